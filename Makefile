@@ -1,0 +1,47 @@
+# Everything runs in .venv, which is made on first use; nothing else on the machine is touched.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types format benchmark clean
+
+demo: .venv/.demo  ## forecast a real measured data set
+	$(BIN)/python examples/finite_difference/demo.py
+
+test: lint types  ## everything CI checks
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+lint: .venv/.test
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+
+types: .venv/.test
+	$(BIN)/mypy
+
+format: .venv/.test  ## rewrite the code as lint wants it
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "parcast needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/.demo: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	touch $@
+
+.venv/.test: .venv/.demo
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+benchmark: .venv/.demo  ## beside Extra-P and SciPy, in an environment of their own
+	test -x .venv-benchmark/bin/python || $(PYTHON) -m venv .venv-benchmark
+	.venv-benchmark/bin/python -m pip install --quiet --editable . extrap scipy
+	$(BIN)/python benchmarks/startup.py --extrap .venv-benchmark/bin/extrap
+	.venv-benchmark/bin/python benchmarks/speed.py --extrap .venv-benchmark/bin/extrap
+
+clean:
+	rm -rf .venv .venv-benchmark .coverage* .mypy_cache .pytest_cache .ruff_cache

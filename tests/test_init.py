@@ -1,0 +1,64 @@
+"""`import parcast`: every public name is there, and nothing is loaded before it is asked for."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import parcast
+
+
+def fresh(code):
+    """Run `code` in a Python that has loaded nothing of parcast."""
+    run = [sys.executable, "-c", code]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("name", parcast.__all__)
+def test_each_public_name_is_what_its_module_has(name):
+    value = getattr(parcast, name)
+    assert value.__name__ == name
+    assert getattr(importlib.import_module(value.__module__), name) is value
+    assert value.__doc__
+
+
+def test_names_are_listed_in_order_and_whether_loaded_or_not():
+    assert parcast.__all__ == sorted(parcast.__all__)
+    code = "import parcast as x; print(set(x.__all__) <= set(dir(x)), '__all__' in dir(x))"
+    assert fresh(code) == ["True", "True"]
+    assert dir(parcast) == sorted(dir(parcast))
+
+
+def test_a_name_is_loaded_when_it_is_asked_for_and_then_kept():
+    code = (
+        "import parcast, sys; print('parcast.errors' in sys.modules);"
+        "parcast.FitFailed; print('parcast.errors' in sys.modules);"
+        "print('FitFailed' in vars(parcast), 'numpy' in sys.modules)"
+    )
+    assert fresh(code) == ["False", "True", "True", "False"]
+
+
+def test_a_name_that_is_not_there_is_said_to_be_missing():
+    with pytest.raises(AttributeError) as caught:
+        parcast.forcast  # noqa: B018 - asking for it is the test
+    assert str(caught.value) == "module 'parcast' has no attribute 'forcast'"
+    assert not hasattr(parcast, "_HOMES")
+
+
+def test_all_public_names_come_with_a_star():
+    assert fresh("from parcast import *; print(*sorted(n for n in dir() if n[0] != '_'))") == (
+        parcast.__all__
+    )
+
+
+def test_the_version_is_a_version():
+    assert parcast.__version__.split(".")[0].isdigit()
+
+
+def test_forecast_is_the_function_even_when_its_module_was_loaded_first():
+    code = (
+        "import parcast.verbs.forecast, parcast.cli, parcast;"
+        "print(callable(parcast.forecast), callable(parcast.Measurements))"
+    )
+    assert fresh(code) == ["True", "True"]
