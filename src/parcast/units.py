@@ -1,0 +1,341 @@
+"""Text with units to SI floats, and SI floats to text a person reads.
+
+Every number inside parcast is SI: seconds, bytes, bytes per second, flop, flop per second, plain
+fractions. Text with units exists at the edges only, and this module alone knows prefixes. `GB` is
+10^9 bytes and `GiB` is 2^30, always; a size is not a rate; a bit is an eighth of a byte. A unit
+that is nearly right is refused with a suggestion, because the difference between `Mb` and `MB`
+is a factor of eight and nobody but the author knows which was meant.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from numbers import Real
+from typing import Final, Literal
+
+from parcast.errors import ParameterError
+
+Dimension = Literal[
+    "time", "size", "rate", "operations", "operation_rate", "count", "fraction"
+]  # [s], [B], [B/s], [flop], [flop/s], [1], [1]
+
+_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_BINARY = {f"{letter}i": 1024.0**power for power, letter in enumerate("KMGTPE", start=1)}
+
+TIME_UNITS: Final = {
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
+SIZE_UNITS: Final = (
+    {f"{prefix}B": factor for prefix, factor in _DECIMAL.items()}
+    | {f"{prefix}B": factor for prefix, factor in _BINARY.items()}
+    | {f"{prefix}bit": factor / 8 for prefix, factor in _DECIMAL.items()}
+)
+OPERATION_UNITS: Final = {f"{prefix}flop": factor for prefix, factor in _DECIMAL.items()}
+
+_UNITS: dict[Dimension, dict[str, float]] = {
+    "time": TIME_UNITS,
+    "size": SIZE_UNITS,
+    "rate": {f"{unit}/s": factor for unit, factor in SIZE_UNITS.items()},
+    "operations": OPERATION_UNITS,
+    "operation_rate": {f"{unit}/s": factor for unit, factor in OPERATION_UNITS.items()},
+    "count": {"": 1.0},
+    "fraction": {"": 1.0, "%": 0.01},
+}
+# What a message calls each dimension, an example of it, and its SI unit.
+EXPECTED: Final[dict[Dimension, tuple[str, str, str]]] = {
+    "time": ("a time", '"150 us"', "s"),
+    "size": ("a size", '"10 MB"', "B"),
+    "rate": ("a rate", '"12.5 GB/s"', "B/s"),
+    "operations": ("a number of operations", '"830 Mflop"', "flop"),
+    "operation_rate": ("an operation rate", '"120 Mflop/s"', "flop/s"),
+    "count": ("a plain number", "64", ""),
+    "fraction": ("a fraction", '"5 %" or 0.05', ""),
+}
+# The units numbers are printed in, each with the smallest value [SI] it is used for.
+_PREFIXES_FROM = _DECIMAL | {"": 0.0}
+_READABLE: dict[Dimension, dict[str, float]] = {
+    "time": {"ns": 0, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 1e3, "h": 7200, "d": 172800},
+    "size": {f"{prefix}B": least for prefix, least in _PREFIXES_FROM.items()},
+    "rate": {f"{prefix}B/s": least for prefix, least in _PREFIXES_FROM.items()},
+    "operations": {f"{prefix}flop": least for prefix, least in _PREFIXES_FROM.items()},
+    "operation_rate": {f"{prefix}flop/s": least for prefix, least in _PREFIXES_FROM.items()},
+    "count": {"": 0},
+    "fraction": {"%": 0},
+}
+# Ways people write a unit, brought to one spelling; what two units share is asked, not guessed.
+_LOOSELY = {
+    r"\s": "",
+    r"percent|pct": "%",
+    r"per": "/",
+    r"kilo": "k",
+    r"mega|milli": "m",
+    r"micro|\u03bc": "u",
+    r"nano": "n",
+    r"giga": "g",
+    r"tera": "t",
+    r"seconds?|secs?": "s",
+    r"minutes?|mins": "min",
+    r"hours?|hrs?": "h",
+    r"days?": "d",
+    r"bytes?|bits?": "b",
+    r"bps$": "b/s",
+    r"flops?(/s)?$": "flop",
+}
+NUMBER: Final = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(.*)", re.DOTALL)
+_EXACT = Context(prec=40, traps=[])  # decimal, so that 35 us is exactly the float 35e-6
+
+
+def quantity(value: object, dimension: Dimension, *, name: str) -> float:
+    """Read a number with its unit and return it in SI.
+
+    Parameters
+    ----------
+    value : str or real number
+        "27 MB/s", "150 us", "5 %". A bare number is a count or a fraction and nothing else.
+    dimension : {"time", "size", "rate", "operations", "operation_rate", "count", "fraction"}
+        What `value` must be.
+    name : str
+        What the reader of a message calls the value, such as "network.bandwidth".
+
+    Returns
+    -------
+    float
+        The finite value in [s], [B], [B/s], [flop], [flop/s] or [1]. Its sign is not judged.
+
+    Raises
+    ------
+    ParameterError
+        If the unit is missing, unknown or of another dimension, or the number is not finite.
+
+    Examples
+    --------
+    >>> quantity("27 MB/s", "rate", name="network.bandwidth")
+    27000000.0
+    >>> quantity("5 %", "fraction", name="serial")
+    0.05
+    """
+    got = f'"{shown(value)}"' if isinstance(value, str) else shown(repr(value))
+    noun, example, _ = EXPECTED[dimension]
+    refusal = f"{name} must be {noun} such as {example}, got {got}"
+    if isinstance(value, str):
+        found = _QUANTITY.fullmatch(value.strip())
+        if found is None:
+            raise ParameterError(f"{refusal}, which does not begin with a number.")
+        number, unit = found[1], found[2].replace("\u00b5", "u").replace("\u03bc", "u")
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        number, unit = str(value), ""
+    else:
+        raise ParameterError(f"{refusal}, which is neither text nor a number.")
+    factor = _UNITS[dimension].get(unit)
+    if factor is None:
+        raise ParameterError(f"{refusal}, {_what_is_wrong(number, unit, dimension)}")
+    si = float(_EXACT.multiply(_EXACT.create_decimal(number), Decimal(str(factor))))
+    if not math.isfinite(si):
+        raise ParameterError(f"{refusal}, which is not a finite number.")
+    return si
+
+
+def time_unit_factor(header: str) -> float:
+    """Seconds in one unit of a column whose name ends in its unit of time.
+
+    Parameters
+    ----------
+    header : str
+        A column's name such as "time_s", "time_ms", "time_us", "time_ns", "time_min", "time_h".
+
+    Returns
+    -------
+    float
+        What to multiply the column by. [s]
+
+    Raises
+    ------
+    ParameterError
+        If the name does not end in a unit of time.
+
+    Examples
+    --------
+    >>> time_unit_factor("time_ms")
+    0.001
+    """
+    stem, separator, unit = header.rpartition("_")
+    factor = TIME_UNITS.get(unit)
+    if separator and factor is not None:
+        return factor
+    likely = _likely_units(unit, "time") if separator else []
+    if likely:
+        hint = f"Did you mean {_either(f'{stem}_{unit}' for unit in likely)}?"
+    else:
+        stem = stem or header
+        hint = f"Write {_either(f'{stem}_{unit}' for unit in TIME_UNITS)}."
+    raise ParameterError(f'{shown(header)} must end in a unit of time such as "_s". {hint}')
+
+
+def format_quantity(value: float, dimension: Dimension, digits: int = 3) -> str:
+    """Text for an SI value, in the unit that keeps the number short.
+
+    Parameters
+    ----------
+    value : float
+        Any float; NaN and infinity are written as such. [SI]
+    dimension : {"time", "size", "rate", "operations", "operation_rate", "count", "fraction"}
+        What `value` is.
+    digits : int, default 3
+        Significant digits, at least 1; zeros that end a fraction are left out.
+
+    Returns
+    -------
+    str
+        Such as "38.2 s", "1.41 MB", "150 us", "5 %".
+
+    Examples
+    --------
+    >>> format_quantity(1406280, "size")
+    '1.41 MB'
+    """
+    unit = _readable_unit(float(f"{value:.{digits}g}"), dimension)
+    return f"{_short(value / _UNITS[dimension][unit], digits)} {unit}".rstrip()
+
+
+def format_interval(value: float, lower: float, upper: float, dimension: Dimension) -> str:
+    """Text for a value and its interval, rounded to what the interval's width supports.
+
+    The width is printed with two significant digits, which fixes the decimals of all three
+    numbers; `value` keeps at least one digit however wide the interval is, three if it has no
+    width, and twelve at most.
+
+    Parameters
+    ----------
+    value, lower, upper : float
+        Any floats; a bound that is not finite is written as such. [SI]
+    dimension : {"time", "size", "rate", "operations", "operation_rate", "count", "fraction"}
+        What they are.
+
+    Returns
+    -------
+    str
+        The three in one unit.
+
+    Examples
+    --------
+    >>> format_interval(38.2413, 35.0172, 42.0987, "time")
+    '38.2 s  (35.0 to 42.1 s)'
+    """
+    finite = [x for x in (value, lower, upper) if math.isfinite(x)]
+    leading = value if value and math.isfinite(value) else max(finite, key=abs, default=0.0)
+    unit = _readable_unit(leading, dimension)
+    factor = _UNITS[dimension][unit]
+    width = (max(finite) - min(finite)) / factor if finite else 0.0
+    largest = max((abs(x) / factor for x in finite), default=0.0)
+    if 1e-6 <= largest < 1e12:
+        decimals = _decimals(leading / factor, width, largest)
+        texts = [_fixed(x / factor, decimals) for x in (value, lower, upper)]
+    else:
+        texts = [_short(x / factor, 3) for x in (value, lower, upper)]
+    first, last = (f"{text} {unit}".rstrip() for text in (texts[0], texts[2]))
+    return f"{first}  ({texts[1]} to {last})"
+
+
+def shown(value: object, *, limit: int = 60) -> str:
+    """Text as a message may print it: one line, no control characters, cut after `limit`.
+
+    Parameters
+    ----------
+    value : object
+        What to show.
+    limit : int, default 60
+        Characters kept. [1]
+
+    Returns
+    -------
+    str
+        The text of `value`, unprintable characters as escapes.
+
+    Examples
+    --------
+    >>> shown("three words here", limit=5)
+    'three...'
+    """
+    text = str(value)
+    text = text if text.isprintable() else ascii(text)[1:-1]
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def _what_is_wrong(number: str, unit: str, dimension: Dimension) -> str:
+    """Say why `unit` does not do, and what would."""
+    if not unit:
+        base = EXPECTED[dimension][2]
+        return f'which has no unit. Write it with one, such as "{number} {base}".'
+    for other, units in _UNITS.items():
+        if unit in units:
+            return f"which is {EXPECTED[other][0]}."
+    likely = _likely_units(unit, dimension)
+    if likely:
+        hint = f"Did you mean {_either(likely)}?"
+    elif dimension == "count":
+        hint = "Write the number alone."
+    else:
+        hint = f"Write {_either(unit for unit in _UNITS[dimension] if unit)}."
+    return f'whose unit "{shown(unit)}" is not known. {hint}'
+
+
+def _likely_units(unit: str, dimension: Dimension) -> list[str]:
+    """Units of `dimension` that `unit` may be a careless spelling of."""
+    spelling = _loosely(unit)
+    likely = [known for known in _UNITS[dimension] if _loosely(known) == spelling]
+    lower = unit.casefold()
+    if "bit" in lower:
+        return [known for known in likely if "bit" in known]
+    if "B" in unit or "byte" in lower:
+        return [known for known in likely if "bit" not in known]
+    return likely
+
+
+def _loosely(unit: str) -> str:
+    """Remove from `unit` the differences that people overlook."""
+    plain = unit.casefold()
+    for pattern, replacement in _LOOSELY.items():
+        plain = re.sub(pattern, replacement, plain)
+    return plain
+
+
+def _either(words: Iterable[str]) -> str:
+    """List words as a sentence does: a, b or c."""
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _readable_unit(value: float, dimension: Dimension) -> str:
+    """Largest unit in use for a value of this size; the base unit if it has no size."""
+    size = abs(value) if value and math.isfinite(value) else 1.0
+    return [unit for unit, least in _READABLE[dimension].items() if size >= least][-1]
+
+
+def _decimals(value: float, width: float, largest: float) -> int:
+    """Decimal places that the width of an interval supports; negative for tens and hundreds."""
+    places = max(1 - _exponent(width), -_exponent(value)) if width else 2 - _exponent(largest)
+    return min(places, 11 - _exponent(largest))
+
+
+def _exponent(value: float) -> int:
+    """Power of ten of the leading digit."""
+    return math.floor(math.log10(abs(value)))
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """`value` with a fixed number of decimal places, without a sign on zero."""
+    return f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
+
+
+def _short(value: float, digits: int) -> str:
+    """`value` to so many significant digits, with an exponent only where it is huge or tiny."""
+    rounded = float(f"{value:.{digits}g}") + 0.0
+    return f"{rounded:.{max(digits, 6)}g}"
