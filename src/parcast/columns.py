@@ -1,0 +1,140 @@
+"""What a column of measurements may be called and may hold, and how it is brought to arrays.
+
+Rules stand here once; the table of measurements and the readers of files both use them.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import ParameterError, require
+from parcast.units import TIME_UNITS, shown, time_unit_factor
+
+LABELS = ("callpath", "machine")  # the columns that hold text
+TAKEN = {  # names in small letters that no axis may have: what they are, and what to do
+    "time": "a name for times. Rename it.",
+    "metric": "half of the pair metric,value. Give both, or rename it.",
+    "value": "half of the pair metric,value. Give both, or rename it.",
+    "callpath": "that of another column. Rename it to callpath.",
+    "machine": "that of another column. Rename it to machine.",
+    "repetition": "that of another column. Rename it to repetition.",
+    **dict.fromkeys(
+        ("rep", "reps", "repeat", "repetitions", "run", "trial"),
+        "a word for repetitions. Rename it to repetition.",
+    ),
+    **dict.fromkeys(
+        ("speedup", "efficiency", "lower_s", "upper_s"), "what parcast computes. Leave it out."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What the numbers of a column may be, and what to do about one that is not."""
+
+    ok: Callable[[NDArray[np.float64]], NDArray[np.bool_]]
+    must: str
+    hint: str
+
+
+DOMAINS = {
+    "p": Domain(
+        lambda x: (x >= 1) & (x == np.floor(x)) & np.isfinite(x),
+        "be a whole number of at least 1",
+        "Count processors from 1.",
+    ),
+    "time": Domain(
+        lambda x: (x > 0) & np.isfinite(x), "be a time above 0", "Leave out runs that failed."
+    ),
+    "repetition": Domain(
+        lambda x: (x >= 0) & (x == np.floor(x)) & (x < 2**53),
+        "be a whole number of at least 0",
+        "Number repetitions 1, 2, 3.",
+    ),
+}
+AXIS = Domain(np.isfinite, "be a finite number", "Only callpath and machine may be text.")
+
+
+def time_unit(name: str) -> float | None:
+    """Seconds in the unit that ends the name of a column of times, as `time_ms`; else None."""
+    return TIME_UNITS.get(name.removeprefix("time_")) if name.startswith("time_") else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Suggest the nearest of the `known` names, as a sentence; nothing where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def is_label(text: str) -> bool:
+    """Tell whether `text` names something: one line, not empty, that a UTF-8 file can hold."""
+    return bool(text.strip()) and not any(x in "\0\r\n" or "\ud800" <= x <= "\udfff" for x in text)
+
+
+def axis_name_fault(name: str) -> str:
+    """Say why no axis may have this name, and what to do; nothing where one may."""
+    lowered = name.lower()
+    if not is_label(name) or name != name.strip():
+        return "must be one line without blanks at its ends. Name it as n or problem_size."
+    if lowered.startswith("time_"):
+        try:
+            time_unit_factor(lowered)
+        except ParameterError as error:
+            return str(error).removeprefix(f"{shown(lowered)} ")
+        lowered = "time"
+    return f"must be the name of an axis, got {TAKEN[lowered]}" if lowered in TAKEN else ""
+
+
+def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Turn one column into numbers of its domain, or refuse it."""
+    domain = DOMAINS.get(name, AXIS)
+    if np.ma.is_masked(values):
+        raise ParameterError(f"{name} must {domain.must}, got a masked value. {domain.hint}")
+    given = _array(name, values)
+    if given.dtype.kind not in "iuf":
+        given = _array(name, values, object)
+        real = [isinstance(x, Real | Decimal) and not isinstance(x, bool) for x in given.flat]
+        ok = np.reshape(real, given.shape)
+        require(name, given, ok, must=domain.must, hint=domain.hint)
+    is_ours = not given.flags.writeable and given.base is None  # frozen already: no need to copy
+    try:
+        with np.errstate(over="ignore"):
+            column = given.astype(np.float64, copy=not is_ours)
+    except OverflowError:  # an integer too large for a float
+        column = np.array(np.inf)
+    require(name, column, domain.ok(column), must=domain.must, hint=domain.hint)
+    return column
+
+
+def to_names(name: str, values: ArrayLike) -> NDArray[np.object_]:
+    """Turn one column into text without blanks at its ends, equal names sharing one string."""
+    given = _array(name, values, object)
+    names = given.ravel().tolist()
+    is_text = [isinstance(x, str) for x in names]
+    must, hint = "be a name: one line of text, not empty", "Leave it out if it is unknown."
+    require(name, given.ravel(), is_text, must=must, hint=hint)
+    stripped = {x: x.strip() for x in dict.fromkeys(names)}
+    ok = [is_label(x) for x in stripped]
+    require(name, np.array(list(stripped), dtype=object), ok, must=must, hint=hint)
+    return np.array([stripped[x] for x in names], dtype=object).reshape(given.shape)
+
+
+def _array(name: str, values: ArrayLike, dtype: type | None = None) -> NDArray[Any]:
+    """Take one value, or one for each row, from whatever holds them."""
+    shape: object
+    try:
+        given = np.asarray(values, dtype=dtype)
+        shape = given.shape
+    except ValueError:  # numpy refuses rows of different lengths
+        given, shape = None, "rows of different lengths"
+    if given is None or given.ndim > 1:
+        raise ParameterError(
+            f"{name} must be one value, or one for each row, got {shape}. Give it as a flat list."
+        )
+    return given

@@ -1,0 +1,202 @@
+"""A result as a document: JSON or CSV with the same facts, written whole or not at all.
+
+A number that is not finite has no place in JSON and becomes `null`; in CSV its cell is empty.
+"""
+
+import csv
+import io
+import json
+import math
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from parcast.errors import ParameterError
+
+ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
+
+
+def json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
+    r"""Text of a JSON document, piece by piece: a line for each key, and for each row of a list.
+
+    Parameters
+    ----------
+    document : mapping
+        What `Forecast.to_document` returns: text, numbers, None, lists and mappings.
+
+    Yields
+    ------
+    str
+        Strict JSON once they are joined, which ends in a newline.
+
+    Examples
+    --------
+    >>> print("".join(json_pieces({"interval": 0.9, "rows": [{"p": 1}, {"p": 2}]})), end="")
+    {
+      "interval": 0.9,
+      "rows": [
+        {"p": 1},
+        {"p": 2}
+      ]
+    }
+    """
+    before = "{"
+    for key, value in document.items():
+        yield f"{before}\n  {_json(key)}: "
+        if isinstance(value, list | tuple) and value:
+            between = "["
+            for element in value:
+                yield f"{between}\n    {_json(element)}"
+                between = ","
+            yield "\n  ]"
+        else:
+            yield _json(value)
+        before = ","
+    yield "\n}\n" if document else "{}\n"
+
+
+def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    r"""Text of a CSV file, piece by piece: a header of the keys, then a line for each row.
+
+    Parameters
+    ----------
+    rows : iterable of mappings, all with the same keys
+        What `Forecast.rows` gives.
+
+    Yields
+    ------
+    str
+        CSV once they are joined; numbers in full precision.
+
+    Examples
+    --------
+    >>> "".join(csv_pieces([{"p": 64, "time_s": 1.5, "measured_s": None}]))
+    'p,time_s,measured_s\n64,1.5,\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    header: list[str] = []
+    for i, row in enumerate(rows):
+        if i == 0:
+            header = list(row)
+            writer.writerow(header)
+        writer.writerow([_strict(row[name]) for name in header])
+        if i % ROWS_AT_A_TIME == 0:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that no file can be written to, before anything is computed for it.
+
+    Parameters
+    ----------
+    path : path
+        Where a file shall stand. An empty file is created beside it for a moment.
+
+    Raises
+    ------
+    ParameterError
+        If it is a folder, its folder does not exist, or nothing can be written there.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
+        raise ParameterError(f"{path} must be a file, got a folder. Name a file in it.")
+    if not target.parent.is_dir():
+        make = f"mkdir -p {shlex.quote(str(target.parent))}"
+        raise ParameterError(f"{path} must stand in a folder that exists. Make it: {make}")
+    try:
+        if not _is_special(target):
+            _new_draft(target).unlink()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ParameterError(
+            f"{path} must stand in a folder that can be written to, got: {why}. "
+            "Choose another place."
+        ) from error
+
+
+def write_document(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
+    """Write text to a file, which is replaced only when all of it has been written.
+
+    Parameters
+    ----------
+    path : path
+        The file; UTF-8.
+    pieces : iterable of str
+        Its text.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. What was there before is still there.
+    """
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        stream.writelines(pieces)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a draft to write, which takes the place of `path` when the block ends without error.
+
+    Parameters
+    ----------
+    path : path
+        The file to be written. A pipe or a device cannot be replaced, and is its own draft.
+
+    Yields
+    ------
+    Path
+        Where to write: a new file in the same folder.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. What was there before is still there, and no draft is left.
+    """
+    target = Path(os.path.realpath(path))
+    if _is_special(target):
+        yield target
+        return
+    draft = _new_draft(target)
+    try:
+        yield draft
+        if target.exists():
+            draft.chmod(target.stat().st_mode & 0o777)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _is_special(target: Path) -> bool:
+    """Tell a pipe or a device from a file."""
+    return target.exists() and not target.is_file()
+
+
+def _new_draft(target: Path) -> Path:
+    """Create an empty file beside the target, under a name that no other process takes."""
+    draft = target.with_name(f".parcast-{os.urandom(6).hex()}.tmp")
+    draft.open("x").close()
+    return draft
+
+
+def _json(value: Any) -> str:
+    """Write one value on one line, as strict JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False)
+
+
+def _strict(value: Any) -> Any:
+    """Put None for every number that is not finite."""
+    if isinstance(value, Mapping):
+        return {key: _strict(element) for key, element in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(element) for element in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
