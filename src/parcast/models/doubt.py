@@ -1,0 +1,91 @@
+"""How wrong a forecast from timings may be: half-widths of 90 % intervals of log time.
+
+The widths come from how wrong such forecasts *were* on measured and simulated series of real
+programs, never from the residuals of one fit. Beyond the measured counts the error grows with the
+reach and with three signs of doubt, none of which is enough alone:
+
+    half-width = 2.9 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
+
+reach         logarithm of the ratio between the count asked for and the last measured one;
+disagreement  mean distance of the laws from their median there, plus 0.02;
+backtest      error of the same method at the last count, told only the earlier ones, plus 0.03;
+bend          how far the forecast's slope leaves the slope of the last two counts, plus 0.05.
+
+Between two measured counts the time is interpolated in log-log, and the doubt is
+
+    half-width = 0.6 * sqrt(distance * (bend + 0.05))
+
+with the distance to the nearer count and the bend of the curve around them. The noise of the runs
+themselves is added in quadrature to either. All constants are this project's own [D]; the study
+behind them, with the coverage reached, is in ``docs/explanation/forecasting.md``.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.models.terms import Array
+
+BEYOND = 2.9
+BETWEEN = 0.6
+UNTESTED = 0.25  # the backtest's stand-in where two counts leave nothing to hold back
+UNKNOWN_BEND = 0.5  # between two counts with none around them
+WIDEST_BEND = 2.0  # a larger one is an outlier, not a trend
+UNKNOWN_NOISE = 0.02  # of runs that were not repeated
+QUIETEST = 0.005  # no series is trusted to repeat better than this
+NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
+
+
+def noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
+    """Pool the standard deviation of log time among repetitions over each series.
+
+    Parameters
+    ----------
+    spread : ndarray, shape (series, counts)
+        Robust standard deviation of log time at each count. [1]
+    repeated : ndarray of bool, shape (series, counts)
+        Where there was more than one repetition; elsewhere `spread` is ignored.
+
+    Returns
+    -------
+    ndarray, shape (series,)
+        At least 0.005; 0.02 for a series without repetitions. [1]
+
+    Examples
+    --------
+    >>> noise(np.array([[0.01, 0.01], [0.0, 0.0]]), np.array([[True, True], [False, False]]))
+    array([0.01, 0.02])
+    """
+    count = repeated.sum(axis=1)
+    squares = np.where(repeated, np.nan_to_num(spread) ** 2, 0.0).sum(axis=1)
+    pooled = np.sqrt(squares / np.maximum(count, 1))
+    return np.where(count > 0, np.maximum(pooled, QUIETEST), UNKNOWN_NOISE)
+
+
+def beyond(*, reach: Array, disagreement: Array, backtest: Array, bend: Array) -> Array:
+    """Half-width of the 90 % interval of log time beyond the measured counts, without noise.
+
+    All arguments are logarithms or slopes in log-log, of one shape or broadcastable; `backtest`
+    may be NaN where nothing could be held back. A reach of 0 gives 0.
+
+    >>> beyond(reach=np.log(2.0), disagreement=0.1, backtest=np.nan, bend=0.2)
+    array(0.38...)
+    """
+    tested = np.where(np.isnan(backtest), UNTESTED, np.abs(backtest))
+    bent = np.minimum(np.abs(bend), WIDEST_BEND)
+    doubt = ((disagreement + 0.02) * (tested + 0.03)) ** 0.45 * (bent + 0.05) ** 0.2
+    return np.asarray(BEYOND * reach**0.6 * doubt)
+
+
+def between(*, distance: Array, bend: Array) -> Array:
+    """Half-width of the 90 % interval of log time between two measured counts, without noise.
+
+    >>> between(distance=np.log(2.0), bend=np.nan)
+    array(0.37...)
+    """
+    bent = np.where(np.isnan(bend), UNKNOWN_BEND, np.minimum(np.abs(bend), WIDEST_BEND))
+    return np.asarray(BETWEEN * np.sqrt(distance * (bent + 0.05)))
+
+
+def with_noise(half_width: Array, noise: Array) -> Array:
+    """Half-width with the noise of the runs, shape (series,), added in quadrature."""
+    return np.asarray(np.hypot(half_width, NORMAL_90 * noise[:, None]))
