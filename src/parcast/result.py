@@ -1,0 +1,185 @@
+"""What a question is answered with: times, their intervals, and what they rest on."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.series import Series
+
+Array = NDArray[np.float64]
+Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesNotes:
+    """What a forecast of one series rests on, in words, with the numbers behind the words."""
+
+    key: Key
+    measured: tuple[float, float]  # smallest and largest measured count [1]
+    scaling: str  # "strong" or "weak"
+    scaling_reason: str
+    limited_by: str
+    rests_on: str
+    backtest: float | None  # relative error of the largest count's forecast from the others
+    noise: float | None  # relative standard deviation among repetitions; None without any
+    warnings: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The series in a few words: "T3E", or "" where there is only one."""
+        return label_of(self.key)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Forecast:
+    """Times at processors asked for, each with a 90 % interval and what it rests on.
+
+    The arrays have the shape of the `p` asked for; where the measurements hold several series
+    (`by` is not empty) one more axis for the series comes first.
+    """
+
+    p: Array  # processors asked for [1]
+    time: Array  # [s]
+    lower: Array  # of the interval [s]
+    upper: Array  # of the interval [s]
+    speedup: Array  # over the smallest measured count [1]
+    efficiency: Array  # [1]
+    reach: Array  # how many times beyond the measured counts; 1 inside [1]
+    observed: Array  # median measured at these counts, held out or not; NaN where none [s]
+    by: tuple[str, ...]  # the columns that tell the series apart
+    notes: tuple[SeriesNotes, ...]  # one a series
+    refused: Mapping[str, str]  # label of each series that has no answer, and why
+    measured: Series  # what the answered series were forecast from
+    interval: float = 0.9  # the share of forecasts whose interval is meant to hold
+    law: str = "weighted median of simple laws"
+    sources: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Every warning of every series, with the name of the series before it."""
+        said = [
+            f"{note.label}: {text}" if note.label else text
+            for note in self.notes
+            for text in note.warnings
+        ]
+        left_out = [f"{name}: no forecast. {why}" for name, why in self.refused.items()]
+        return (*said, *left_out)
+
+    @property
+    def limited_by(self) -> tuple[str, ...]:
+        """What holds each series back at the largest count asked for."""
+        return tuple(note.limited_by for note in self.notes)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one tidy row for each series and count, with the keys of the JSON document."""
+        columns = (
+            *(self.time, self.lower, self.upper),
+            *(self.speedup, self.efficiency, self.reach, self.observed),
+        )
+        points = max(np.size(self.p), 1)
+        tables = [np.reshape(column, (len(self.notes), points)).tolist() for column in columns]
+        counts = [whole(x) for x in np.ravel(self.p).tolist()]
+        for i, note in enumerate(self.notes):
+            key = {name: whole(value) for name, value in note.key.items()}
+            for j, p in enumerate(counts):
+                time, lower, upper, speedup, efficiency, reach, observed = (
+                    table[i][j] for table in tables
+                )
+                yield {
+                    **key,
+                    "p": p,
+                    "time_s": time,
+                    "lower_s": lower,
+                    "upper_s": upper,
+                    "compute_s": None,  # a table of times does not tell the parts
+                    "communication_s": None,
+                    "io_s": None,
+                    "synchronisation_s": None,
+                    "speedup": speedup,
+                    "efficiency": efficiency,
+                    "reach": reach,
+                    "measured_s": None if isnan(observed) else observed,
+                }
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/forecast/1``."""
+        return {
+            "schema": "parcast/forecast/1",
+            "rows": list(self.rows()),
+            "interval": self.interval,
+            "limited_by": list(self.limited_by),
+            "warnings": list(self.warnings),
+            "law": self.law,
+            "sources": list(self.sources),
+            "inputs": dict(self.inputs or {}),
+            "series": [_note_document(note) for note in self.notes],
+            "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
+        }
+
+    def to_pandas(self) -> Any:
+        """Rows as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def __str__(self) -> str:
+        """Write the table that the command line prints, with what to think of each series."""
+        from parcast.text.answer import answer
+        from parcast.text.page import Page
+
+        lines, left_out = answer(self, Page())
+        return "\n".join([*lines, left_out] if left_out else lines)
+
+    def _repr_html_(self) -> str:
+        """Show the table and the warnings in a notebook."""
+        from parcast.text.html import html_of
+
+        return html_of(self)
+
+    def __repr__(self) -> str:
+        """Say how much was asked, in one line."""
+        series = f"{len(self.notes)} series, " if self.by else ""
+        counts = ", ".join(str(whole(x)) for x in np.ravel(self.p).tolist()[:6])
+        more = ", ..." if np.size(self.p) > 6 else ""
+        return f"Forecast({series}p = {counts}{more})"
+
+
+def label_of(key: Key) -> str:
+    """Name a series by the values of its key: ``T3E, n = 64``.
+
+    >>> label_of({"machine": "T3E", "n": 64.0})
+    'T3E, n = 64'
+    """
+    return ", ".join(
+        value if isinstance(value, str) else f"{name} = {whole(value):g}"
+        for name, value in key.items()
+    )
+
+
+def whole(value: Any) -> Any:
+    """Turn a float that is a whole number into an int, so that it prints as one.
+
+    >>> whole(64.0), whole(0.5), whole("T3E")
+    (64, 0.5, 'T3E')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _note_document(note: SeriesNotes) -> dict[str, Any]:
+    """One series of the document: its key and what is said of it."""
+    return {
+        **{name: whole(value) for name, value in note.key.items()},
+        "measured_p": [whole(x) for x in note.measured],
+        "scaling": note.scaling,
+        "scaling_reason": note.scaling_reason,
+        "limited_by": note.limited_by,
+        "rests_on": note.rests_on,
+        "backtest_error": note.backtest,
+        "noise": note.noise,
+        "warnings": list(note.warnings),
+    }

@@ -1,0 +1,233 @@
+"""A forecast as a table for a person: as wide as the page allows, in one unit of time.
+
+Where the table does not fit, the names of the series become titles above their rows; where that
+does not fit either, each row becomes a few lines.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any, Final
+
+from parcast.result import Forecast
+from parcast.text.page import Page
+from parcast.text.rounding import rounded, rounded_interval, supported_digits
+from parcast.units import TIME_UNITS, format_quantity, shown
+
+Values = tuple[str | float, ...]  # of the key of a series
+
+GAP: Final = "  "
+LEGEND: Final = {
+    "x": "xN: at N times the largest measured count",
+    "outside": "outside: what was measured lies outside the interval",
+    "past": "past knee: more processors than are worth it",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One row of the table, as texts."""
+
+    key: Mapping[str, str]
+    p: str
+    time: str
+    lower: str
+    upper: str
+    speedup: str
+    efficiency: str
+    measured: str  # "" where it is not known
+    error: str  # "" where the forecast was told what was measured
+    remarks: tuple[str, ...]  # "x16", "outside", "past knee"
+
+    @property
+    def remark(self) -> str:
+        """All remarks in a few words."""
+        return ", ".join(self.remarks)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """One column of the table, with two lines of title."""
+
+    title: str
+    unit: str = ""
+    cells: Sequence[str]
+    is_text: bool = False
+
+    def laid_out(self) -> Iterator[str]:
+        """Give the titles and the cells, all of one width."""
+        texts = [self.title, self.unit, *self.cells]
+        width = max(map(len, texts))
+        for text in texts:
+            yield text.ljust(width) if self.is_text else text.rjust(width)
+
+
+def table(
+    forecast: Forecast, page: Page, *, knees: Mapping[Values, int] | None = None
+) -> list[str]:
+    """Lines of the table of a forecast.
+
+    Parameters
+    ----------
+    forecast : Forecast
+        What to show, all of it.
+    page : Page
+        Its width decides the layout.
+    knees : mapping of tuple to int, optional
+        The largest count worth it for the series of these values; larger ones are marked. [1]
+
+    Returns
+    -------
+    list of str
+    """
+    unit, lines = lines_of(forecast, knees=knees)
+    share = f"{forecast.interval * 100:g} %"
+    for keys_as in ("columns", "titles"):
+        laid_out = _laid_out(lines, unit, page, share=share, keys_as=keys_as)
+        if laid_out:
+            head = [page.bold(text) for text in laid_out[:2]]
+            return [*head, *laid_out[2:], *_legend(lines, page)]
+    return [*_in_full(lines, unit, page, share=share), *_legend(lines, page)]
+
+
+def lines_of(
+    forecast: Forecast, *, knees: Mapping[Values, int] | None = None
+) -> tuple[str, list[Line]]:
+    """Rows of a forecast as texts, and the unit that their times share."""
+    unit = _common_unit(forecast)
+    place = {tuple(key.values()): i for i, key in enumerate(forecast.measured.keys)}
+    lines = []
+    for row in forecast.rows():
+        series = tuple(row[name] for name in forecast.by)
+        was_told = row["p"] in forecast.measured.p[place[series]]
+        most = (knees or {}).get(series, row["p"])
+        key = {name: _name(row[name]) for name in forecast.by}
+        lines.append(_line(key, row, TIME_UNITS[unit], was_told=was_told, past=row["p"] > most))
+    return unit, lines
+
+
+def _common_unit(forecast: Forecast) -> str:
+    """Choose the unit of time that suits most of the times; above seconds, all of them."""
+    times = forecast.time.ravel().tolist()
+    unit = _readable_unit(median(times))
+    if TIME_UNITS[unit] <= 1:
+        return unit
+    least = _readable_unit(min(times))
+    return least if TIME_UNITS[least] > 1 else "s"
+
+
+def _readable_unit(time: float) -> str:
+    """Tell the unit in which one time is best read."""
+    return format_quantity(time, "time").rpartition(" ")[2]
+
+
+def _line(
+    key: Mapping[str, str], row: Mapping[str, Any], second: float, *, was_told: bool, past: bool
+) -> Line:
+    """Turn one row into texts."""
+    time, lower, upper, measured = (
+        row[name] and row[name] / second for name in ("time_s", "lower_s", "upper_s", "measured_s")
+    )
+    digits = supported_digits(lower, upper)
+    texts = rounded_interval(time, lower, upper)
+    remarks = []
+    if row["reach"] > 1:
+        remarks.append(f"x{row['reach']:.3g}")
+    if measured is not None and not lower <= measured <= upper:
+        remarks.append("outside")
+    if past:
+        remarks.append("past knee")
+    return Line(
+        key=key,
+        p=str(row["p"]),
+        time=texts[0],
+        lower=texts[1],
+        upper=texts[2],
+        speedup=rounded(row["speedup"], digits),
+        efficiency=rounded(100 * row["efficiency"], digits),
+        measured="" if measured is None else rounded(measured, max(digits, 3)),
+        error="" if measured is None or was_told else _error(time / measured - 1),
+        remarks=tuple(remarks),
+    )
+
+
+def _name(value: object) -> str:
+    """Write the value of a series' key; a name may hold anything, and a terminal obeys it."""
+    return shown(value, limit=10_000) if isinstance(value, str) else f"{value:g}"
+
+
+def _error(relative: float) -> str:
+    """Write by how much a forecast misses what was measured."""
+    percent = 100 * relative
+    return f"{percent:+.1f}" if abs(percent) < 9.95 else f"{percent:+.0f}"
+
+
+def _laid_out(
+    lines: Sequence[Line], unit: str, page: Page, *, share: str, keys_as: str
+) -> list[str]:
+    """Write the table, its series in columns or as titles above their rows; [] if too wide."""
+    low = max(len(line.lower) for line in lines)
+    high = max(len(line.upper) for line in lines)
+    spans = [f"{line.lower:>{low}} to {line.upper:{high}}" for line in lines]
+    keys = lines[0].key if keys_as == "columns" else ()
+    columns = [
+        *(Column(title=x, cells=[line.key[x] for line in lines], is_text=True) for x in keys),
+        Column(title="p", cells=[line.p for line in lines]),
+        Column(title="time", unit=f"[{unit}]", cells=[line.time for line in lines]),
+        Column(title=f"{share} interval", unit=f"[{unit}]", cells=spans),
+        Column(title="speedup", cells=[line.speedup for line in lines]),
+        Column(title="efficiency", unit="[%]", cells=[line.efficiency for line in lines]),
+    ]
+    if any(line.measured for line in lines):
+        measured = [line.measured for line in lines]
+        columns.append(Column(title="measured", unit=f"[{unit}]", cells=measured))
+    if any(line.error for line in lines):
+        columns.append(Column(title="error", unit="[%]", cells=[line.error for line in lines]))
+    columns.append(Column(title="", cells=[line.remark for line in lines], is_text=True))
+    head, units, *rows = (
+        GAP.join(texts).rstrip() for texts in zip(*(x.laid_out() for x in columns), strict=True)
+    )
+    if page.width is not None and max(map(len, [head, units, *rows])) > page.width:
+        return []
+    if keys_as == "columns" or not lines[0].key:
+        return [head, units, *rows]
+    written = [head, units]
+    for key, group in groupby(zip(lines, rows, strict=True), key=lambda pair: pair[0].key):
+        written += ["", *_title(key, page), *(row for _, row in group)]
+    return written
+
+
+def _title(key: Mapping[str, str], page: Page) -> list[str]:
+    """Name a series above its rows."""
+    named = ", ".join(f"{name} {value}" for name, value in key.items())
+    return page.wrapped(named, indent=0)
+
+
+def _in_full(lines: Sequence[Line], unit: str, page: Page, *, share: str) -> list[str]:
+    """Write each row as a few short lines, for a page too narrow for a table."""
+    written: list[str] = []
+    for line in lines:
+        named = "".join(f"{name} {value}, " for name, value in line.key.items())
+        remark = f" ({line.remark})" if line.remark else ""
+        facts = [
+            f"time        {line.time} {unit}",
+            f"            {share} interval {line.lower} to {line.upper} {unit}",
+            f"speedup     {line.speedup}",
+            f"efficiency  {line.efficiency} %",
+        ]
+        if line.measured:
+            error = f" (error {line.error} %)" if line.error else ""
+            facts.append(f"measured    {line.measured} {unit}{error}")
+        title = page.wrapped(f"{named}p = {line.p}{remark}", indent=0)
+        written += ["", *map(page.bold, title)]
+        written += [f"  {fact}" for fact in facts]
+    return written[1:]
+
+
+def _legend(lines: Sequence[Line], page: Page) -> list[str]:
+    """Explain the remarks that occur."""
+    said = " ".join(remark for line in lines for remark in line.remarks)
+    meanings = [meaning for word, meaning in LEGEND.items() if word in said]
+    legend = page.wrapped("; ".join(meanings), indent=0) if meanings else []
+    return [page.faint(text) for text in ["", *legend]] if legend else []

@@ -1,0 +1,113 @@
+"""A forecast looked at more closely: one series of it, or the same series at other counts."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.errors import ParameterError, require
+from parcast.models import doubt
+from parcast.models.measured import curve_from
+from parcast.result import Forecast
+from parcast.verbs.forecast import columns_of
+
+
+def one_series(forecast: Forecast, series: int) -> Forecast:
+    """One series of a forecast alone, as if there had been no other.
+
+    Parameters
+    ----------
+    forecast : Forecast
+        Of any number of series.
+    series : int
+        Which of them, counted from 0 in the order of `forecast.notes`.
+
+    Returns
+    -------
+    Forecast
+        Its arrays have the shape of the `p` asked for.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such series.
+
+    Examples
+    --------
+    >>> from parcast import Measurements, forecast
+    >>> runs = Measurements(p=[1, 2, 1, 2], time=[8, 5, 9, 6], machine=["SP", "SP", "T3E", "T3E"])
+    >>> told = forecast(runs, p=[4, 8])
+    >>> told.time.shape, one_series(told, 1).time.shape, one_series(told, 1).notes[0].label
+    ((2, 2), (2,), 'T3E')
+    """
+    if not 0 <= series < len(forecast.notes):
+        raise ParameterError(
+            f"series must be a number from 0 to {len(forecast.notes) - 1}, got {series}. "
+            "The notes of the forecast name its series in this order."
+        )
+    here = slice(series, series + 1)
+    answers = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
+    return replace(
+        forecast,
+        by=(),
+        notes=forecast.notes[here],
+        refused={},
+        measured=forecast.measured.take(here),
+        **{
+            name: getattr(forecast, name)[series] if forecast.by else getattr(forecast, name)
+            for name in answers
+        },
+    )
+
+
+def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
+    """The series of a forecast answered at other counts, from the same measured times.
+
+    Parameters
+    ----------
+    forecast : Forecast
+        What was forecast.
+    p : array_like, any shape
+        Processors, at least 1. They need not be whole, so that a line can be drawn through
+        them. [1]
+
+    Returns
+    -------
+    Forecast
+        Its arrays belong to `p`; nothing is `observed` there. Its notes are those of `forecast`
+        and speak of the counts that were asked for first.
+
+    Raises
+    ------
+    ParameterError
+        If `p` lies outside its domain.
+
+    Examples
+    --------
+    >>> from parcast import Measurements, forecast
+    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    >>> told = forecast(runs, p=[16, 32])
+    >>> curve(told, [8, 16, 32]).time.round(1)
+    array([16. , 10.2,  7.3])
+    """
+    asked = np.asarray(p, dtype=np.float64)
+    in_domain = np.isfinite(asked) & (asked >= 1)
+    require("p", asked, in_domain, must="be at least 1", hint="Count processors from 1.")
+    measured, targets = forecast.measured, asked.ravel()
+    noise = doubt.noise(measured.spread, measured.repetitions > 1)
+    said = curve_from(measured.p, measured.time, measured.count, noise, targets)
+    strong = np.array([note.scaling == "strong" for note in forecast.notes])
+    shape = (len(forecast.notes), *asked.shape) if forecast.by else asked.shape
+    table = columns_of(said, measured, targets, strong).reshape(-1, *shape)
+    time, lower, upper, speedup, efficiency, reach = table
+    return replace(
+        forecast,
+        p=asked,
+        time=time,
+        lower=lower,
+        upper=upper,
+        speedup=speedup,
+        efficiency=efficiency,
+        reach=reach,
+        observed=np.full(shape, np.nan),
+    )

@@ -1,0 +1,235 @@
+"""A few timings in, times at other numbers of processors out, each with its interval."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import FitFailed, ParameterError, require
+from parcast.measurements import Measurements
+from parcast.models import doubt
+from parcast.models.ensemble import LAWS, MEMBERS
+from parcast.models.measured import MeasuredCurve, curve_from
+from parcast.models.scaling import is_strong, speedup_and_efficiency
+from parcast.result import Forecast, SeriesNotes, label_of, whole
+from parcast.series import Series
+from parcast.verbs.forecast_notes import notes_of
+
+Scaling = Literal["auto", "strong", "weak"]
+LONGEST = 1e30  # times beyond this or below its inverse are no times; their squares overflow [s]
+MOST = 1e15  # processors: beyond, whole numbers are not told apart [1]
+POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
+
+
+def forecast(
+    measurements: Measurements | Any,
+    p: ArrayLike | None = None,
+    *,
+    hold_out: ArrayLike | None = None,
+    by: Sequence[str] | None = None,
+    scaling: Scaling = "auto",
+    progress: Callable[[int, int], None] | None = None,
+) -> Forecast:
+    """Times at `p` processors from the times measured at a few, with 90 % intervals.
+
+    Parameters
+    ----------
+    measurements : Measurements, or a table that `Measurements.from_table` accepts
+        At least two counts of processors for each series.
+    p : array_like, any shape
+        Processors asked for: whole numbers of at least 1. By default those held out. [1]
+    hold_out : array_like, optional
+        Measured counts that the forecast is not told, so that it can be compared with them: what
+        was measured there comes back in `observed`. [1]
+    by : sequence of str, optional
+        Columns that tell the series apart; by default every label there is and every axis besides
+        `p` that takes several values.
+    scaling : {"auto", "strong", "weak"}
+        Whether the work was fixed or grew with the processors. It decides what speedup and
+        efficiency mean, not the times. "auto" tells it from the times.
+    progress : callable, optional
+        Called with the series done so far and in all.
+
+    Returns
+    -------
+    Forecast
+        Its arrays have the shape of `p`; with one axis more, first, if there are columns in `by`.
+        A series with a single count is left out and named in `refused`.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or `by` names a column that is not there.
+    FitFailed
+        If no series has two counts of processors.
+
+    Examples
+    --------
+    >>> from parcast import Measurements, forecast
+    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    >>> told = forecast(runs, p=[16, 32])
+    >>> told.time.round(1), told.notes[0].scaling
+    (array([10.2,  7.3]), 'strong')
+    >>> bool(np.all((told.lower < told.time) & (told.time < told.upper)))
+    True
+    """
+    if scaling not in ("auto", "strong", "weak"):
+        raise ParameterError(
+            f'scaling must be "auto", "strong" or "weak", got {scaling!r}. '
+            'Leave it out to have it told from the times ("auto").'
+        )
+    if not isinstance(measurements, Measurements):
+        measurements = Measurements.from_table(measurements)
+    if p is None:
+        p = hold_out
+    if p is None:
+        raise ParameterError(
+            "p must be given unless counts are held out. "
+            "Give the processors to forecast, such as p=[64, 128]."
+        )
+    asked = _processors("p", p)
+    time = measurements.time
+    imaginable = (time >= 1 / LONGEST) & (time <= LONGEST)
+    require("time", time, imaginable, must="lie between 1e-30 and 1e30 s", hint="Check its unit.")
+    counts = measurements.p
+    require("p", counts, counts <= MOST, must="be at most 1e15", hint="No machine has more.")
+    everything = measurements.series(by)
+    grouped = everything
+    if hold_out is not None:
+        told = _without(measurements, _processors("hold_out", hold_out))
+        grouped = told.series(everything.by)
+    answered = grouped.count >= 2
+    refused = {
+        label_of(key): _too_few(grouped.p[i, 0])
+        for i, key in enumerate(grouped.keys)
+        if not answered[i]
+    }
+    kept = {tuple(key.values()) for key in grouped.keys}
+    refused |= {
+        label_of(key): "All its counts are held out. Name fewer."
+        for key in everything.keys
+        if tuple(key.values()) not in kept
+    }
+    if not answered.any():
+        more = f" ({len(refused)} series, none with more)" if len(refused) > 1 else ""
+        raise FitFailed(f"No forecast{more}. {next(iter(refused.values()))}")
+    series = grouped.take(answered)
+    parts = [_answer(part, asked.ravel(), scaling) for part in _parts(series, asked, progress)]
+    table = np.concatenate([table for table, _ in parts], axis=1)
+    shape = (len(series), *asked.shape) if series.by else asked.shape
+    time, lower, upper, speedup, efficiency, reach = (
+        np.reshape(column, shape) for column in table
+    )
+    return Forecast(
+        p=asked,
+        time=time,
+        lower=lower,
+        upper=upper,
+        speedup=speedup,
+        efficiency=efficiency,
+        reach=reach,
+        observed=np.reshape(_observed(everything, series.keys, asked.ravel()), shape),
+        by=series.by,
+        notes=tuple(note for _, notes in parts for note in notes),
+        refused=refused,
+        measured=series,
+        law=f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws "
+        f"({', '.join(law.formula for law, *_ in LAWS.values())})",
+        sources=tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items()),
+    )
+
+
+def _processors(name: str, p: ArrayLike) -> NDArray[np.float64]:
+    """Check counts of processors and return them as floats, in the shape given."""
+    hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
+    try:
+        asked = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be numbers, got {p!r:.60}. {hint}") from None
+    if asked.size == 0:
+        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
+    is_count = (asked >= 1) & (asked == np.floor(asked))
+    require(name, asked, is_count, must="be a whole number of at least 1", hint="Count from 1.")
+    require(name, asked, asked <= MOST, must="be at most 1e15", hint="No machine has more.")
+    return asked
+
+
+def _without(measurements: Measurements, hold_out: NDArray[np.float64]) -> Measurements:
+    """Leave out the rows at the counts held out."""
+    measured = np.unique(measurements.p)
+    require(
+        "hold_out",
+        hold_out,
+        np.isin(hold_out, measured),
+        must="be a measured count",
+        hint=f"Measured are {', '.join(f'{x:g}' for x in measured[:12])}.",
+    )
+    left = np.setdiff1d(measured, hold_out)
+    if left.size == 0:
+        raise ParameterError(
+            "hold_out must leave counts to forecast from, got all of them. Name fewer."
+        )
+    return measurements.select(p=left)
+
+
+def _observed(
+    everything: Series, keys: Sequence[Mapping[str, str | float]], asked: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Median time measured at each count asked for, NaN where none was: (series, points)."""
+    row_of = {tuple(key.values()): row for row, key in enumerate(everything.keys)}
+    rows = np.array([row_of[tuple(key.values())] for key in keys])
+    observed = np.full((len(rows), len(asked)), np.nan)
+    for column in range(everything.p.shape[1]):
+        here = everything.p[rows, column, None] == asked
+        observed = np.where(here, everything.time[rows, column, None], observed)
+    return observed
+
+
+def _too_few(p: float) -> str:
+    """Say why a series of a single count has no forecast."""
+    return (
+        f"All its times are at p = {whole(float(p))}, and a forecast needs at least two counts "
+        "of processors. Measure another, best twice or four times as many."
+    )
+
+
+def _parts(
+    series: Series, asked: NDArray[np.float64], progress: Callable[[int, int], None] | None
+) -> Iterator[Series]:
+    """Cut the series into parts small enough for the memory, telling the progress."""
+    at_once = max(1, POINTS_AT_ONCE // (asked.size + series.p.shape[1]))
+    for start in range(0, len(series), at_once):
+        yield series.take(slice(start, start + at_once))
+        if progress:
+            progress(min(start + at_once, len(series)), len(series))
+
+
+def _answer(
+    series: Series, asked: NDArray[np.float64], scaling: Scaling
+) -> tuple[NDArray[np.float64], list[SeriesNotes]]:
+    """Answer for a part of the series: a table (columns, series, points), and the notes."""
+    # One point more, a little before the last one asked for, gives the slope there.
+    targets = np.append(asked, max(asked.max() / 1.25, 1.0))
+    strong = is_strong(series.p, series.time, series.count)
+    if scaling != "auto":
+        strong = np.full(len(series), scaling == "strong")
+    noise = doubt.noise(series.spread, series.repetitions > 1)
+    said = curve_from(series.p, series.time, series.count, noise, targets)
+    notes = notes_of(series, said, targets, strong=strong, told=scaling != "auto", noise=noise)
+    return columns_of(said, series, targets, strong)[:, :, :-1], notes
+
+
+def columns_of(
+    said: MeasuredCurve,
+    series: Series,
+    targets: NDArray[np.float64],
+    strong: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Time, lower, upper, speedup, efficiency and reach: shape (6, series, points)."""
+    time = np.exp(said.log_time)
+    factor = np.exp(said.half_width)
+    speedup, efficiency = speedup_and_efficiency(
+        p=targets, time=time, p0=series.p[:, 0], time0=series.time[:, 0], strong=strong
+    )
+    return np.stack([time, time / factor, time * factor, speedup, efficiency, said.reach])

@@ -1,0 +1,174 @@
+"""What a forecast says of itself in words: what it rests on, what limits it, what to doubt."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.models.ensemble import LAWS, MEMBERS
+from parcast.models.measured import MeasuredCurve
+from parcast.result import SeriesNotes, whole
+from parcast.series import Series
+
+WIDE = 2.0  # upper / lower beyond which a forecast is called doubtful
+HANGS = 1.25  # factor by which leaving out one count may change a forecast unremarked
+NOISY = 0.10  # relative spread of repetitions worth a warning
+
+
+def notes_of(
+    series: Series,
+    said: MeasuredCurve,
+    targets: NDArray[np.float64],
+    *,
+    strong: NDArray[np.bool_],
+    told: bool,
+    noise: NDArray[np.float64],
+) -> list[SeriesNotes]:
+    """Notes of every series of a forecast.
+
+    Parameters
+    ----------
+    series : Series
+        What was measured.
+    said : MeasuredCurve
+        What was forecast at `targets`, the last of which stands a little before the largest of
+        the others and serves only to tell the slope there.
+    targets : ndarray, shape (points,)
+        Processors. [1]
+    strong : ndarray of bool, shape (series,)
+        Whether scaling is strong.
+    told : bool
+        Whether the user said so; otherwise the times did.
+    noise : ndarray, shape (series,)
+        Relative standard deviation among repetitions. [1]
+
+    Returns
+    -------
+    list of SeriesNotes, one for each series
+    """
+    furthest = int(np.argmax(targets[:-1]))
+    step = float(np.log(targets[furthest] / targets[-1]))
+    rise = np.asarray(said.log_time[:, furthest] - said.log_time[:, -1])
+    slope = rise / step if step > 0 else np.zeros_like(rise)
+    laws = list(LAWS)
+    belongs = np.array([[law == own for law in laws] for own, _ in MEMBERS], dtype=np.float64)
+    weights = said.weights @ belongs
+    heaviest = np.argsort(-weights, axis=1)[:, :3]
+    repeated = np.asarray(np.any(series.repetitions > 1, axis=1), dtype=bool)
+
+    notes = []
+    for i, key in enumerate(series.keys):
+        count = int(series.count[i])
+        first, last = float(series.p[i, 0]), float(series.p[i, count - 1])
+        backtest = float(np.expm1(-said.backtest[i])) if count > 2 else None
+        shares = ", ".join(f"{laws[j]} {weights[i, j]:.0%}" for j in heaviest[i])
+        own_noise = float(noise[i]) if repeated[i] else None
+        notes.append(
+            SeriesNotes(
+                key=key,
+                measured=(first, last),
+                scaling="strong" if strong[i] else "weak",
+                scaling_reason="as you said" if told else _why_scaling(series, i, bool(strong[i])),
+                limited_by=_limit(float(slope[i]), bool(strong[i])),
+                rests_on=_rests_on(series, i, shares, backtest),
+                backtest=backtest,
+                noise=own_noise,
+                warnings=tuple(
+                    _warnings(series, i, said, targets=targets, furthest=furthest, noise=own_noise)
+                ),
+            )
+        )
+    return notes
+
+
+def _why_scaling(series: Series, i: int, strong: bool) -> str:
+    """Say which times told the scaling."""
+    count = int(series.count[i])
+    p, time = series.p[i, :count], series.time[i, :count]
+    best = int(np.argmin(time))
+    if strong:
+        return (
+            f"time falls from {time[0]:.3g} s at p = {whole(float(p[0]))} "
+            f"to {time[best]:.3g} s at {whole(float(p[best]))}"
+        )
+    return (
+        f"time goes from {time[0]:.3g} s at p = {whole(float(p[0]))} "
+        f"to {time[-1]:.3g} s at {whole(float(p[-1]))}: it does not fall as shared work would"
+    )
+
+
+def _limit(slope: float, strong: bool) -> str:
+    """Say what holds the program back, by the slope of log time at the largest count."""
+    doubling = 2.0**slope - 1.0
+    if slope > 0.1:
+        return (
+            f"a cost that grows with the processors: each doubling makes it {doubling:.0%} slower"
+        )
+    if not strong:
+        return "nothing that the times show: time stays while the work grows"
+    if slope > -0.15:
+        return "time that more processors do not shorten: a doubling gains nothing any more"
+    if slope > -0.8:
+        return (
+            "time that more processors do not shorten: "
+            f"each doubling saves {-doubling:.0%}, where shared work would save 50%"
+        )
+    return "the work itself, which the processors still share well"
+
+
+def _rests_on(series: Series, i: int, shares: str, backtest: float | None) -> str:
+    """Say in a sentence what the forecast was made from."""
+    count = int(series.count[i])
+    first, last = (whole(float(series.p[i, j])) for j in (0, count - 1))
+    runs = int(series.repetitions[i, :count].sum())
+    if backtest is None:
+        tested = "nothing could be held back to test it"
+    else:
+        side = "high" if backtest > 0 else "low"
+        tested = f"told only the smaller ones, it is {abs(backtest):.0%} too {side} at {last}"
+    return f"{runs} runs at {count} counts from {first} to {last}; {tested}; laws: {shares}"
+
+
+def _warnings(
+    series: Series,
+    i: int,
+    said: MeasuredCurve,
+    *,
+    targets: NDArray[np.float64],
+    furthest: int,
+    noise: float | None,
+) -> Iterator[str]:
+    """Give what should make a reader careful, gravest first."""
+    count = int(series.count[i])
+    first, last = (whole(float(series.p[i, j])) for j in (0, count - 1))
+    asked = targets[:-1]
+    widest = int(np.argmax(said.half_width[i, :-1]))
+    width = float(np.exp(2 * said.half_width[i, widest]))
+    if width > WIDE:
+        yield (
+            f"Doubtful: at p = {whole(float(asked[widest]))} "
+            f"the interval spans a factor of {width:.2g}."
+        )
+    other = said.without_last[i, furthest]
+    if asked[furthest] > last and abs(other - said.log_time[i, furthest]) > np.log(HANGS):
+        yield (
+            f"It hangs on the runs at p = {last}: without them the forecast for "
+            f"{whole(float(asked[furthest]))} would be {np.exp(other):.3g} s. "
+            f"Repeat them, or measure one count more."
+        )
+    if count == 2:
+        yield (
+            "Two counts only: nothing tells how time bends. "
+            "A third count would narrow the interval most."
+        )
+    if asked[furthest] > 2 * last:
+        times = asked[furthest] / last
+        yield (
+            f"p = {whole(float(asked[furthest]))} is {times:.3g} times "
+            f"the largest measured p ({last})."
+        )
+    lowest = float(asked.min())
+    if lowest < first:
+        yield f"p = {whole(lowest)} lies below the smallest measured p ({first})."
+    if noise is not None and noise > NOISY:
+        yield f"Repetitions of a run differ by {noise:.0%}: repeat each count more often."

@@ -1,0 +1,157 @@
+"""The count of processors beyond which more of them are no longer worth it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParameterError, require
+from parcast.measurements import Measurements
+from parcast.result import Key, label_of
+from parcast.verbs.forecast import Scaling, forecast
+
+COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Knee:
+    """Where one series stops being worth more processors, looked for up to `upto`."""
+
+    key: Key
+    p: int  # the largest count still worth it; `upto` if none is reached [1]
+    lower: int  # the same by the upper ends of the times' intervals [1]
+    upper: int  # the same by the lower ends [1]
+    efficiency: float  # at `p` [1]
+    fastest: int  # the count with the least time [1]
+    because: str  # "efficiency", "time" or "not reached"
+    min_efficiency: float  # the threshold asked for [1]
+    upto: int  # the largest count looked at [1]
+
+    @property
+    def label(self) -> str:
+        """The series in a few words: "T3E", or "" where there is only one."""
+        return label_of(self.key)
+
+    def __str__(self) -> str:
+        """Say the knee in a sentence."""
+        beyond = f" (90 % interval {self.lower} to {self.upper})"
+        if self.because == "not reached":
+            return f"not reached up to p = {self.upto}: efficiency there is {self.efficiency:.0%}"
+        if self.because == "time":
+            return f"p = {self.p}{beyond}: beyond it time stops falling"
+        return f"p = {self.p}{beyond}: beyond it efficiency falls below {self.min_efficiency:.0%}"
+
+
+def knee(
+    measurements: Measurements | Any,
+    *,
+    upto: int,
+    min_efficiency: float = 0.5,
+    by: Sequence[str] | None = None,
+    scaling: Scaling = "auto",
+) -> list[Knee]:
+    """Largest count up to `upto` at which efficiency holds and, in strong scaling, time falls.
+
+    Parameters
+    ----------
+    measurements, by, scaling
+        As for `parcast.forecast`.
+    upto : int
+        Largest count to look at, above the smallest measured one. [1]
+    min_efficiency : float
+        Threshold in (0, 1]. [1]
+
+    Returns
+    -------
+    list of Knee
+        One for each series that has a forecast. The interval of a knee is where the two ends of
+        the times' interval put it.
+
+    Raises
+    ------
+    ParameterError, FitFailed
+        As `parcast.forecast`, and if `upto` or `min_efficiency` lies outside its domain.
+
+    Examples
+    --------
+    >>> from parcast import Measurements
+    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    >>> found = knee(runs, upto=256)[0]
+    >>> found.because, found.lower < found.p < found.upper
+    ('efficiency', True)
+    """
+    share = np.asarray(min_efficiency, dtype=np.float64)
+    in_unit = (share > 0) & (share <= 1)
+    require("min_efficiency", share, in_unit, must="lie in (0, 1]", hint="Write 50% as 0.5.")
+    if not isinstance(measurements, Measurements):
+        measurements = Measurements.from_table(measurements)
+    first = int(measurements.p.min())
+    if not first < upto < np.inf:
+        raise ParameterError(
+            f"upto must be above the smallest measured p ({first}), got {upto}. "
+            "Give the largest count worth looking at."
+        )
+    steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
+    counts = np.unique(np.round(np.geomspace(first, upto, steps)))
+    told = forecast(measurements, counts, by=by, scaling=scaling)
+
+    for note in told.notes:
+        if note.measured[0] >= upto:
+            raise ParameterError(
+                f"upto must be above the smallest measured p of every series, got {upto} where "
+                f"{note.label} starts at {note.measured[0]:g}. Give a larger one, "
+                "or select other series."
+            )
+    shape = (len(told.notes), len(counts))
+    time, lower, upper, efficiency = (
+        np.reshape(column, shape)
+        for column in (told.time, told.lower, told.upper, told.efficiency)
+    )
+    strong = np.array([note.scaling == "strong" for note in told.notes])
+    started = counts >= told.measured.p[:, :1]
+    holds = [
+        _worth(times, efficiency * time / times, min_efficiency, started, strong)
+        for times in (time, upper, lower)
+    ]
+    place, low, high = ((worth.sum(axis=1) - 1).clip(0) for worth in holds)
+    fastest = np.argmin(np.where(started, time, np.inf), axis=1)
+    skipped = (~started).sum(axis=1)
+    place, low, high = (np.minimum(x + skipped, len(counts) - 1) for x in (place, low, high))
+
+    found = []
+    for i, note in enumerate(told.notes):
+        reached = place[i] < len(counts) - 1
+        by_time = strong[i] and place[i] == fastest[i]
+        because = ("time" if by_time else "efficiency") if reached else "not reached"
+        found.append(
+            Knee(
+                key=note.key,
+                p=int(counts[place[i]]),
+                lower=int(min(counts[low[i]], counts[place[i]])),
+                upper=int(max(counts[high[i]], counts[place[i]])),
+                efficiency=float(efficiency[i, place[i]]),
+                fastest=int(counts[fastest[i]]),
+                because=because,
+                min_efficiency=float(min_efficiency),
+                upto=int(upto),
+            )
+        )
+    return found
+
+
+def _worth(
+    time: NDArray[np.float64],
+    efficiency: NDArray[np.float64],
+    threshold: float,
+    started: NDArray[np.bool_],
+    strong: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Which counts come before the knee, shape (series, counts): those after it are all False."""
+    time = np.where(started, time, np.inf)
+    fastest = np.argmin(time, axis=1)
+    still_falls = np.arange(time.shape[1]) <= fastest[:, None]
+    worth = (efficiency >= threshold) & (still_falls | ~strong[:, None])
+    unbroken = np.cumprod(worth | ~started, axis=1).astype(bool)
+    return np.asarray(unbroken & started)

@@ -1,0 +1,278 @@
+"""`parcast.verbs.forecast_notes`: the words of a forecast, and the numbers behind the words."""
+
+import numpy as np
+import pytest
+
+from parcast import Measurements, forecast
+from parcast.models.ensemble import LAWS, MEMBERS
+from parcast.models.measured import MeasuredCurve
+from parcast.verbs.forecast_notes import HANGS, NOISY, WIDE, notes_of
+
+P, TIME = [1, 2, 4, 8], [8.0, 5.0, 3.0, 2.5]
+
+
+def note(
+    *,
+    p=P,
+    time=TIME,
+    asked=(16,),
+    slope=0.0,
+    half_width=0.1,
+    backtest=0.0,
+    without_last=0.0,
+    strong=True,
+    told=False,
+    noise=0.02,
+    weights=None,
+):
+    """The note of one series for a forecast made up: log time 0 at the largest count asked for."""
+    series = Measurements(p=p, time=time).series()
+    targets = np.array([*asked, max(asked) / 1.25])
+    log_time = slope * np.log(targets / max(asked))
+    if weights is None:
+        weights = {"amdahl": 0.5, "linear": 0.3, "power": 0.2}
+    share = [weights.get(name, 0) / len(LAWS[name][2]) for name, _ in MEMBERS]
+    said = MeasuredCurve(
+        log_time=log_time[None],
+        half_width=np.broadcast_to(half_width, (1, len(targets))),
+        reach=np.ones((1, len(targets))),
+        weights=np.array([share]),
+        backtest=np.array([backtest]),
+        without_last=np.full((1, len(targets)), without_last),
+    )
+    (found,) = notes_of(
+        series, said, targets, strong=np.array([strong]), told=told, noise=np.array([noise])
+    )
+    return found
+
+
+# Which series, and whether strong or weak.
+
+
+def test_a_note_names_its_series_and_what_was_measured():
+    told = forecast({"p": P, "time": TIME, "machine": "SP"}, 16).notes[0]
+    assert told.key == {"machine": "SP"}
+    assert told.label == "SP"
+    assert told.measured == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("time", "strong", "says"),
+    [
+        (TIME, True, "time falls from 8 s at p = 1 to 2.5 s at 8"),
+        ([8, 5, 3.14159, 7], True, "time falls from 8 s at p = 1 to 3.14 s at 4"),
+        (
+            [5, 5, 5, 5.25],
+            False,
+            "time goes from 5 s at p = 1 to 5.25 s at 8: it does not fall as shared work would",
+        ),
+    ],
+)
+def test_the_scaling_told_from_the_times_says_from_which(time, strong, says):
+    found = note(time=time, strong=strong)
+    assert found.scaling == ("strong" if strong else "weak")
+    assert found.scaling_reason == says
+    assert forecast({"p": P, "time": time}, 16).notes[0].scaling_reason == says
+
+
+@pytest.mark.parametrize("strong", [True, False])
+def test_the_scaling_the_user_said_is_as_they_said(strong):
+    found = note(strong=strong, told=True)
+    assert found.scaling == ("strong" if strong else "weak")
+    assert found.scaling_reason == "as you said"
+
+
+# What limits it.
+
+GROWS = "a cost that grows with the processors: each doubling makes it {} slower"
+SAVES = (
+    "time that more processors do not shorten: "
+    "each doubling saves {}, where shared work would save 50%"
+)
+NOTHING = "time that more processors do not shorten: a doubling gains nothing any more"
+WEAK = "nothing that the times show: time stays while the work grows"
+
+
+@pytest.mark.parametrize(
+    ("slope", "strong", "says"),
+    [
+        (1.0, True, GROWS.format("100%")),
+        (0.11, True, GROWS.format("8%")),
+        (0.11, False, GROWS.format("8%")),
+        (0.09, False, WEAK),
+        (-0.5, False, WEAK),
+        (0.09, True, NOTHING),
+        (-0.14, True, NOTHING),
+        (-0.16, True, SAVES.format("10%")),
+        (-0.5, True, SAVES.format("29%")),
+        (-0.79, True, SAVES.format("42%")),
+        (-0.81, True, "the work itself, which the processors still share well"),
+        (-1.0, True, "the work itself, which the processors still share well"),
+    ],
+)
+def test_what_limits_it_follows_from_the_slope_at_the_largest_count(slope, strong, says):
+    assert note(slope=slope, strong=strong).limited_by == says
+
+
+def test_the_slope_is_that_at_the_largest_count_wherever_it_stands():
+    assert note(asked=(64, 2, 16), slope=1.0).limited_by == GROWS.format("100%")
+
+
+@pytest.mark.parametrize(
+    ("time", "asked", "says"),
+    [
+        ([8, 4, 2, 1], 16, "the work itself, which the processors still share well"),
+        ([5, 5, 5, 5], 16, WEAK),
+        ([5, 10, 20, 40], 16, GROWS),
+        ([8, 4.5, 4.1, 4.0], 1000, NOTHING),
+    ],
+)
+def test_what_limits_real_forecasts(time, asked, says):
+    found = forecast({"p": P, "time": time}, asked).notes[0].limited_by
+    assert found == says or found.startswith(says.split("{")[0])
+
+
+def test_asked_for_one_processor_alone_there_is_no_slope():
+    assert forecast({"p": [2, 4, 8], "time": [8.0, 4, 2]}, 1).notes[0].limited_by == NOTHING
+
+
+# What it rests on.
+
+
+def test_it_says_how_many_runs_at_which_counts_it_rests_on():
+    found = note(p=[1, 2, 2, 4, 8, 8], time=[8, 5, 5, 3, 2, 2])
+    assert found.rests_on.startswith("6 runs at 4 counts from 1 to 8; ")
+
+
+@pytest.mark.parametrize(
+    ("backtest", "error", "says"),
+    [
+        (np.log(1.25), -0.2, "told only the smaller ones, it is 20% too low at 8"),
+        (np.log(0.8), 0.25, "told only the smaller ones, it is 25% too high at 8"),
+    ],
+)
+def test_it_says_how_it_forecast_the_largest_count(backtest, error, says):
+    # measured over forecast is 1.25: the forecast was a fifth too low
+    found = note(backtest=backtest)
+    assert found.backtest == pytest.approx(error)
+    assert f"; {says}; " in found.rests_on
+
+
+def test_the_backtest_is_the_error_of_the_same_forecast_with_the_largest_count_held_out():
+    told = forecast({"p": P, "time": TIME}, 16)
+    held = forecast({"p": P, "time": TIME}, hold_out=8)
+    assert told.notes[0].backtest == pytest.approx(float(held.time / held.observed) - 1)
+
+
+def test_two_counts_leave_nothing_to_test_it_with():
+    found = note(p=[1, 2], time=[8, 5], backtest=np.nan)
+    assert found.backtest is None
+    assert "; nothing could be held back to test it; " in found.rests_on
+
+
+def test_it_names_the_three_laws_that_weigh_most_with_all_their_readings():
+    weights = {"power": 0.4, "usl": 0.3, "amdahl": 0.25, "gustafson": 0.05}
+    assert note(weights=weights).rests_on.endswith("laws: power 40%, usl 30%, amdahl 25%")
+
+
+# How noisy the runs are.
+
+
+def test_noise_is_given_where_runs_were_repeated_and_not_made_up_elsewhere():
+    assert note().noise is None
+    assert note(p=[*P, 8], time=[*TIME, 2.5], noise=0.03).noise == 0.03
+
+
+# What to doubt.
+
+
+def test_a_forecast_without_reason_to_doubt_has_no_warnings():
+    assert note().warnings == ()
+
+
+def test_a_wide_interval_is_doubtful_where_it_is_widest():
+    narrow, wide = np.log(WIDE) / 2 * np.array([0.99, 1.01])
+    assert note(half_width=narrow).warnings == ()
+    found = note(asked=(32, 16), half_width=[narrow, wide, 9.0])
+    assert found.warnings[0] == "Doubtful: at p = 16 the interval spans a factor of 2."
+    assert note(half_width=np.log(3)).warnings[0].endswith("spans a factor of 9.")
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_forecast_that_hangs_on_the_last_count_says_so(side):
+    edge = side * np.log(HANGS)
+    assert note(without_last=0.99 * edge).warnings == ()
+    found = note(asked=(12, 16), without_last=1.01 * edge)
+    seconds = f"{np.exp(1.01 * edge):.3g}"
+    assert found.warnings == (
+        f"It hangs on the runs at p = 8: without them the forecast for 16 would be {seconds} s. "
+        "Repeat them, or measure one count more.",
+    )
+
+
+def test_what_was_measured_hangs_on_no_forecast():
+    assert note(asked=(8, 4), without_last=5.0).warnings == ()
+
+
+def test_two_counts_are_warned_of():
+    assert note(p=[1, 8], time=[8, 2], backtest=np.nan, without_last=np.nan).warnings == (
+        "Two counts only: nothing tells how time bends. "
+        "A third count would narrow the interval most.",
+    )
+
+
+def test_counts_beyond_twice_the_largest_measured_are_warned_of():
+    assert note(asked=(16,)).warnings == ()
+    assert note(asked=(17,)).warnings == ("p = 17 is 2.12 times the largest measured p (8).",)
+    found = note(asked=(512, 9)).warnings
+    assert found == ("p = 512 is 64 times the largest measured p (8).",)
+
+
+def test_counts_below_the_smallest_measured_are_warned_of():
+    found = note(p=[4, 8, 16], time=[8, 5, 3], asked=(16, 1, 2))
+    assert found.warnings == ("p = 1 lies below the smallest measured p (4).",)
+    assert note(p=[4, 8, 16], time=[8, 5, 3], asked=(4,)).warnings == ()
+
+
+def test_noisy_repetitions_are_warned_of():
+    repeated = {"p": [*P, 8], "time": [*TIME, 2.5]}
+    assert note(**repeated, noise=0.99 * NOISY).warnings == ()
+    assert note(**repeated, noise=0.153).warnings == (
+        "Repetitions of a run differ by 15%: repeat each count more often.",
+    )
+    assert note(noise=0.153).warnings == ()
+
+
+def test_the_gravest_warning_comes_first():
+    found = note(
+        p=[4, 8, 8],
+        time=[8, 5, 5],
+        asked=(1, 64),
+        half_width=1.0,
+        backtest=np.nan,
+        without_last=1.0,
+        noise=0.5,
+    ).warnings
+    starts = ("Doubtful", "It hangs", "Two counts", "p = 64", "p = 1 ", "Repetitions")
+    assert [text.startswith(start) for text, start in zip(found, starts, strict=True)] == [
+        True
+    ] * 6
+
+
+def test_each_series_has_its_own_note():
+    told = forecast(
+        {
+            "p": [1, 2, 4, 1, 2],
+            "time": [8, 4.1, 2.1, 5, 5.5],
+            "machine": ["A", "A", "A", "B", "B"],
+        },
+        8,
+    )
+    strong, weak = told.notes
+    assert (strong.label, strong.scaling) == ("A", "strong")
+    assert (weak.label, weak.scaling) == ("B", "weak")
+    assert strong.measured == (1, 4)
+    assert weak.measured == (1, 2)
+    assert (strong.backtest is None, weak.backtest is None) == (False, True)
+    assert any(text.startswith("Two counts only") for text in weak.warnings)
+    assert not any(text.startswith("Two counts only") for text in strong.warnings)
