@@ -1,0 +1,82 @@
+"""The command line, one module a command: each parses its arguments, calls a verb and prints.
+
+A command is loaded when it is named, and numpy when it computes, so that help answers at once.
+"""
+
+import difflib
+from importlib import import_module
+from typing import Final, NoReturn
+
+import click
+
+from parcast import __version__
+
+COMMANDS: Final = {"forecast": "parcast.cli.forecast"}  # each name and its module, in that order
+
+HELP: Final = """Forecast how a parallel program will scale.
+
+\b
+Exit status: 0  answered
+             1  answered, and the answer is no
+             2  wrong use
+             3  bad input file
+             4  no forecast is possible
+
+\b
+Examples:
+  parcast forecast timings.csv -p 512,1024
+  parcast forecast timings.csv --hold-out 64
+"""
+
+
+class Commands(click.Group):
+    """The commands by name, loaded when asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Name all commands."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Load a command, or return None if there is no such command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name, or suggest the one that is nearest."""
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(COMMANDS)}."
+        raise click.UsageError(f"{name!r:.60} is not a command. {hint}", ctx)
+
+
+@click.group(
+    cls=Commands,
+    help=HELP,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="parcast", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Print the help where no command is named."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> NoReturn:
+    """Run the command line of this process, and end the process with its status."""
+    import sys
+
+    from parcast.cli.failures import run
+
+    sys.exit(run(cli))

@@ -1,0 +1,252 @@
+"""`parcast forecast`: timings in, times at other numbers of processors out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parcast import __version__
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.options import Counts, columns, counts, efficiency, selection
+from parcast.cli.outputs import check_outputs, print_pieces, write_output
+from parcast.cli.reading import read_file
+from parcast.units import shown
+
+if TYPE_CHECKING:
+    from parcast.measurements import Measurements
+    from parcast.result import Forecast
+    from parcast.verbs.knee import Knee
+
+REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for
+MOST_NAMED = 5  # series in one message
+MOST_KNEES = 12  # counts that a forecast is made for where only the knee is asked for
+
+HELP = """Forecast time, speedup and efficiency at numbers of processors not tried.
+
+FILE is a CSV table of timings with columns p and time_s (or time_ms, ...), and perhaps machine,
+callpath, n or other axes; "-" is standard input. Each time comes with its 90 % interval and with
+what it rests on.
+
+LIST names counts of processors: 512,1024 or 1..16 or 1..1024x2 (doubling) or 10..100+10 (steps
+of ten), or a mix of them.
+
+\b
+Exit status: 0  answered
+             1  answered, and the answer is no: --knee was asked for, and a
+                count of -p lies beyond the knee of a series
+             2  wrong use, or an output that cannot be written
+             3  FILE cannot be read, or something in it is wrong
+             4  no forecast is possible from these timings
+
+\b
+Examples:
+  parcast forecast timings.csv -p 512,1024
+  parcast forecast timings.csv --hold-out 64 -o check.csv -o check.svg
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What was asked on the command line."""
+
+    file: str
+    p: Counts | None
+    hold_out: Counts | None
+    by: list[str] | None
+    select: list[tuple[str, str]]
+    scaling: Any  # "auto", "strong" or "weak"
+    knee: float | None  # efficiency that must hold [1]
+
+    def options(self) -> dict[str, Any]:
+        """Give what was asked as it stands in a document."""
+        return {
+            "p": self.p.text if self.p else None,
+            "hold_out": self.hold_out.text if self.hold_out else None,
+            "by": self.by,
+            "select": [f"{name}={value}" for name, value in self.select],
+            "scaling": self.scaling,
+            "knee": self.knee,
+        }
+
+
+@click.command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
+@click.argument("file")
+@click.option(
+    "-p", "--processors", "p", metavar="LIST", callback=counts, help="Counts to forecast."
+)
+@click.option(
+    "--hold-out",
+    metavar="LIST",
+    callback=counts,
+    help="Counts of FILE to keep back and compare with.",
+)
+@click.option(
+    "--by",
+    metavar="COLUMNS",
+    callback=columns,
+    help="Columns that tell series apart: callpath,machine.",
+)
+@click.option(
+    "--select",
+    metavar="COLUMN=VALUE",
+    multiple=True,
+    callback=selection,
+    help="Rows to take: machine=T3E. Repeatable.",
+)
+@click.option(
+    "--scaling",
+    type=click.Choice(["auto", "strong", "weak"]),
+    default="auto",
+    help="Was the work fixed, or did it grow? By default told from the times.",
+)
+@click.option(
+    "--knee",
+    callback=efficiency,
+    metavar="[EFFICIENCY]",
+    is_flag=False,
+    flag_value="50%",
+    help="Find the largest count worth it: efficiency holds (default 50%) and time falls.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="PATH",
+    help='Write PATH too: .csv, .json, .svg or .png. "-" prints CSV. Repeatable.',
+)
+@click.option("--all", "show_all", is_flag=True, help="Show every series, however many.")
+@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    outputs: tuple[str, ...],
+    as_json: bool,
+    show_all: bool,
+    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
+    **asked: Any,
+) -> int:
+    """Answer the question and return the exit status."""
+    question = Question(**asked)
+    if question.p is None and question.hold_out is None and question.knee is None:
+        raise click.UsageError(
+            "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee).", ctx
+        )
+    check_outputs(outputs, source=question.file, as_json=as_json)
+    told, knees = _ask(question)
+    document = told.to_document()
+    if question.knee is not None:
+        document["knee"] = [_knee_document(knee) for knee in knees]
+    for output in outputs:
+        write_output(told, document, output)
+    if as_json:
+        from parcast.io.document import json_pieces
+
+        print_pieces(json_pieces(document))
+    elif "-" not in outputs:
+        _show(told, knees, show_all=show_all)
+    return _status(question, knees)
+
+
+def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
+    """Read the file and compute the answer."""
+    from dataclasses import replace
+
+    from parcast.cli.screen import Progress
+    from parcast.verbs.forecast import forecast
+
+    runs, inputs = read_file(question.file, question.select)
+    inputs |= {"options": question.options(), "parcast": __version__}
+    knees: list[Knee] = []
+    if question.knee is not None:
+        knees = _knees(question, runs)
+    p = question.p.values if question.p else []
+    hold_out = question.hold_out.values if question.hold_out else None
+    p = [*(count for count in hold_out or () if count not in p), *p]
+    if not p:
+        p = _spread_out(sorted({knee.p for knee in knees}))
+    with Progress("forecasting") as progress:
+        told = forecast(
+            runs,
+            p,
+            hold_out=hold_out,
+            by=question.by,
+            scaling=question.scaling,
+            progress=progress,
+        )
+    return replace(told, inputs=inputs), knees
+
+
+def _knees(question: Question, runs: "Measurements") -> list["Knee"]:
+    """Find up to where more processors are worth it, from the counts that are not held out."""
+    from parcast.verbs.knee import knee
+
+    if question.hold_out is not None:
+        kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))
+        runs = runs.select(p=kept) if kept else runs
+    first, last = int(runs.p.min()), int(runs.p.max())
+    upto = max(question.p.values) if question.p else REACH_OF_KNEE * last
+    if upto <= first:
+        raise click.UsageError(
+            f"--knee must have a count of -p above the smallest measured ({first}) to look up to, "
+            f"got {upto}. Ask for a larger count as well."
+        )
+    return knee(
+        runs,
+        upto=upto,
+        min_efficiency=question.knee or 0.5,
+        by=question.by,
+        scaling=question.scaling,
+    )
+
+
+def _spread_out(counts: Sequence[int]) -> list[int]:
+    """Keep a dozen counts of many, the first and the last among them."""
+    if len(counts) <= MOST_KNEES:
+        return list(counts)
+    step = (len(counts) - 1) / (MOST_KNEES - 1)
+    return [counts[round(i * step)] for i in range(MOST_KNEES)]
+
+
+def _knee_document(knee: "Knee") -> dict[str, Any]:
+    """Give a knee as it stands in a document."""
+    from parcast.result import whole
+
+    return {
+        **{name: whole(value) for name, value in knee.key.items()},
+        "p": knee.p,
+        "lower": knee.lower,
+        "upper": knee.upper,
+        "because": knee.because,
+        "fastest": knee.fastest,
+        "efficiency": knee.efficiency,
+        "min_efficiency": knee.min_efficiency,
+        "upto": knee.upto,
+    }
+
+
+def _show(told: "Forecast", knees: Sequence["Knee"], *, show_all: bool) -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.text.answer import answer
+
+    lines, left_out = answer(told, page_of_stdout(), knees=knees, show_all=show_all)
+    show(lines)
+    if left_out:
+        click.echo(f"parcast: {left_out}", err=True)
+
+
+def _status(question: Question, knees: Sequence["Knee"]) -> int:
+    """Say whether every count asked for is worth it, where the knee was asked for as well."""
+    furthest = max(question.p.values) if question.p else 0
+    beyond = [f"{knee.label} ({knee.p})".strip() for knee in knees if furthest > knee.p]
+    if not beyond:
+        return ANSWERED
+    named = ", ".join(shown(name) for name in beyond[:MOST_NAMED])
+    more = f" and {len(beyond) - MOST_NAMED} more" if len(beyond) > MOST_NAMED else ""
+    click.echo(f"parcast: no: p = {furthest} lies beyond the knee of {named}{more}.", err=True)
+    return ANSWER_IS_NO

@@ -1,0 +1,82 @@
+"""Options whose text is more than a word: counts, columns, rows to take, an efficiency.
+
+Each function is a click callback: it takes the text of an option and returns what it means.
+"""
+
+from dataclasses import dataclass
+
+import click
+
+from parcast.cli.counts import parse_counts
+from parcast.errors import ParameterError
+from parcast.units import quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts of processors, and the text that names them."""
+
+    text: str
+    values: list[int]  # [1]
+
+
+def counts(_: click.Context, option: click.Parameter, text: str | None) -> Counts | None:
+    """Read a list of counts."""
+    if text is None:
+        return None
+    try:
+        return Counts(text, parse_counts(text, name=option.opts[0]))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def columns(_: click.Context, __: click.Parameter, text: str | None) -> list[str] | None:
+    """Read names of columns with commas between them; empty text names none."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")] if text.strip() else []
+    if not all(names):
+        raise click.UsageError(
+            f"--by must be names of columns, got {text!r:.60}. Write such as callpath,machine."
+        )
+    return names
+
+
+def selection(
+    _: click.Context, __: click.Parameter, texts: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """Read columns and the values that they must have."""
+    wanted = []
+    for text in texts:
+        column, equals, value = map(str.strip, text.partition("="))
+        if not (column and equals and value):
+            raise click.UsageError(
+                f"--select must be a column and its value, got {text!r:.60}. "
+                "Write such as machine=T3E."
+            )
+        wanted.append((column, value))
+    return wanted
+
+
+def efficiency(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """Read a fraction above 0 and at most 1, such as 50% or 0.5."""
+    if text is None:
+        return None
+    try:
+        share = quantity(_plain_fraction(text), "fraction", name="--knee")
+    except ParameterError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise click.UsageError(
+            f"--knee must be an efficiency above 0% and up to 100%, got {text!r:.60}. "
+            "Write such as 50% or 0.5, or put --knee after FILE to take 50%."
+        )
+    return share
+
+
+def _plain_fraction(text: str) -> str | float:
+    """Take a number without a unit as one; text without a unit is refused as a quantity."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,93 @@
+"""Where an answer goes besides the screen: files by their extension, checked before computing."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from parcast.result import Forecast
+
+PICTURES: Final = ("svg", "png")
+FORMATS: Final = ("csv", "json", *PICTURES)
+
+
+def check_outputs(outputs: Sequence[str], *, source: str, as_json: bool) -> None:
+    """Refuse what cannot be written, before time is spent on computing it.
+
+    Parameters
+    ----------
+    outputs : sequence of str
+        Paths; "-" is standard output.
+    source : str
+        The file that is read, which must not be overwritten.
+    as_json : bool
+        Whether standard output is taken by JSON.
+
+    Raises
+    ------
+    click.ClickException
+        If one of them cannot be written, or two would share standard output.
+    """
+    from parcast.errors import ParameterError
+    from parcast.io.document import check_place
+
+    if outputs.count("-") + as_json > 1:
+        raise click.UsageError("-o - and --json must not share standard output. Leave one out.")
+    for output in outputs:
+        if output == "-":
+            continue
+        if format_of(output) not in FORMATS:
+            endings = ", ".join(f".{ending}" for ending in FORMATS)
+            raise click.ClickException(
+                f"-o must be a path that ends in {endings}, got {output!r}."
+            )
+        if format_of(output) in PICTURES and find_spec("matplotlib") is None:
+            raise click.ClickException(
+                'Figures need matplotlib. Install with: pip install "parcast[plot]"'
+            )
+        try:
+            check_place(output)
+        except ParameterError as error:
+            raise click.ClickException(f"-o {error}") from error
+        if os.path.exists(source) and os.path.exists(output) and os.path.samefile(source, output):
+            raise click.ClickException(
+                f"-o must be another file than the one that is read, got {output}. "
+                "Choose another name."
+            )
+
+
+def write_output(forecast: "Forecast", document: Mapping[str, Any], output: str) -> None:
+    """Write the answer to a path in the format of its ending; to "-", standard output, as CSV.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; what was there before is still there.
+    """
+    from parcast.io.document import csv_pieces, json_pieces, write_document
+
+    ending = format_of(output)
+    if output == "-":
+        print_pieces(csv_pieces(forecast.rows()))
+    elif ending == "csv":
+        write_document(output, csv_pieces(forecast.rows()))
+    elif ending == "json":
+        write_document(output, json_pieces(document))
+    else:
+        from parcast.plot import figure_of, save_figure
+
+        save_figure(figure_of(forecast), output)
+
+
+def print_pieces(pieces: Iterator[str]) -> None:
+    """Print a document as UTF-8, whatever the terminal is set to."""
+    click.echo("".join(pieces).encode("utf-8"), nl=False)
+
+
+def format_of(output: str) -> str:
+    """Tell the format by the ending of a path."""
+    return Path(output).suffix.removeprefix(".").lower()

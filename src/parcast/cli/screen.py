@@ -1,0 +1,92 @@
+"""What the person at the other end can see: how wide, in colour or not, and how far we are."""
+
+import os
+import shutil
+import sys
+import time
+from typing import Any, Final, Self, TextIO
+
+import click
+
+from parcast.text.page import Page
+
+NARROWEST: Final = 40
+PATIENCE: Final = 1.0  # how long nothing is said of progress [s]
+LOOKS: Final[dict[str, dict[str, Any]]] = {
+    "bold": {"bold": True},
+    "faint": {"dim": True},
+    "marked": {"fg": "yellow"},
+}
+
+
+def page_of_stdout() -> Page:
+    """Tell how wide standard output is, and whether it may have colours."""
+    told = os.environ.get("COLUMNS", "")
+    is_terminal = is_a_terminal(sys.stdout)
+    width = None
+    if told.isdigit() and int(told) > 0:
+        width = max(int(told), NARROWEST)
+    elif is_terminal:
+        width = max(shutil.get_terminal_size().columns, NARROWEST)
+    if is_terminal and may_colour():
+        return Page(width=width, style=_in_colour)
+    return Page(width=width)
+
+
+def show(lines: list[str]) -> None:
+    """Print lines of the answer, as they are."""
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names in any script, anywhere
+    click.echo("\n".join(lines), color=True)
+
+
+def _in_colour(text: str, role: str) -> str:
+    """Give a text the look of its role on a terminal."""
+    return click.style(text, **LOOKS[role])
+
+
+class Progress:
+    """A line on stderr that says how far a long task is; gone when the task is done."""
+
+    def __init__(self, task: str) -> None:
+        self._task = task
+        self._begun = time.monotonic()
+        self._stream = sys.stderr if is_a_terminal(sys.stderr) and may_move() else None
+        self._shown = ""
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """Say how much is done, once the task has taken a while."""
+        if self._stream is None or time.monotonic() - self._begun < PATIENCE:
+            return
+        share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"
+        bar = f" [{'#' * int(20 * done / total):20}]" if total else ""
+        self._put(f"{self._task}{bar} {share}")
+
+    def __enter__(self) -> Self:
+        """Begin the task."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the line as it was, however the task ended."""
+        self._put("")
+
+    def _put(self, text: str) -> None:
+        if self._stream is not None and text != self._shown:
+            self._stream.write(f"\r{text:{len(self._shown)}}" + ("" if text else "\r"))
+            self._stream.flush()
+            self._shown = text
+
+
+def is_a_terminal(stream: TextIO | None) -> bool:
+    """Tell whether a person sees what is written there."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def may_move() -> bool:
+    """Tell whether a terminal can go back in a line."""
+    return os.environ.get("TERM") != "dumb"
+
+
+def may_colour() -> bool:
+    """Tell whether a terminal may be given colours."""
+    return may_move() and not os.environ.get("NO_COLOR")

@@ -1,0 +1,234 @@
+"""`parcast` itself: its help, its version, and the way it ends."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+
+import parcast as package
+from parcast.cli.failures import run
+
+from .conftest import COMMAND
+
+HELPS = [(), ("-h",), ("--help",)]
+
+
+@pytest.mark.parametrize("options", HELPS)
+def test_parcast_alone_prints_its_help(parcast, options):
+    said = parcast(*options)
+    assert said.status == 0
+    assert said.err == ""
+    assert "forecast" in said.out
+
+
+@pytest.mark.parametrize("command", [(), ("forecast",)])
+def test_help_has_two_examples_and_every_status(parcast, command):
+    said = parcast(*command, "--help")
+    assert said.status == 0
+    assert said.out.partition("Examples:")[2].count("  parcast ") == 2
+    described = said.out.partition("Exit status:")[2]
+    assert all(f" {status}  " in described for status in range(5))
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_the_version_is_printed(parcast):
+    said = parcast("--version")
+    assert (said.status, said.out) == (0, f"parcast {package.__version__}\n")
+
+
+def test_a_command_that_is_nearly_right_is_suggested(parcast):
+    said = parcast("forcast", "times.csv")
+    assert said.status == 2
+    assert said.err == (
+        "parcast: 'forcast' is not a command. Did you mean forecast?\nSee: parcast --help\n"
+    )
+
+
+def test_a_command_that_is_far_off_is_told_what_there_is(parcast):
+    said = parcast("times.csv")
+    assert said.status == 2
+    assert "'times.csv' is not a command. There is forecast." in said.err
+
+
+def test_an_option_that_is_none_is_refused(parcast):
+    said = parcast("--verion")
+    assert said.status == 2
+    assert "No such option" in said.err
+    assert "--version" in said.err
+
+
+def test_a_missing_file_argument_is_named(parcast):
+    said = parcast("forecast")
+    assert said.status == 2
+    assert said.err == "parcast: Missing argument 'FILE'.\nSee: parcast forecast --help\n"
+
+
+def test_help_loads_nothing_heavy():
+    ask = (
+        "import sys; from parcast.cli import cli; from parcast.cli.failures import run; "
+        "run(cli, ['forecast', '--help']); print(*sys.modules, file=sys.stderr)"
+    )
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert not {"numpy", "rich", "matplotlib", "pandas"} & set(said.stderr.split())
+
+
+def test_a_forecast_loads_nothing_that_it_does_not_need(times):
+    ask = (
+        "import sys; from parcast.cli import cli; from parcast.cli.failures import run; "
+        f"run(cli, ['forecast', {str(times)!r}, '-p', '64']); print(*sys.modules, file=sys.stderr)"
+    )
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert not {"rich", "matplotlib", "pandas", "scipy"} & set(said.stderr.split())
+
+
+# what is said of failures of every kind
+
+
+def failing(error):
+    """Make a command that fails in some way."""
+
+    @click.command("fail")
+    @click.option("--debug", is_flag=True)
+    def fail(debug):  # noqa: ARG001 - `run` looks for it
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "says"),
+    [
+        (KeyboardInterrupt(), 130, "parcast: interrupted.\n"),
+        (click.Abort(), 130, "parcast: interrupted.\n"),
+        (BrokenPipeError(), 141, ""),
+        (MemoryError(), 4, "parcast: out of memory. Ask for fewer counts or series.\n"),
+        (
+            OSError(28, "No space left on device", "out.csv"),
+            2,
+            "parcast: out.csv: cannot be written: no space left on device. "
+            "Choose another place.\n",
+        ),
+        (OSError("odd"), 2, "parcast: cannot be written: odd. Choose another place.\n"),
+        (
+            ZeroDivisionError("division by zero"),
+            70,
+            "parcast: this is a fault of parcast itself: ZeroDivisionError: division by zero\n"
+            "Run it again with --debug and report what it prints.\n",
+        ),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_every_failure_ends_in_one_message(capsys, error, status, says):
+    assert run(failing(error), []) == status
+    assert capsys.readouterr().err == says
+
+
+def test_debug_shows_the_traceback_as_well(capsys):
+    assert run(failing(ZeroDivisionError("oh")), ["--debug"]) == 70
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback")
+    assert "fault of parcast itself: ZeroDivisionError: oh" in said
+
+
+def test_debug_is_an_option_of_the_command(parcast, times):
+    said = parcast("forecast", times, "-p", "64", "--debug")
+    assert (said.status, said.err) == (0, "")
+    said = parcast("forecast", "-", "-p", "64", "--debug")
+    assert said.status == 3
+    assert "Traceback" in said.err
+
+
+def test_nobody_listening_to_the_message_is_no_failure(monkeypatch):
+    class Deaf:
+        def write(self, _):
+            raise BrokenPipeError
+
+        def flush(self):
+            pass
+
+    monkeypatch.setattr(sys, "stderr", Deaf())
+    assert run(failing(ZeroDivisionError("oh")), []) == 70
+
+
+# real processes
+
+
+def test_a_process_ends_with_the_status(process, times):
+    assert process("forecast", times, "-p", "16").status == 0
+    assert process("forecast", times, "-p", "100000", "--knee").status == 1
+    assert process("forecast", times).status == 2
+
+
+def test_a_process_reads_standard_input(process):
+    said = process("forecast", "-", "-p", "4", "-o", "-", input=b"p,time_s\n1,2\n2,1\n")
+    assert said.status == 0
+    assert said.out.startswith("p,time_s,")
+
+
+def test_output_that_is_cut_off_makes_no_noise(times):
+    command = f"{shlex.join(COMMAND)} forecast {shlex.quote(str(times))} -p 1..5000 | head -1"
+    said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert said.stderr == ""
+    assert said.stdout.split()[:2] == ["p", "time"]
+
+
+@pytest.mark.parametrize("options", [("forecast", "-", "-p", "1..500"), ("--help",)])
+def test_output_that_nobody_reads_ends_quietly(process, options):
+    read, write = os.pipe()
+    os.close(read)
+    said = process(*options, input=b"p,time_s\n1,2\n2,1\n", stdout=write)
+    os.close(write)
+    assert (said.status, said.err) == (141, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
+def test_a_full_disk_is_told(process, times):
+    with open("/dev/full", "w") as full:
+        said = process("forecast", times, "-p", "16", stdout=full)
+    assert said.status == 2
+    assert said.err == (
+        "parcast: cannot be written: no space left on device. Choose another place.\n"
+    )
+
+
+def test_closed_standard_streams_are_survived(times):
+    parcast = shlex.join(COMMAND)
+    file = shlex.quote(str(times))
+    for command, status in (
+        (f"{parcast} forecast {file} -p 16 >&-", 0),
+        (f"{parcast} forecast {file} -p banana 2>&-", 2),
+        (f"{parcast} forecast - -p 16 <&-", 2),
+    ):
+        said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        assert said.returncode == status, command
+        assert "Traceback" not in said.stderr
+
+
+def test_an_interrupted_process_ends_with_130():
+    waiting = subprocess.Popen(
+        [*COMMAND, "forecast", "-", "-p", "16"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(1.0)
+    waiting.send_signal(signal.SIGINT)
+    _, err = waiting.communicate(timeout=30)
+    assert waiting.returncode == 130
+    assert err.decode().strip().endswith("parcast: interrupted.")
+
+
+def test_a_shell_learns_what_may_follow(process):
+    said = process(
+        env={"_PARCAST_COMPLETE": "bash_complete", "COMP_WORDS": "parcast fo", "COMP_CWORD": "1"}
+    )
+    assert said.out == "plain,forecast\n"
+
+
+def test_names_are_printed_where_they_cannot_be_shown(process):
+    table = "callpath,p,time_s\nma\u00f1ana,1,2\nma\u00f1ana,2,1\n".encode()
+    said = process("forecast", "-", "-p", "4", input=table, env={"PYTHONIOENCODING": "ascii"})
+    assert said.status == 0
+    assert "ana" in said.out

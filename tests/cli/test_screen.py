@@ -1,0 +1,170 @@
+"""What a person sees: widths, colours and progress, on terminals of every kind."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from types import SimpleNamespace
+
+import pytest
+
+from parcast.cli import screen
+from parcast.cli.screen import Progress, page_of_stdout
+
+from .conftest import COMMAND
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def on_terminal(*args, width=80, env=None):
+    """Run `parcast` on a terminal and return what appears on it."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    surroundings = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
+    running = subprocess.Popen(
+        [*COMMAND, *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env=surroundings | {"TERM": "xterm"} | (env or {}),
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    assert running.wait() == 0
+    return seen.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_terminal_is_never_too_narrow(machines, width):
+    seen = on_terminal("forecast", machines, "-p", "64,1024", "--hold-out", "8", width=width)
+    assert max(len(ESCAPE.sub("", line)) for line in seen.splitlines()) <= width
+    for fact in ("T3E", "1024", "interval", "speedup", "efficiency", "measured", "warning:"):
+        assert fact in seen
+
+
+def test_a_wide_terminal_shows_what_a_pipe_shows(machines, process):
+    seen = on_terminal("forecast", machines, "-p", "64", width=500)
+    assert ESCAPE.sub("", seen) == process("forecast", machines, "-p", "64").out
+
+
+def test_a_terminal_has_colours_that_add_nothing(machines):
+    seen = on_terminal("forecast", machines, "-p", "64")
+    assert ESCAPE.search(seen)
+    for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        plain = on_terminal("forecast", machines, "-p", "64", env=env)
+        assert "\x1b" not in plain
+        assert plain == ESCAPE.sub("", seen)
+
+
+def test_a_pipe_has_no_colours(machines, process):
+    assert "\x1b" not in process("forecast", machines, "-p", "64", env={"TERM": "xterm"}).out
+
+
+def test_a_name_cannot_command_the_terminal(parcast):
+    table = "callpath,p,time_s\n\x1b[31mred,1,2\n\x1b[31mred,2,1\n\x1b[32mx,4,1\n"
+    said = parcast("forecast", "-", "-p", "4,100000", "--knee", stdin=table)
+    assert "\x1b" not in said.out + said.err
+    assert "\\x1b[31mred" in said.out
+
+
+def test_a_width_that_is_asked_for_is_kept(parcast, machines, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    said = parcast("forecast", machines, "-p", "64,1024", "--hold-out", "8")
+    assert max(map(len, said.out.splitlines())) <= 60
+    assert "machine T3E, p = 1024 (x256)" in said.out
+
+
+@pytest.mark.parametrize("told", ["", "0", "wide", "-5"])
+def test_a_width_that_is_none_is_passed_over(monkeypatch, told):
+    monkeypatch.setenv("COLUMNS", told)
+    assert page_of_stdout().width is None
+
+
+def test_no_screen_is_narrower_than_a_table_can_be_read(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "3")
+    assert page_of_stdout().width == screen.NARROWEST
+
+
+class Terminal:
+    """A stream that says it is a terminal and keeps what it is given."""
+
+    closed = False
+
+    def __init__(self):
+        self.written = ""
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.written += text
+
+    def flush(self):
+        pass
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(screen, "sys", SimpleNamespace(stderr=stream))
+    monkeypatch.setattr(screen, "PATIENCE", -1.0)
+    return stream
+
+
+def test_progress_is_shown_and_taken_back(terminal):
+    with Progress("reading") as progress:
+        progress(1, 4)
+        progress(1, 4)
+        progress(4, 4)
+    lines = terminal.written.split("\r")
+    assert lines[1] == f"reading [{'#' * 5:20}]  25%"
+    assert lines[2] == f"reading [{'#' * 20}] 100%"
+    assert set(lines[3]) == {" "}
+    assert lines[4] == ""
+
+
+def test_progress_of_unknown_length_counts(terminal):
+    with Progress("reading") as progress:
+        progress(3_000_000, None)
+    assert "\rreading 3 MB" in terminal.written
+
+
+def test_a_short_task_shows_no_progress(terminal, monkeypatch):
+    monkeypatch.setattr(screen, "PATIENCE", 60.0)
+    with Progress("reading") as progress:
+        progress(1, 4)
+    assert terminal.written == ""
+
+
+def test_a_dumb_terminal_shows_no_progress(terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    with Progress("reading") as progress:
+        progress(1, 4)
+    assert terminal.written == ""
+
+
+def test_a_failure_takes_progress_back(terminal):
+    with pytest.raises(ZeroDivisionError), Progress("reading") as progress:  # noqa: PT012
+        progress(1, 4)
+        raise ZeroDivisionError
+    assert terminal.written.endswith(" \r")
+
+
+def test_a_person_who_types_a_table_is_told_how_to_end_it(parcast, monkeypatch):
+    monkeypatch.setattr("parcast.cli.screen.is_a_terminal", lambda _: True)
+    monkeypatch.setenv("TERM", "dumb")
+    said = parcast("forecast", "-", "-p", "4", stdin="p,time_s\n1,2\n2,1\n")
+    assert said.status == 0
+    assert said.err == "parcast: reading a table from the terminal; end it with Ctrl-D.\n"
