@@ -1,0 +1,125 @@
+"""One series in one pair of axes: what was measured, what is forecast, what was held out.
+
+Measured medians are dots; between them the line is solid, beyond them it is dashed; the band is
+the interval; what was measured but held out is an open diamond; the dotted line is ideal scaling.
+Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with a
+marker or a style of its own. Everything is drawn in processors, seconds and fractions.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.result import Forecast
+from parcast.units import format_quantity
+from parcast.verbs.curve import curve, one_series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+Quantity = Literal["time", "efficiency"]
+
+BLUE, VERMILLION, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#000000", "#757575", "#E4E4E4"
+POINTS_A_LINE: Final = 241
+WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Panel:
+    """One series, ready to be drawn; made by `panel_of`."""
+
+    label: str
+    p: Array  # measured counts [1]
+    time: Array  # medians measured there [s]
+    spread: Array  # sd of log time among repetitions; 0 where there were none [1]
+    line: Forecast  # at many counts from the smallest to the largest measured or asked for
+    held_out_p: Array  # [1]
+    held_out_time: Array  # [s]
+    is_strong: bool
+
+    @property
+    def counts(self) -> Array:
+        """The counts that matter: measured, held out, and the ends of the line. [1]."""
+        return np.unique(np.concatenate([self.p, self.held_out_p, self.line.p[[0, -1]]]))
+
+    def ideal_time(self, p: Array) -> Array:
+        """Time of a program that scales ideally from its first measured count. [s]."""
+        shared = p / self.p[0] if self.is_strong else np.ones_like(p)
+        return np.asarray(self.time[0] / shared)
+
+    def value(self, quantity: Quantity, p: Array, time: Array) -> Array:
+        """What to draw for `time` [s] at `p` [1]: itself [s], or the efficiency [1]."""
+        return time if quantity == "time" else self.ideal_time(p) / time
+
+
+def panel_of(forecast: Forecast, series: int) -> Panel:
+    """Gather what is drawn of one series; raises `ParameterError` if there is none such."""
+    own = one_series(forecast, series)
+    measured, count = own.measured, int(own.measured.count[0])
+    p = measured.p[0, :count]
+    asked, observed = np.ravel(own.p), np.ravel(own.observed)
+    held_out = ~np.isnan(observed) & ~np.isin(asked, p)
+    along = np.geomspace(min(p[0], asked.min()), max(p[-1], asked.max()), POINTS_A_LINE)
+    return Panel(
+        label=own.notes[0].label,
+        p=p,
+        time=measured.time[0, :count],
+        spread=np.where(measured.repetitions > 1, measured.spread, 0.0)[0, :count],
+        line=curve(own, np.union1d(along, p)),
+        held_out_p=asked[held_out],
+        held_out_time=observed[held_out],
+        is_strong=own.notes[0].scaling == "strong",
+    )
+
+
+def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, float]:
+    """Draw one series, each kind of thing with a label for the legend.
+
+    Returns
+    -------
+    lowest, highest : float
+        Limits of what must be seen: all but the line of ideal scaling and the far ends of a band
+        that would flatten everything else. [s] or [1]
+    """
+    along, first, last = panel.line.p, panel.p[0], panel.p[-1]
+    line, low, high = (
+        panel.value(quantity, along, time)
+        for time in (panel.line.time, panel.line.lower, panel.line.upper)
+    )
+    measured = panel.value(quantity, panel.p, panel.time)
+    held_out = panel.value(quantity, panel.held_out_p, panel.held_out_time)
+    between = (along >= first) & (along <= last)
+
+    ax.plot(panel.p, measured, "o", color=BLACK, ms=5, zorder=4, label="measured")
+    if held_out.size:
+        (mark,) = ax.plot(panel.held_out_p, held_out, "D", color=VERMILLION, ms=7, zorder=4)
+        mark.set(label="measured, held out", markerfacecolor="white", markeredgewidth=1.8)
+    ax.plot(along[between], line[between], color=BLUE, lw=1.8, label="between measured counts")
+    beyond = (along <= first) | (along >= last)
+    if beyond.sum() > 2:
+        dashed = np.where(beyond, line, np.nan)  # one line, with a gap where there are runs
+        ax.plot(along, dashed, "--", color=BLUE, lw=1.8, label="forecast")
+    ideal = panel.value(quantity, along, panel.ideal_time(along))
+    ax.plot(along, ideal, ":", color=GREY, lw=1.4, label="ideal scaling")
+    label = "end of the measured counts"
+    for end in (first, last):
+        if along[0] < end < along[-1]:
+            ax.axvline(end, color=GREY, lw=1, ls="-.", label=label)
+            label = "_the other end"
+    share = format_quantity(panel.line.interval, "fraction")
+    ax.fill_between(along, low, high, color=BLUE, alpha=0.2, lw=0, label=f"{share} interval")
+    ends = [panel.value(quantity, panel.p, panel.time * np.exp(k * panel.spread)) for k in (-1, 1)]
+    bars = np.sort(ends, axis=0)
+    if panel.spread.any():
+        reach = np.abs(bars - measured)
+        style = ax.errorbar(panel.p, measured, reach, fmt="none", ecolor=BLACK, capsize=4)
+        style.set_label("spread of repeated runs")
+    ax.grid(color=PALE, lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    told = np.concatenate([line, *bars, held_out])
+    band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
+    return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
