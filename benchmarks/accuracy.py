@@ -1,0 +1,83 @@
+"""How wrong forecasts are on measured series, beside simple laws: the largest counts held out.
+
+    .venv/bin/python benchmarks/accuracy.py FILE.csv [FILE.csv ...]
+
+Protocol: a file is a set. Of every series the largest count, and then the largest two, are held
+out; a series takes part if three counts are left. The error is |forecast - median| / median. The
+score of a method is the median of each set, averaged over the sets (each capped at 300 %), so
+that a set with a thousand series does not drown one with ten. Coverage is the share of held-out
+points inside the 90 % interval, averaged over the sets; width the median of upper / lower.
+"""
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+import parcast
+from parcast.models import amdahl, linear, logarithmic, power
+from parcast.series import Series
+
+LEFT = 3  # counts a series must keep
+CAP = 3.0  # an error of more than 300 % counts as that
+LAWS = [amdahl.LAW, logarithmic.LAW, linear.LAW, power.LAW]
+
+
+def laws_alone(p: np.ndarray, time: np.ndarray, asked: np.ndarray) -> dict[str, np.ndarray]:
+    """What each law fitted to all counts says, and the median of them."""
+    p, time, asked = p[None], time[None], asked[None]
+    said = {law.formula: law.time(asked, law.fit(p, time, np.ones_like(p)))[0] for law in LAWS}
+    return said | {"median of the four": np.median(list(said.values()), axis=0)}
+
+
+def held_out(series: Series, row: int, held: int):
+    """Counts and times to learn from, and those held out; None if too few are left."""
+    count = series.count[row]
+    if count - held < LEFT:
+        return None
+    p, time = series.p[row, :count], series.time[row, :count]
+    return p[:-held], time[:-held], p[-held:], time[-held:]
+
+
+def score_file(path: Path, errors: dict, hits: dict, widths: list) -> None:
+    """Add the errors, interval hits and interval widths of one file."""
+    runs = parcast.read_measurements(path)
+    series = runs.series()
+    for row, key in enumerate(series.keys):
+        own = runs.select(**key) if key else runs
+        for held in (1, 2):
+            parts = held_out(series, row, held)
+            if parts is None:
+                continue
+            p, time, asked, seen = parts
+            told = parcast.forecast(own, hold_out=asked, by=[])
+            for name, said in {"parcast": told.time, **laws_alone(p, time, asked)}.items():
+                errors[name][path.name] += (np.abs(said - seen) / seen).tolist()
+            hits[path.name] += ((told.lower <= seen) & (seen <= told.upper)).tolist()
+            widths += (told.upper / told.lower).tolist()
+
+
+def main() -> None:
+    """Score every file and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="+", type=Path)
+    errors: dict = defaultdict(lambda: defaultdict(list))
+    hits: dict = defaultdict(list)
+    widths: list = []
+    for path in parser.parse_args().files:
+        score_file(path, errors, hits, widths)
+    heads = ("macro mean", "within 10%", "within 25%")
+    print(f"{'method':28}", *(f"{head:>11}" for head in heads), "  cover  width", sep="")
+    for name, by_set in errors.items():
+        macro = np.mean([min(np.median(e), CAP) for e in by_set.values()])
+        near = [np.mean([np.mean(np.array(e) <= x) for e in by_set.values()]) for x in (0.1, 0.25)]
+        ends = ""
+        if name == "parcast":
+            cover = np.mean([np.mean(hit) for hit in hits.values()])
+            ends = f"{cover:7.0%}{np.median(widths):7.2f}"
+        print(f"{name:28}{macro:11.1%}{near[0]:11.0%}{near[1]:11.0%}{ends}")
+
+
+if __name__ == "__main__":
+    main()
