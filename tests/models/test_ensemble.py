@@ -326,6 +326,12 @@ def test_the_members_are_the_laws_in_their_readings():
     assert LAWS["linear"][1] + LAWS["usl"][1] == LAWS["amdahl"][1]  # nearly one law: one vote
 
 
+def test_one_member_is_the_line_through_the_last_two_counts_alone():
+    said = told([1, 2, 4, 8], [100.0, 3.0, 8.0, 6.0], [32])
+    found = said.members[0, 0, MEMBERS.index(("power", LAST_TWO))]
+    assert np.exp(found) == pytest.approx(6 * 0.75**2)
+
+
 def test_two_counts_give_each_member_its_vote_and_no_backtest():
     said = told([1, 2], [8.0, 5.0], [4, 8])
     np.testing.assert_allclose(said.weights[0], VOTES / VOTES.sum())

@@ -103,6 +103,20 @@ def test_noise_of_repetitions_widens_the_interval():
     assert loud.notes[0].noise > 0.2
 
 
+def test_two_runs_of_each_count_tell_the_noise_already():
+    pairs = Measurements(p=np.repeat(P, 2), time=np.repeat(TIME, 2) * np.tile([0.8, 1.25], 5))
+    told = forecast(pairs, 16)
+    assert told.notes[0].noise > 0.2
+    assert told.upper / told.lower > 1.5
+
+
+def test_what_limits_it_is_told_at_the_largest_count_whatever_else_is_asked():
+    turning = Measurements(p=P, time=[100, 55, 35, 30, 40.0])
+    alone, among = forecast(turning, 64), forecast(turning, [64, 1, 8])
+    assert among.limited_by == alone.limited_by
+    assert alone.limited_by[0].startswith("a cost that grows with the processors")
+
+
 def test_times_are_the_medians_of_the_repetitions():
     with_outlier = Measurements(p=[*P, 16, 16], time=[*TIME, 10.5, 99.0])
     assert forecast(with_outlier, 32).time == pytest.approx(forecast(RUNS, 32).time)
@@ -431,11 +445,12 @@ def synthetic(series, seed=0):
 
 def test_ten_thousand_series_are_answered_at_once_and_each_as_alone():
     runs = synthetic(10_000)
-    told = forecast(runs, [32, 64])
+    told = forecast(runs, [32, 64], scaling="strong")
     assert told.time.shape == (10_000, 2)
     ordered(told)
     for i in (0, 1, 4_999, 9_999):
-        alone = forecast(Measurements(p=P, time=runs.time[5 * i : 5 * i + 5]), [32, 64])
+        own = Measurements(p=P, time=runs.time[5 * i : 5 * i + 5])
+        alone = forecast(own, [32, 64], scaling="strong")
         for name in ("time", "lower", "upper", "speedup", "efficiency", "reach"):
             np.testing.assert_allclose(getattr(told, name)[i], getattr(alone, name), rtol=1e-6)
         assert alone.notes[0].warnings == told.notes[i].warnings

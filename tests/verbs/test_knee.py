@@ -94,6 +94,11 @@ def test_the_knee_of_weak_scaling_is_where_the_time_has_grown_too_much():
     assert np.log2(found.p) == pytest.approx(2.5, abs=0.2)  # 10 / 12.5 = 0.8
 
 
+def test_under_weak_scaling_it_is_the_efficiency_even_where_the_first_count_is_the_fastest():
+    found = only(knee(Measurements(p=[1, 2, 4], time=[10, 14, 20.0]), upto=8, min_efficiency=1))
+    assert (found.p, found.fastest, found.because) == (1, 1, "efficiency")
+
+
 def test_what_comes_again_after_the_knee_does_not_count():
     runs = Measurements(p=[1, 2, 4, 8], time=[8.0, 6, 2.1, 1.05])  # efficiency dips to 2/3 at 2
     assert only(knee(runs, upto=8, min_efficiency=0.8)).p == 1
@@ -219,6 +224,18 @@ def test_a_series_that_starts_at_a_larger_count_is_looked_at_from_there():
     # efficiency = T(16) / T(p) * 16 / p with T = 2 + 1600 / p: half at 816
     assert b.p == pytest.approx(816, rel=0.25)
     assert b.lower > 16
+
+
+def test_below_its_smallest_count_a_series_is_never_the_fastest():
+    rising = {
+        "p": [1, 2, 4, 8, 16, 32],
+        "time": [8, 4.2, 2.2, 10, 20, 40],
+        "machine": ["A"] * 3 + ["B"] * 3,
+    }
+    _, late = knee(rising, upto=64)
+    assert late.fastest == pytest.approx(8, abs=1)
+    assert late.p >= 8
+    assert late.lower >= 8
 
 
 def test_a_series_with_a_single_count_has_no_knee():

@@ -1,7 +1,7 @@
 """A few timings in, times at other numbers of processors out, each with its interval."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,12 @@ from parcast.measurements import Measurements
 from parcast.models import doubt
 from parcast.models.ensemble import LAWS, MEMBERS
 from parcast.models.measured import MeasuredCurve, curve_from
-from parcast.models.scaling import is_strong, speedup_and_efficiency
+from parcast.models.scaling import speedup_and_efficiency
 from parcast.result import Forecast, SeriesNotes, label_of, whole
 from parcast.series import Series
 from parcast.verbs.forecast_notes import notes_of
+from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs
 
-Scaling = Literal["auto", "strong", "weak"]
 LONGEST = 1e30  # times beyond this or below its inverse are no times; their squares overflow [s]
 MOST = 1e15  # processors: beyond, whole numbers are not told apart [1]
 POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
@@ -47,7 +47,8 @@ def forecast(
         `p` that takes several values.
     scaling : {"auto", "strong", "weak"}
         Whether the work was fixed or grew with the processors. It decides what speedup and
-        efficiency mean, not the times. "auto" tells it from the times.
+        efficiency mean, not the times. "auto" tells it from the times, for all call paths of a
+        run alike.
     progress : callable, optional
         Called with the series done so far and in all.
 
@@ -115,7 +116,11 @@ def forecast(
         more = f" ({len(refused)} series, none with more)" if len(refused) > 1 else ""
         raise FitFailed(f"No forecast{more}. {next(iter(refused.values()))}")
     series = grouped.take(answered)
-    parts = [_answer(part, asked.ravel(), scaling) for part in _parts(series, asked, progress)]
+    strong, reasons = scaling_of_runs(series, scaling)
+    parts = [
+        _answer(series.take(part), asked.ravel(), strong[part], reasons[part])
+        for part in _parts(series, asked, progress)
+    ]
     table = np.concatenate([table for table, _ in parts], axis=1)
     shape = (len(series), *asked.shape) if series.by else asked.shape
     time, lower, upper, speedup, efficiency, reach = (
@@ -196,27 +201,27 @@ def _too_few(p: float) -> str:
 
 def _parts(
     series: Series, asked: NDArray[np.float64], progress: Callable[[int, int], None] | None
-) -> Iterator[Series]:
+) -> Iterator[slice]:
     """Cut the series into parts small enough for the memory, telling the progress."""
     at_once = max(1, POINTS_AT_ONCE // (asked.size + series.p.shape[1]))
     for start in range(0, len(series), at_once):
-        yield series.take(slice(start, start + at_once))
+        yield slice(start, start + at_once)
         if progress:
             progress(min(start + at_once, len(series)), len(series))
 
 
 def _answer(
-    series: Series, asked: NDArray[np.float64], scaling: Scaling
+    series: Series,
+    asked: NDArray[np.float64],
+    strong: NDArray[np.bool_],
+    reasons: Sequence[str],
 ) -> tuple[NDArray[np.float64], list[SeriesNotes]]:
     """Answer for a part of the series: a table (columns, series, points), and the notes."""
     # One point more, a little before the last one asked for, gives the slope there.
     targets = np.append(asked, max(asked.max() / 1.25, 1.0))
-    strong = is_strong(series.p, series.time, series.count)
-    if scaling != "auto":
-        strong = np.full(len(series), scaling == "strong")
     noise = doubt.noise(series.spread, series.repetitions > 1)
     said = curve_from(series.p, series.time, series.count, noise, targets)
-    notes = notes_of(series, said, targets, strong=strong, told=scaling != "auto", noise=noise)
+    notes = notes_of(series, said, targets, strong=strong, reasons=reasons, noise=noise)
     return columns_of(said, series, targets, strong)[:, :, :-1], notes
 
 

@@ -1,6 +1,6 @@
 """What a forecast says of itself in words: what it rests on, what limits it, what to doubt."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ def notes_of(
     targets: NDArray[np.float64],
     *,
     strong: NDArray[np.bool_],
-    told: bool,
+    reasons: Sequence[str],
     noise: NDArray[np.float64],
 ) -> list[SeriesNotes]:
     """Notes of every series of a forecast.
@@ -37,8 +37,8 @@ def notes_of(
         Processors. [1]
     strong : ndarray of bool, shape (series,)
         Whether scaling is strong.
-    told : bool
-        Whether the user said so; otherwise the times did.
+    reasons : sequence of str, one for each series
+        What tells so.
     noise : ndarray, shape (series,)
         Relative standard deviation among repetitions. [1]
 
@@ -68,7 +68,7 @@ def notes_of(
                 key=key,
                 measured=(first, last),
                 scaling="strong" if strong[i] else "weak",
-                scaling_reason="as you said" if told else _why_scaling(series, i, bool(strong[i])),
+                scaling_reason=reasons[i],
                 limited_by=_limit(float(slope[i]), bool(strong[i])),
                 rests_on=_rests_on(series, i, shares, backtest),
                 backtest=backtest,
@@ -81,26 +81,10 @@ def notes_of(
     return notes
 
 
-def _why_scaling(series: Series, i: int, strong: bool) -> str:
-    """Say which times told the scaling."""
-    count = int(series.count[i])
-    p, time = series.p[i, :count], series.time[i, :count]
-    best = int(np.argmin(time))
-    if strong:
-        return (
-            f"time falls from {time[0]:.3g} s at p = {whole(float(p[0]))} "
-            f"to {time[best]:.3g} s at {whole(float(p[best]))}"
-        )
-    return (
-        f"time goes from {time[0]:.3g} s at p = {whole(float(p[0]))} "
-        f"to {time[-1]:.3g} s at {whole(float(p[-1]))}: it does not fall as shared work would"
-    )
-
-
 def _limit(slope: float, strong: bool) -> str:
     """Say what holds the program back, by the slope of log time at the largest count."""
     doubling = 2.0**slope - 1.0
-    if slope > 0.1:
+    if slope > (0.1 if strong else 0.03):
         return (
             f"a cost that grows with the processors: each doubling makes it {doubling:.0%} slower"
         )

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from parcast.errors import ParameterError, require
 from parcast.measurements import Measurements
 from parcast.result import Key, label_of
-from parcast.verbs.forecast import Scaling, forecast
+from parcast.verbs.forecast import forecast
+from parcast.verbs.scaling_of_runs import Scaling
 
 COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
 

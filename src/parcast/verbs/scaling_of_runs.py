@@ -1,0 +1,66 @@
+"""Whether the runs behind some series scaled strongly or weakly, and which times tell it.
+
+All call paths of a run were timed together, so they cannot differ. The one that takes longest at
+the smallest count tells it for all of them: it is the most likely to hold the work itself.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.models.scaling import is_strong
+from parcast.result import whole
+from parcast.series import Series
+
+Scaling = Literal["auto", "strong", "weak"]
+
+
+def scaling_of_runs(series: Series, scaling: Scaling) -> tuple[NDArray[np.bool_], Sequence[str]]:
+    """Tell strong from weak scaling for every series, and say why.
+
+    Parameters
+    ----------
+    series : Series
+        What was measured, at two counts or more each.
+    scaling : {"auto", "strong", "weak"}
+        What the user says; "auto" leaves it to the times.
+
+    Returns
+    -------
+    strong : ndarray of bool, shape (series,)
+    reasons : sequence of str, one for each series
+    """
+    if scaling != "auto":
+        return np.full(len(series), scaling == "strong"), ["as you said"] * len(series)
+    alone = is_strong(series.p, series.time, series.count)
+    longest: dict[tuple[object, ...], int] = {}
+    runs = [
+        tuple(value for name, value in key.items() if name != "callpath") for key in series.keys
+    ]
+    first = series.time[:, 0].tolist()
+    for i, run in enumerate(runs):
+        if run not in longest or first[i] > first[longest[run]]:
+            longest[run] = i
+    teller = np.array([longest[run] for run in runs])
+    reason = {i: _reason(series, i, bool(alone[i])) for i in longest.values()}
+    reasons = [
+        reason[i] if i == own else f"as for {series.keys[i]['callpath']}, its longest part"
+        for own, i in enumerate(teller.tolist())
+    ]
+    return alone[teller], reasons
+
+
+def _reason(series: Series, i: int, strong: bool) -> str:
+    """Say which times of a series tell its scaling."""
+    count = int(series.count[i])
+    p, time = series.p[i, :count], series.time[i, :count]
+    best = int(np.argmin(time))
+    began = f"{time[0]:.3g} s at p = {whole(float(p[0]))}"
+    if strong:
+        return f"time falls from {began} to {time[best]:.3g} s at {whole(float(p[best]))}"
+    return (
+        f"time goes from {began} to {time[-1]:.3g} s at {whole(float(p[-1]))}: "
+        "it does not fall as shared work would"
+    )
