@@ -314,8 +314,8 @@ def test_a_figure_has_a_panel_a_series_and_one_legend():
         (64, "Time on 64 processors, forecast from runs on 2 to 16"),
         (1, "Time on 1 processor, forecast from runs on 2 to 16"),
         (
-            [10**8, 10**9 + 1],
-            "Time on 100000000 and 1000000001 processors, forecast from runs on 2 to 16",
+            [10**8, 10**9 - 1],
+            "Time on 100000000 and 999999999 processors, forecast from runs on 2 to 16",
         ),
     ],
 )

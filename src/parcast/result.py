@@ -156,7 +156,7 @@ def label_of(key: Key) -> str:
     'T3E, n = 64'
     """
     return ", ".join(
-        value if isinstance(value, str) else f"{name} = {whole(value):g}"
+        value if isinstance(value, str) else f"{name} = {whole(value)}"
         for name, value in key.items()
     )
 

@@ -138,8 +138,9 @@ def test_each_point_and_each_series_has_its_own_median():
 # Against a plain loop.
 
 
-def plain_members(p, time, target, *, least):
+def plain_members(p, time, target):
     """What each member says of one series and one target, without padding or batches."""
+    least = min(time) / np.e
     lowest = least * np.exp(-ensemble.STEEPEST * abs(np.log(target / p[-1])))
 
     def curve(law, since, at):
@@ -161,21 +162,20 @@ def plain_members(p, time, target, *, least):
     return said
 
 
-def plain_trust(p, time, *, least):
+def plain_trust(p, time):
     """Weights of the members of one series."""
     votes = [LAWS[name][1] for name, _ in MEMBERS]
     if len(p) > 2:
-        said = plain_members(p[:-1], time[:-1], p[-1], least=least)
+        said = plain_members(p[:-1], time[:-1], p[-1])
         errors = [abs(x - np.log(time[-1])) for x in said]
         votes = [v / (error + ensemble.TRUST) for v, error in zip(votes, errors, strict=True)]
     return [v / sum(votes) for v in votes]
 
 
-def plain_forecast(p, time, target, *, least=None):
+def plain_forecast(p, time, target):
     """Log time, disagreement and weights of one series and one target."""
-    least = min(time) if least is None else least  # of all that was measured, held back or not
-    members = plain_members(p, time, target, least=least)
-    trust = plain_trust(p, time, least=least)
+    members = plain_members(p, time, target)
+    trust = plain_trust(p, time)
     low, high = 0.5 - 0.5 / len(members), 0.5 + 0.5 / len(members)
     median, below = 0.0, 0.0
     for member, weight in sorted(zip(members, trust, strict=True)):
@@ -205,9 +205,7 @@ def test_the_forecast_is_what_a_plain_loop_over_the_members_says(table, reach):
     said = told(p, time, [target])
     log_time, disagreement, trust = plain_forecast(p, time, target)
     np.testing.assert_allclose(said.weights[0], trust, atol=1e-6)
-    np.testing.assert_allclose(
-        said.members[0, 0], plain_members(p, time, target, least=min(time)), atol=1e-5
-    )
+    np.testing.assert_allclose(said.members[0, 0], plain_members(p, time, target), atol=1e-5)
     assert said.log_time[0, 0] == pytest.approx(log_time, abs=1e-5)
     assert said.disagreement[0, 0] == pytest.approx(disagreement, abs=1e-5)
 
@@ -217,9 +215,9 @@ def test_the_forecast_is_what_a_plain_loop_over_the_members_says(table, reach):
 def test_the_backtest_is_the_same_method_told_all_counts_but_the_last(table):
     p, time = table
     said = told(p, time, [2 * p[-1]])
-    without, *_ = plain_forecast(p[:-1], time[:-1], p[-1], least=min(time))
+    without, *_ = plain_forecast(p[:-1], time[:-1], p[-1])
     assert said.backtest[0] == pytest.approx(np.log(time[-1]) - without, abs=1e-5)
-    beyond, *_ = plain_forecast(p[:-1], time[:-1], 2 * p[-1], least=min(time))
+    beyond, *_ = plain_forecast(p[:-1], time[:-1], 2 * p[-1])
     assert said.without_last[0, 0] == pytest.approx(beyond, abs=1e-5)
 
 
@@ -288,7 +286,7 @@ def test_a_forecast_is_finite_however_wild_the_times(table, reach):
 def test_time_never_falls_faster_than_the_steepest_allowed(table, reach):
     p, time = table
     said = told(p, time, [p[-1] * reach])
-    bound = np.log(time.min()) - ensemble.STEEPEST * np.log(reach)
+    bound = np.log(time.min()) - 1 - ensemble.STEEPEST * np.log(reach)
     through = [reading == THROUGH for _, reading in MEMBERS]
     others = said.members[0, 0][~np.array(through)]
     assert (others >= bound - 1e-9).all()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.models import doubt
 from parcast.models.ensemble import extrapolate
-from parcast.models.measured import WIDEST, curve_from
+from parcast.models.measured import JOINED_FROM, WIDEST, curve_from
 
 NOISE = 0.01
 seconds = st.floats(1e-9, 1e9)
@@ -112,17 +112,26 @@ def test_doubt_is_largest_midway_between_two_counts():
 def plain_beyond(p, time, target):
     """Log time and doubt beyond the last of counts ordered towards the target, without noise."""
     valid = np.ones((1, len(p)), dtype=bool)
-    said = extrapolate(p[None], time[None], valid, np.array([[target]]))
+    said = extrapolate(p[None], time[None], valid, np.array([[target, p[-1]]]))
     x, y = np.log(p), np.log(time)
     reach = abs(np.log(target) - x[-1])
+    share = max(1 - reach / JOINED_FROM, 0)
+    log_time = said.log_time[0, 0] + share * (y[-1] - said.log_time[0, 1])
     last_slope = (y[-1] - y[-2]) / abs(x[-1] - x[-2])
     width = doubt.beyond(
         reach=reach,
         disagreement=said.disagreement[0, 0],
         backtest=said.backtest[0],
-        bend=(said.log_time[0, 0] - y[-1]) / reach - last_slope,
+        bend=(log_time - y[-1]) / reach - last_slope,
     )
-    return said.log_time[0, 0], float(width)
+    return log_time, float(width)
+
+
+@given(table=plausible())
+def test_just_beyond_the_last_count_a_forecast_joins_what_was_measured_there(table):
+    p, time = table
+    said = curve(p, time, [p[-1], p[-1] * (1 + 1e-9)])
+    assert said.log_time[0, 1] == pytest.approx(said.log_time[0, 0], abs=1e-6)
 
 
 @settings(max_examples=50)

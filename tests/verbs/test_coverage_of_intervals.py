@@ -70,7 +70,7 @@ def answers(family, counts):
     measurements = Measurements(
         p=np.tile(np.repeat(p[:counts], RUNS), PROGRAMS),
         time=runs.ravel(),
-        callpath=np.repeat([f"program {i}" for i in range(PROGRAMS)], counts * RUNS),
+        machine=np.repeat([f"program {i}" for i in range(PROGRAMS)], counts * RUNS),
     )
     return forecast(measurements, p[counts:]), true[:, counts:]
 

@@ -29,7 +29,7 @@ from parcast.models.terms import Array
 TRUST = 0.1  # log error at which a member's weight is half of a faultless one's [D]
 ALL, THROUGH, LAST_TWO = "all points", "through the last", "last two"
 DAMPING = 0.95  # of the change from the last measured time: trends are exaggerated on average [D]
-STEEPEST = 2.0  # no member's time falls faster than the square of the ratio of counts [D]
+STEEPEST = 2.0  # no member falls below 1/e of the least time over this power of the ratio [D]
 
 
 class Curve(Protocol):
@@ -149,7 +149,8 @@ def _members(p: Array, time: Array, weight: Array, targets: Array) -> Array:
     last = np.concatenate([targets, _last(p, weight)[:, None]], axis=1)
     log_last_time = np.log(_last(time, weight))[:, None]
     reach = np.abs(np.log(last / last[:, -1:]))
-    lowest = time.min(axis=1, keepdims=True) * np.exp(-STEEPEST * reach)
+    least = np.where(weight > 0, time, np.inf).min(axis=1, keepdims=True)
+    lowest = least * np.exp(-1.0 - STEEPEST * reach)
     columns = []
     for law, _, readings in LAWS.values():
         fitted = np.log(np.maximum(law.time(last, law.fit(p, time, weight)), lowest))

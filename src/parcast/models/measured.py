@@ -1,8 +1,9 @@
 """Time at any number of processors, from the times measured at a few.
 
 Between the measured counts the time is interpolated, a straight line in log-log; beyond the
-largest it is forecast by `parcast.models.ensemble`; below the smallest likewise, with the counts
-in the opposite order. Everything is computed for many series at once.
+largest it is forecast by `parcast.models.ensemble`, joined to the last measured time within the
+first doubling; below the smallest likewise, with the counts in the opposite order. Everything is
+computed for many series at once.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from parcast.models import doubt
 from parcast.models.ensemble import extrapolate
 from parcast.models.terms import Array
 
+JOINED_FROM = float(
+    np.log(2.0)
+)  # reach within which a forecast bends to the last time measured [D]
 WIDEST = 200.0  # a wider interval says no more, and its ends would not be numbers
 
 
@@ -84,26 +88,28 @@ def _towards(
     valid = place >= 0
     source = np.where(valid, place if ascending else count[:, None] - 1 - place, 0)
     p, time = (np.take_along_axis(values, source, axis=1) for values in (p, time))
-    said = extrapolate(p, time, valid, asked)
+    said = extrapolate(p, time, valid, np.concatenate([asked, p[:, -1:]], axis=1))
 
     x, y = np.log(p), np.log(time)
     reach = np.abs(np.log(asked) - x[:, -1:])
+    missed = y[:, -1:] - said.log_time[:, -1:]
+    joined = said.log_time[:, :-1] + missed * np.clip(1 - reach / JOINED_FROM, 0.0, 1.0)
     slope = (y[:, -1:] - y[:, -2:-1]) / np.abs(x[:, -1:] - x[:, -2:-1])
-    change = said.log_time - y[:, -1:]
+    change = joined - y[:, -1:]
     forecast_slope = np.divide(change, reach, out=np.zeros_like(reach), where=reach > 0)
     half_width = doubt.beyond(
         reach=reach,
-        disagreement=said.disagreement,
+        disagreement=said.disagreement[:, :-1],
         backtest=said.backtest[:, None],
         bend=forecast_slope - slope,
     )
     return MeasuredCurve(
-        log_time=said.log_time,
+        log_time=joined,
         half_width=half_width,
         reach=np.exp(reach),
         weights=said.weights,
         backtest=said.backtest,
-        without_last=said.without_last,
+        without_last=said.without_last[:, :-1],
     )
 
 

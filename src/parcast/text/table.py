@@ -154,7 +154,7 @@ def _line(
 
 def _name(value: object) -> str:
     """Write the value of a series' key; a name may hold anything, and a terminal obeys it."""
-    return shown(value, limit=10_000) if isinstance(value, str) else f"{value:g}"
+    return shown(value, limit=10_000) if isinstance(value, str) else f"{value}"
 
 
 def _error(relative: float) -> str:

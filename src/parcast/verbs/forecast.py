@@ -18,7 +18,7 @@ from parcast.verbs.forecast_notes import notes_of
 from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs
 
 LONGEST = 1e30  # times beyond this or below its inverse are no times; their squares overflow [s]
-MOST = 1e15  # processors: beyond, whole numbers are not told apart [1]
+MOST = 1e9  # processors: more than any machine has, and their logarithms still differ [1]
 POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
 
 
@@ -94,7 +94,7 @@ def forecast(
     imaginable = (time >= 1 / LONGEST) & (time <= LONGEST)
     require("time", time, imaginable, must="lie between 1e-30 and 1e30 s", hint="Check its unit.")
     counts = measurements.p
-    require("p", counts, counts <= MOST, must="be at most 1e15", hint="No machine has more.")
+    require("p", counts, counts <= MOST, must="be at most 1e9", hint="No machine has more.")
     everything = measurements.series(by)
     grouped = everything
     if hold_out is not None:
@@ -156,7 +156,7 @@ def _processors(name: str, p: ArrayLike) -> NDArray[np.float64]:
         raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
     is_count = (asked >= 1) & (asked == np.floor(asked))
     require(name, asked, is_count, must="be a whole number of at least 1", hint="Count from 1.")
-    require(name, asked, asked <= MOST, must="be at most 1e15", hint="No machine has more.")
+    require(name, asked, asked <= MOST, must="be at most 1e9", hint="No machine has more.")
     return asked
 
 
