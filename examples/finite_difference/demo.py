@@ -40,7 +40,8 @@ def main(folder: Path) -> None:
         save_figure(figure, folder / name)
         print(f"  {folder / name}")
     print("\nThe command that does the same:")
-    print(f"  parcast forecast {relpath(HERE / 'times.csv')} --hold-out 64 -o forecast.svg")
+    command = relpath(Path(sys.executable).with_name("parcast"))
+    print(f"  {command} forecast {relpath(HERE / 'times.csv')} --hold-out 64 -o forecast.svg")
 
 
 if __name__ == "__main__":

@@ -183,8 +183,11 @@ def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
     ("output", "says"),
     [
         ("no/out.csv", "-o no/out.csv must stand in a folder that exists. Make it: mkdir -p "),
-        ("out.pdf", "-o must be a path that ends in .csv, .json, .svg, .png, got 'out.pdf'."),
-        ("out", "-o must be a path that ends in .csv, .json, .svg, .png, got 'out'."),
+        (
+            "out.xls",
+            "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out.xls'.",
+        ),
+        ("out", "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out'."),
         ("folder.csv", "-o folder.csv must be a file, got a folder. Name a file in it."),
         (
             "times.csv",
@@ -264,7 +267,7 @@ def test_counts_before_the_knee_end_with_status_0(parcast, machines):
 
 def test_a_single_series_needs_no_name_for_its_knee(parcast, times):
     said = parcast("forecast", times, "--knee", "-p", "100000")
-    assert said.err.startswith("parcast: no: p = 100000 lies beyond the knee of (")
+    assert said.err.startswith("parcast: no: p = 100000 lies beyond the knee of this program (")
 
 
 def test_many_knees_are_named_in_part(parcast):

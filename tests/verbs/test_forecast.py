@@ -114,7 +114,7 @@ def test_what_limits_it_is_told_at_the_largest_count_whatever_else_is_asked():
     turning = Measurements(p=P, time=[100, 55, 35, 30, 40.0])
     alone, among = forecast(turning, 64), forecast(turning, [64, 1, 8])
     assert among.limited_by == alone.limited_by
-    assert alone.limited_by[0].startswith("a cost that grows with the processors")
+    assert alone.limited_by[0].startswith("at p = 64: a cost that grows with the processors")
 
 
 def test_times_are_the_medians_of_the_repetitions():

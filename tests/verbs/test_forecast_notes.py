@@ -24,6 +24,7 @@ def note(
     reason="as you said",
     noise=0.02,
     weights=None,
+    efficiency=1.0,
 ):
     """The note of one series for a forecast made up: log time 0 at the largest count asked for."""
     series = Measurements(p=p, time=time).series()
@@ -44,6 +45,7 @@ def note(
         series,
         said,
         targets,
+        efficiency=np.full((1, len(targets)), efficiency),
         strong=np.array([strong]),
         reasons=[reason],
         noise=np.array([noise]),
@@ -89,7 +91,9 @@ WEAK = "nothing that the times show: time stays while the work grows"
         (0.02, False, WEAK),
         (-0.5, False, WEAK),
         (0.09, True, NOTHING),
-        (-0.14, True, NOTHING),
+        (-0.01, True, NOTHING),
+        (-0.02, True, SAVES.format("1%")),
+        (-0.14, True, SAVES.format("9%")),
         (-0.16, True, SAVES.format("10%")),
         (-0.5, True, SAVES.format("29%")),
         (-0.79, True, SAVES.format("42%")),
@@ -98,11 +102,18 @@ WEAK = "nothing that the times show: time stays while the work grows"
     ],
 )
 def test_what_limits_it_follows_from_the_slope_at_the_largest_count(slope, strong, says):
-    assert note(slope=slope, strong=strong).limited_by == says
+    assert note(slope=slope, strong=strong).limited_by == f"at p = 16: {says}"
+
+
+def test_weak_scaling_that_has_lost_efficiency_is_limited_by_what_grew():
+    found = note(slope=0.0, strong=False, efficiency=0.72).limited_by
+    assert found == "at p = 16: a cost that grew with the processors: 72% of the ideal is left"
+    assert note(slope=0.0, strong=False, efficiency=0.91).limited_by == f"at p = 16: {WEAK}"
 
 
 def test_the_slope_is_that_at_the_largest_count_wherever_it_stands():
-    assert note(asked=(64, 2, 16), slope=1.0).limited_by == GROWS.format("100%")
+    found = note(asked=(64, 2, 16), slope=1.0).limited_by
+    assert found == "at p = 64: " + GROWS.format("100%")
 
 
 @pytest.mark.parametrize(
@@ -116,11 +127,12 @@ def test_the_slope_is_that_at_the_largest_count_wherever_it_stands():
 )
 def test_what_limits_real_forecasts(time, asked, says):
     found = forecast({"p": P, "time": time}, asked).notes[0].limited_by
-    assert found == says or found.startswith(says.split("{")[0])
+    assert found.startswith(f"at p = {asked}: " + says.split("{")[0])
 
 
-def test_asked_for_one_processor_alone_there_is_no_slope():
-    assert forecast({"p": [2, 4, 8], "time": [8.0, 4, 2]}, 1).notes[0].limited_by == NOTHING
+def test_asked_for_one_processor_alone_the_slope_is_that_above_it():
+    found = forecast({"p": [2, 4, 8], "time": [8.0, 4, 2]}, 1).notes[0].limited_by
+    assert found == "at p = 1: the work itself, which the processors still share well"
 
 
 # What it rests on.
@@ -212,7 +224,18 @@ def test_counts_beyond_twice_the_largest_measured_are_warned_of():
     assert note(asked=(16,)).warnings == ()
     assert note(asked=(17,)).warnings == ("p = 17 is 2.12 times the largest measured p (8).",)
     found = note(asked=(512, 9)).warnings
-    assert found == ("p = 512 is 64 times the largest measured p (8).",)
+    assert found == (
+        "p = 512 is 64 times the largest measured p (8). "
+        "That far, nobody has checked how often such intervals hold.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [(36, "(8)."), (37, "held 8 times in ten."), (72, "8 times in ten."), (73, "7 times in ten.")],
+)
+def test_it_says_how_often_intervals_held_that_far(asked, held):
+    assert note(asked=(asked,)).warnings[-1].endswith(held)
 
 
 def test_counts_below_the_smallest_measured_are_warned_of():

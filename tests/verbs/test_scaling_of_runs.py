@@ -2,7 +2,7 @@
 
 import pytest
 
-from parcast import Measurements
+from parcast import Measurements, forecast
 from parcast.verbs.scaling_of_runs import scaling_of_runs
 
 P = [1, 2, 4, 8]
@@ -28,7 +28,8 @@ def program(*machines_and_paths):
         (
             STAYS,
             False,
-            "time goes from 5 s at p = 1 to 5.25 s at 8: it does not fall as shared work would",
+            "time goes from 5 s at p = 1 to 5.25 s at 8: it does not fall as shared work would "
+            "(if the work was fixed, say so: strong scaling)",
         ),
     ],
 )
@@ -43,6 +44,16 @@ def test_what_the_user_says_holds(scaling):
     found, reasons = scaling_of_runs(program(("SP", "main", FALLS)), scaling)
     assert found.tolist() == [scaling == "strong"]
     assert reasons == ["as you said"]
+
+
+def test_a_problem_size_that_grows_with_p_is_weak_scaling_whatever_the_times():
+    table = {"p": P, "n": [100, 200, 400, 800], "time": FALLS}
+    note = forecast(Measurements(**table), 16).notes[0]
+    assert (note.scaling, note.scaling_reason) == ("weak", "n grows with p")
+    shrinks = forecast(Measurements(**(table | {"n": [800, 400, 200, 100]})), 16).notes[0]
+    assert shrinks.scaling == "strong"
+    fixed = forecast(Measurements(**(table | {"n": 100})), 16).notes[0]
+    assert fixed.scaling == "strong"
 
 
 def test_the_longest_call_path_tells_it_for_its_whole_run():

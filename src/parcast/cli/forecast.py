@@ -243,7 +243,11 @@ def _show(told: "Forecast", knees: Sequence["Knee"], *, show_all: bool) -> None:
 def _status(question: Question, knees: Sequence["Knee"]) -> int:
     """Say whether every count asked for is worth it, where the knee was asked for as well."""
     furthest = max(question.p.values) if question.p else 0
-    beyond = [f"{knee.label} ({knee.p})".strip() for knee in knees if furthest > knee.p]
+    beyond = [
+        f"{knee.label} ({knee.p})" if knee.label else f"this program ({knee.p})"
+        for knee in knees
+        if furthest > knee.p
+    ]
     if not beyond:
         return ANSWERED
     named = ", ".join(shown(name) for name in beyond[:MOST_NAMED])

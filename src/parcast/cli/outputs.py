@@ -1,6 +1,7 @@
 """Where an answer goes besides the screen: files by their extension, checked before computing."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from parcast.result import Forecast
 
-PICTURES: Final = ("svg", "png")
+PICTURES: Final = ("svg", "png", "pdf")
 FORMATS: Final = ("csv", "json", *PICTURES)
 
 
@@ -85,7 +86,23 @@ def write_output(forecast: "Forecast", document: Mapping[str, Any], output: str)
 
 def print_pieces(pieces: Iterator[str]) -> None:
     """Print a document as UTF-8, whatever the terminal is set to."""
-    click.echo("".join(pieces).encode("utf-8"), nl=False)
+    write_all("".join(pieces))
+
+
+def write_all(text: str) -> None:
+    """Write text to standard output, all of it: an unbuffered stream may take only a part.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    sys.stdout.flush()
+    stream: Any = sys.stdout.buffer
+    left = memoryview(text.encode("utf-8"))
+    while left:
+        left = left[stream.write(left) or 0 :]
+    stream.flush()
 
 
 def format_of(output: str) -> str:

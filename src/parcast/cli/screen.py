@@ -37,7 +37,8 @@ def show(lines: list[str]) -> None:
     """Print lines of the answer, as they are."""
     if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names in any script, anywhere
-    click.echo("\n".join(lines), color=True)
+    for line in lines:  # one by one: an unbuffered stream may take only a part of a long text
+        click.echo(line, color=True)
 
 
 def _in_colour(text: str, role: str) -> str:

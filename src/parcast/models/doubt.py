@@ -4,7 +4,7 @@ The widths come from how wrong such forecasts *were* on measured and simulated s
 programs, never from the residuals of one fit. Beyond the measured counts the error grows with the
 reach and with three signs of doubt, none of which is enough alone:
 
-    half-width = 2.9 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
+    half-width = 2.95 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
 
 reach         logarithm of the ratio between the count asked for and the last measured one;
 disagreement  mean distance of the laws from their median there, plus 0.02;
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from parcast.models.terms import Array
 
-BEYOND = 2.9
+BEYOND = 2.95
 BETWEEN = 0.6
 UNTESTED = 0.25  # the backtest's stand-in where two counts leave nothing to hold back
 UNKNOWN_BEND = 0.5  # between two counts with none around them

@@ -9,7 +9,7 @@ last two          the law fitted to the last two counts alone.
 
 Each of these members is then asked for the last measured count from the counts before it (forward
 chaining). A member that was wrong by ``e`` (in the logarithm of time) gets the weight
-``1 / (e + 0.1)``; the forecast is the weighted median of the members' logarithms of time, and the
+``1 / (e + 0.05)``; the forecast is the weighted median of the members' logarithms of time, and the
 change from the last measured time is damped by 5 %. With two counts nothing can be held back and
 all members weigh the same. The linear law and the USL are nearly one law, so they share one vote.
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from parcast.models import amdahl, gustafson, linear, logarithmic, power, quadratic, usl
 from parcast.models.terms import Array
 
-TRUST = 0.1  # log error at which a member's weight is half of a faultless one's [D]
+TRUST = 0.05  # log error at which a member's weight is half of a faultless one's [D]
 ALL, THROUGH, LAST_TWO = "all points", "through the last", "last two"
 DAMPING = 0.95  # of the change from the last measured time: trends are exaggerated on average [D]
 STEEPEST = 2.0  # no member falls below 1/e of the least time over this power of the ratio [D]

@@ -19,7 +19,7 @@ Values = tuple[str | float, ...]  # of the key of a series
 
 GAP: Final = "  "
 LEGEND: Final = {
-    "x": "xN: at N times the largest measured count",
+    "x": "xN: N times beyond the measured counts",
     "outside": "outside: what was measured lies outside the interval",
     "past": "past knee: more processors than are worth it",
 }

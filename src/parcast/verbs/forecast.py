@@ -19,6 +19,7 @@ from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs
 
 LONGEST = 1e30  # times beyond this or below its inverse are no times; their squares overflow [s]
 MOST = 1e9  # processors: more than any machine has, and their logarithms still differ [1]
+EFFICIENCY = 4  # its place among the columns of an answer
 POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
 
 
@@ -116,7 +117,7 @@ def forecast(
         more = f" ({len(refused)} series, none with more)" if len(refused) > 1 else ""
         raise FitFailed(f"No forecast{more}. {next(iter(refused.values()))}")
     series = grouped.take(answered)
-    strong, reasons = scaling_of_runs(series, scaling)
+    strong, reasons = scaling_of_runs(series, scaling, grows=_size_grows(measurements, series.by))
     parts = [
         _answer(series.take(part), asked.ravel(), strong[part], reasons[part])
         for part in _parts(series, asked, progress)
@@ -178,6 +179,14 @@ def _without(measurements: Measurements, hold_out: NDArray[np.float64]) -> Measu
     return measurements.select(p=left)
 
 
+def _size_grows(measurements: Measurements, by: Sequence[str]) -> bool:
+    """Whether the problem size `n` goes along with the processors and grows with them."""
+    size = measurements.axes.get("n")
+    if size is None or "n" in by or np.all(size == size[0]):
+        return False
+    return bool(np.corrcoef(np.log(measurements.p), size)[0, 1] > 0)
+
+
 def _observed(
     everything: Series, keys: Sequence[Mapping[str, str | float]], asked: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -217,12 +226,22 @@ def _answer(
     reasons: Sequence[str],
 ) -> tuple[NDArray[np.float64], list[SeriesNotes]]:
     """Answer for a part of the series: a table (columns, series, points), and the notes."""
-    # One point more, a little before the last one asked for, gives the slope there.
-    targets = np.append(asked, max(asked.max() / 1.25, 1.0))
+    # One point more, beside the largest one asked for, gives the slope there.
+    furthest = asked.max()
+    targets = np.append(asked, furthest / 1.25 if furthest >= 1.25 else furthest * 1.25)
     noise = doubt.noise(series.spread, series.repetitions > 1)
     said = curve_from(series.p, series.time, series.count, noise, targets)
-    notes = notes_of(series, said, targets, strong=strong, reasons=reasons, noise=noise)
-    return columns_of(said, series, targets, strong)[:, :, :-1], notes
+    table = columns_of(said, series, targets, strong)
+    notes = notes_of(
+        series,
+        said,
+        targets,
+        efficiency=table[EFFICIENCY],
+        strong=strong,
+        reasons=reasons,
+        noise=noise,
+    )
+    return table[:, :, :-1], notes
 
 
 def columns_of(

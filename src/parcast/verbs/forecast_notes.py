@@ -12,6 +12,11 @@ from parcast.series import Series
 
 WIDE = 2.0  # upper / lower beyond which a forecast is called doubtful
 HANGS = 1.25  # factor by which leaving out one count may change a forecast unremarked
+HELD = [  # what became of 90 % intervals beyond such a reach, docs/explanation/forecasting.md
+    (20.0, " That far, nobody has checked how often such intervals hold."),
+    (9.0, " That far, such intervals held only 7 times in ten."),
+    (4.5, " That far, such intervals held 8 times in ten."),
+]
 NOISY = 0.10  # relative spread of repetitions worth a warning
 
 
@@ -20,6 +25,7 @@ def notes_of(
     said: MeasuredCurve,
     targets: NDArray[np.float64],
     *,
+    efficiency: NDArray[np.float64],
     strong: NDArray[np.bool_],
     reasons: Sequence[str],
     noise: NDArray[np.float64],
@@ -31,10 +37,12 @@ def notes_of(
     series : Series
         What was measured.
     said : MeasuredCurve
-        What was forecast at `targets`, the last of which stands a little before the largest of
-        the others and serves only to tell the slope there.
+        What was forecast at `targets`, the last of which stands beside the largest of the others
+        and serves only to tell the slope there.
     targets : ndarray, shape (points,)
         Processors. [1]
+    efficiency : ndarray, shape (series, points)
+        At `targets`. [1]
     strong : ndarray of bool, shape (series,)
         Whether scaling is strong.
     reasons : sequence of str, one for each series
@@ -49,7 +57,8 @@ def notes_of(
     furthest = int(np.argmax(targets[:-1]))
     step = float(np.log(targets[furthest] / targets[-1]))
     rise = np.asarray(said.log_time[:, furthest] - said.log_time[:, -1])
-    slope = rise / step if step > 0 else np.zeros_like(rise)
+    slope = rise / step
+    at = whole(float(targets[furthest]))
     laws = list(LAWS)
     belongs = np.array([[law == own for law in laws] for own, _ in MEMBERS], dtype=np.float64)
     weights = said.weights @ belongs
@@ -69,7 +78,8 @@ def notes_of(
                 measured=(first, last),
                 scaling="strong" if strong[i] else "weak",
                 scaling_reason=reasons[i],
-                limited_by=_limit(float(slope[i]), bool(strong[i])),
+                limited_by=f"at p = {at}: "
+                + _limit(float(slope[i]), float(efficiency[i, furthest]), strong=bool(strong[i])),
                 rests_on=_rests_on(series, i, shares, backtest),
                 backtest=backtest,
                 noise=own_noise,
@@ -81,16 +91,18 @@ def notes_of(
     return notes
 
 
-def _limit(slope: float, strong: bool) -> str:
-    """Say what holds the program back, by the slope of log time at the largest count."""
+def _limit(slope: float, efficiency: float, *, strong: bool) -> str:
+    """Say what holds the program back, by the slope of log time and the efficiency at a count."""
     doubling = 2.0**slope - 1.0
     if slope > (0.1 if strong else 0.03):
         return (
             f"a cost that grows with the processors: each doubling makes it {doubling:.0%} slower"
         )
     if not strong:
+        if efficiency < 0.9:
+            return f"a cost that grew with the processors: {efficiency:.0%} of the ideal is left"
         return "nothing that the times show: time stays while the work grows"
-    if slope > -0.15:
+    if slope > -0.015:
         return "time that more processors do not shorten: a doubling gains nothing any more"
     if slope > -0.8:
         return (
@@ -147,9 +159,10 @@ def _warnings(
         )
     if asked[furthest] > 2 * last:
         times = asked[furthest] / last
+        held = next((words for reach, words in HELD if times > reach), "")
         yield (
             f"p = {whole(float(asked[furthest]))} is {times:.3g} times "
-            f"the largest measured p ({last})."
+            f"the largest measured p ({last}).{held}"
         )
     lowest = float(asked.min())
     if lowest < first:

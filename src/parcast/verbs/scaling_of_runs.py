@@ -17,7 +17,9 @@ from parcast.series import Series
 Scaling = Literal["auto", "strong", "weak"]
 
 
-def scaling_of_runs(series: Series, scaling: Scaling) -> tuple[NDArray[np.bool_], Sequence[str]]:
+def scaling_of_runs(
+    series: Series, scaling: Scaling, *, grows: bool = False
+) -> tuple[NDArray[np.bool_], Sequence[str]]:
     """Tell strong from weak scaling for every series, and say why.
 
     Parameters
@@ -25,7 +27,9 @@ def scaling_of_runs(series: Series, scaling: Scaling) -> tuple[NDArray[np.bool_]
     series : Series
         What was measured, at two counts or more each.
     scaling : {"auto", "strong", "weak"}
-        What the user says; "auto" leaves it to the times.
+        What the user says; "auto" leaves it to the problem size and the times.
+    grows : bool, default False
+        Whether the table has a problem size `n` that grows with the processors.
 
     Returns
     -------
@@ -34,6 +38,8 @@ def scaling_of_runs(series: Series, scaling: Scaling) -> tuple[NDArray[np.bool_]
     """
     if scaling != "auto":
         return np.full(len(series), scaling == "strong"), ["as you said"] * len(series)
+    if grows:
+        return np.zeros(len(series), dtype=bool), ["n grows with p"] * len(series)
     alone = is_strong(series.p, series.time, series.count)
     longest: dict[tuple[object, ...], int] = {}
     runs = [
@@ -62,5 +68,5 @@ def _reason(series: Series, i: int, strong: bool) -> str:
         return f"time falls from {began} to {time[best]:.3g} s at {whole(float(p[best]))}"
     return (
         f"time goes from {began} to {time[-1]:.3g} s at {whole(float(p[-1]))}: "
-        "it does not fall as shared work would"
+        "it does not fall as shared work would (if the work was fixed, say so: strong scaling)"
     )
