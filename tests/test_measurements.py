@@ -202,7 +202,8 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
         ),
         (
             {"p": [1], "time": [1], "machine": ["A"], "date": ["today"]},
-            "date must be a finite number, got 'today'. Only callpath and machine may be text.",
+            "date must be a finite number, got 'today'. Only callpath and machine may be text; "
+            "ignore the column otherwise.",
         ),
     ],
 )
@@ -253,7 +254,8 @@ def test_a_time_is_above_zero(bad, got):
     [
         (
             {"n": np.nan},
-            "n must be a finite number, got nan. Only callpath and machine may be text.",
+            "n must be a finite number, got nan. Only callpath and machine may be text; "
+            "ignore the column otherwise.",
         ),
         (
             {"repetition": [0, 1.5]},

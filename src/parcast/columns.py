@@ -58,7 +58,11 @@ DOMAINS = {
         "Number repetitions 1, 2, 3.",
     ),
 }
-AXIS = Domain(np.isfinite, "be a finite number", "Only callpath and machine may be text.")
+AXIS = Domain(
+    np.isfinite,
+    "be a finite number",
+    "Only callpath and machine may be text; ignore the column otherwise.",
+)
 
 
 def time_unit(name: str) -> float | None:

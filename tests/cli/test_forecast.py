@@ -56,6 +56,7 @@ def test_json_names_what_it_was_made_from(parcast, times):
             "hold_out": None,
             "by": None,
             "select": [],
+            "ignore": None,
             "scaling": "strong",
             "knee": None,
         },

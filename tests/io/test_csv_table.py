@@ -17,7 +17,7 @@ from parcast.io.csv_table import read_measurements, write_measurements
 from parcast.measurements import Measurements
 
 DATA = Path(__file__).parent / "data"
-ONLY_LABELS = "Only callpath and machine may be text."
+ONLY_LABELS = "Only callpath and machine may be text; ignore the column otherwise."
 PLAIN = Measurements(p=[1, 2], time=[8.0, 4.5])
 
 
@@ -658,3 +658,18 @@ def test_a_device_is_written_to_and_not_replaced():
 def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path):
     with pytest.raises(FileProblems, match=r"got: No such file or directory\. Choose"):
         write_measurements(PLAIN, tmp_path / "nowhere" / "timings.csv")
+
+
+# Columns to pass over.
+
+
+def test_a_column_that_is_ignored_may_hold_anything():
+    table = "p,compiler,jobid,time_s\n1,gcc,17,8\n2,clang,18,4\n"
+    runs = read_measurements(io.StringIO(table), ignore=["compiler", "jobid"])
+    assert runs == Measurements(p=[1, 2], time=[8, 4])
+
+
+def test_a_column_to_be_ignored_must_be_there():
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(io.StringIO("p,time_s\n1,8\n"), ignore=["jobid"])
+    assert "jobid  must be a column to be ignored, got p, time_s." in str(caught.value)

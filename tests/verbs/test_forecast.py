@@ -246,7 +246,12 @@ def test_if_no_series_has_two_counts_there_is_no_forecast():
     assert refusal({"p": [4, 4], "time": [1, 2]}, 8, error=FitFailed) == f"No forecast. {why}"
     three = {"p": [4, 4, 2], "time": [1, 2, 3], "machine": ["A", "B", "C"]}
     several = refusal(three, 8, error=FitFailed)
-    assert several == f"No forecast (3 series, none with more). {why}"
+    assert several == (
+        "No forecast. By machine the runs fall into 3 series of one count each. Ignore a column "
+        "that is no parameter of the program, or measure each at two counts or more."
+    )
+    alike = refusal({"p": 4, "time": [1, 2], "machine": ["A", "B"]}, 8, error=FitFailed)
+    assert alike == f"No forecast. {why}"
 
 
 # Bad arguments.
@@ -321,8 +326,8 @@ def test_only_the_first_measured_counts_are_listed():
 
 
 def test_one_count_that_is_left_is_too_few():
-    assert refusal(RUNS, hold_out=P[1:], error=FitFailed).startswith(
-        "No forecast. All its times are at p = 1,"
+    assert refusal(RUNS, hold_out=P[1:], error=FitFailed) == (
+        "No forecast. Fewer than two counts are left to forecast from. Hold out fewer."
     )
 
 

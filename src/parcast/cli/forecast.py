@@ -55,6 +55,7 @@ class Question:
     hold_out: Counts | None
     by: list[str] | None
     select: list[tuple[str, str]]
+    ignore: list[str] | None
     scaling: Any  # "auto", "strong" or "weak"
     knee: float | None  # efficiency that must hold [1]
 
@@ -65,6 +66,7 @@ class Question:
             "hold_out": self.hold_out.text if self.hold_out else None,
             "by": self.by,
             "select": [f"{name}={value}" for name, value in self.select],
+            "ignore": self.ignore,
             "scaling": self.scaling,
             "knee": self.knee,
         }
@@ -95,6 +97,12 @@ class Question:
     help="Rows to take: machine=T3E. Repeatable.",
 )
 @click.option(
+    "--ignore",
+    metavar="COLUMNS",
+    callback=columns,
+    help="Columns of FILE to pass over: date,jobid.",
+)
+@click.option(
     "--scaling",
     type=click.Choice(["auto", "strong", "weak"]),
     default="auto",
@@ -115,7 +123,7 @@ class Question:
     "outputs",
     multiple=True,
     metavar="PATH",
-    help='Write PATH too: .csv, .json, .svg or .png. "-" prints CSV. Repeatable.',
+    help='Write PATH too: .csv, .json, .svg, .png or .pdf. "-" prints CSV. Repeatable.',
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every series, however many.")
 @click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
@@ -159,7 +167,7 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
     from parcast.cli.screen import Progress
     from parcast.verbs.forecast import forecast
 
-    runs, inputs = read_file(question.file, question.select)
+    runs, inputs = read_file(question.file, question.select, question.ignore or ())
     inputs |= {"options": question.options(), "parcast": __version__}
     knees: list[Knee] = []
     if question.knee is not None:

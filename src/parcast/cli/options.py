@@ -30,14 +30,15 @@ def counts(_: click.Context, option: click.Parameter, text: str | None) -> Count
         raise click.UsageError(str(error)) from None
 
 
-def columns(_: click.Context, __: click.Parameter, text: str | None) -> list[str] | None:
+def columns(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
     """Read names of columns with commas between them; empty text names none."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")] if text.strip() else []
     if not all(names):
         raise click.UsageError(
-            f"--by must be names of columns, got {text!r:.60}. Write such as callpath,machine."
+            f"{option.opts[0]} must be names of columns, got {text!r:.60}. "
+            "Write such as callpath,machine."
         )
     return names
 

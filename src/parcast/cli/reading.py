@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def read_file(
-    file: str, select: Sequence[tuple[str, str]]
+    file: str, select: Sequence[tuple[str, str]], ignore: Sequence[str] = ()
 ) -> tuple["Measurements", dict[str, Any]]:
     """Measurements of a file that have the values wanted, and what they come from.
 
@@ -22,6 +22,8 @@ def read_file(
         A path; "-" is standard input.
     select : sequence of (str, str)
         Columns and the values that their rows must have, one of them where there are several.
+    ignore : sequence of str, optional
+        Columns to pass over.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def read_file(
         click.echo("parcast: reading a table from the terminal; end it with Ctrl-D.", err=True)
     with opened(file) as (name, stream), Progress("reading") as progress:
         watched = _Watched(name, stream)
-        runs = read_measurements(watched, progress=progress)  # type: ignore[arg-type]  # reads
+        runs = read_measurements(watched, ignore=ignore, progress=progress)  # type: ignore[arg-type]  # reads
     digest = watched.sha256.hexdigest()
     inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
     return (runs.select(**_wanted(select, runs.labels)) if select else runs), inputs

@@ -42,7 +42,7 @@ class Column:
 
 
 def read_header(
-    header: str, line: int, below: Sequence[str], faults: Faults
+    header: str, line: int, below: Sequence[str], faults: Faults, *, ignore: Sequence[str] = ()
 ) -> list[Column | None]:
     """Read the line that names the columns.
 
@@ -56,6 +56,8 @@ def read_header(
         Some lines that follow it.
     faults : Faults
         Where to note what is wrong.
+    ignore : sequence of str, optional
+        Columns to pass over.
 
     Returns
     -------
@@ -73,13 +75,17 @@ def read_header(
     columns: list[Column | None] = []
     seen: set[str] = set()
     for i, title in enumerate(titles):
-        column, fault = _meaning(title, is_pair=is_pair)
+        column, fault = (None, "") if title in ignore else _meaning(title, is_pair=is_pair)
         if title and title in seen:
             column, fault = None, "must stand in the header once, got it twice. Remove one."
         if fault:
             faults.add(fault, line=line, field=shown(title) or f"column {i + 1}")
         seen.add(title)
         columns.append(column)
+    for name in ignore:
+        if name not in titles:
+            fault = f"must be a column to be ignored, got {_listed(titles)}."
+            faults.add(fault, line=line, field=shown(name))
     _note_missing(titles, columns, line, faults)
     return columns
 

@@ -26,6 +26,7 @@ ROWS_AT_A_TIME = 65536  # when writing
 def read_measurements(
     source: str | os.PathLike[str] | TextIO | BinaryIO,
     *,
+    ignore: Sequence[str] = (),
     chunk: int = 2**18,
     progress: Progress | None = None,
 ) -> Measurements:
@@ -35,6 +36,8 @@ def read_measurements(
     ----------
     source : path, "-" or stream
         The file; "-" is standard input.
+    ignore : sequence of str, optional
+        Columns to pass over: what is no parameter of the program, as a date or the id of a job.
     chunk : int, default 2**18
         How much to read at a time. [B]
     progress : callable, optional
@@ -66,7 +69,7 @@ def read_measurements(
                 if fault := byte_fault(header):
                     faults.refuse(fault, line=line)
                 below = [text for _, text in rows[:100]]
-                table = Table(read_header(header, line, below, faults), faults)
+                table = Table(read_header(header, line, below, faults, ignore=ignore), faults)
             if table is not None and rows:
                 table.add(rows, is_utf8=block.is_utf8)
         if table is None:

@@ -114,8 +114,7 @@ def forecast(
         if tuple(key.values()) not in kept
     }
     if not answered.any():
-        more = f" ({len(refused)} series, none with more)" if len(refused) > 1 else ""
-        raise FitFailed(f"No forecast{more}. {next(iter(refused.values()))}")
+        raise FitFailed(_no_forecast(grouped, refused, is_held_out=hold_out is not None))
     series = grouped.take(answered)
     strong, reasons = scaling_of_runs(series, scaling, grows=_size_grows(measurements, series.by))
     parts = [
@@ -198,6 +197,19 @@ def _observed(
         here = everything.p[rows, column, None] == asked
         observed = np.where(here, everything.time[rows, column, None], observed)
     return observed
+
+
+def _no_forecast(grouped: Series, refused: Mapping[str, str], *, is_held_out: bool) -> str:
+    """Say why no series has a forecast, and what to do."""
+    if is_held_out:
+        return "No forecast. Fewer than two counts are left to forecast from. Hold out fewer."
+    if len(np.unique(grouped.p[:, 0])) > 1:
+        return (
+            f"No forecast. By {', '.join(grouped.by)} the runs fall into {len(grouped)} series of "
+            "one count each. Ignore a column that is no parameter of the program, or measure "
+            "each at two counts or more."
+        )
+    return f"No forecast. {next(iter(refused.values()))}"
 
 
 def _too_few(p: float) -> str:
