@@ -87,8 +87,8 @@ def table(
         laid_out = _laid_out(lines, unit, page, share=share, keys_as=keys_as)
         if laid_out:
             head = [page.bold(text) for text in laid_out[:2]]
-            return [*head, *laid_out[2:], *_legend(lines, page)]
-    return [*_in_full(lines, unit, page, share=share), *_legend(lines, page)]
+            return [*head, *laid_out[2:], *_legend(forecast, lines, page)]
+    return [*_in_full(lines, unit, page, share=share), *_legend(forecast, lines, page)]
 
 
 def lines_of(
@@ -225,9 +225,13 @@ def _in_full(lines: Sequence[Line], unit: str, page: Page, *, share: str) -> lis
     return written[1:]
 
 
-def _legend(lines: Sequence[Line], page: Page) -> list[str]:
-    """Explain the remarks that occur."""
+def _legend(forecast: Forecast, lines: Sequence[Line], page: Page) -> list[str]:
+    """Explain the remarks that occur, and what speedup is over unless it is one processor."""
     said = " ".join(remark for line in lines for remark in line.remarks)
     meanings = [meaning for word, meaning in LEGEND.items() if word in said]
+    first = {note.measured[0] for note in forecast.notes}
+    if first != {1}:
+        over = f"p = {first.pop():g}, " if len(first) == 1 else ""
+        meanings.append(f"speedup and efficiency: over {over}the smallest measured count")
     legend = page.wrapped("; ".join(meanings), indent=0) if meanings else []
     return [page.faint(text) for text in ["", *legend]] if legend else []
