@@ -1,0 +1,96 @@
+"""Exact mean value analysis of closed networks with several classes of customers.
+
+A customer of class c who arrives at a queue sees the network without itself [1]_ [S]_::
+
+    R_cj(n) = D_cj (1 + Q_j(n - e_c))    X_c(n) = n_c / (Z_c + sum over j of R_cj(n))
+    Q_j(n) = sum over c of X_c(n) R_cj(n)
+
+for every population n from 0 to N: (N_1 + 1)(N_2 + 1)... states, which is why this is for a few
+small classes. Use `clusters` for classes that share one queue, `linearizer_mva` for the rest.
+
+References
+----------
+.. [1] M. Reiser and S. S. Lavenberg, "Mean-value analysis of closed multichain queuing networks,"
+   J. ACM, vol. 27, no. 2, pp. 313-322, 1980, :doi:`10.1145/322186.322195`.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import ParameterError
+from parcast.queueing.mean_values import Array, MeanValues, network, require_whole
+
+MOST_NUMBERS = 2**26  # states * networks * classes * queues: some seconds, half a gigabyte
+
+
+def exact_multiclass_mva(
+    customers: ArrayLike, demands: ArrayLike, delay: ArrayLike = 0.0
+) -> MeanValues:
+    """Means of closed networks of several classes of customers.
+
+    Parameters
+    ----------
+    customers : array_like, shape (..., classes)
+        Customers of each class, whole, at least 1. [1]
+    demands : array_like, shape (..., classes, queues)
+        Service of one cycle at each queue, at least 0. [s]
+    delay : array_like, shape (..., classes), default 0
+        Time of one cycle spent without waiting for anybody, at least 0. [s]
+
+    Returns
+    -------
+    MeanValues
+        With (...) the shape of the arguments broadcast together, classes last.
+
+    Raises
+    ------
+    ParameterError
+        If any element lies outside the domain given above, a cycle takes no time, or states
+        times networks, classes and queues pass 2^26.
+
+    Examples
+    --------
+    >>> exact_multiclass_mva([8, 1], [[1.0], [1.0]], [8.0, 0.0]).throughput
+    array([0.65..., 0.34...])
+    """
+    customers, demands, delay = network(customers, demands, delay, classes=True)
+    require_whole(customers)
+    shape, (classes, queues) = customers.shape, demands.shape[-2:]
+    counts = customers.reshape(-1, classes).astype(np.int64)
+    demand = demands.reshape(-1, classes, queues)
+    delay = delay.reshape(-1, classes)
+    limits = counts.max(axis=0, initial=0) + 1
+    _refuse_large(math.prod(limits.tolist()), len(counts) * classes * queues)
+    strides = np.array([math.prod(limits[c + 1 :].tolist()) for c in range(classes)])
+    states = np.indices(limits).reshape(classes, -1).T  # (states, classes)
+    queue = np.zeros((len(states), len(counts), queues))
+    total = states.sum(axis=1)
+    order = np.argsort(total, kind="stable")
+    for members in np.split(order, np.cumsum(np.bincount(total)))[1:-1]:  # all but the empty state
+        n = states[members]
+        before = members[:, None] - strides  # any other state where there is none to take away
+        throughput, response = _arrivals(n[:, None], queue[before].swapaxes(1, 2), demand, delay)
+        queue[members] = np.einsum("spc,spcj->spj", throughput, response)
+    before = (counts @ strides)[:, None] - strides
+    seen = queue[before, np.arange(len(counts))[:, None]]
+    throughput, response = _arrivals(counts, seen, demand, delay)
+    return MeanValues.of(throughput.reshape(shape), response.reshape(demands.shape), demands)
+
+
+def _arrivals(
+    n: NDArray[np.int64], seen: Array, demand: Array, delay: Array
+) -> tuple[Array, Array]:
+    """Throughput (..., classes) and response times (..., classes, queues) by what arrivals see."""
+    response = demand * (1.0 + seen)
+    return n / (delay + response.sum(axis=-1)), response
+
+
+def _refuse_large(states: int, each: int) -> None:
+    if states * each > MOST_NUMBERS:
+        raise ParameterError(
+            f"(N1 + 1)(N2 + 1)... times networks, classes and queues must be at most "
+            f"{MOST_NUMBERS}, got {states} * {each}. Use linearizer_mva, or clusters for classes "
+            "that share one queue."
+        )

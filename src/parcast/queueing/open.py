@@ -1,0 +1,161 @@
+"""Open queues: customers arrive at a rate of their own, wait, are served, and leave.
+
+With arrival rate lambda, mean service s, coefficient of variation of the service times cv, and
+utilisation u = lambda s below 1, the mean wait is::
+
+    M/G/1   W = u s (1 + cv^2) / (2 (1 - u))     Pollaczek and Khinchine
+    M/M/1   W = u s / (1 - u)                    cv = 1
+    M/D/1   W = u s / (2 (1 - u))                cv = 0
+    M/M/m   W = C s / (m (1 - u)),               u = lambda s / m, C = B / (1 - u (1 - B))
+
+C is Erlang's probability of having to wait, B his probability of loss. The response is W + s, the
+mean number present lambda (W + s) by Little's law. Arrivals are Poisson: use it for messages on a
+channel that come from many sources independently of each other; a program whose processes wait
+for their own messages is a closed network.
+
+The messages of [1]_, equations (7) and (8) [S], are `mm1` and `md1`: what it calls M/G/1 is the
+formula for service times that are all the same.
+
+References
+----------
+.. [1] J. Kuntraruk, W. M. Pottenger and A. M. Ross, "Application resource requirement estimation
+   in a parallel-pipeline model of execution," IEEE Trans. Parallel Distrib. Syst., vol. 16,
+   no. 12, pp. 1154-1165, 2005, :doi:`10.1109/TPDS.2005.143`.
+.. [2] L. Kleinrock, Queueing Systems, vol. 1: Theory, Wiley, 1975, sections 3.2, 3.5 and 5.6.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.errors import require
+from parcast.queueing.erlang import Array, repairman
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenQueue:
+    """Equilibrium of an open queue; arrays of one shape."""
+
+    waiting: Array  # before service [s]
+    response: Array  # waiting and service [s]
+    length: Array  # mean customers present [1]
+    utilisation: Array  # of each server [1]
+
+
+def mm1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OpenQueue:
+    """One server, exponential service times. Arguments and errors as for `mg1`.
+
+    Examples
+    --------
+    >>> mm1([0.5, 0.9], service=1.0).response
+    array([ 2., 10.])
+    """
+    return mg1(arrival_rate, service=service, cv2=1.0)
+
+
+def md1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OpenQueue:
+    """One server, every service the same. Arguments and errors as for `mg1`.
+
+    Examples
+    --------
+    >>> md1([0.5, 0.9], service=1.0).response
+    array([1.5, 5.5])
+    """
+    return mg1(arrival_rate, service=service, cv2=0.0)
+
+
+def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OpenQueue:
+    """One server, service times of any law with the given variance.
+
+    Parameters
+    ----------
+    arrival_rate : array_like, shape (...)
+        Customers per second, at least 0. [1/s]
+    service : array_like, broadcastable with `arrival_rate`
+        Mean service time, at least 0; their product must be below 1. [s]
+    cv2 : array_like, broadcastable with `arrival_rate`
+        Variance of the service time over its mean squared, at least 0. [1]
+
+    Returns
+    -------
+    OpenQueue
+        Arrays of the shape of the arguments broadcast together.
+
+    Raises
+    ------
+    ParameterError
+        If any element lies outside the domain given above, or is NaN or infinite.
+
+    Examples
+    --------
+    >>> mg1(0.5, service=1.0, cv2=[0.0, 1.0, 4.0]).waiting
+    array([0.5, 1. , 2.5])
+    """
+    rate, s, u, _ = _checked(arrival_rate, service, 1.0)
+    squared = np.asarray(cv2, dtype=np.float64)
+    ok = (squared >= 0) & np.isfinite(squared)
+    require("cv2", squared, ok, must="be at least 0", hint="Give variance over mean squared.")
+    return _equilibrium(rate, s, u, u * s * (1.0 + squared) / (2.0 * (1.0 - u)))
+
+
+def mmc(arrival_rate: ArrayLike, *, service: ArrayLike, servers: ArrayLike) -> OpenQueue:
+    """Several servers with one line, exponential service times.
+
+    Parameters
+    ----------
+    arrival_rate : array_like, shape (...)
+        Customers per second, at least 0. [1/s]
+    service : array_like, broadcastable with `arrival_rate`
+        Mean service time, at least 0. [s]
+    servers : array_like, broadcastable with `arrival_rate`
+        A whole number of at least 1, above rate times service. [1]
+
+    Returns
+    -------
+    OpenQueue
+        Arrays of the shape of the arguments broadcast together.
+
+    Raises
+    ------
+    ParameterError
+        If any element lies outside the domain given above, or is NaN or infinite.
+
+    Examples
+    --------
+    >>> mmc(1.0, service=1.0, servers=[2, 4]).waiting
+    array([0.33333333, 0.00680272])
+    """
+    m = np.asarray(servers, dtype=np.float64)
+    ok = (m >= 1) & np.isfinite(m) & (m == np.floor(m))
+    hint = "Count the servers."
+    require("servers", m, ok, must="be a whole number of at least 1", hint=hint)
+    rate, s, u, m = _checked(arrival_rate, service, m)
+    busy, _, log_loss = repairman(m, m * u)
+    waits = np.where(u > 0, np.exp(log_loss) / (1.0 - u * busy), 0.0)
+    return _equilibrium(rate, s, u, waits * s / (m * (1.0 - u)))
+
+
+def _checked(
+    arrival_rate: ArrayLike, service: ArrayLike, servers: ArrayLike
+) -> tuple[Array, Array, Array, Array]:
+    """Rate, service, utilisation and servers broadcast together, or a refusal."""
+    rate, s, m = np.broadcast_arrays(
+        *(np.asarray(x, dtype=np.float64) for x in (arrival_rate, service, servers))
+    )
+    ok = (rate >= 0) & np.isfinite(rate)
+    require("arrival_rate", rate, ok, must="be at least 0", hint="Give it per second.")
+    ok = (s >= 0) & np.isfinite(s)
+    require("service", s, ok, must="be a time of at least 0", hint="Give it in seconds.")
+    u = rate * s / m
+    hint = "The queue would grow for ever: slow the arrivals or speed up the service."
+    require("utilisation", u, u < 1, must="be below 1", hint=hint)
+    return rate, s, u, m
+
+
+def _equilibrium(rate: Array, service: Array, utilisation: Array, waiting: Array) -> OpenQueue:
+    """What follows from the wait, in arrays of one shape."""
+    response = waiting + service
+    parts = np.broadcast_arrays(waiting, response, rate * response, utilisation)
+    waiting, response, length, utilisation = (np.array(part) for part in parts)
+    return OpenQueue(waiting=waiting, response=response, length=length, utilisation=utilisation)

@@ -1,0 +1,204 @@
+"""A delay and two queues in a closed network, for any number of customers, in closed form.
+
+N customers circulate between a delay of mean z and two queues of mean service x and y [1]_. With
+G(n, v) the normalising constant of one queue v and the same delay, and B, Q its probability of
+emptiness and mean length (`erlang`), the network has, for x >= y [D]_::
+
+    G(n) = (x G(n, x) - y G(n, y)) / (x - y),      G(n, v) = z^n / n! / B(n, z/v)
+    1 + Q_x(n) = (1 + Q(n, z/x)) / (1 - r) - y / (x - y),    r = y G(n, y) / (x G(n, x))
+    1 + Q_y(n) = x / (x - y) - (1 + Q(n, z/y)) r / (1 - r)
+
+These subtract nearly equal numbers only where r is near 1. There G is evaluated as the divided
+difference that it is, a positive integral of smooth functions over v from y to x::
+
+    G(n) = integral over 0 < s < 1 of d(v G(n, v))/dv,    v = y + s (x - y)
+
+Both are used at n = N - 2 alone. Two steps of mean value analysis, which add positive numbers,
+lead from there to N [2]_ [S]_, so that response times are accurate however short the queues are::
+
+    R_x(N) = x (1 + Q_x(N-1)),   X(N) = N / (z + R_x(N) + R_y(N)),   Q_x(N) = X(N) R_x(N)
+
+R_x(N) is R2(N, z, x, y) of [1]_, equation (22), which sums factorials. The populations N - 1 also
+give the derivatives [D]_: dX/dz = X (X(N-1) - X), and dlnX/dlnx = Q_x(N-1) - Q_x(N).
+
+N need not be whole: 1/n! and B have continuations for which all of this stays true.
+
+References
+----------
+.. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
+   architectures," IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12, pp. 1320-1332, 2002,
+   :doi:`10.1109/TPDS.2002.1158268`, equation (22).
+.. [2] M. Reiser and S. S. Lavenberg, "Mean-value analysis of closed multichain queuing networks,"
+   J. ACM, vol. 27, no. 2, pp. 313-322, 1980, :doi:`10.1145/322186.322195`.
+.. [D] parcast's own derivation, by partial fractions of the generating function 1/((1-xs)(1-ys)).
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.errors import require
+from parcast.queueing.erlang import State, state
+from parcast.queueing.mean_values import Array
+from parcast.queueing.repairman import require_demand
+
+Pair: TypeAlias = Array | tuple[Array, Array]  # of the queue x and of another
+
+CLOSE = -0.3  # ln r above which the integral is used
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+BLOCK = 16_384  # networks solved together, so that their arrays stay in the cache
+UNSEEN = 1e-18  # probability that may be left out beside 1
+MOST_LOAD = 1e150  # z/x beyond which a queue is never found busy
+NOTHING = -700.0  # least logarithm of y/x, that of 0 included
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TwoQueues:
+    """Means of a delay and two queues, and how throughput follows the demands.
+
+    Arrays of the shape of the arguments of `two_queues` broadcast together.
+    """
+
+    throughput: Array  # cycles of all customers [1/s]
+    response_x: Array  # at the first queue, waiting included [s]
+    response_y: Array  # at the second queue [s]
+    throughput_by_delay: Array  # derivative of throughput by the delay [1/s^2]
+    throughput_by_x: Array  # by the service of the first queue [1/s^2]
+    throughput_by_y: Array  # by the service of the second [1/s^2]
+
+
+def two_queues(customers: ArrayLike, *, delay: ArrayLike, x: ArrayLike, y: ArrayLike) -> TwoQueues:
+    """Means of closed networks of one delay and two queues.
+
+    Parameters
+    ----------
+    customers : array_like, shape (...)
+        Customers, at least 1; not only whole numbers. Checked up to 1e7. [1]
+    delay : array_like, broadcastable with `customers`
+        Time of one cycle spent without waiting for anybody, at least 0. [s]
+    x, y : array_like, broadcastable with `customers`
+        Service of one cycle at the first and the second queue, at least 0. [s]
+
+    Returns
+    -------
+    TwoQueues
+        Arrays of the shape of the arguments broadcast together.
+
+    Raises
+    ------
+    ParameterError
+        If any element lies outside the domain given above, or a cycle takes no time.
+
+    Examples
+    --------
+    >>> two_queues([1, 4], delay=2.0, x=0.5, y=1.0).response_x
+    array([0.5       , 0.72532189])
+    """
+    customers, delay, x, y = (np.asarray(v, dtype=np.float64) for v in (customers, delay, x, y))
+    counted = (customers >= 1) & (customers < np.inf)
+    hint = "Count the customers from 1."
+    require("customers", customers, counted, must="be finite and at least 1", hint=hint)
+    for name, value in (("delay", delay), ("x", x), ("y", y)):
+        require_demand(name, value)
+    cycle = delay + x + y
+    hint = "A customer must spend time somewhere."
+    require("delay + x + y", cycle, cycle > 0, must="be above 0", hint=hint)
+    arguments = np.broadcast_arrays(customers, delay, x, y)
+    flat = [v.ravel() for v in arguments]
+    answer = np.empty((6, flat[0].size))
+    with np.errstate(all="ignore"):  # each branch of a choice is evaluated where it has no meaning
+        for start in range(0, flat[0].size, BLOCK):
+            block = slice(start, start + BLOCK)
+            answer[:, block] = _solve(*(v[block] for v in flat))
+    rows = answer.reshape(6, *arguments[0].shape)
+    return TwoQueues(
+        throughput=rows[0, ...],
+        response_x=rows[1, ...],
+        response_y=rows[2, ...],
+        throughput_by_delay=rows[3, ...],
+        throughput_by_x=rows[4, ...],
+        throughput_by_y=rows[5, ...],
+    )
+
+
+def _solve(customers: Array, delay: Array, x: Array, y: Array) -> tuple[Array, ...]:
+    """Rows of the answer, in the order of the fields of `TwoQueues`."""
+    slow, fast = np.maximum(x, y), np.minimum(x, y)
+    slow_turns, fast_turns = _turns(customers - 2.0, delay, slow, fast)
+    swapped, alone = x < y, customers == 1.0
+    turns_x = np.where(alone, 1.0, np.where(swapped, fast_turns, slow_turns))
+    turns_y = np.where(alone, 1.0, np.where(swapped, slow_turns, fast_turns))
+    before = (customers - 1.0) / (delay + x * turns_x + y * turns_y)  # X(N-1)
+    now_x, now_y = 1.0 + before * x * turns_x, 1.0 + before * y * turns_y
+    response_x, response_y = x * now_x, y * now_y
+    throughput = customers / (delay + response_x + response_y)
+    return (
+        throughput,
+        response_x,
+        response_y,
+        throughput * (before - throughput),
+        throughput * (before * turns_x - throughput * now_x),
+        throughput * (before * turns_y - throughput * now_y),
+    )
+
+
+def _turns(n: Array, delay: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """Services that an arrival waits for and receives, 1 + Q(n), at the queues x >= y."""
+    gap = x - y
+    less = np.where(x > 0, gap / x, 0.0)  # 1 - y/x
+    log_y_to_x = np.maximum(np.where(less < 0.5, np.log1p(-less), np.log(y / x)), NOTHING)
+    load = np.stack([_load(delay, x), _load(delay, y)])
+    one = state(n, load)
+    length_x, length_y = _length(n, load, one)
+    log_r = log_y_to_x + _log_constants(n, load, one.log_empty, log_y_to_x)
+    rest = -np.expm1(log_r)
+    turns_x = (1.0 + length_x) / rest - y / gap
+    turns_y = x / gap - (1.0 + length_y) * np.exp(log_r) / rest
+    close = ~(log_r <= CLOSE)
+    if close.any():
+        turns_x[close], turns_y[close] = _close_turns(
+            n[close], load[0, close], one.log_empty[0, close], less[close]
+        )
+    return turns_x, turns_y
+
+
+def _close_turns(n: Array, load: Array, log_empty: Array, less: Array) -> tuple[Array, Array]:
+    """The same where y = x (1 - less) is so near that G(n) is the better integral over y to x."""
+    s = 0.5 * (1.0 + NODES[:, None])
+    short = (1.0 - s) * less  # v = x (1 - short)
+    load_v = load / (1.0 - short)
+    one = state(n, load_v)
+    log_constants = _log_constants(n, (load, load_v), (log_empty, one.log_empty), np.log1p(-short))
+    weight = 0.5 * WEIGHTS[:, None] * np.exp(log_constants)
+    length = _length(n, load_v, one)
+    total = (weight * (1.0 + length)).sum(axis=0)
+    slope = length * (1.0 + length) + load_v * one.relief  # v^2/G d2(v G)/dv2 / v
+    slope *= weight / (1.0 - short)
+    at_x = (s * slope).sum(axis=0) / total
+    at_y = ((1.0 - s) * slope).sum(axis=0) * (1.0 - less) / total
+    return 1.0 + at_x, 1.0 + at_y
+
+
+def _load(delay: Array, x: Array) -> Array:
+    """Delay over service; a queue without service is never found busy."""
+    return np.where(x > 0, np.minimum(delay / x, MOST_LOAD), MOST_LOAD)
+
+
+def _length(n: Array, load: Array, one: State) -> Array:
+    """Mean length of one queue; without delay all are there, also if n is less than none."""
+    return np.where(load == 0.0, n, one.length)
+
+
+def _log_constants(n: Array, load: Pair, log_empty: Pair, log_v_to_x: Array) -> Array:
+    """Logarithm of G(n, v) / G(n, x), from the loads and emptiness of x and v.
+
+    Where next to no probability lies beyond n, G(n, v) is v^n exp(z/v): the logarithms of the
+    probabilities, which are of order n there, need not cancel.
+    """
+    load_x, load_v = load
+    log_x, log_v = log_empty
+    unseen = np.exp(log_v) * load_v <= UNSEEN * (n + 1.0 - load_v)
+    exponential = n * log_v_to_x + load_x * np.expm1(-log_v_to_x)
+    return np.where(unseen, exponential, log_x - log_v)

@@ -1,0 +1,444 @@
+"""`parcast.queueing.clusters` against exact sums, its limits and laws, and bad input."""
+
+import csv
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.queueing import cluster_integral
+from parcast.queueing.bounds import balanced_job_bounds
+from parcast.queueing.clusters import Clusters, clusters, deal
+from parcast.queueing.mva_multiclass import exact_multiclass_mva
+from parcast.queueing.repairman import repairman_equilibrium
+from parcast.queueing.two_queues import two_queues
+
+DATA = Path(__file__).parent / "data"
+FIELDS = tuple(Clusters.__dataclass_fields__)
+DEMANDS = ("delay", "own", "shared")
+
+magnitudes = st.one_of(st.floats(-6, 6), st.floats(-1, 1)).map(lambda e: 10.0**e)
+sizes = st.lists(st.integers(1, 5), min_size=1, max_size=3)
+
+
+def rows_of(name):
+    with (DATA / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def multiplied(one, other):
+    """Product of two polynomials, by their coefficients."""
+    product = [mpmath.mpf(0)] * (len(one) + len(other) - 1)
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            product[i + j] += a * b
+    return product
+
+
+def constant(customers, delay, own, shared):
+    """Normalising constant: the polynomials of the clusters multiplied out, t^m giving m!."""
+    product = [mpmath.mpf(1)]
+    for k in customers:
+        cluster = [
+            shared**m
+            / mpmath.factorial(m)
+            * sum(own ** (k - m - j) * delay**j / mpmath.factorial(j) for j in range(k - m + 1))
+            for m in range(k + 1)
+        ]
+        product = multiplied(product, cluster)
+    return sum(mpmath.factorial(m) * coefficient for m, coefficient in enumerate(product))
+
+
+def polynomial_throughput(customers, **demands):
+    """Throughput of the first cluster, in the digits that mpmath works with."""
+    demands = {name: mpmath.mpf(value) for name, value in demands.items()}
+    less = [customers[0] - 1, *customers[1:]]
+    return constant(less, **demands) / constant(customers, **demands)
+
+
+def multiclass(customers, delay, own, shared):
+    """The same network for exact multiclass mean value analysis, with a queue for each class."""
+    queues = np.hstack([np.eye(len(customers)) * own, np.full((len(customers), 1), shared)])
+    return exact_multiclass_mva(customers, queues, delay)
+
+
+# values
+
+
+@pytest.mark.parametrize(
+    "row", rows_of("cluster_throughput.csv"), ids=lambda r: f"{r['d']}x{r['k']}"
+)
+def test_reference_values_come_out(row):
+    d, k = float(row["d"]), float(row["k"])
+    network = clusters([k], [d], delay=1.0, own=1 / k, shared=1 / (d * k))
+    assert network.throughput[0] == pytest.approx(float(row["throughput"]), rel=1e-13)
+
+
+@pytest.mark.parametrize("row", rows_of("spmd_cycles.csv"), ids=lambda r: f"{r['p']},{r['d']}")
+def test_cycles_of_a_program_with_clustered_io_agree_to_the_digits_printed(row):
+    p, d, c = (int(row[name]) for name in "pdc")
+    together = sum(1 / i for i in range(1, c + 1))
+    delay = 5 * (together * (7.6 / p + 0.4) + 0.01 + 0.35 / p**0.5)
+    network = clusters(
+        *deal(p // c, d), delay=delay, own=0.05 + 8 / (p // c), shared=0.75 / p**0.5
+    )
+    assert f"{p // c / network.total_throughput:.6f}" == row["cluster_cycle"]
+
+
+@settings(deadline=None)
+@given(customers=sizes, delay=magnitudes, own=magnitudes, shared=magnitudes)
+@example(customers=[3, 3, 2], delay=1.0, own=0.5, shared=0.2)
+@example(customers=[1, 5, 5], delay=1e-6, own=1e6, shared=1e6 / 3)
+def test_small_networks_agree_with_multiclass_mean_value_analysis(customers, delay, own, shared):
+    network = clusters(customers, 1, delay=delay, own=own, shared=shared)
+    exact = multiclass(customers, delay, own, shared)
+    np.testing.assert_allclose(network.throughput, exact.throughput, rtol=1e-12)
+    np.testing.assert_allclose(network.response_shared, exact.response_times[:, -1], rtol=1e-9)
+    np.testing.assert_allclose(network.response_own, np.diag(exact.response_times), rtol=1e-9)
+    assert network.total_throughput == pytest.approx(exact.throughput.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(("d", "k"), [(5, 7), (512, 64), (1000, 3)])
+@pytest.mark.parametrize("load", [0.3, 1.0, 2.0])
+def test_large_networks_agree_with_quadrature_in_thirty_digits(d, k, load):
+    """The integrand by Horner's rule, in panels far narrower than it is wide."""
+
+    def truncated(u, last):
+        value = mpmath.mpf(1)
+        for m in range(last, 0, -1):
+            value = 1 + value * u / m
+        return value
+
+    with mpmath.workdps(30):
+        shared = mpmath.mpf(load) / (d * k)
+        last = 60 + d * k * shared * (d * k) ** mpmath.mpf(0.5) if load <= 1 else 2.5 * d * k
+        ends = mpmath.linspace(0, min(last, 2.5 * d * k), 40)
+
+        def integrand(t):
+            u = (1 + shared * t) * k
+            whole, less = truncated(u, k), truncated(u, k - 1)
+            density = mpmath.exp(d * mpmath.log(whole) - t)
+            return density * mpmath.mpc(1, less / whole)
+
+        total = mpmath.quad(integrand, ends, maxdegree=4)
+        expected = k * total.imag / total.real
+    network = clusters([k], [d], delay=1.0, own=1 / k, shared=float(shared))
+    assert abs(network.throughput[0] / expected - 1) < 1e-12
+
+
+@pytest.mark.parametrize("name", DEMANDS)
+@pytest.mark.parametrize(
+    ("customers", "count", "demands"),
+    [
+        ([4], [3], {"delay": 2.0, "own": 0.5, "shared": 0.3}),
+        ([3, 4], [1, 2], {"delay": 2.0, "own": 0.5, "shared": 0.1}),
+        ([2, 5], [2, 1], {"delay": 0.0, "own": 0.5, "shared": 0.4}),
+        ([2, 3], [2, 2], {"delay": 1.0, "own": 1e-12, "shared": 0.3}),
+        ([2, 3], [2, 2], {"delay": 1.0, "own": 0.0, "shared": 0.3}),
+        ([3, 1], [2, 2], {"delay": 1.0, "own": 0.3, "shared": 0.0}),
+        ([2, 1], [2, 2], {"delay": 1e6, "own": 1e-3, "shared": 1e-9}),
+    ],
+)
+def test_derivatives_agree_with_differences_in_sixty_digits(customers, count, demands, name):
+    network = clusters(customers, count, **demands)
+    for group in (0, 1)[: len(customers)]:
+        every = [customers[group]]
+        for i, (k, many) in enumerate(zip(customers, count, strict=True)):
+            every += [k] * (many - (i == group))
+        with mpmath.workdps(60):
+            step = mpmath.mpf("1e-25")
+            here = polynomial_throughput(every, **demands)
+            up = polynomial_throughput(
+                every, **(demands | {name: mpmath.mpf(demands[name]) + step})
+            )
+            slope = (up - here) / step
+        got = getattr(network, f"throughput_by_{name}")[group]
+        assert abs(got / slope - 1) < 1e-8, (group, got, slope)
+        if demands[name] > 1e-3:
+            assert abs(got - slope) * demands[name] < 1e-12 * here
+
+
+# limits
+
+
+@given(k=st.integers(1, 10**4), delay=magnitudes, own=magnitudes, shared=magnitudes)
+def test_one_cluster_is_the_network_of_two_queues(k, delay, own, shared):
+    delay *= k
+    one = clusters([k], [1], delay=delay, own=own, shared=shared)
+    two = two_queues(k, delay=delay, x=own, y=shared)
+    assert one.throughput[0] == pytest.approx(two.throughput, rel=1e-12)
+    assert one.response_own[0] == pytest.approx(two.response_x, rel=1e-9)
+    assert one.response_shared[0] == pytest.approx(two.response_y, rel=1e-9)
+    for name, other, demand in zip(
+        DEMANDS, ("delay", "x", "y"), (delay, own, shared), strict=True
+    ):
+        slope = getattr(one, f"throughput_by_{name}")[0] * demand / two.throughput
+        expected = getattr(two, f"throughput_by_{other}") * demand / two.throughput
+        assert slope == pytest.approx(expected, abs=1e-10)
+
+
+@given(k=st.integers(1, 1000), d=st.integers(1, 1000), delay=magnitudes, own=magnitudes)
+def test_without_the_shared_queue_each_cluster_is_a_machine_repairman(k, d, delay, own):
+    network = clusters([k], [d], delay=delay, own=own, shared=0.0)
+    repairman = repairman_equilibrium(k, delay=delay, service=own)
+    assert network.throughput[0] == pytest.approx(repairman.throughput.value, rel=1e-12)
+    assert network.response_own[0] == pytest.approx(repairman.response.value, rel=1e-9)
+    assert network.response_shared[0] == 0.0
+    by_own = network.throughput_by_own[0] * own / network.throughput[0]
+    expected = repairman.throughput.by_service * own / repairman.throughput.value
+    assert by_own == pytest.approx(expected, abs=1e-10)
+
+
+@given(k=st.integers(1, 100), d=st.integers(1, 100), delay=magnitudes, shared=magnitudes)
+def test_without_own_queues_all_customers_share_one_machine_repairman(k, d, delay, shared):
+    delay *= k
+    network = clusters([k, 2 * k], [d, 1], delay=delay, own=0.0, shared=shared)
+    repairman = repairman_equilibrium(k * (d + 2), delay=delay, service=shared)
+    assert network.total_throughput == pytest.approx(repairman.throughput.value, rel=1e-11)
+    np.testing.assert_allclose(network.response_shared, repairman.response.value, rtol=1e-9)
+    np.testing.assert_array_equal(network.response_own, 0.0)
+    assert network.throughput[1] == pytest.approx(2 * network.throughput[0], rel=1e-11)
+
+
+def test_without_delay_and_one_kind_of_queue_the_other_never_rests():
+    own_only = clusters([3, 1], [2, 4], delay=0.0, own=0.5, shared=0.0)
+    assert own_only.throughput.tolist() == pytest.approx([2.0, 2.0], rel=1e-14)
+    assert own_only.response_own.tolist() == pytest.approx([1.5, 0.5], rel=1e-14)
+    shared_only = clusters([[3], [200]], [2], delay=0.0, own=0.0, shared=0.5)
+    assert shared_only.total_throughput.tolist() == pytest.approx([2.0, 2.0], rel=1e-13)
+    assert shared_only.response_shared[:, 0].tolist() == pytest.approx([3.0, 200.0], rel=1e-12)
+
+
+def test_queues_without_service_leave_the_delay():
+    network = clusters([3, 0], [2, 5], delay=2.0, own=0.0, shared=0.0)
+    assert network.throughput.tolist() == pytest.approx([1.5, 0.0], rel=1e-14)
+    assert network.throughput_by_own[0] == pytest.approx(-0.75, rel=1e-14)
+
+
+@pytest.mark.parametrize("load", [1e-3, 0.3, 0.9])
+@pytest.mark.parametrize("delay", [0.0, 0.5])
+def test_own_queues_that_never_rest_make_the_shared_one_open(load, delay):
+    """A million customers; the terms of the general form would cancel to ten digits."""
+    network = clusters([1000], [1000], delay=delay, own=1.0, shared=load / 1000)
+    assert network.throughput[0] == pytest.approx(1.0, rel=1e-14)
+    assert network.response_shared[0] == pytest.approx(load / 1000 / (1 - load), rel=2e-12)
+
+
+def test_ten_million_customers_that_hardly_meet_keep_their_digits():
+    network = clusters([1000], [10_000], delay=16.0, own=0.0, shared=1e-7)
+    repairman = repairman_equilibrium(1e7, delay=16.0, service=1e-7)
+    assert network.response_shared[0] == pytest.approx(repairman.response.value, rel=2e-12)
+
+
+# laws
+
+
+@settings(deadline=None)
+@given(
+    k=st.integers(0, 1000),
+    count=st.tuples(st.integers(1, 300), st.integers(0, 300)),
+    delay=st.one_of(st.just(0.0), magnitudes),
+    load=magnitudes,
+    shared=st.one_of(magnitudes, st.sampled_from([1.0, 0.999, 1.02])),
+)
+def test_customers_are_somewhere_and_elasticities_sum_to_minus_one(k, count, delay, load, shared):
+    customers = np.array([k + 1.0, k])
+    own = load / (k + 1.0)
+    shared *= own / sum(count)  # 1: both kinds of queue saturate together
+    network = clusters(customers, count, delay=delay, own=own, shared=shared)
+    present = customers > 0
+    cycle = delay + network.response_own + network.response_shared
+    np.testing.assert_allclose(
+        (network.throughput * cycle)[present], customers[present], rtol=1e-13
+    )
+    total = sum(
+        getattr(network, f"throughput_by_{name}") * demand
+        for name, demand in zip(DEMANDS, (delay, own, shared), strict=True)
+    )
+    np.testing.assert_allclose(total, -network.throughput, rtol=1e-8)
+    assert 0 <= network.error <= cluster_integral.TOLERANCE
+    ceiling = min(1 / shared, sum(count) / own)
+    assert network.total_throughput <= ceiling * (1 + 1e-12)
+
+
+@given(
+    k=st.integers(1, 200),
+    d=st.integers(1, 200),
+    delay=magnitudes,
+    own=magnitudes,
+    shared=magnitudes,
+)
+def test_throughput_lies_within_the_bounds_of_its_own_queue_and_of_all(k, d, delay, own, shared):
+    """Worse: all customers at one own queue. Better: the shared queue to oneself."""
+    throughput = clusters([k], [d], delay=delay, own=own, shared=shared).throughput[0]
+    assert throughput <= balanced_job_bounds(k, [own, shared], delay).upper * (1 + 1e-11)
+    slow = balanced_job_bounds(k * d, [own, shared], delay).lower / d
+    assert throughput >= slow * (1 - 1e-11)
+
+
+@given(
+    k=st.integers(1, 200),
+    d=st.integers(1, 200),
+    delay=magnitudes,
+    own=magnitudes,
+    shared=magnitudes,
+)
+def test_more_customers_and_more_clusters_do_more_in_all(k, d, delay, own, shared):
+    demands = {"delay": delay, "own": own, "shared": shared}
+    total = clusters([[k], [k + 1], [k]], [[d], [d], [d + 1]], **demands).total_throughput
+    assert total[0] <= min(total[1:]) * (1 + 1e-11)
+
+
+def test_the_estimate_of_the_error_is_above_it_where_integrands_are_hard(monkeypatch):
+    """Queues that saturate together, with and without delay, up to 300,000 customers."""
+    draw = np.random.default_rng(7)
+    points = 400
+    k = np.floor(10.0 ** draw.uniform(0, 3, points))
+    customers = np.stack([k, k + 1], axis=-1)
+    count = np.floor(10.0 ** draw.uniform(0, 2.5, (points, 2)))
+    own = 10.0 ** draw.normal(size=points)
+    ratio = 1 + draw.choice([0, 1e-3, -1e-3, 0.02, -0.02, 0.3, -0.5], points)
+    demands = {
+        "delay": own * k * draw.choice([0, 1e-3, 0.1, 1, 3], points),
+        "own": own,
+        "shared": own / count.sum(axis=-1) * ratio,
+    }
+    network = clusters(customers, count, **demands)
+    monkeypatch.setattr(cluster_integral, "HALVES", (12,))
+    monkeypatch.setattr(cluster_integral, "DROP", 40.0)
+    fine = clusters(customers, count, **demands)
+    off = np.abs(network.throughput / fine.throughput - 1).max(axis=-1)
+    assert (off <= network.error).all()
+    assert off.max() < 1e-12
+    np.testing.assert_allclose(network.response_own, fine.response_own, rtol=1e-9)
+    np.testing.assert_allclose(network.response_shared, fine.response_shared, rtol=1e-9)
+
+
+def test_dealing_gives_everybody_a_cluster_and_clusters_differ_by_one_at_most():
+    total, d = np.arange(1.0, 40)[:, None], np.arange(1.0, 10)
+    customers, count = deal(total, d)
+    np.testing.assert_array_equal(count.sum(axis=-1), np.broadcast_to(d, (39, 9)))
+    np.testing.assert_array_equal(
+        (customers * count).sum(axis=-1), np.broadcast_to(total, (39, 9))
+    )
+    np.testing.assert_array_equal(customers[..., 1] - customers[..., 0], 1.0)
+    assert (count[..., 0] > 0).all()
+
+
+# shape
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 500), st.integers(1, 60), magnitudes, magnitudes, magnitudes),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_an_array_is_answered_as_its_elements_are(rows):
+    total, d, delay, own, shared = np.array(rows).T
+    network = clusters(*deal(total, d), delay=delay, own=own, shared=shared)
+    assert network.throughput.shape == (len(rows), 2)
+    for i, (n, disks, z, y, x) in enumerate(rows):
+        alone = clusters(*deal(n, disks), delay=z, own=y, shared=x)
+        assert alone.total_throughput.shape == alone.error.shape == ()
+        for name in FIELDS[:4]:
+            np.testing.assert_allclose(getattr(network, name)[i], getattr(alone, name), rtol=1e-9)
+
+
+def test_groups_may_be_equal_and_every_argument_broadcasts(monkeypatch):
+    monkeypatch.setattr(cluster_integral, "BLOCK", 200)  # one or two networks at once
+    network = clusters(
+        [[8, 9, 8], [4, 2, 8]],
+        [[3], [1]],
+        delay=np.array([1.0, 2.0, 4.0])[:, None],
+        own=0.1,
+        shared=[0.05, 0.01],
+    )
+    assert network.throughput.shape == (3, 2, 3)
+    assert network.total_throughput.shape == network.error.shape == (3, 2)
+    np.testing.assert_allclose(
+        network.throughput[:, 0, 0], network.throughput[:, 0, 2], rtol=1e-14
+    )
+    together = (network.throughput * [[3], [1]]).sum(axis=-1)
+    np.testing.assert_allclose(network.total_throughput, together, rtol=1e-15)
+    one_group = clusters([8], [6], delay=1.0, own=0.1, shared=0.01)
+    two_groups = clusters([8, 8], [2, 4], delay=1.0, own=0.1, shared=0.01)
+    assert one_group.total_throughput == pytest.approx(two_groups.total_throughput, rel=1e-13)
+    assert clusters(np.ones((0, 2)), 1, delay=1.0, own=1.0, shared=1.0).throughput.shape == (0, 2)
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        (
+            {"customers": 8, "count": 2},
+            "customers or count must have one number for each group, got a single number. "
+            "Write [8] for clusters of 8 customers.",
+        ),
+        (
+            {"customers": [4, -1]},
+            "customers must be a whole number of at least 0, got -1. "
+            "Count the customers of one cluster, or use deal.",
+        ),
+        (
+            {"customers": [4, 1.5]},
+            "customers must be a whole number of at least 0, got 1.5. "
+            "Count the customers of one cluster, or use deal.",
+        ),
+        (
+            {"count": [1, np.nan]},
+            "count must be a whole number of at least 0, got nan. "
+            "Count the clusters of each group.",
+        ),
+        (
+            {"customers": [0, 4], "count": [3, 0]},
+            "customers * count must sum to at least 1, got 0. "
+            "Count the customers of all clusters from 1.",
+        ),
+        ({"delay": -1.0}, "delay must be a time of at least 0, got -1. Give it in seconds."),
+        ({"own": np.inf}, "own must be a time of at least 0, got inf. Give it in seconds."),
+        ({"shared": np.nan}, "shared must be a time of at least 0, got nan. Give it in seconds."),
+        (
+            {"delay": 0.0, "own": 0.0, "shared": [1.0, 0.0]},
+            "delay + own + shared must be above 0, got 0. A customer must spend time somewhere.",
+        ),
+    ],
+)
+def test_a_bad_argument_is_named_with_its_value_and_a_remedy(bad, says):
+    arguments = {"customers": [4, 5], "count": [2, 1], "delay": 1.0, "own": 0.5, "shared": 0.1}
+    with pytest.raises(ParameterError) as caught:
+        clusters(**(arguments | bad))
+    assert str(caught.value) == says
+
+
+@pytest.mark.parametrize(
+    ("dealt", "says"),
+    [
+        (
+            (8, 0),
+            "clusters must be a whole number of at least 1, got 0. Count the clusters from 1.",
+        ),
+        (
+            (8, [2, 2.5]),
+            "clusters must be a whole number of at least 1, got 2.5. Count the clusters from 1.",
+        ),
+        (
+            (np.inf, 2),
+            "customers must be a whole number of at least 0, got inf. "
+            "Count the customers of all clusters.",
+        ),
+    ],
+)
+def test_what_cannot_be_dealt_is_refused(dealt, says):
+    with pytest.raises(ParameterError) as caught:
+        deal(*dealt)
+    assert str(caught.value) == says
