@@ -23,6 +23,10 @@ give the derivatives [D]_: dX/dz = X (X(N-1) - X), and dlnX/dlnx = Q_x(N-1) - Q_
 
 N need not be whole: 1/n! and B have continuations for which all of this stays true.
 
+Relative errors are near 1e-15 in throughput and below 2e-12 in response times for N up to 1e5
+[D]_. Beyond, response times of queues that share a saturated network follow rounding of their
+demands, N times 1e-16. Derivatives, as elasticities, which lie in [-1, 0], are off by 1e-15 N.
+
 References
 ----------
 .. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
