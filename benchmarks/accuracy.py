@@ -10,16 +10,19 @@ points inside the 90 % interval, averaged over the sets; width the median of upp
 """
 
 import argparse
+import sys
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 
 import parcast
+from parcast.cli.failures import meaning
 from parcast.models import amdahl, linear, logarithmic, power
 from parcast.series import Series
 
 LEFT = 3  # counts a series must keep
+NOTHING = f"Nothing to score: no series has {LEFT + 1} counts. Measure more counts."
 CAP = 3.0  # an error of more than 300 % counts as that
 LAWS = [amdahl.LAW, logarithmic.LAW, linear.LAW, power.LAW]
 
@@ -58,15 +61,22 @@ def score_file(path: Path, errors: dict, hits: dict, widths: list) -> None:
             widths += (told.upper / told.lower).tolist()
 
 
-def main() -> None:
-    """Score every file and print the table."""
+def main() -> int:
+    """Score every file and print the table, or say what is wrong; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
     errors: dict = defaultdict(lambda: defaultdict(list))
     hits: dict = defaultdict(list)
     widths: list = []
-    for path in parser.parse_args().files:
-        score_file(path, errors, hits, widths)
+    try:
+        for path in parser.parse_args().files:
+            score_file(path, errors, hits, widths)
+        if not errors:
+            raise parcast.FitFailed(NOTHING)
+    except parcast.ParcastError as failure:
+        message, status = meaning(failure)
+        print(message, file=sys.stderr)
+        return status
     heads = ("macro mean", "within 10%", "within 25%")
     print(f"{'method':28}", *(f"{head:>11}" for head in heads), "  cover  width", sep="")
     for name, by_set in errors.items():
@@ -77,7 +87,8 @@ def main() -> None:
             cover = np.mean([np.mean(hit) for hit in hits.values()])
             ends = f"{cover:7.0%}{np.median(widths):7.2f}"
         print(f"{name:28}{macro:11.1%}{near[0]:11.0%}{near[1]:11.0%}{ends}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

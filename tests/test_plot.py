@@ -3,14 +3,17 @@
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib import rc_context
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from parcast import Measurements, ParameterError, ParcastError, forecast
+from parcast import Measurements, ParameterError, ParcastError, forecast, knee
 from parcast.plot import (
     MissingPackage,
     draw_efficiency,
@@ -20,6 +23,7 @@ from parcast.plot import (
     svg_text,
 )
 from parcast.plot.scales import count_ticks, round_ticks
+from parcast.plot.titles import two_lines
 from parcast.verbs.curve import curve, one_series
 
 STRONG = Measurements(p=[1, 2, 4, 8, 16], time=[100.0, 51, 27, 15, 9])
@@ -384,7 +388,38 @@ def test_a_name_is_drawn_as_it_stands(name):
     assert name in [text.strip() for text in drawing.itertext()]
 
 
-def test_a_very_long_name_keeps_its_beginning_and_its_end_in_two_lines():
+@pytest.mark.parametrize(
+    ("name", "most", "lines"),
+    [
+        ("T3E", 12, ["T3E"]),
+        ("Cray T3E, solver loop", 14, ["Cray T3E,", "solver loop"]),
+        ("main->timestep->CommSBN", 16, ["main->timestep->", "CommSBN"]),
+        ("exchange_boundary_values", 18, ["exchange_boundary_", "values"]),
+        (
+            "main->timestep->LagrangeNodal->CommSBN, MareNostrum4-general-purpose",
+            25,
+            ["main->timestep->…CommSBN,", "…general-purpose"],
+        ),
+        ("main->step->solve->wait, SP", 14, ["main->…wait,", "SP"]),
+        ("y" * 30 + ", SP", 12, ["…" + "y" * 10 + ",", "SP"]),
+        ("x" * 60, 12, ["x" * 11 + "…", "…" + "x" * 11]),
+    ],
+)
+def test_a_name_breaks_between_its_parts(name, most, lines):
+    assert two_lines(name, most) == lines
+    assert max(map(len, lines)) <= most
+
+
+@given(name=st.text("ab->:/, _.", min_size=1), most=st.integers(12, 30))
+def test_a_name_of_any_parts_takes_two_lines_at_most(name, most):
+    lines = two_lines(name, most)
+    assert len(lines) <= 2
+    assert max(map(len, lines)) <= most
+    if not any("…" in line for line in lines):
+        assert "".join("".join(lines).split()) == "".join(name.split())
+
+
+def test_a_very_long_name_keeps_its_beginning_and_its_end_intwo_lines():
     name = "main->" + "very_long::" * 30 + "MPI_Allreduce"
     figure = figure_of(forecast(several([name, "b", "c"]), [16]))
     first, second = figure.axes[0].get_title().split("\n")
@@ -431,6 +466,40 @@ def test_colours_are_of_the_palette_or_grey():
     lines = drawn(draw_times(forecast(STRONG, hold_out=[16])))
     del lines["90 % interval"]
     assert {to_hex(line.get_color()) for line in lines.values()} <= palette
+
+
+# The knee.
+
+
+@pytest.mark.parametrize("quantity", ["time", "efficiency"])
+def test_the_knee_is_an_upright_line_with_its_count(quantity):
+    runs = several(["a", "b"], scale=lambda i: 1.0 + i)
+    found = knee(runs, upto=64, min_efficiency=0.9)[1:]
+    figure = figure_of(forecast(runs, [64]), quantity=quantity, knees=found)
+    plain, marked = figure.axes
+    line = drawn(marked)["knee: worth it up to here"]
+    assert set(line.get_xdata()) == {found[0].p}
+    (label,) = marked.texts
+    assert label.get_text() == f"knee {found[0].p}"
+    assert "knee: worth it up to here" not in drawn(plain)
+    figure.draw_without_rendering()
+    box, axes = label.get_window_extent(), marked.get_window_extent()
+    assert axes.y0 <= box.y0 < box.y1 <= axes.y1
+
+
+@pytest.mark.parametrize("change", [{"because": "not reached"}, {"p": 65}])
+def test_a_knee_that_was_not_reached_or_lies_outside_is_not_drawn(change):
+    found = [replace(x, **change) for x in knee(STRONG, upto=64)]
+    (ax,) = figure_of(forecast(STRONG, [64]), knees=found).axes
+    assert "knee: worth it up to here" not in drawn(ax)
+    assert not ax.texts
+
+
+def test_a_forecast_draws_itself():
+    told = forecast(STRONG, [32])
+    assert svg_text(told.plot()) == svg_text(figure_of(told))
+    other = told.plot(quantity="efficiency")
+    assert svg_text(other) == svg_text(figure_of(told, quantity="efficiency"))
 
 
 # Files.

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import FrozenInstanceError, replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -202,6 +203,25 @@ def test_in_a_notebook_it_is_a_table_with_everything_of_the_user_escaped():
     assert "<table" in shown
     assert "&lt;b&gt;SP &amp; co" in shown
     assert "<b>SP" not in shown
+
+
+def test_in_a_notebook_it_says_what_each_series_rests_on():
+    told = forecast(RUNS.columns | {"machine": ["<i>T3E"] * 4 + ["SP"] * 4 + ["one"]}, [64])
+    shown = told._repr_html_()
+    assert "<b>&lt;i&gt;T3E</b><br>scaling: strong: time falls from" in shown
+    for note in told.notes:
+        for text in (note.scaling_reason, note.limited_by, note.rests_on):
+            assert escape(text) in shown
+    assert "<p>scaling: strong" in forecast(ALONE, 8)._repr_html_()
+
+
+def test_in_a_notebook_the_series_beyond_twenty_are_counted():
+    rows = [(f"k{i:02}", p, 1 / p) for i in range(23) for p in (1, 2)]
+    callpath, p, time = zip(*rows, strict=True)
+    shown = forecast(Measurements(callpath=callpath, p=p, time=time), 4)._repr_html_()
+    assert "<b>k19</b>" in shown
+    assert "<b>k20</b>" not in shown
+    assert "<p>and 3 more series; all of them: to_document()</p>" in shown
 
 
 def test_a_forecast_cannot_be_changed():

@@ -16,6 +16,7 @@ from parcast.units import (
     TIME_UNITS,
     format_interval,
     format_quantity,
+    percent,
     quantity,
     shown,
     time_unit_factor,
@@ -293,6 +294,23 @@ def test_a_column_without_a_unit_of_time_is_refused(header, hint):
 )
 def test_a_value_is_written_in_a_readable_unit(value, dimension, text):
     assert format_quantity(value, dimension) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (0.0, "less than 1%"),
+        (0.0099, "less than 1%"),
+        (0.01, "1%"),
+        (0.567, "57%"),
+        (9.99, "999%"),
+        (10.0, "1000%"),
+        (123.4, "12000%"),
+        (1e30, "1e+32%"),
+    ],
+)
+def test_a_share_in_a_sentence_is_never_nothing(fraction, text):
+    assert percent(fraction) == text
 
 
 def test_digits_can_be_asked_for():

@@ -11,16 +11,19 @@ if TYPE_CHECKING:
     from parcast.measurements import Measurements
     from parcast.result import Forecast
     from parcast.verbs.forecast import forecast
+    from parcast.verbs.knee import Knee, knee
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "FileProblems",
     "FitFailed",
     "Forecast",
+    "Knee",
     "Measurements",
     "ParameterError",
     "ParcastError",
     "forecast",
+    "knee",
     "read_measurements",
 ]
 
@@ -28,10 +31,12 @@ _HOME = {
     "FileProblems": "parcast.errors",
     "FitFailed": "parcast.errors",
     "Forecast": "parcast.result",
+    "Knee": "parcast.verbs.knee",
     "Measurements": "parcast.measurements",
     "ParameterError": "parcast.errors",
     "ParcastError": "parcast.errors",
     "forecast": "parcast.verbs.forecast",
+    "knee": "parcast.verbs.knee",
     "read_measurements": "parcast.io.csv_table",
 }
 

@@ -58,6 +58,12 @@ DOMAINS = {
         "Number repetitions 1, 2, 3.",
     ),
 }
+LIMITS = {  # within its domain, what can be computed with
+    "p": Domain(lambda x: x <= 1e9, "be at most 1e9", "No machine has more."),
+    "time": Domain(  # the squares of others overflow
+        lambda x: (x >= 1e-30) & (x <= 1e30), "lie between 1e-30 and 1e30 s", "Check its unit."
+    ),
+}
 AXIS = Domain(
     np.isfinite,
     "be a finite number",
@@ -113,6 +119,8 @@ def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     except OverflowError:  # an integer too large for a float
         column = np.array(np.inf)
     require(name, column, domain.ok(column), must=domain.must, hint=domain.hint)
+    limit = LIMITS.get(name, domain)
+    require(name, column, limit.ok(column), must=limit.must, hint=limit.hint)
     return column
 
 

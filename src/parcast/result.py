@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.series import Series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
@@ -126,6 +129,12 @@ class Forecast:
         import pandas as pd
 
         return pd.DataFrame(list(self.rows()))
+
+    def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> "Figure":
+        """Draw every series in one matplotlib figure, as `parcast.plot.figure_of` does."""
+        from parcast.plot import figure_of
+
+        return figure_of(self, quantity=quantity)
 
     def __str__(self) -> str:
         """Write the table that the command line prints, with what to think of each series."""

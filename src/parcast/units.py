@@ -244,6 +244,17 @@ def format_interval(value: float, lower: float, upper: float, dimension: Dimensi
     return f"{first}  ({texts[1]} to {last})"
 
 
+def percent(fraction: float) -> str:
+    """Text for a fraction of at least 0 in a sentence: in whole percent, never nothing.
+
+    >>> percent(0.071749), percent(0.002), percent(12.34)
+    ('7%', 'less than 1%', '1200%')
+    """
+    if fraction < 0.01:
+        return "less than 1%"
+    return f"{100 * fraction:.0f}%" if fraction < 10 else f"{_short(100 * fraction, 2)}%"
+
+
 def shown(value: object, *, limit: int = 60) -> str:
     """Text as a message may print it: one line, no control characters, cut after `limit`.
 

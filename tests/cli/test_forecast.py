@@ -191,6 +191,11 @@ def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
         ("out", "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out'."),
         ("folder.csv", "-o folder.csv must be a file, got a folder. Name a file in it."),
         (
+            "kept.csv",
+            "-o kept.csv must be a file that may be written, got a read-only one. "
+            "Choose another name, or allow it: chmod u+w ",
+        ),
+        (
             "times.csv",
             "-o must be another file than the one that is read, got times.csv. "
             "Choose another name.",
@@ -202,12 +207,15 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_file_is_read(
 ):
     monkeypatch.chdir(times.parent)
     times.with_name("folder.csv").mkdir()
+    times.with_name("kept.csv").write_text("kept")
+    times.with_name("kept.csv").chmod(0o444)
     times.write_text("nonsense")
     said = parcast("forecast", times.name, "-p", "16", "-o", output)
     assert said.status == 2
     assert said.err.startswith(f"parcast: {says}")
     assert said.out == ""
-    assert sorted(os.listdir()) == ["folder.csv", "times.csv"]
+    assert sorted(os.listdir()) == ["folder.csv", "kept.csv", "times.csv"]
+    assert times.with_name("kept.csv").read_text() == "kept"
 
 
 def test_standard_output_holds_one_document(parcast, times):
@@ -227,6 +235,12 @@ def test_a_figure_without_matplotlib_names_the_extra(parcast, times, tmp_path, m
 
 
 # the knee
+
+
+def test_the_knee_is_drawn_where_it_was_asked_for(parcast, times, tmp_path):
+    for options, count in (((), 0), (("--knee", "80%"), 1)):
+        parcast("forecast", times, "-p", "64", *options, "-o", tmp_path / "out.svg")
+        assert (tmp_path / "out.svg").read_text().count(">knee: worth it up to here<") == count
 
 
 def test_the_knee_alone_is_answered_at_the_knees(parcast, machines):
@@ -441,6 +455,15 @@ def test_a_bad_file_is_told_in_one_message_and_status_3(parcast, text, says):
     assert said.out == ""
     assert said.err.startswith("parcast: standard input: ")
     assert says in said.err
+
+
+def test_a_time_that_nobody_measures_is_a_fault_of_the_file(parcast):
+    said = parcast("forecast", "-", "-p", "16", stdin="p,time_s\n1,8\n2,4e30\n")
+    assert said.status == 3
+    assert said.err == (
+        "parcast: standard input: 1 problem\n"
+        "  line 3  time_s  must lie between 1e-30 and 1e30 s, got '4e30'. Check its unit.\n"
+    )
 
 
 def test_a_file_that_is_not_there_is_told_with_status_3(parcast, times):

@@ -242,6 +242,25 @@ def test_a_misspelt_name_is_corrected(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("times.txt", "times.csv"),
+        ("times", "times.csv"),
+        ("Times.cvs", "times.csv"),
+        ("runs.csv", ""),
+        ("b.csv", ""),
+        ("old.csv", ""),
+    ],
+)
+def test_only_a_file_whose_name_is_close_is_suggested(tmp_path, asked, meant):
+    for name in ("times.csv", "time_of_day.csv", "a.csv"):
+        (tmp_path / name).touch()
+    (tmp_path / "old").mkdir()
+    says = f"Did you mean {tmp_path}/{meant}?" if meant else "Check the name."
+    assert path_refusal(tmp_path / asked).endswith(says)
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     assert path_refusal(tmp_path / "nowhere" / "x.csv") == (
         f"{tmp_path}/nowhere/x.csv: 1 problem\n"
@@ -413,9 +432,16 @@ def test_a_time_is_above_zero(cell, got, remedy):
     ]
 
 
-def test_a_time_too_long_in_seconds_is_refused():
-    assert refusal("p,time_h\n1,1e308\n") == [
-        "line 2  time_h  must be a time above 0, got '1e308'. Leave out runs that failed."
+@pytest.mark.parametrize("cell", ["1e308", "2.8e26", "2.7e-34", "1e-320"])
+def test_a_time_of_a_size_that_nobody_measures_is_refused(cell):
+    assert refusal(f"p,time_h\n1,2.7e26\n2,{cell}\n3,2.8e-34\n") == [
+        f"line 3  time_h  must lie between 1e-30 and 1e30 s, got '{cell}'. Check its unit."
+    ]
+
+
+def test_more_processors_than_any_machine_has_are_refused():
+    assert refusal("p,time_s\n1000000000,1\n1000000001,1\n") == [
+        "line 3  p  must be at most 1e9, got '1000000001'. No machine has more."
     ]
 
 
@@ -592,8 +618,8 @@ def tables(draw):
         columns[label] = column(names)
     if draw(st.booleans()):
         columns["repetition"] = column(st.integers(0, 2**53 - 1))
-    times = st.floats(min_value=5e-324, allow_infinity=False)
-    return Measurements(p=column(st.integers(1, 2**60)), time=column(times), **columns)
+    times = st.floats(1e-30, 1e30)
+    return Measurements(p=column(st.integers(1, 10**9)), time=column(times), **columns)
 
 
 @given(table=tables())

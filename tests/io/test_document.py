@@ -76,6 +76,30 @@ def test_a_document_takes_the_place_of_a_file_and_keeps_who_may_read_it(tmp_path
     assert os.listdir(tmp_path) == ["result.json"]
 
 
+def test_a_file_that_may_only_be_read_is_refused_and_kept(tmp_path):
+    path = tmp_path / "my result.csv"
+    path.write_text("old")
+    path.chmod(0o444)
+    with pytest.raises(ParameterError) as caught:
+        check_place(path)
+    assert str(caught.value) == (
+        f"{path} must be a file that may be written, got a read-only one. "
+        f"Choose another name, or allow it: chmod u+w '{path}'"
+    )
+    with pytest.raises(PermissionError, match="it is read-only"):
+        write_document(path, ["new"])
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["my result.csv"]
+
+
+def test_a_file_of_someone_else_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "result.csv"
+    path.write_text("old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ParameterError, match="got a read-only one"):
+        check_place(path)
+
+
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link.csv").symlink_to(tmp_path / "folder" / "result.csv")

@@ -6,6 +6,7 @@ import pytest
 from parcast import Measurements, forecast
 from parcast.models.ensemble import LAWS, MEMBERS
 from parcast.models.measured import MeasuredCurve
+from parcast.units import format_quantity
 from parcast.verbs.forecast_notes import HANGS, NOISY, WIDE, notes_of
 
 P, TIME = [1, 2, 4, 8], [8.0, 5.0, 3.0, 2.5]
@@ -148,6 +149,7 @@ def test_it_says_how_many_runs_at_which_counts_it_rests_on():
     [
         (np.log(1.25), -0.2, "told only the smaller ones, it is 20% too low at 8"),
         (np.log(0.8), 0.25, "told only the smaller ones, it is 25% too high at 8"),
+        (0.002, np.expm1(-0.002), "told only the smaller ones, it is less than 1% too low at 8"),
     ],
 )
 def test_it_says_how_it_forecast_the_largest_count(backtest, error, says):
@@ -171,7 +173,9 @@ def test_two_counts_leave_nothing_to_test_it_with():
 
 def test_it_names_the_three_laws_that_weigh_most_with_all_their_readings():
     weights = {"power": 0.4, "usl": 0.3, "amdahl": 0.25, "gustafson": 0.05}
-    assert note(weights=weights).rests_on.endswith("laws: power 40%, usl 30%, amdahl 25%")
+    assert note(weights=weights).rests_on.endswith(
+        "; laws that weigh most: power 40%, usl 30%, amdahl 25%"
+    )
 
 
 # How noisy the runs are.
@@ -195,6 +199,7 @@ def test_a_wide_interval_is_doubtful_where_it_is_widest():
     found = note(asked=(32, 16), half_width=[narrow, wide, 9.0])
     assert found.warnings[0] == "Doubtful: at p = 16 the interval spans a factor of 2."
     assert note(half_width=np.log(3)).warnings[0].endswith("spans a factor of 9.")
+    assert note(half_width=np.log(30)).warnings[0].endswith("spans a factor of 900.")
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -202,11 +207,16 @@ def test_a_forecast_that_hangs_on_the_last_count_says_so(side):
     edge = side * np.log(HANGS)
     assert note(without_last=0.99 * edge).warnings == ()
     found = note(asked=(12, 16), without_last=1.01 * edge)
-    seconds = f"{np.exp(1.01 * edge):.3g}"
+    seconds = format_quantity(np.exp(1.01 * edge), "time")
     assert found.warnings == (
-        f"It hangs on the runs at p = 8: without them the forecast for 16 would be {seconds} s. "
+        f"It hangs on the runs at p = 8: without them the forecast for 16 would be {seconds}. "
         "Repeat them, or measure one count more.",
     )
+
+
+def test_long_times_are_told_in_a_unit_that_suits_them():
+    (found,) = note(without_last=np.log(2580)).warnings
+    assert "the forecast for 16 would be 43 min. " in found
 
 
 def test_what_was_measured_hangs_on_no_forecast():

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import FitFailed, Measurements, ParameterError, forecast
+from parcast.units import percent
 from parcast.verbs.knee import COUNTS_A_DOUBLING, knee
 
 STEP = 2 ** (1 / COUNTS_A_DOUBLING)  # between two counts that are looked at
@@ -111,7 +112,9 @@ def test_a_program_that_scales_on_has_no_knee():
     runs = Measurements(p=[1, 2, 4, 8], time=[80, 40.1, 20.2, 10.2])
     found = only(knee(runs, upto=16))
     assert (found.because, found.p, found.upto, found.fastest) == ("not reached", 16, 16, 16)
-    assert str(found) == (f"not reached up to p = 16: efficiency there is {found.efficiency:.0%}")
+    assert str(found) == (
+        f"not reached up to p = 16: efficiency there is {percent(found.efficiency)}"
+    )
 
 
 # In words.

@@ -150,7 +150,7 @@ def command(
     if question.knee is not None:
         document["knee"] = [_knee_document(knee) for knee in knees]
     for output in outputs:
-        write_output(told, document, output)
+        write_output(told, document, output, knees=knees)
     if as_json:
         from parcast.io.document import json_pieces
 

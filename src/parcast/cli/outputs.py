@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from parcast.result import Forecast
+    from parcast.verbs.knee import Knee
 
 PICTURES: Final = ("svg", "png", "pdf")
 FORMATS: Final = ("csv", "json", *PICTURES)
@@ -61,7 +62,13 @@ def check_outputs(outputs: Sequence[str], *, source: str, as_json: bool) -> None
             )
 
 
-def write_output(forecast: "Forecast", document: Mapping[str, Any], output: str) -> None:
+def write_output(
+    forecast: "Forecast",
+    document: Mapping[str, Any],
+    output: str,
+    *,
+    knees: Sequence["Knee"] = (),
+) -> None:
     """Write the answer to a path in the format of its ending; to "-", standard output, as CSV.
 
     Raises
@@ -81,7 +88,7 @@ def write_output(forecast: "Forecast", document: Mapping[str, Any], output: str)
     else:
         from parcast.plot import figure_of, save_figure
 
-        save_figure(figure_of(forecast), output)
+        save_figure(figure_of(forecast, knees=knees), output)
 
 
 def print_pieces(pieces: Iterator[str]) -> None:

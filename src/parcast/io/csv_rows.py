@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.columns import AXIS, DOMAINS, axis_name_fault, is_label, time_unit
+from parcast.columns import AXIS, DOMAINS, LIMITS, axis_name_fault, is_label, time_unit
 from parcast.io.csv_header import Column
 from parcast.io.faults import Faults
 from parcast.measurements import Measurements
@@ -180,7 +180,8 @@ def _numbers(
     if column.name == "time":
         with np.errstate(over="ignore"):
             values *= scale or column.scale
-    return values, ~DOMAINS.get(column.name, AXIS).ok(values)
+    domain = DOMAINS.get(column.name, AXIS)
+    return values, ~(domain.ok(values) & LIMITS.get(column.name, domain).ok(values))
 
 
 def _number(cell: str) -> float:
@@ -200,6 +201,8 @@ def _cell_fault(column: Column, cell: str) -> str:
     if column.is_text:
         return f"must be a name, got {got}. Fill it in, or remove the column."
     domain = DOMAINS.get(column.name, AXIS)
+    if column.name in LIMITS and domain.ok(np.asarray(_number(cell))):
+        domain = LIMITS[column.name]
     hint = domain.hint
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", cell):
         hint = "Write decimals with a point."

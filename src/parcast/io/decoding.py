@@ -18,6 +18,7 @@ from parcast.io.faults import Faults
 
 LONGEST_LINE = 2**20  # bytes; a longer line is not a row of a table
 UTF8_MARK = b"\xef\xbb\xbf"
+CLOSE = 0.75  # ratio of two names without their endings from which one may be meant (difflib)
 PACKED = {
     b"PK\x03\x04": "must be text, got a spreadsheet or zip archive. Save the sheet as CSV UTF-8.",
     b"\x1f\x8b": "must be text, got a gzip archive. Unpack it: gunzip {path}",
@@ -84,8 +85,11 @@ def _not_there(path: Path) -> str:
     folder = path.absolute().parent
     if not folder.is_dir():
         return f"must exist, but there is no folder {folder}. Check the path."
-    names = os.listdir(folder) if os.access(folder, os.R_OK) else []
-    near = difflib.get_close_matches(path.name, names, n=1)
+    files = [x for x in os.scandir(folder) if x.is_file()] if os.access(folder, os.R_OK) else []
+    stem_of = {x.name: Path(x.name).stem for x in sorted(files, key=lambda x: x.name)}
+    stem = difflib.get_close_matches(path.stem, stem_of.values(), n=1, cutoff=CLOSE)
+    names = [name for name in stem_of if stem_of[name] in stem]
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0)
     meant = f"Did you mean {path.with_name(near[0])}?" if near else "Check the name."
     return f"must exist, but is not in {folder}. {meant}"
 

@@ -4,6 +4,7 @@ A number that is not finite has no place in JSON and becomes `null`; in CSV its 
 """
 
 import csv
+import errno
 import io
 import json
 import math
@@ -102,7 +103,8 @@ def check_place(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ParameterError
-        If it is a folder, its folder does not exist, or nothing can be written there.
+        If it is a folder, its folder does not exist, nothing can be written there, or it is a
+        file that may only be read.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
@@ -110,6 +112,12 @@ def check_place(path: str | os.PathLike[str]) -> None:
     if not target.parent.is_dir():
         make = f"mkdir -p {shlex.quote(str(target.parent))}"
         raise ParameterError(f"{path} must stand in a folder that exists. Make it: {make}")
+    if _is_read_only(target):
+        allow = f"chmod u+w {shlex.quote(str(target))}"
+        raise ParameterError(
+            f"{path} must be a file that may be written, got a read-only one. "
+            f"Choose another name, or allow it: {allow}"
+        )
     try:
         if not _is_special(target):
             _new_draft(target).unlink()
@@ -157,9 +165,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     OSError
-        If it cannot be written. What was there before is still there, and no draft is left.
+        If it cannot be written, or may only be read. What was there before is still there, and
+        no draft is left.
     """
     target = Path(os.path.realpath(path))
+    if _is_read_only(target):
+        raise PermissionError(errno.EACCES, "it is read-only", os.fspath(path))
     if _is_special(target):
         yield target
         return
@@ -176,6 +187,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def _is_special(target: Path) -> bool:
     """Tell a pipe or a device from a file."""
     return target.exists() and not target.is_file()
+
+
+def _is_read_only(target: Path) -> bool:
+    """Tell a file that was protected: replacing it would take no right to write to it."""
+    if not target.is_file():
+        return False
+    nobody_may = not target.stat().st_mode & 0o222  # asked of root as well, who may everything
+    return nobody_may or not os.access(target, os.W_OK)
 
 
 def _new_draft(target: Path) -> Path:

@@ -1,7 +1,7 @@
 """Figures of a forecast: one series in axes of your own, or all of them side by side."""
 
+from collections.abc import Sequence
 from math import ceil, log10
-from textwrap import wrap
 from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
@@ -17,8 +17,10 @@ from parcast.plot.scales import (
     scale_time,
     span,
 )
+from parcast.plot.titles import two_lines
 from parcast.result import Forecast, whole
 from parcast.units import shown
+from parcast.verbs.knee import Knee
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -87,7 +89,9 @@ def draw_efficiency(forecast: Forecast, ax: "Axes | None" = None, series: int = 
     return _draw(forecast, ax, series, "efficiency")
 
 
-def figure_of(forecast: Forecast, *, quantity: Quantity = "time") -> "Figure":
+def figure_of(
+    forecast: Forecast, *, quantity: Quantity = "time", knees: Sequence[Knee] = ()
+) -> "Figure":
     """One figure for a whole forecast: a panel a series, and one legend.
 
     Parameters
@@ -97,6 +101,9 @@ def figure_of(forecast: Forecast, *, quantity: Quantity = "time") -> "Figure":
         for; the figure says how many are left out.
     quantity : {"time", "efficiency"}, default "time"
         What to draw against the processors.
+    knees : sequence of Knee, optional
+        What `parcast.knee` found for series of this forecast, each marked in the panel of its
+        series if it was reached and lies between the ends of the axis.
 
     Returns
     -------
@@ -121,7 +128,11 @@ def figure_of(forecast: Forecast, *, quantity: Quantity = "time") -> "Figure":
         raise ParameterError(
             f'quantity must be "time" or "efficiency", got {quantity!r}. Leave it out for "time".'
         )
-    panels = [panel_of(forecast, i) for i in _longest(forecast)]
+    knee_of = {tuple(knee.key.values()): knee for knee in knees}
+    panels = [
+        panel_of(forecast, i, knee=knee_of.get(tuple(forecast.notes[i].key.values())))
+        for i in _longest(forecast)
+    ]
     columns = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)
     rows = ceil(len(panels) / columns)
     with house_style():
@@ -193,10 +204,9 @@ def _name(ax: "Axes", label: str) -> None:
     """Put the name of the series above its axes: as it stands, in two lines at most."""
     most = max(int(inches(ax)[0] / CHARACTER), 12)
     text = shown(label, limit=10_000)
-    lines = wrap(text, most)
-    if len(lines) > 2:
-        lines = [f"{text[: most - 1]}…", text[-most:]]
-    ax.set_title("\n".join(lines), fontsize="medium", parse_math=False, usetex=False)
+    ax.set_title(
+        "\n".join(two_lines(text, most)), fontsize="medium", parse_math=False, usetex=False
+    )
 
 
 def _title(forecast: Forecast, panels: list[Panel], quantity: Quantity) -> str:

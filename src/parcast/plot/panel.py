@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from parcast.result import Forecast
 from parcast.units import format_quantity
 from parcast.verbs.curve import curve, one_series
+from parcast.verbs.knee import Knee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,7 @@ class Panel:
     held_out_p: Array  # [1]
     held_out_time: Array  # [s]
     is_strong: bool
+    knee: int | None = None  # the largest count worth it, where it was asked for and found [1]
 
     @property
     def counts(self) -> Array:
@@ -55,7 +57,7 @@ class Panel:
         return time if quantity == "time" else self.ideal_time(p) / time
 
 
-def panel_of(forecast: Forecast, series: int) -> Panel:
+def panel_of(forecast: Forecast, series: int, *, knee: Knee | None = None) -> Panel:
     """Gather what is drawn of one series; raises `ParameterError` if there is none such."""
     own = one_series(forecast, series)
     measured, count = own.measured, int(own.measured.count[0])
@@ -72,6 +74,7 @@ def panel_of(forecast: Forecast, series: int) -> Panel:
         held_out_p=asked[held_out],
         held_out_time=observed[held_out],
         is_strong=own.notes[0].scaling == "strong",
+        knee=knee.p if knee and knee.because != "not reached" else None,
     )
 
 
@@ -109,6 +112,8 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
         if along[0] < end < along[-1]:
             ax.axvline(end, color=GREY, lw=1, ls="-.", label=label)
             label = "_the other end"
+    if panel.knee is not None and along[0] <= panel.knee <= along[-1]:
+        _mark_knee(ax, panel.knee, quantity)
     share = format_quantity(panel.line.interval, "fraction")
     ax.fill_between(along, low, high, color=BLUE, alpha=0.2, lw=0, label=f"{share} interval")
     ends = [panel.value(quantity, panel.p, panel.time * np.exp(k * panel.spread)) for k in (-1, 1)]
@@ -123,3 +128,21 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
     told = np.concatenate([line, *bars, held_out])
     band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
     return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
+
+
+def _mark_knee(ax: "Axes", knee: int, quantity: Quantity) -> None:
+    """Draw an upright line where the knee is, with its count at the end that is mostly free."""
+    end, inwards, side = (1.0, -2, "top") if quantity == "time" else (0.0, 4, "bottom")
+    ax.axvline(knee, color=VERMILLION, lw=1.4, ls=(0, (7, 2)), label="knee: worth it up to here")
+    ax.annotate(
+        f"knee {knee}",
+        (knee, end),
+        xycoords=ax.get_xaxis_transform(),
+        xytext=(-2, inwards),
+        textcoords="offset points",
+        rotation=90,
+        ha="right",
+        va=side,
+        color=VERMILLION,
+        fontsize="small",
+    )

@@ -67,15 +67,20 @@ def _slowest(forecast: Forecast) -> Forecast:
     )
 
 
-def _about(note: SeriesNotes, page: Page, knee: Any) -> Iterator[str]:
-    """Say what a series' forecast rests on and how far it goes, in a few lines."""
-    if note.label:
-        yield page.bold(_one_line(note.label))
-    facts = [
+def reasons(note: SeriesNotes) -> list[tuple[str, str]]:
+    """Give what a series' forecast rests on and how far it goes, each fact with its name."""
+    return [
         ("scaling", f"{note.scaling}: {note.scaling_reason}"),
         ("limited by", note.limited_by),
         ("rests on", note.rests_on),
     ]
+
+
+def _about(note: SeriesNotes, page: Page, knee: Any) -> Iterator[str]:
+    """Say what is to be thought of a series' forecast, in a few lines."""
+    if note.label:
+        yield page.bold(_one_line(note.label))
+    facts = reasons(note)
     if knee is not None:
         facts.append(("knee", str(knee)))
     for name, text in facts:

@@ -10,7 +10,7 @@ from itertools import groupby
 from statistics import median
 from typing import Any, Final
 
-from parcast.result import Forecast
+from parcast.result import Forecast, whole
 from parcast.text.page import Page
 from parcast.text.rounding import rounded, rounded_interval, supported_digits
 from parcast.units import TIME_UNITS, format_quantity, shown
@@ -133,7 +133,7 @@ def _line(
     texts = rounded_interval(time, lower, upper)
     remarks = []
     if row["reach"] > 1:
-        remarks.append(f"x{row['reach']:.3g}")
+        remarks.append(f"x{format_quantity(row['reach'], 'count')}")
     if measured is not None and not lower <= measured <= upper:
         remarks.append("outside")
     if past:
@@ -231,7 +231,7 @@ def _legend(forecast: Forecast, lines: Sequence[Line], page: Page) -> list[str]:
     meanings = [meaning for word, meaning in LEGEND.items() if word in said]
     first = {note.measured[0] for note in forecast.notes}
     if first != {1}:
-        over = f"p = {first.pop():g}, " if len(first) == 1 else ""
+        over = f"p = {whole(first.pop())}, " if len(first) == 1 else ""
         meanings.append(f"speedup and efficiency: over {over}the smallest measured count")
     legend = page.wrapped("; ".join(meanings), indent=0) if meanings else []
     return [page.faint(text) for text in ["", *legend]] if legend else []

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.columns import LIMITS
 from parcast.errors import FitFailed, ParameterError, require
 from parcast.measurements import Measurements
 from parcast.models import doubt
@@ -17,8 +18,6 @@ from parcast.series import Series
 from parcast.verbs.forecast_notes import notes_of
 from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs
 
-LONGEST = 1e30  # times beyond this or below its inverse are no times; their squares overflow [s]
-MOST = 1e9  # processors: more than any machine has, and their logarithms still differ [1]
 EFFICIENCY = 4  # its place among the columns of an answer
 POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
 
@@ -91,11 +90,6 @@ def forecast(
             "Give the processors to forecast, such as p=[64, 128]."
         )
     asked = _processors("p", p)
-    time = measurements.time
-    imaginable = (time >= 1 / LONGEST) & (time <= LONGEST)
-    require("time", time, imaginable, must="lie between 1e-30 and 1e30 s", hint="Check its unit.")
-    counts = measurements.p
-    require("p", counts, counts <= MOST, must="be at most 1e9", hint="No machine has more.")
     everything = measurements.series(by)
     grouped = everything
     if hold_out is not None:
@@ -156,7 +150,8 @@ def _processors(name: str, p: ArrayLike) -> NDArray[np.float64]:
         raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
     is_count = (asked >= 1) & (asked == np.floor(asked))
     require(name, asked, is_count, must="be a whole number of at least 1", hint="Count from 1.")
-    require(name, asked, asked <= MOST, must="be at most 1e9", hint="No machine has more.")
+    limit = LIMITS["p"]
+    require(name, asked, limit.ok(asked), must=limit.must, hint=limit.hint)
     return asked
 
 
@@ -168,7 +163,7 @@ def _without(measurements: Measurements, hold_out: NDArray[np.float64]) -> Measu
         hold_out,
         np.isin(hold_out, measured),
         must="be a measured count",
-        hint=f"Measured are {', '.join(f'{x:g}' for x in measured[:12])}.",
+        hint=f"Measured are {', '.join(f'{whole(x)}' for x in measured[:12].tolist())}.",
     )
     left = np.setdiff1d(measured, hold_out)
     if left.size == 0:

@@ -9,6 +9,7 @@ from parcast.models.ensemble import LAWS, MEMBERS
 from parcast.models.measured import MeasuredCurve
 from parcast.result import SeriesNotes, whole
 from parcast.series import Series
+from parcast.units import format_quantity, percent
 
 WIDE = 2.0  # upper / lower beyond which a forecast is called doubtful
 HANGS = 1.25  # factor by which leaving out one count may change a forecast unremarked
@@ -70,7 +71,7 @@ def notes_of(
         count = int(series.count[i])
         first, last = float(series.p[i, 0]), float(series.p[i, count - 1])
         backtest = float(np.expm1(-said.backtest[i])) if count > 2 else None
-        shares = ", ".join(f"{laws[j]} {weights[i, j]:.0%}" for j in heaviest[i])
+        shares = ", ".join(f"{laws[j]} {percent(weights[i, j])}" for j in heaviest[i])
         own_noise = float(noise[i]) if repeated[i] else None
         notes.append(
             SeriesNotes(
@@ -96,18 +97,20 @@ def _limit(slope: float, efficiency: float, *, strong: bool) -> str:
     doubling = 2.0**slope - 1.0
     if slope > (0.1 if strong else 0.03):
         return (
-            f"a cost that grows with the processors: each doubling makes it {doubling:.0%} slower"
+            "a cost that grows with the processors: "
+            f"each doubling makes it {percent(doubling)} slower"
         )
     if not strong:
         if efficiency < 0.9:
-            return f"a cost that grew with the processors: {efficiency:.0%} of the ideal is left"
+            left = percent(efficiency)
+            return f"a cost that grew with the processors: {left} of the ideal is left"
         return "nothing that the times show: time stays while the work grows"
     if slope > -0.015:
         return "time that more processors do not shorten: a doubling gains nothing any more"
     if slope > -0.8:
         return (
             "time that more processors do not shorten: "
-            f"each doubling saves {-doubling:.0%}, where shared work would save 50%"
+            f"each doubling saves {percent(-doubling)}, where shared work would save 50%"
         )
     return "the work itself, which the processors still share well"
 
@@ -121,8 +124,9 @@ def _rests_on(series: Series, i: int, shares: str, backtest: float | None) -> st
         tested = "nothing could be held back to test it"
     else:
         side = "high" if backtest > 0 else "low"
-        tested = f"told only the smaller ones, it is {abs(backtest):.0%} too {side} at {last}"
-    return f"{runs} runs at {count} counts from {first} to {last}; {tested}; laws: {shares}"
+        tested = f"told only the smaller ones, it is {percent(abs(backtest))} too {side} at {last}"
+    counts = f"{runs} runs at {count} counts from {first} to {last}"
+    return f"{counts}; {tested}; laws that weigh most: {shares}"
 
 
 def _warnings(
@@ -143,13 +147,13 @@ def _warnings(
     if width > WIDE:
         yield (
             f"Doubtful: at p = {whole(float(asked[widest]))} "
-            f"the interval spans a factor of {width:.2g}."
+            f"the interval spans a factor of {format_quantity(width, 'count', 2)}."
         )
     other = said.without_last[i, furthest]
     if asked[furthest] > last and abs(other - said.log_time[i, furthest]) > np.log(HANGS):
         yield (
             f"It hangs on the runs at p = {last}: without them the forecast for "
-            f"{whole(float(asked[furthest]))} would be {np.exp(other):.3g} s. "
+            f"{whole(float(asked[furthest]))} would be {format_quantity(np.exp(other), 'time')}. "
             f"Repeat them, or measure one count more."
         )
     if count == 2:
@@ -161,11 +165,11 @@ def _warnings(
         times = asked[furthest] / last
         held = next((words for reach, words in HELD if times > reach), "")
         yield (
-            f"p = {whole(float(asked[furthest]))} is {times:.3g} times "
+            f"p = {whole(float(asked[furthest]))} is {format_quantity(times, 'count')} times "
             f"the largest measured p ({last}).{held}"
         )
     lowest = float(asked.min())
     if lowest < first:
         yield f"p = {whole(lowest)} lies below the smallest measured p ({first})."
     if noise is not None and noise > NOISY:
-        yield f"Repetitions of a run differ by {noise:.0%}: repeat each count more often."
+        yield f"Repetitions of a run differ by {percent(noise)}: repeat each count more often."

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from parcast.errors import ParameterError, require
 from parcast.measurements import Measurements
-from parcast.result import Key, label_of
+from parcast.result import Key, label_of, whole
+from parcast.units import percent
 from parcast.verbs.forecast import forecast
 from parcast.verbs.scaling_of_runs import Scaling
 
@@ -39,10 +40,12 @@ class Knee:
         """Say the knee in a sentence."""
         beyond = f" (90 % interval {self.lower} to {self.upper})"
         if self.because == "not reached":
-            return f"not reached up to p = {self.upto}: efficiency there is {self.efficiency:.0%}"
+            share = percent(self.efficiency)
+            return f"not reached up to p = {self.upto}: efficiency there is {share}"
         if self.because == "time":
             return f"p = {self.p}{beyond}: beyond it time stops falling"
-        return f"p = {self.p}{beyond}: beyond it efficiency falls below {self.min_efficiency:.0%}"
+        share = percent(self.min_efficiency)
+        return f"p = {self.p}{beyond}: beyond it efficiency falls below {share}"
 
 
 def knee(
@@ -102,7 +105,7 @@ def knee(
         if note.measured[0] >= upto:
             raise ParameterError(
                 f"upto must be above the smallest measured p of every series, got {upto} where "
-                f"{note.label} starts at {note.measured[0]:g}. Give a larger one, "
+                f"{note.label} starts at {whole(note.measured[0])}. Give a larger one, "
                 "or select other series."
             )
     shape = (len(told.notes), len(counts))

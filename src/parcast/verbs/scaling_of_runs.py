@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from parcast.models.scaling import is_strong
 from parcast.result import whole
 from parcast.series import Series
+from parcast.units import format_quantity
 
 Scaling = Literal["auto", "strong", "weak"]
 
@@ -63,10 +64,11 @@ def _reason(series: Series, i: int, strong: bool) -> str:
     count = int(series.count[i])
     p, time = series.p[i, :count], series.time[i, :count]
     best = int(np.argmin(time))
-    began = f"{time[0]:.3g} s at p = {whole(float(p[0]))}"
+    first, least, last = (format_quantity(time[j], "time") for j in (0, best, -1))
+    began = f"{first} at p = {whole(float(p[0]))}"
     if strong:
-        return f"time falls from {began} to {time[best]:.3g} s at {whole(float(p[best]))}"
+        return f"time falls from {began} to {least} at {whole(float(p[best]))}"
     return (
-        f"time goes from {began} to {time[-1]:.3g} s at {whole(float(p[-1]))}: "
+        f"time goes from {began} to {last} at {whole(float(p[-1]))}: "
         "it does not fall as shared work would (if the work was fixed, say so: strong scaling)"
     )
