@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types format benchmark clean
+.PHONY: demo test lint types format benchmark benchmark-solvers clean
 
 demo: .venv/.demo  ## forecast a real measured data set
 	$(BIN)/python examples/finite_difference/demo.py
@@ -37,11 +37,17 @@ format: .venv/.test  ## rewrite the code as lint wants it
 	$(BIN)/python -m pip install --quiet --group test
 	touch $@
 
-benchmark: .venv/.demo  ## beside Extra-P and SciPy, in an environment of their own
+benchmark: .venv/.demo  ## beside Extra-P, SciPy and SimPy, in an environment of their own
 	test -x .venv-benchmark/bin/python || $(PYTHON) -m venv .venv-benchmark
-	.venv-benchmark/bin/python -m pip install --quiet --editable . extrap scipy
+	.venv-benchmark/bin/python -m pip install --quiet --editable . extrap scipy 'simpy>=4.1'
 	$(BIN)/python benchmarks/startup.py --extrap .venv-benchmark/bin/extrap
 	.venv-benchmark/bin/python benchmarks/speed.py --extrap .venv-benchmark/bin/extrap
+	.venv-benchmark/bin/python benchmarks/simulation.py
+
+benchmark-solvers:  ## the queueing solvers beside LINE and Ciw, in an environment of their own
+	test -x .venv-benchmark-solvers/bin/python || $(PYTHON) -m venv .venv-benchmark-solvers
+	.venv-benchmark-solvers/bin/python -m pip install --quiet . line-solver ciw mpmath
+	.venv-benchmark-solvers/bin/python benchmarks/solvers.py
 
 clean:
-	rm -rf .venv .venv-benchmark .coverage* .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-benchmark .venv-benchmark-solvers .coverage* .mypy_cache .pytest_cache .ruff_cache

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parcast.queueing.mean_values import Array, network, require_whole
+from parcast.queueing.erlang import Array
+from parcast.queueing.mean_values import network, require_whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.queueing.erlang import State, state
-from parcast.queueing.mean_values import Array
+from parcast.queueing.erlang import Array, State, state
 
 DROP = 32.0  # of the logarithm of the integrand, to the ends of the interval
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)

@@ -23,7 +23,7 @@ References
    :doi:`10.1109/TPDS.2002.1158268`, model CLU-AIO, which prescribes mean value analysis [S]_.
 .. [2] J. McKenna and D. Mitra, "Integral representations and asymptotic expansions for closed
    Markovian queueing networks: normal usage," Bell Syst. Tech. J., vol. 61, no. 5, pp. 661-683,
-   1982, :doi:`10.1002/j.1538-7305.1982.tb04370.x`: an integral over one variable for each queue.
+   1982: an integral over one variable for each queue.
 .. [D] parcast's own derivation: the own queues are summed out of that integral.
 """
 
@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.errors import ParameterError, require
+from parcast.queueing.arguments import mean_time, require_time, whole
 from parcast.queueing.cluster_integral import Network, averages
-from parcast.queueing.mean_values import Array
-from parcast.queueing.repairman import require_demand
+from parcast.queueing.erlang import Array
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -81,9 +81,8 @@ def deal(customers: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
     >>> deal(8, 3)
     (array([2., 3.]), array([1., 2.]))
     """
-    customers, clusters = (np.asarray(v, dtype=np.float64) for v in (customers, clusters))
-    _require_whole("clusters", clusters, 1, "Count the clusters from 1.")
-    _require_whole("customers", customers, 0, "Count the customers of all clusters.")
+    clusters = whole("clusters", clusters, 1, hint="Count the clusters from 1.")
+    customers = whole("customers", customers, 0, hint="Count the customers of all clusters.")
     least = np.floor(customers / clusters)
     more = customers - clusters * least
     count = np.stack(np.broadcast_arrays(clusters - more, more), axis=-1)
@@ -165,19 +164,12 @@ def _check(customers: Array, count: Array, delay: Array, own: Array, shared: Arr
             "customers or count must have one number for each group, got a single number. "
             "Write [8] for clusters of 8 customers."
         )
-    hint = "Count the customers of one cluster, or use deal."
-    _require_whole("customers", customers, 0, hint)
-    _require_whole("count", count, 0, "Count the clusters of each group.")
+    whole("customers", customers, 0, hint="Count the customers of one cluster, or use deal.")
+    whole("count", count, 0, hint="Count the clusters of each group.")
     total = (customers * count).sum(axis=-1)
     hint = "Count the customers of all clusters from 1."
     require("customers * count", total, total >= 1, must="sum to at least 1", hint=hint)
     for name, value in (("delay", delay), ("own", own), ("shared", shared)):
-        require_demand(name, value)
+        mean_time(name, value)
     cycle = delay + own + shared
-    hint = "A customer must spend time somewhere."
-    require("delay + own + shared", cycle, cycle > 0, must="be above 0", hint=hint)
-
-
-def _require_whole(name: str, value: Array, least: int, hint: str) -> None:
-    whole = (value >= least) & (value < np.inf) & (value == np.floor(value))
-    require(name, value, whole, must=f"be a whole number of at least {least}", hint=hint)
+    require_time("delay + own + shared", cycle, cycle)

@@ -11,11 +11,11 @@ queueing it is z times the harmonic number of K. It assumes that the network is 
 each i: against an exact Markov chain it is right to 1 % from a mean of 20 cycles on, and may be
 29 % too high at a mean of 1 [D]_. For a number of cycles that is fixed it is far too high.
 
-Up to 4096 jobs the exact recursion in i runs once for all points that share z/x [D]_. Beyond, the
-first 64 terms are added, the rest is an integral over real i by Gauss-Legendre panels placed
-around i = z/x, where the queue begins to saturate, with Euler-Maclaurin corrections in central
-differences; beyond 10 standard deviations above z/x the queue never empties and the terms are
-added in closed form. Relative errors are below 1e-11 for K up to 1e7.
+More than 10 standard deviations above i = z/x the queue never empties and the terms are added in
+closed form [D]_. Up to there, or to K, the exact recursion in i runs once for all points that
+share z/x, if it has at most 4096 terms. Of more, the first 64 are added and the rest is an
+integral over real i by Gauss-Legendre panels placed around z/x, with Euler-Maclaurin corrections
+in central differences. Relative errors are below 1e-11 for K up to 1e7.
 
 References
 ----------
@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
-from parcast.errors import require
+from parcast.queueing.arguments import mean_time, whole
 from parcast.queueing.erlang import Array, state
-from parcast.queueing.repairman import Sloped, require_demand, sloped
+from parcast.queueing.repairman import Sloped, sloped
 
 LONGEST_RECURSION = 4096  # above it the integral is faster
 FIRST = 64  # terms added before the integral
@@ -72,24 +72,22 @@ def departure_sum(jobs: ArrayLike, *, delay: ArrayLike, service: ArrayLike) -> S
     array([2.56      , 5.33768261])
     """
     k, z, x = np.broadcast_arrays(
-        *(np.asarray(value, dtype=np.float64) for value in (jobs, delay, service))
+        whole("jobs", jobs, 0, hint="Count the jobs that start together."),
+        mean_time("delay", delay),
+        mean_time("service", service),
     )
-    whole = (k >= 0) & np.isfinite(k) & (k == np.floor(k))
-    hint = "Count the jobs that start together."
-    require("jobs", k, whole, must="be a whole number of at least 0", hint=hint)
-    require_demand("delay", z)
-    require_demand("service", x)
     shape = k.shape
     k, z, x = k.ravel(), z.ravel(), x.ravel()
     with np.errstate(over="ignore"):
         a = np.divide(z, x, out=np.full(k.shape, np.inf), where=x > 0)
     a = np.minimum(a, LARGEST_LOAD)
-    sums = np.empty((3, k.size))
-    few = k <= LONGEST_RECURSION
+    upper = np.minimum(k, np.ceil(a + SATURATED * np.sqrt(a)) + SATURATED + FIRST)
+    sums = _saturated(k, upper, a)
+    few = upper <= LONGEST_RECURSION
     if few.any():
-        sums[:, few] = _recursion(k[few].astype(np.intp), a[few])
+        sums[:, few] += _recursion(upper[few].astype(np.intp), a[few])
     if not few.all():
-        sums[:, ~few] = _integral(k[~few], a[~few])
+        sums[:, ~few] += _integral(upper[~few], a[~few])
     waits, by_service, by_delay = sums
     value = z * (special.digamma(k + 1.0) + np.euler_gamma) + x * waits
     return sloped(value.reshape(shape), by_delay.reshape(shape), by_service.reshape(shape))
@@ -142,17 +140,18 @@ def _block(done: int, a: Array, r: Array, v: Array, terms: Array) -> tuple[Array
     return r, v
 
 
-def _integral(k: Array, a: Array) -> Array:
-    """The same sums for large k: first terms, integral to saturation, closed form beyond."""
-    first = np.full(k.shape, FIRST)
-    saturation = np.ceil(a + SATURATED * np.sqrt(a)) + SATURATED + FIRST
-    upper = np.minimum(k, saturation)
+def _saturated(k: Array, upper: Array, a: Array) -> Array:
+    """The same sums over i from `upper` + 1 to k where r = i - a and v = 1, shape (3, points)."""
     harmonic = special.digamma(k + 1.0) - special.digamma(upper + 1.0)
     rest = k - upper
-    saturated = np.stack([rest - a * harmonic, rest, np.zeros_like(k)])
+    return np.stack([rest - a * harmonic, rest, np.zeros_like(k)])
+
+
+def _integral(upper: Array, a: Array) -> Array:
+    """The same sums up to a large `upper`: the first terms and an integral over the rest."""
+    first = np.full(upper.shape, FIRST)
     ends = _end_correction(upper, a) - _end_correction(first.astype(np.float64), a)
-    beginning = _recursion(first, a)
-    return np.asarray(beginning + _panels(upper, a) + ends + saturated)
+    return np.asarray(_recursion(first, a) + _panels(upper, a) + ends)
 
 
 def _panels(upper: Array, a: Array) -> Array:

@@ -32,15 +32,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
-from parcast.errors import require
+from parcast.queueing.arguments import mean_time, require_time, whole
 from parcast.queueing.erlang import Array
-from parcast.queueing.repairman import require_demand
 from parcast.queueing.service_laws import ServiceLaw
 
 BLOCK = 2**17  # terms held at once
 LOAD_LIMITS = (1e-150, 1e150)  # of b/z: stand for 0 and infinity
 AGREED = 1e-13  # relative, between responses of two queues
 MOST_STEPS = 200
+COUNT = "Count those that circulate."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,10 +88,12 @@ def one_general_queue(
     array(1.0983167)
     """
     n, z, b, cv = np.broadcast_arrays(
-        _whole(customers), _demand("delay", delay), _demand("service", service), law.cv
+        whole("customers", customers, 1, hint=COUNT),
+        mean_time("delay", delay),
+        mean_time("service", service),
+        law.cv,
     )
-    hint = "A customer must spend time somewhere."
-    require("service", b, z + b > 0, must="be above 0 where delay is 0", hint=hint)
+    require_time("service", b, z + b, must="be above 0 where delay is 0")
     response = _response(n, z, b, law, cv)
     return _equilibrium(n, n / (z + response), b, response)
 
@@ -135,13 +137,12 @@ def two_general_queues(
     (array(0.70957744), array(1.85622161))
     """
     n, z, x, y, cv_x, cv_y = np.broadcast_arrays(
-        _whole(customers),
-        _demand("delay", delay),
-        *(_demand("services", service) for service in services),
+        whole("customers", customers, 1, hint=COUNT),
+        mean_time("delay", delay),
+        *(mean_time("services", service) for service in services),
         *(law.cv for law in laws),
     )
-    hint = "A customer must spend time somewhere."
-    require("services", y, z + x + y > 0, must="not all be 0 where delay is 0", hint=hint)
+    require_time("services", y, z + x + y, must="not all be 0 where delay is 0")
 
     def first(second: Array) -> Array:
         return _response(n, z + second, x, laws[0], cv_x)
@@ -156,22 +157,6 @@ def two_general_queues(
         _equilibrium(n, throughput, x, at_first),
         _equilibrium(n, throughput, y, at_second),
     )
-
-
-def _whole(customers: ArrayLike) -> Array:
-    """The customers as an array, or a refusal."""
-    n = np.asarray(customers, dtype=np.float64)
-    ok = (n >= 1) & np.isfinite(n) & (n == np.floor(n))
-    hint = "Count those that circulate."
-    require("customers", n, ok, must="be a whole number of at least 1", hint=hint)
-    return n
-
-
-def _demand(name: str, time: ArrayLike) -> Array:
-    """A mean time as an array, or a refusal."""
-    mean = np.asarray(time, dtype=np.float64)
-    require_demand(name, mean)
-    return mean
 
 
 def _equilibrium(n: Array, throughput: Array, service: Array, response: Array) -> GeneralQueue:

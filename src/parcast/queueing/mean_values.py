@@ -12,15 +12,13 @@ References
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from parcast.errors import ParameterError, require
-from parcast.queueing.repairman import require_demand
-
-Array: TypeAlias = NDArray[np.float64]
+from parcast.queueing.arguments import customers_from_one, mean_time, require_time
+from parcast.queueing.erlang import Array
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -71,25 +69,20 @@ def network(
         If customers are below 1, a demand or a delay is below 0, something is not finite, a cycle
         takes no time, or an axis is missing.
     """
-    customers, demands, delay = (
-        np.asarray(x, dtype=np.float64) for x in (customers, demands, delay)
-    )
-    counted = (customers >= 1) & (customers < np.inf)
     hint = "Count the customers of each class from 1." if classes else "Count customers from 1."
-    require("customers", customers, counted, must="be finite and at least 1", hint=hint)
+    customers = customers_from_one(customers, hint=hint)
+    demands = np.asarray(demands, dtype=np.float64)
     if demands.ndim < 1 + classes or demands.shape[-1] == 0:
         example = "[[0.1, 0.2], [0.1, 0.4]]" if classes else "[0.1, 0.2]"
         raise ParameterError(
             f"demands must have a number for each queue{' of each class' if classes else ''}, got "
             f"an array of shape {demands.shape}. Write {example} for two queues."
         )
-    require_demand("demands", demands)
-    require_demand("delay", delay)
+    demands, delay = mean_time("demands", demands), mean_time("delay", delay)
     shape = np.broadcast_shapes(customers.shape, demands.shape[:-1], delay.shape)
     demands = np.broadcast_to(demands, (*shape, demands.shape[-1]))
     cycle = demands.sum(axis=-1) + delay
-    hint = "A customer must spend time somewhere."
-    require("delay + sum of demands", cycle, cycle > 0, must="be above 0", hint=hint)
+    require_time("delay + sum of demands", cycle, cycle)
     return np.broadcast_to(customers, shape), demands, np.broadcast_to(delay, shape)
 
 

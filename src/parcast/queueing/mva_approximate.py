@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.errors import ParameterError
-from parcast.queueing.mean_values import Array, MeanValues, network
+from parcast.queueing.erlang import Array
+from parcast.queueing.mean_values import MeanValues, network
 
 SETTLED = 1e-12  # change of a fraction of a class, from sweep to sweep
 MOST_SWEEPS = 20_000

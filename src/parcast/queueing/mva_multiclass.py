@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.errors import ParameterError
-from parcast.queueing.mean_values import Array, MeanValues, network, require_whole
+from parcast.queueing.erlang import Array
+from parcast.queueing.mean_values import MeanValues, network, require_whole
 
 MOST_NUMBERS = 2**26  # states * networks * classes * queues: some seconds, half a gigabyte
 

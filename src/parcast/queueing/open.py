@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.errors import require
+from parcast.queueing.arguments import at_least, mean_time, whole
 from parcast.queueing.erlang import Array, repairman
 
 
@@ -93,9 +94,7 @@ def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OpenQ
     array([0.5, 1. , 2.5])
     """
     rate, s, u, _ = _checked(arrival_rate, service, 1.0)
-    squared = np.asarray(cv2, dtype=np.float64)
-    ok = (squared >= 0) & np.isfinite(squared)
-    require("cv2", squared, ok, must="be at least 0", hint="Give variance over mean squared.")
+    squared = at_least("cv2", cv2, 0, hint="Give variance over mean squared.")
     return _equilibrium(rate, s, u, u * s * (1.0 + squared) / (2.0 * (1.0 - u)))
 
 
@@ -126,10 +125,7 @@ def mmc(arrival_rate: ArrayLike, *, service: ArrayLike, servers: ArrayLike) -> O
     >>> mmc(1.0, service=1.0, servers=[2, 4]).waiting
     array([0.33333333, 0.00680272])
     """
-    m = np.asarray(servers, dtype=np.float64)
-    ok = (m >= 1) & np.isfinite(m) & (m == np.floor(m))
-    hint = "Count the servers."
-    require("servers", m, ok, must="be a whole number of at least 1", hint=hint)
+    m = whole("servers", servers, 1, hint="Count the servers.")
     rate, s, u, m = _checked(arrival_rate, service, m)
     busy, _, log_loss = repairman(m, m * u)
     waits = np.where(u > 0, np.exp(log_loss) / (1.0 - u * busy), 0.0)
@@ -141,12 +137,10 @@ def _checked(
 ) -> tuple[Array, Array, Array, Array]:
     """Rate, service, utilisation and servers broadcast together, or a refusal."""
     rate, s, m = np.broadcast_arrays(
-        *(np.asarray(x, dtype=np.float64) for x in (arrival_rate, service, servers))
+        at_least("arrival_rate", arrival_rate, 0, hint="Give it per second."),
+        mean_time("service", service),
+        np.asarray(servers, dtype=np.float64),
     )
-    ok = (rate >= 0) & np.isfinite(rate)
-    require("arrival_rate", rate, ok, must="be at least 0", hint="Give it per second.")
-    ok = (s >= 0) & np.isfinite(s)
-    require("service", s, ok, must="be a time of at least 0", hint="Give it in seconds.")
     u = rate * s / m
     hint = "The queue would grow for ever: slow the arrivals or speed up the service."
     require("utilisation", u, u < 1, must="be below 1", hint=hint)

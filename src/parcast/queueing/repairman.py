@@ -33,9 +33,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from parcast.errors import require
+from parcast.queueing.arguments import at_least, mean_time, require_time
 from parcast.queueing.erlang import Array, state
 
 
@@ -122,22 +122,12 @@ def _checked(
 ) -> tuple[Array, Array, Array]:
     """The arguments broadcast together, or a refusal."""
     n, z, x = np.broadcast_arrays(
-        *(np.asarray(value, dtype=np.float64) for value in (customers, delay, service))
+        at_least("customers", customers, 0, hint="Count those that circulate."),
+        mean_time("delay", delay),
+        mean_time("service", service),
     )
-    countable = (n >= 0) & np.isfinite(n)
-    require("customers", n, countable, must="be at least 0", hint="Count those that circulate.")
-    require_demand("delay", z)
-    require_demand("service", x)
-    somewhere = (z > 0) | (x > 0)
-    hint = "A customer must spend time somewhere."
-    require("service", x, somewhere, must="be above 0 where delay is 0", hint=hint)
+    require_time("service", x, np.maximum(z, x), must="be above 0 where delay is 0")
     return n, z, x
-
-
-def require_demand(name: str, time: NDArray[np.float64]) -> None:
-    """Refuse a mean time that is negative, infinite or NaN."""
-    finite = (time >= 0) & np.isfinite(time)
-    require(name, time, finite, must="be a time of at least 0", hint="Give it in seconds.")
 
 
 def _one_customer_less(n: Array, z: Array, x: Array) -> tuple[Array, Array, Array, Array]:

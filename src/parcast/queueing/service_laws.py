@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parcast.errors import require
+from parcast.queueing.arguments import at_least
 from parcast.queueing.erlang import Array
 
 SINH = (1 / 6, 1 / 120, 1 / 5040, 1 / 362880, 1 / 39916800, 1 / 6227020800, 1 / 1307674368000)
@@ -60,9 +60,7 @@ def gamma_service(cv: ArrayLike) -> ServiceLaw:
     >>> law.log_odds(np.exp([-20.0, 0.0, 3.0]), law.cv)
     array([-20.,   0.,   3.])
     """
-    spread = np.asarray(cv, dtype=np.float64)
-    ok = (spread >= 0) & np.isfinite(spread)
-    require("cv", spread, ok, must="be at least 0", hint="Give standard deviation over mean.")
+    spread = at_least("cv", cv, 0, hint="Give standard deviation over mean.")
     return ServiceLaw(name="gamma", cv=spread, log_odds=_gamma_log_odds)
 
 
@@ -105,9 +103,7 @@ def hyperexponential_service(cv: ArrayLike) -> ServiceLaw:
     >>> float(law.log_odds(np.array(1.0), law.cv)) < 0  # fewer short services than exponential
     True
     """
-    spread = np.asarray(cv, dtype=np.float64)
-    ok = (spread >= 1) & np.isfinite(spread)
-    require("cv", spread, ok, must="be at least 1", hint="Below 1, use gamma_service.")
+    spread = at_least("cv", cv, 1, hint="Below 1, use gamma_service.")
     return ServiceLaw(name="hyperexponential", cv=spread, log_odds=_hyperexponential_log_odds)
 
 

@@ -43,15 +43,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parcast.errors import require
-from parcast.queueing.erlang import State, state
-from parcast.queueing.mean_values import Array
-from parcast.queueing.repairman import require_demand
+from parcast.queueing.arguments import customers_from_one, mean_time, require_time
+from parcast.queueing.erlang import Array, State, state
 
 Pair: TypeAlias = Array | tuple[Array, Array]  # of the queue x and of another
 
 CLOSE = -0.3  # ln r above which the integral is used
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+NEXT_TO = 0.03  # -ln r and 1 - y/x below which four nodes do
+FEW, MANY = (np.polynomial.legendre.leggauss(nodes) for nodes in (4, 8))
 BLOCK = 16_384  # networks solved together, so that their arrays stay in the cache
 UNSEEN = 1e-18  # probability that may be left out beside 1
 MOST_LOAD = 1e150  # z/x beyond which a queue is never found busy
@@ -100,15 +99,10 @@ def two_queues(customers: ArrayLike, *, delay: ArrayLike, x: ArrayLike, y: Array
     >>> two_queues([1, 4], delay=2.0, x=0.5, y=1.0).response_x
     array([0.5       , 0.72532189])
     """
-    customers, delay, x, y = (np.asarray(v, dtype=np.float64) for v in (customers, delay, x, y))
-    counted = (customers >= 1) & (customers < np.inf)
-    hint = "Count the customers from 1."
-    require("customers", customers, counted, must="be finite and at least 1", hint=hint)
-    for name, value in (("delay", delay), ("x", x), ("y", y)):
-        require_demand(name, value)
+    customers = customers_from_one(customers)
+    delay, x, y = mean_time("delay", delay), mean_time("x", x), mean_time("y", y)
     cycle = delay + x + y
-    hint = "A customer must spend time somewhere."
-    require("delay + x + y", cycle, cycle > 0, must="be above 0", hint=hint)
+    require_time("delay + x + y", cycle, cycle)
     arguments = np.broadcast_arrays(customers, delay, x, y)
     flat = [v.ravel() for v in arguments]
     answer = np.empty((6, flat[0].size))
@@ -161,21 +155,26 @@ def _turns(n: Array, delay: Array, x: Array, y: Array) -> tuple[Array, Array]:
     turns_x = (1.0 + length_x) / rest - y / gap
     turns_y = x / gap - (1.0 + length_y) * np.exp(log_r) / rest
     close = ~(log_r <= CLOSE)
-    if close.any():
-        turns_x[close], turns_y[close] = _close_turns(
-            n[close], load[0, close], one.log_empty[0, close], less[close]
-        )
+    next_to = close & (log_r > -NEXT_TO) & (less < NEXT_TO)
+    for some, rule in ((next_to, FEW), (close & ~next_to, MANY)):
+        if some.any():
+            turns_x[some], turns_y[some] = _close_turns(
+                n[some], load[0, some], one.log_empty[0, some], less[some], rule
+            )
     return turns_x, turns_y
 
 
-def _close_turns(n: Array, load: Array, log_empty: Array, less: Array) -> tuple[Array, Array]:
+def _close_turns(
+    n: Array, load: Array, log_empty: Array, less: Array, rule: tuple[Array, Array]
+) -> tuple[Array, Array]:
     """The same where y = x (1 - less) is so near that G(n) is the better integral over y to x."""
-    s = 0.5 * (1.0 + NODES[:, None])
+    nodes, weights = rule
+    s = 0.5 * (1.0 + nodes[:, None])
     short = (1.0 - s) * less  # v = x (1 - short)
     load_v = load / (1.0 - short)
     one = state(n, load_v)
     log_constants = _log_constants(n, (load, load_v), (log_empty, one.log_empty), np.log1p(-short))
-    weight = 0.5 * WEIGHTS[:, None] * np.exp(log_constants)
+    weight = 0.5 * weights[:, None] * np.exp(log_constants)
     length = _length(n, load_v, one)
     total = (weight * (1.0 + length)).sum(axis=0)
     slope = length * (1.0 + length) + load_v * one.relief  # v^2/G d2(v G)/dv2 / v

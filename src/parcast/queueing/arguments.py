@@ -1,0 +1,44 @@
+"""Arguments of the solvers, as arrays in their domain, or a refusal that names them."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.errors import require
+from parcast.queueing.erlang import Array
+
+
+def at_least(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
+    """Finite numbers of at least `least`."""
+    number = np.asarray(value, dtype=np.float64)
+    ok = (number >= least) & np.isfinite(number)
+    require(name, number, ok, must=f"be at least {least}", hint=hint)
+    return number
+
+
+def whole(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
+    """Whole numbers of at least `least`."""
+    number = np.asarray(value, dtype=np.float64)
+    ok = (number >= least) & np.isfinite(number) & (number == np.floor(number))
+    require(name, number, ok, must=f"be a whole number of at least {least}", hint=hint)
+    return number
+
+
+def customers_from_one(value: ArrayLike, *, hint: str = "Count the customers from 1.") -> Array:
+    """Customers, at least 1, not only whole numbers."""
+    number = np.asarray(value, dtype=np.float64)
+    ok = (number >= 1) & np.isfinite(number)
+    require("customers", number, ok, must="be finite and at least 1", hint=hint)
+    return number
+
+
+def mean_time(name: str, value: ArrayLike) -> Array:
+    """Mean times: finite and not negative. [s]."""
+    time = np.asarray(value, dtype=np.float64)
+    ok = (time >= 0) & np.isfinite(time)
+    require(name, time, ok, must="be a time of at least 0", hint="Give it in seconds.")
+    return time
+
+
+def require_time(name: str, value: Array, cycle: Array, *, must: str = "be above 0") -> None:
+    """Refuse the `value` where a `cycle` takes no time."""
+    require(name, value, cycle > 0, must=must, hint="A customer must spend time somewhere.")
