@@ -95,6 +95,43 @@ def expected_maximum(c: ArrayLike, law: TimeLaw) -> Slowest:
     return Slowest(np.asarray(value), np.asarray(by_count))
 
 
+def deviation_of_maximum(c: ArrayLike, law: TimeLaw) -> Array:
+    """Standard deviation of the largest of `c` independent times, in mean times.
+
+    Parameters
+    ----------
+    c : array_like, shape (...)
+        How many wait for each other, at least 1, not necessarily whole. [1]
+    law : TimeLaw
+        Of the times; its `cv` broadcasts with `c`.
+
+    Returns
+    -------
+    ndarray, shape of `c` and `law.cv` broadcast together
+        The cv of the law at c = 1. [1]
+
+    Raises
+    ------
+    ParameterError
+        If any `c` is below 1, infinite or NaN.
+
+    Examples
+    --------
+    >>> from parcast.queueing.time_laws import exponential_times
+    >>> deviation_of_maximum([1, 2], exponential_times())
+    array([1.        , 1.11803399])
+    """
+    count = np.asarray(c, dtype=np.float64)
+    ok = (count >= 1) & np.isfinite(count)
+    require("c", count, ok, must="be at least 1", hint=HINT)
+    count, cv = np.broadcast_arrays(count, law.cv)
+    sizes, place = np.unique(np.stack([count.ravel(), cv.ravel()]), axis=1, return_inverse=True)
+    deviate = law.deviate(NODES / sizes[0][:, None], sizes[1][:, None])
+    from_mean = deviate - (deviate @ WEIGHTS)[:, None]
+    deviation = sizes[1] * np.sqrt(from_mean**2 @ WEIGHTS)
+    return np.asarray(deviation[place.ravel()].reshape(count.shape))
+
+
 def _by_quadrature(c: Array, cv: Array, law: TimeLaw) -> Array:
     """Both integrals, as deviations from the mean, in blocks of points."""
     answer = np.empty((2, c.size))
