@@ -200,3 +200,42 @@ def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):
     with pytest.raises(ParameterError) as caught:
         fixed_cycles_time(**(good | bad))
     assert str(caught.value) == says
+
+
+def test_a_steady_part_does_not_vary():
+    # Nobody waits for the network, so that the slowest sum of the varying parts ends it.
+    found = fixed_cycles_time(64, cycles=5, delay=2.0, steady=3.0, service=0.0, delay_cv=0.5).value
+    slowest = expected_maximum(64, gamma_times(0.5, bursts=5)).value
+    assert found == pytest.approx(5 * 3 + 5 * 2 * slowest, rel=EXACT)
+
+
+def test_all_of_a_delay_may_be_steady():
+    given_cv = fixed_cycles_time(8, cycles=3, delay=0, steady=2.0, service=0.1, delay_cv=1.0).value
+    without = fixed_cycles_time(8, cycles=3, delay=2.0, service=0.1, delay_cv=0.0).value
+    assert given_cv == pytest.approx(without, rel=EXACT)
+
+
+def test_slopes_by_the_parts_of_a_delay_agree_with_differences():
+    at = {"cycles": 5.0, "delay": 2.0, "steady": 0.7, "service": 0.03, "delay_cv": 0.6}
+    jobs = np.array([2.0, 16, 64, 256])
+    slopes = fixed_cycles_time(jobs, **at)
+    for name in ("delay", "steady", "service", "delay_cv"):
+        up, down = (
+            fixed_cycles_time(jobs, **{**at, name: at[name] * (1 + step)}).value
+            for step in (1e-5, -1e-5)
+        )
+        difference = (up - down) / (2e-5 * at[name])
+        np.testing.assert_allclose(getattr(slopes, f"by_{name}"), difference, rtol=1e-5, atol=1e-7)
+
+
+def test_a_time_that_is_partly_steady_agrees_with_simulation():
+    from parcast.queueing.simulation import Cycle, simulate_joined
+
+    cycle = Cycle(
+        jobs=32, bursts=5, cpu=1.0, cpu_law=0.8, startup=0.6, service=0.03, io_law="none"
+    )
+    simulated_time = simulate_joined(cycle, replications=2000).joined.value
+    found = fixed_cycles_time(
+        32, cycles=5, delay=1.0, steady=0.6, service=0.03, delay_cv=0.8
+    ).value
+    assert found == pytest.approx(simulated_time, rel=0.02)

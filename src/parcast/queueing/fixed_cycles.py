@@ -35,7 +35,9 @@ the fit (K = 4..256, n = 1..50, c = 0..1, K x/z = 0..4, s = 0, 1/2, 1), the mean
 one in twenty is above 2.2 % and the worst is 4.5 %. At K up to 3000, n up to 400, c up to 2.5 and
 K x/z up to 50 the worst of 120 was 6.6 %, for 3 jobs of c = 2.4. T rises with K, n, z and x but
 for dips by some 1e-5 of it near saturation, found only for c above 1.
-A start from equilibrium, a queue in another order and delays that are correlated are not covered.
+Of a delay, a part may be steady; then z and c are those of the whole, and the sums in E are of
+the part that varies. A start from equilibrium, a queue in another order and delays that are
+correlated are not covered.
 
 References
 ----------
@@ -66,6 +68,7 @@ class FixedCycles:
 
     value: Array  # [s]
     by_delay: Array  # [1]
+    by_steady: Array  # [1]
     by_service: Array  # [1]
     by_delay_cv: Array  # [s]
 
@@ -78,6 +81,7 @@ def fixed_cycles_time(
     service: ArrayLike,
     delay_cv: ArrayLike,
     service_cv: ArrayLike = 1.0,
+    steady: ArrayLike = 0.0,
 ) -> FixedCycles:
     """Mean time until all of `jobs` have done `cycles` cycles of a delay and a queue, nearly.
 
@@ -88,14 +92,15 @@ def fixed_cycles_time(
     cycles : array_like, broadcastable with `jobs`
         Cycles of each job, n, at least 1, not necessarily whole. [1]
     delay : array_like, broadcastable with `jobs`
-        Mean time before each visit to the queue, z, at least 0. [s]
+        Mean of the part that varies of the time before each visit to the queue, at least 0. [s]
     service : array_like, broadcastable with `jobs`
         Mean service time at the queue, x, at least 0. [s]
     delay_cv : array_like, broadcastable with `jobs`
-        Standard deviation over mean of a delay, c, in [0, 20]; compared with simulation up to
-        1. [1]
+        Standard deviation over mean of `delay`, in [0, 20]; compared with simulation up to 1. [1]
     service_cv : array_like, broadcastable with `jobs`
         Standard deviation over mean of a service time, s, in [0, 1]. [1]
+    steady : array_like, broadcastable with `jobs`
+        What every delay takes besides, without variation, at least 0. [s]
 
     Returns
     -------
@@ -116,22 +121,27 @@ def fixed_cycles_time(
     >>> fixed_cycles_time(8, cycles=5, delay=1.0, service=0.2, delay_cv=0, service_cv=0).value
     array(9.)
     """
-    k, n, z, x, c, s = np.broadcast_arrays(
+    k, n, z, f, x, c, s = np.broadcast_arrays(
         at_least("jobs", jobs, 1, hint="Count the jobs that start together."),
         at_least("cycles", cycles, 1, hint="Count the visits of a job to the queue."),
         mean_time("delay", delay),
+        mean_time("steady", steady),
         mean_time("service", service),
         _variation("delay_cv", delay_cv, WIDEST),
         _variation("service_cv", service_cv, 1.0),
     )
     shape = k.shape
-    k, n, z, x, c, s = (v.ravel() for v in (k, n, z, x, c, s))
-    nothing = (z == 0) & (x == 0)  # slopes there are those of a queue that is never busy
-    time = _time((k, n, np.where(nothing, 1.0, z), x, c, s))
-    time[::3, nothing] = 0.0
-    value, by_delay, by_service, by_delay_cv = (row.reshape(shape) for row in time)
+    k, n, z, f, x, c, s = (v.ravel() for v in (k, n, z, f, x, c, s))
+    nothing = (z + f == 0) & (x == 0)  # slopes there are those of a queue that is never busy
+    time = _time((k, n, np.where(nothing, 1.0, z), f, x, c, s))
+    time[::4, nothing] = 0.0
+    value, by_delay, by_steady, by_service, by_delay_cv = (row.reshape(shape) for row in time)
     return FixedCycles(
-        value=value, by_delay=by_delay, by_service=by_service, by_delay_cv=by_delay_cv
+        value=value,
+        by_delay=by_delay,
+        by_steady=by_steady,
+        by_service=by_service,
+        by_delay_cv=by_delay_cv,
     )
 
 
@@ -143,19 +153,24 @@ def _variation(name: str, value: ArrayLike, most: float) -> Array:
     return cv
 
 
-# Below, a quantity is an array (4, points): its value, its derivatives by z, x and c.
+# Below, a quantity is an array (5, points): its value, and its derivatives by the part of the
+# delay that varies, the part that does not, the service, and the coefficient of variation.
 
 
 def _time(points: tuple[Array, ...]) -> Array:
-    """T and its derivatives, for arrays of one dimension; z and x are not both 0."""
-    k, n, z, x, c, s = points
+    """T and its derivatives, for arrays of one dimension; not all times are 0."""
+    k, n, z, f, x, c, s = points
     zero, one = np.zeros_like(z), np.ones_like(z)
-    delay = np.stack([z, one, zero, zero])
-    service = np.stack([x, zero, one, zero])
-    cv = np.stack([c, zero, zero, one])
+    varying = np.stack([z, one, zero, zero, zero])
+    delay = np.stack([z + f, one, one, zero, zero])
+    service = np.stack([x, zero, zero, one, zero])
+    safe = delay if np.all(delay[0] > 0) else np.where(delay[0] > 0, delay, varying + one)
+    share = _ratio(varying, safe)
+    cv = _product(share, np.stack([c, zero, zero, zero, one]))
     excess = largest_sum_excess(k, np.stack([n, one]), c)
     spread, spread_once = (
-        np.stack([value, zero, zero, by_cv]) for value, by_cv in zip(*excess, strict=True)
+        _product(share, np.stack([value, zero, zero, zero, by_cv]))
+        for value, by_cv in zip(*excess, strict=True)
     )
     more = spread - spread_once
     more[0] = np.maximum(more[0], 0.0)  # rounding
@@ -163,8 +178,9 @@ def _time(points: tuple[Array, ...]) -> Array:
     alone = _ratio(delay, cycle)
     bunch = _product(_product(alone, alone), service)
     root = np.sqrt(np.log(k))
-    first = np.exp(-c * root)
-    coming = _product(delay, np.stack([first, zero, zero, -root * first]))
+    first = -root * np.exp(-cv[0] * root) * cv
+    first[0] = np.exp(-cv[0] * root)
+    coming = _product(delay, first)
     catching_up = _product(more, _caught_up(n, more, delay, cycle))
     last = _larger_root(
         k * service + coming,
@@ -179,7 +195,8 @@ def _time(points: tuple[Array, ...]) -> Array:
 def _pace(k: Array, delay: Array, service: Array, cv: Array, s: Array) -> Array:
     """C, the cycle time while all jobs are there."""
     response = repairman_equilibrium(k, delay=delay[0], service=service[0]).response
-    slopes = [response.value, response.by_delay, response.by_service, np.zeros_like(k)]
+    by_delay, by_service = response.by_delay, response.by_service
+    slopes = [response.value, by_delay, by_delay, by_service, np.zeros_like(k)]
     in_equilibrium = np.stack(slopes)
     wait = in_equilibrium - service
     idle = delay + in_equilibrium - k * service
