@@ -1,4 +1,4 @@
-"""Counts of processors as text: `512,1024`, `1..16`, `1..1024x2`, `10..100+10`, and mixes."""
+"""Counts of processors or disks as text: `512,1024`, `1..16`, `1..1024x2`, and mixes."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
 _LIKE_A_RANGE = re.compile(r"([0-9]+)\s*(?:-|:|\.{3,})\s*([0-9]+)")
 
 
-def parse_counts(text: str, *, name: str = "-p") -> list[int]:
+def parse_counts(text: str, *, name: str = "-p", of: str = "processors") -> list[int]:
     """Counts that a text names, in its order, each once.
 
     Parameters
@@ -22,6 +22,8 @@ def parse_counts(text: str, *, name: str = "-p") -> list[int]:
         and `1..1024x2` doubles; a range ends at or before its second number.
     name : str, default "-p"
         What a message calls the text.
+    of : str, default "processors"
+        What is counted, for a message.
 
     Returns
     -------
@@ -42,8 +44,8 @@ def parse_counts(text: str, *, name: str = "-p") -> list[int]:
     for part in map(str.strip, text.split(",")):
         if not part:
             got = "nothing" if not text.strip() else f"nothing between two commas of {text!r:.60}"
-            raise ValueError(f"{name} must be counts of processors, got {got}. Write {EXAMPLE}.")
-        counts = _part(part, name)
+            raise ValueError(f"{name} must be counts of {of}, got {got}. Write {EXAMPLE}.")
+        counts = _part(part, name, of)
         if len(counts) + len(found) > MOST_COUNTS:
             raise ValueError(
                 f"{name} must be {MOST_COUNTS} counts at most, got {part:.60}. "
@@ -53,12 +55,12 @@ def parse_counts(text: str, *, name: str = "-p") -> list[int]:
     return list(found)
 
 
-def _part(part: str, name: str) -> range | list[int]:
+def _part(part: str, name: str, of: str) -> range | list[int]:
     """Read one number or one range."""
     found = _RANGE.fullmatch(part)
     if found is None:
-        return [_count(part, name)]
-    first, last = _count(found[1], name), _count(found[2], name)
+        return [_count(part, name, of)]
+    first, last = _count(found[1], name, of), _count(found[2], name, of)
     if last < first:
         raise ValueError(
             f"{name} must be ranges from the smaller count to the larger, got {part}. "
@@ -83,12 +85,12 @@ def _part(part: str, name: str) -> range | list[int]:
     return counts
 
 
-def _count(text: str, name: str) -> int:
+def _count(text: str, name: str, of: str) -> int:
     """Read one count."""
     if _NUMBER.fullmatch(text) is None:
         meant = _LIKE_A_RANGE.fullmatch(text)
         hint = f"Write a range as {meant[1]}..{meant[2]}." if meant else f"Write {EXAMPLE}."
-        raise ValueError(f"{name} must be counts of processors, got {text!r:.60}. {hint}")
+        raise ValueError(f"{name} must be counts of {of}, got {text!r:.60}. {hint}")
     if len(text) > 20 or not 1 <= float(text) <= LARGEST_COUNT or float(text) % 1:
         raise ValueError(
             f"{name} must be whole numbers from 1 to {LARGEST_COUNT}, got {text:.60}. "

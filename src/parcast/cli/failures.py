@@ -21,6 +21,13 @@ OUR_BUG: Final = 70  # as sysexits.h has it: not to be taken for an answer
 INTERRUPTED: Final = 130  # what a shell reports for SIGINT
 PIPE_CLOSED: Final = 141  # and for SIGPIPE
 
+
+class NoAnswer(click.ClickException):
+    """What was asked was understood, and has no answer."""
+
+    exit_code = NO_FORECAST
+
+
 # What Python calls an argument, and what the command line calls it.
 _OPTIONS = [
     (r"^hold_out\b", "--hold-out"),
@@ -30,6 +37,10 @@ _OPTIONS = [
     (r"\bselect\(([^=()]+)='?(.*?)'?\)", r"--select \1=\2"),
     (r", got \[\] where", ", got none where"),
     (r"\bmin_efficiency\b", "--knee"),
+    (r"^free must", "--free must"),
+    (r"^fixed must", "--fix must"),
+    (r"\bCall it with ([pdn])=\.\.\.", r"Give it with -\1."),
+    (r"\bor leave the interval out\b", "or leave the interval out with --no-interval"),
 ]
 
 
@@ -98,6 +109,8 @@ def meaning(failure: BaseException) -> tuple[str, int]:
         case click.UsageError():
             path = failure.ctx.command_path if failure.ctx else "parcast"
             text = f"{failure.format_message()}\nSee: {path} --help"
+        case NoAnswer():
+            text, status = failure.format_message(), NO_FORECAST
         case click.ClickException():
             text = failure.format_message()
         case FileProblems():

@@ -14,20 +14,69 @@ from parcast.units import quantity
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of processors, and the text that names them."""
+    """Counts of processors or disks, and the text that names them."""
 
     text: str
     values: list[int]  # [1]
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Problem sizes, and the text that names them."""
+
+    text: str
+    values: list[float]  # [1]
+
+
 def counts(_: click.Context, option: click.Parameter, text: str | None) -> Counts | None:
     """Read a list of counts."""
+    return _counted(option, text, "processors")
+
+
+def disks(_: click.Context, option: click.Parameter, text: str | None) -> Counts | None:
+    """Read a list of counts of disks."""
+    return _counted(option, text, "disks")
+
+
+def _counted(option: click.Parameter, text: str | None, of: str) -> Counts | None:
+    """Read a list of counts, unless the option was left out."""
     if text is None:
         return None
     try:
-        return Counts(text, parse_counts(text, name=option.opts[0]))
+        return Counts(text, parse_counts(text, name=option.opts[0], of=of))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def sizes(_: click.Context, option: click.Parameter, text: str | None) -> Sizes | None:
+    """Read a list of problem sizes."""
+    from parcast.cli.ranges import parse_sizes
+
+    if text is None:
+        return None
+    try:
+        return Sizes(text, parse_sizes(text, name=option.opts[0]))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def variations(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Read names of parameters and the ranges they take, which their units will tell."""
+    varied: dict[str, str] = {}
+    for text in texts:
+        name, equals, written = map(str.strip, text.partition("="))
+        if not (name and equals and written):
+            raise click.UsageError(
+                f"--vary must be a parameter and its range, got {text!r:.60}. "
+                'Write such as "network.bandwidth=10..1000 MB/s".'
+            )
+        if name in varied:
+            raise click.UsageError(
+                f"--vary must name a parameter once, got {name!r:.60} twice. "
+                "Put its values into one list, with commas between them."
+            )
+        varied[name] = written
+    return varied
 
 
 def columns(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:

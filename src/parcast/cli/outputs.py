@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,17 +17,25 @@ PICTURES: Final = ("svg", "png", "pdf")
 FORMATS: Final = ("csv", "json", *PICTURES)
 
 
-def check_outputs(outputs: Sequence[str], *, source: str, as_json: bool) -> None:
+def check_outputs(
+    outputs: Sequence[str],
+    *,
+    sources: Sequence[str],
+    as_json: bool,
+    formats: Sequence[str] = FORMATS,
+) -> None:
     """Refuse what cannot be written, before time is spent on computing it.
 
     Parameters
     ----------
     outputs : sequence of str
         Paths; "-" is standard output.
-    source : str
-        The file that is read, which must not be overwritten.
+    sources : sequence of str
+        The files that are read, which must not be overwritten.
     as_json : bool
         Whether standard output is taken by JSON.
+    formats : sequence of str, optional
+        Endings that are known.
 
     Raises
     ------
@@ -42,8 +50,8 @@ def check_outputs(outputs: Sequence[str], *, source: str, as_json: bool) -> None
     for output in outputs:
         if output == "-":
             continue
-        if format_of(output) not in FORMATS:
-            endings = ", ".join(f".{ending}" for ending in FORMATS)
+        if format_of(output) not in formats:
+            endings = ", ".join(f".{ending}" for ending in formats)
             raise click.ClickException(
                 f"-o must be a path that ends in {endings}, got {output!r}."
             )
@@ -55,7 +63,7 @@ def check_outputs(outputs: Sequence[str], *, source: str, as_json: bool) -> None
             check_place(output)
         except ParameterError as error:
             raise click.ClickException(f"-o {error}") from error
-        if os.path.exists(source) and os.path.exists(output) and os.path.samefile(source, output):
+        if any(_is_same_file(source, output) for source in sources):
             raise click.ClickException(
                 f"-o must be another file than the one that is read, got {output}. "
                 "Choose another name."
@@ -76,19 +84,52 @@ def write_output(
     OSError
         If it cannot be written; what was there before is still there.
     """
+
+    def draw(path: str) -> None:
+        from parcast.plot import figure_of, save_figure
+
+        save_figure(figure_of(forecast, knees=knees), path)
+
+    write_answer(output, rows=forecast.rows, document=lambda: document, draw=draw)
+
+
+def write_answer(
+    output: str,
+    *,
+    rows: Callable[[], Iterable[Mapping[str, Any]]],
+    document: Callable[[], Mapping[str, Any]],
+    draw: Callable[[str], None],
+) -> None:
+    """Write an answer in the format that the ending of a path asks for; to "-" as CSV.
+
+    Parameters
+    ----------
+    output : str
+        Where to.
+    rows, document, draw : callable
+        What gives the rows of CSV, the JSON document, and what draws the picture at a path.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; what was there before is still there.
+    """
     from parcast.io.document import csv_pieces, json_pieces, write_document
 
     ending = format_of(output)
     if output == "-":
-        print_pieces(csv_pieces(forecast.rows()))
+        print_pieces(csv_pieces(rows()))
     elif ending == "csv":
-        write_document(output, csv_pieces(forecast.rows()))
+        write_document(output, csv_pieces(rows()))
     elif ending == "json":
-        write_document(output, json_pieces(document))
+        write_document(output, json_pieces(document()))
     else:
-        from parcast.plot import figure_of, save_figure
+        draw(output)
 
-        save_figure(figure_of(forecast, knees=knees), output)
+
+def _is_same_file(one: str, other: str) -> bool:
+    """Tell whether two paths lead to one file."""
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def print_pieces(pieces: Iterator[str]) -> None:

@@ -1,14 +1,16 @@
-"""The file of a question: read with its progress, its digest taken, its rows selected."""
+"""The files of a question: read with their progress, their digest taken, their rows selected."""
 
 import hashlib
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from parcast.measurements import Measurements
+
+Described = TypeVar("Described")
 
 
 def read_file(
@@ -38,20 +40,65 @@ def read_file(
     FileProblems
         If the file cannot be read, or something in it is wrong.
     """
-    from parcast.cli.screen import Progress, is_a_terminal
+    from parcast.cli.screen import Progress
     from parcast.io.csv_table import read_measurements
     from parcast.io.decoding import opened
 
-    if file == "-" and sys.stdin is None:
-        raise click.UsageError("FILE must not be - where standard input is closed. Name a file.")
-    if file == "-" and is_a_terminal(sys.stdin):
-        click.echo("parcast: reading a table from the terminal; end it with Ctrl-D.", err=True)
+    _prepare_stdin(file, "FILE", "a table")
     with opened(file) as (name, stream), Progress("reading") as progress:
         watched = _Watched(name, stream)
         runs = read_measurements(watched, ignore=ignore, progress=progress)  # type: ignore[arg-type]  # reads
     digest = watched.sha256.hexdigest()
     inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
-    return (runs.select(**_wanted(select, runs.labels)) if select else runs), inputs
+    return (runs.select(**wanted(select, runs.labels)) if select else runs), inputs
+
+
+def read_description(
+    file: str, read: Callable[[Any], Described], *, argument: str
+) -> tuple[Described, dict[str, Any]]:
+    """Description in a file, and what it comes from.
+
+    Parameters
+    ----------
+    file : str
+        A path; "-" is standard input.
+    read : callable
+        `parcast.read_machine` or `parcast.read_program`.
+    argument : str
+        What the command line calls the file: "PROGRAM" or "MACHINE".
+
+    Returns
+    -------
+    description : Machine or Program
+    inputs : dict
+        `file` and `sha256`.
+
+    Raises
+    ------
+    click.UsageError
+        If standard input is closed.
+    FileProblems
+        If the file cannot be read, or something in it is wrong.
+    """
+    from parcast.io.decoding import opened
+
+    _prepare_stdin(file, argument, "a description")
+    with opened(file) as (name, stream):
+        watched = _Watched(name, stream)
+        description = read(watched)
+    return description, {"file": name, "sha256": watched.sha256.hexdigest()}
+
+
+def _prepare_stdin(file: str, argument: str, what: str) -> None:
+    """Refuse standard input that is closed, and say that a terminal is waited for."""
+    from parcast.cli.screen import is_a_terminal
+
+    if file == "-" and sys.stdin is None:
+        raise click.UsageError(
+            f"{argument} must not be - where standard input is closed. Name a file."
+        )
+    if file == "-" and is_a_terminal(sys.stdin):
+        click.echo(f"parcast: reading {what} from the terminal; end it with Ctrl-D.", err=True)
 
 
 class _Watched:
@@ -73,7 +120,7 @@ class _Watched:
         return self._stream.fileno()
 
 
-def _wanted(select: Sequence[tuple[str, str]], labels: Iterable[str]) -> dict[str, list[Any]]:
+def wanted(select: Sequence[tuple[str, str]], labels: Iterable[str]) -> dict[str, list[Any]]:
     """Gather the values wanted in each column: text for labels, numbers for axes."""
     wanted: dict[str, list[Any]] = {}
     for column, text in select:

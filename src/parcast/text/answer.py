@@ -13,7 +13,6 @@ from parcast.units import shown
 
 MOST_SERIES: Final = 20  # shown unless all are asked for
 MOST_REFUSED: Final = 5
-LABEL_WIDTH: Final = 12
 
 
 def answer(
@@ -84,9 +83,9 @@ def _about(note: SeriesNotes, page: Page, knee: Any) -> Iterator[str]:
     if knee is not None:
         facts.append(("knee", str(knee)))
     for name, text in facts:
-        yield from _entry(name, text, page)
+        yield from page.entry(name, text)
     for text in note.warnings:
-        yield from _entry("warning:", text, page, is_marked=True)
+        yield from page.entry("warning:", text, is_marked=True)
 
 
 def _refused(refused: Mapping[str, str], page: Page, *, show_all: bool) -> Iterator[str]:
@@ -94,24 +93,14 @@ def _refused(refused: Mapping[str, str], page: Page, *, show_all: bool) -> Itera
     listed = list(refused.items())[: None if show_all else MOST_REFUSED]
     for label, why in listed:
         text = f"{_one_line(label)}: no forecast. {why}"
-        yield from _entry("warning:", text, page, is_marked=True)
+        yield from page.entry("warning:", text, is_marked=True)
     more = len(refused) - len(listed)
     if more:
-        yield from _entry(
+        yield from page.entry(
             "warning:",
             f"{more} more series have no forecast. All of them: --all or --json.",
-            page,
             is_marked=True,
         )
-
-
-def _entry(name: str, text: str, page: Page, *, is_marked: bool = False) -> Iterator[str]:
-    """Write a name and what is said of it, broken into lines that stand beside the name."""
-    first, *others = page.wrapped(text, indent=LABEL_WIDTH)
-    title = f"{name:{LABEL_WIDTH}}"
-    yield (page.marked(title) if is_marked else page.faint(title)) + first
-    for line in others:
-        yield " " * LABEL_WIDTH + line
 
 
 def _one_line(label: str) -> str:

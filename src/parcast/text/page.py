@@ -1,8 +1,11 @@
 """What text is laid out for: how wide it may be, and how it is emphasised."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
+
+LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 
 
 def unstyled(text: str, _role: str) -> str:
@@ -28,6 +31,14 @@ class Page:
     def marked(self, text: str) -> str:
         """Mark a text that asks for attention; it says so in words as well."""
         return self.style(text, "marked")
+
+    def entry(self, name: str, text: str, *, is_marked: bool = False) -> Iterator[str]:
+        """Write a name and what is said of it, broken into lines that stand beside the name."""
+        first, *others = self.wrapped(text, indent=LABEL_WIDTH)
+        title = f"{name:{LABEL_WIDTH}}"
+        yield (self.marked(title) if is_marked else self.faint(title)) + first
+        for line in others:
+            yield " " * LABEL_WIDTH + line
 
     def wrapped(self, text: str, *, indent: int) -> list[str]:
         """Break a text into lines that leave room for an indent; long words stay whole.

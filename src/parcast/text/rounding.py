@@ -16,13 +16,17 @@ def supported_digits(lower: float, upper: float) -> int:
     return min(max(1 - floor(log10(half)), FEWEST), MOST) if half else MOST
 
 
-def rounded_interval(value: float, lower: float, upper: float) -> tuple[str, str, str]:
+def rounded_interval(
+    value: float, lower: float, upper: float, *, most: int = MOST
+) -> tuple[str, str, str]:
     """Texts of a value above 0 and its interval, all rounded as the interval supports.
 
     Parameters
     ----------
     value, lower, upper : float
         In one unit, `lower` not above `value` and `upper` not below it.
+    most : int, default 5
+        Significant digits of the value, however narrow the interval is.
 
     Returns
     -------
@@ -36,7 +40,7 @@ def rounded_interval(value: float, lower: float, upper: float) -> tuple[str, str
     >>> rounded_interval(4.579, 0.008715, 2405.8)
     ('4.6', '0.0087', '2400')
     """
-    digits = supported_digits(lower, upper)
+    digits = min(supported_digits(lower, upper), most)
     exponent = floor(log10(value))
     if digits == FEWEST or not -4 <= exponent < 7:
         return rounded(value, digits), rounded(lower, digits), rounded(upper, digits)

@@ -4,20 +4,19 @@ Where the table does not fit, the names of the series become titles above their 
 does not fit either, each row becomes a few lines.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import median
 from typing import Any, Final
 
 from parcast.result import Forecast, whole
+from parcast.text.columns import Column, common_unit, side_by_side, spans
 from parcast.text.page import Page
 from parcast.text.rounding import rounded, rounded_interval, supported_digits
 from parcast.units import TIME_UNITS, format_quantity, shown
 
 Values = tuple[str | float, ...]  # of the key of a series
 
-GAP: Final = "  "
 LEGEND: Final = {
     "x": "xN: N times beyond the measured counts",
     "outside": "outside: what was measured lies outside the interval",
@@ -44,23 +43,6 @@ class Line:
     def remark(self) -> str:
         """All remarks in a few words."""
         return ", ".join(self.remarks)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
-    """One column of the table, with two lines of title."""
-
-    title: str
-    unit: str = ""
-    cells: Sequence[str]
-    is_text: bool = False
-
-    def laid_out(self) -> Iterator[str]:
-        """Give the titles and the cells, all of one width."""
-        texts = [self.title, self.unit, *self.cells]
-        width = max(map(len, texts))
-        for text in texts:
-            yield text.ljust(width) if self.is_text else text.rjust(width)
 
 
 def table(
@@ -95,7 +77,7 @@ def lines_of(
     forecast: Forecast, *, knees: Mapping[Values, int] | None = None
 ) -> tuple[str, list[Line]]:
     """Rows of a forecast as texts, and the unit that their times share."""
-    unit = _common_unit(forecast)
+    unit = common_unit(forecast.time.ravel().tolist())
     place = {tuple(key.values()): i for i, key in enumerate(forecast.measured.keys)}
     lines = []
     for row in forecast.rows():
@@ -105,21 +87,6 @@ def lines_of(
         key = {name: _name(row[name]) for name in forecast.by}
         lines.append(_line(key, row, TIME_UNITS[unit], was_told=was_told, past=row["p"] > most))
     return unit, lines
-
-
-def _common_unit(forecast: Forecast) -> str:
-    """Choose the unit of time that suits most of the times; above seconds, all of them."""
-    times = forecast.time.ravel().tolist()
-    unit = _readable_unit(median(times))
-    if TIME_UNITS[unit] <= 1:
-        return unit
-    least = _readable_unit(min(times))
-    return least if TIME_UNITS[least] > 1 else "s"
-
-
-def _readable_unit(time: float) -> str:
-    """Tell the unit in which one time is best read."""
-    return format_quantity(time, "time").rpartition(" ")[2]
 
 
 def _line(
@@ -167,15 +134,13 @@ def _laid_out(
     lines: Sequence[Line], unit: str, page: Page, *, share: str, keys_as: str
 ) -> list[str]:
     """Write the table, its series in columns or as titles above their rows; [] if too wide."""
-    low = max(len(line.lower) for line in lines)
-    high = max(len(line.upper) for line in lines)
-    spans = [f"{line.lower:>{low}} to {line.upper:{high}}" for line in lines]
+    intervals = spans([line.lower for line in lines], [line.upper for line in lines])
     keys = lines[0].key if keys_as == "columns" else ()
     columns = [
         *(Column(title=x, cells=[line.key[x] for line in lines], is_text=True) for x in keys),
         Column(title="p", cells=[line.p for line in lines]),
         Column(title="time", unit=f"[{unit}]", cells=[line.time for line in lines]),
-        Column(title=f"{share} interval", unit=f"[{unit}]", cells=spans),
+        Column(title=f"{share} interval", unit=f"[{unit}]", cells=intervals),
         Column(title="speedup", cells=[line.speedup for line in lines]),
         Column(title="efficiency", unit="[%]", cells=[line.efficiency for line in lines]),
     ]
@@ -185,11 +150,10 @@ def _laid_out(
     if any(line.error for line in lines):
         columns.append(Column(title="error", unit="[%]", cells=[line.error for line in lines]))
     columns.append(Column(title="", cells=[line.remark for line in lines], is_text=True))
-    head, units, *rows = (
-        GAP.join(texts).rstrip() for texts in zip(*(x.laid_out() for x in columns), strict=True)
-    )
-    if page.width is not None and max(map(len, [head, units, *rows])) > page.width:
+    laid_out = side_by_side(columns, page)
+    if not laid_out:
         return []
+    head, units, *rows = laid_out
     if keys_as == "columns" or not lines[0].key:
         return [head, units, *rows]
     written = [head, units]

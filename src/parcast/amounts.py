@@ -1,0 +1,174 @@
+"""Numbers as a description writes them: with a unit, perhaps a formula, perhaps uncertain.
+
+`"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. What follows `+-` is
+the half-width of a 90 % interval: a share of the value, or in the value's own unit.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParameterError
+from parcast.expressions import DEFAULT_AXES, Expression
+from parcast.units import EXPECTED, Dimension, quantity, shown
+
+NORMAL_90: Final = 1.6448536269514722  # half-width of a 90 % interval of a normal law [sigma]
+WIDEST: Final = 10.0  # times the value: half-width of an interval that still says something
+_PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
+
+Point = Mapping[
+    str, Any
+]  # values of axes, and of parameters by their names, arrays that broadcast
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number with its unit as a function of the axes, and how well it is known.
+
+    Build one from text with `Amount.of`; it is then called with the axes.
+    """
+
+    text: str  # as it was written
+    expression: Expression = field(repr=False)
+    spread: float = 0.0  # half-width of its 90 % interval over its value [1]
+
+    @classmethod
+    def of(cls, value: object, dimensions: Sequence[Dimension], *, name: str) -> "Amount":
+        """Read an amount.
+
+        Parameters
+        ----------
+        value : str or number
+            "27 MB/s", "6*sqrt(p)", "6.9 s +- 5%", "6.9 s +- 0.2 s".
+        dimensions : sequence of str
+            What it may be, as in `parcast.units.quantity`, what it most often is first.
+        name : str
+            What the reader of a message calls it, such as "network.bandwidth".
+
+        Raises
+        ------
+        ParameterError
+            If it is of none of the dimensions, or the part after +- makes no sense.
+
+        Examples
+        --------
+        >>> work = Amount.of("830 Mflop +- 5%", ["time", "operations"], name="compute.parallel")
+        >>> work.dimension, float(work({"p": [1.0, 4.0]})), work.spread
+        ('operations', 830000000.0, 0.05)
+        """
+        if isinstance(value, Amount):
+            return value
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ParameterError(
+                f"{name} must be {_either(dimensions)}, got {shown(repr(value))}."
+            )
+        text = value if isinstance(value, str) else repr(value)
+        number, *after = _PLUS_MINUS.split(text)
+        expression = _expression(number.strip(), dimensions, name)
+        if not after:
+            return cls(text, expression)
+        if len(after) > 1:
+            raise ParameterError(
+                f'{name} must have one "+-" at most, got "{shown(text)}". '
+                'Write such as "6.9 s +- 5%".'
+            )
+        return cls(text, expression, _spread(after[0].strip(), expression, name))
+
+    def __str__(self) -> str:
+        """The text it was written as."""
+        return self.text
+
+    @property
+    def dimension(self) -> Dimension:
+        """What it is: "time", "size", ..."""
+        return self.expression.dimension
+
+    @property
+    def name(self) -> str:
+        """What messages call it, and what overrides it: "network.bandwidth"."""
+        return self.expression.name
+
+    def __call__(self, at: Point) -> NDArray[np.float64]:
+        """Value at every point of a grid, at least 0.
+
+        Parameters
+        ----------
+        at : mapping from axes and names of parameters to array_like
+            The points. Axes that the amount does not use do not shape the result. A value under
+            the amount's own name replaces it; one under its name and "*" multiplies it. [SI]
+
+        Raises
+        ------
+        ParameterError
+            If the value is negative, infinite or NaN somewhere: the message says where.
+        """
+        factor = np.asarray(at.get(f"{self.name}*", 1.0), dtype=np.float64)
+        if self.name in at:
+            return np.asarray(at[self.name], dtype=np.float64) * factor
+        used = {axis: at[axis] for axis in self.expression.axes if axis in at}
+        value = self.expression(**used)
+        negative = value < 0
+        if negative.any():
+            raise ParameterError(
+                f"{self.name} must be at least 0: {shown(self.expression.text)} is "
+                f"{value[negative].flat[0]:g}{_place(negative, used)}. Check the formula."
+            )
+        return np.asarray(value * factor)
+
+
+def _expression(text: str, dimensions: Sequence[Dimension], name: str) -> Expression:
+    """Read a formula as the first dimension that it fits."""
+    refusals = []
+    for dimension in dimensions:
+        try:
+            return Expression(text, dimension=dimension, name=name, known_axes=DEFAULT_AXES)
+        except ParameterError as refusal:
+            refusals.append(str(refusal).replace(" at character 1 must", " must", 1))
+    if len(dimensions) == 1:
+        raise ParameterError(refusals[0])
+    # A unit of another of the dimensions is no fault; what else is wrong is one.
+    other = [refusal for refusal in refusals if ", which is " not in refusal]
+    if 0 < len(other) < len(refusals) or all(refusal == refusals[0] for refusal in refusals):
+        raise ParameterError([*other, *refusals][0])
+    raise ParameterError(f'{name} must be {_either(dimensions)}, got "{shown(text)}".')
+
+
+def _spread(text: str, expression: Expression, name: str) -> float:
+    """Half-width of the 90 % interval, over the value."""
+    if text.endswith("%"):
+        spread = quantity(text, "fraction", name=f"{name} after +-")
+    else:
+        if expression.axes:
+            raise ParameterError(
+                f"{name} after +- must be a percentage where the value depends on "
+                f'{", ".join(sorted(expression.axes))}, got "{shown(text)}". '
+                'Write such as "+- 5%".'
+            )
+        value = float(expression())
+        width = quantity(text, expression.dimension, name=f"{name} after +-")
+        spread = width / value if value else np.inf
+    if not 0 <= spread <= WIDEST:
+        raise ParameterError(
+            f"{name} after +- must lie between 0 and {WIDEST:g} times the value, got "
+            f'"{shown(text)}". Write such as "+- 5%".'
+        )
+    return spread
+
+
+def _either(dimensions: Sequence[Dimension]) -> str:
+    """Name what is expected, each with an example."""
+    return " or ".join("{} such as {}".format(*EXPECTED[each]) for each in dimensions)
+
+
+def _place(wrong: NDArray[np.bool_], at: Mapping[str, Any]) -> str:
+    """Say at which point of a grid something first goes wrong: " at p = 4"."""
+    point = tuple(np.argwhere(wrong)[0])
+    places = [
+        f"{axis} = {np.broadcast_to(np.asarray(values, dtype=np.float64), wrong.shape)[point]:g}"
+        for axis, values in sorted(at.items())
+    ]
+    return f" at {', '.join(places)}" if places else ""

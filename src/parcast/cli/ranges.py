@@ -1,0 +1,242 @@
+"""Lists and ranges of numbers with a unit: `10..1000 MB/s`, `10..1000x1.5 MB/s`, `0..1+0.1`.
+
+A parameter is varied over the whole of a range, so that both its ends belong to it. Problem sizes
+are lists as counts are, of numbers that need not be whole.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from math import inf
+from typing import Final
+
+from parcast.errors import ParameterError
+from parcast.units import EXPECTED, NUMBER, Dimension, quantity, shown
+
+MOST_VALUES: Final = 100_000
+LARGEST_SIZE: Final = 10**15  # of a problem
+
+_PART = re.compile(
+    rf"(?P<first>{NUMBER})\s*(?P<first_unit>[^\s.x+:0-9-][^.+]*?)?\s*"
+    rf"(?:\.\.\s*(?P<last>{NUMBER})\s*(?:(?P<sign>[x+])\s*(?P<step>{NUMBER}))?"
+    r"\s*(?P<unit>[^\s.x+:0-9-].*?)?)?\s*",
+    re.DOTALL,
+)
+_EXACT = Context(prec=30)  # decimal, so that 0..1+0.1 holds the float 0.3
+_SAME: Final = Decimal("1e-9")  # relative distance within which a step has reached the end
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A number, or a range, as it is written."""
+
+    text: str
+    first: Decimal
+    last: Decimal | None  # None: a number
+    sign: str  # "x" or "+"; "" where none is given
+    step: Decimal
+    unit: str
+    first_unit: str  # "" where it is that of the end
+
+
+def parse_range(text: str, dimension: Dimension, *, name: str) -> list[float]:
+    """Values of a parameter that a text names, in its order, each once.
+
+    Parameters
+    ----------
+    text : str
+        Numbers and ranges with commas between them, and a unit at the end, which holds for
+        those without one. `10..1000` doubles, `10..1000x1.5` goes by that factor, `10..100+10`
+        by that step; both ends belong to it.
+    dimension : str
+        What the parameter is, as in `parcast.units.quantity`.
+    name : str
+        What a message calls it, such as "--vary network.bandwidth".
+
+    Returns
+    -------
+    list of float
+        At most 100,000 values of at least 0. [SI]
+
+    Raises
+    ------
+    ValueError
+        If the text is no such list, with what is wrong and an example.
+
+    Examples
+    --------
+    >>> parse_range("10..50 MB/s", "rate", name="--vary network.bandwidth")
+    [10000000.0, 20000000.0, 40000000.0, 50000000.0]
+    >>> parse_range("0..30+10 %", "fraction", name="--vary network.contention")
+    [0.0, 0.1, 0.2, 0.3]
+    """
+    example = _example(dimension)
+    parts = _parts(text, name, f"numbers and ranges such as {example}")
+    found: dict[float, None] = {}
+    units = [""]
+    for part in reversed(parts):  # the unit at the end is that of the parts before it
+        units.append(part.unit or units[-1])
+    for part, unit in zip(parts, reversed(units), strict=False):
+        values = _scaled(part, unit, dimension, name)
+        _require_few(len(found) + len(values), part.text, name)
+        found |= dict.fromkeys(values)
+    return list(found)
+
+
+def parse_sizes(text: str, *, name: str = "-n") -> list[float]:
+    """Problem sizes that a text names, in its order, each once.
+
+    Parameters
+    ----------
+    text : str
+        As for `parcast.cli.counts.parse_counts`, of numbers that need not be whole.
+    name : str, default "-n"
+        What a message calls it.
+
+    Returns
+    -------
+    list of float
+        At most 100,000 numbers above 0. [1]
+
+    Raises
+    ------
+    ValueError
+        If the text is no such list, with what is wrong and an example.
+
+    Examples
+    --------
+    >>> parse_sizes("0.5,64..512x2")
+    [0.5, 64.0, 128.0, 256.0, 512.0]
+    """
+    found: dict[float, None] = {}
+    for part in _parts(text, name, "numbers and ranges such as 64,128 or 64..1024x2"):
+        if part.unit:
+            raise ValueError(
+                f"{name} must be plain numbers, got {shown(repr(part.text))}. "
+                "Write such as 64,128 or 64..1024x2."
+            )
+        values = list(map(float, _steps(part, part.sign or "+", name, ends_there=False)))
+        if not all(0 < value <= LARGEST_SIZE for value in values):
+            raise ValueError(
+                f"{name} must be numbers above 0 and up to {LARGEST_SIZE:g}, got "
+                f"{shown(part.text)}. Write such as 64,128 or 64..1024x2."
+            )
+        _require_few(len(found) + len(values), part.text, name)
+        found |= dict.fromkeys(values)
+    return list(found)
+
+
+def _parts(text: str, name: str, expected: str) -> list[_Part]:
+    """Split a text at its commas and read each part."""
+    parts = []
+    for written in map(str.strip, text.split(",")):
+        found = _PART.fullmatch(written)
+        if found is None:
+            got = repr(written) if written else "nothing" + (" between commas" if text else "")
+            raise ValueError(f"{name} must be {expected}, got {shown(got)}.{_meant(written)}")
+        if any(float(found[number] or 0) == inf for number in ("first", "last", "step")):
+            raise ValueError(f"{name} must be finite, got {shown(written)}. Check its range.")
+        is_range = found["last"] is not None
+        parts.append(
+            _Part(
+                text=written,
+                first=Decimal(found["first"]),
+                last=Decimal(found["last"]) if is_range else None,
+                sign=found["sign"] or "",
+                step=Decimal(found["step"] or 0),
+                unit=(found["unit"] if is_range else found["first_unit"]) or "",
+                first_unit=(found["first_unit"] or "") if is_range else "",
+            )
+        )
+    return parts
+
+
+def _meant(written: str) -> str:
+    """Suggest what a part that cannot be read may have been meant to be."""
+    if found := re.fullmatch(rf"({NUMBER})\s*(?:-|:|\.{{3,}})\s*({NUMBER})(.*)", written):
+        return f" Write a range as {found[1]}..{found[2]}{shown(found[3])}."
+    if written.startswith("-"):
+        return " It must not be negative."
+    return ""
+
+
+def _scaled(part: _Part, unit: str, dimension: Dimension, name: str) -> list[float]:
+    """Values of a part, in SI."""
+    got = f"{part.first}{f' {unit}' if unit else ''}" if part.last is None else part.text
+    one = _unit_in_si(unit, dimension, name, f"{got} {unit}" if unit not in got else got)
+    if part.first_unit:
+        other = _unit_in_si(part.first_unit, dimension, name, got)
+        # Both ends in the unit of the last.
+        first = _EXACT.divide(_EXACT.multiply(part.first, other), one)
+        part = _Part(part.text, first, part.last, part.sign, part.step, part.unit, "")
+    steps = _steps(part, part.sign or "x", name, ends_there=True)
+    values = [float(_EXACT.multiply(step, one)) for step in steps]
+    if not all(value < inf for value in values):
+        raise ValueError(f"{name} must be finite, got {shown(part.text)}. Check its range.")
+    return values
+
+
+def _unit_in_si(unit: str, dimension: Dimension, name: str, got: str) -> Decimal:
+    """Give what one of a unit is in SI, or refuse the unit, showing what was written."""
+    try:
+        return Decimal(repr(quantity(f"1 {unit}", dimension, name=name)))
+    except ParameterError as refusal:
+        said = str(refusal).replace(f'"1 {unit}"', f'"{shown(got)}"', 1)
+        raise ValueError(said) from None
+
+
+def _steps(part: _Part, sign: str, name: str, *, ends_there: bool) -> list[Decimal]:
+    """Numbers of a part: its first, and on by its steps up to its last."""
+    if part.last is None:
+        return [part.first]
+    if part.last < part.first:
+        raise ValueError(
+            f"{name} must be ranges from the smaller number to the larger, got "
+            f"{shown(part.text)}. Exchange them."
+        )
+    step = part.step if part.sign else Decimal(2 if sign == "x" else 1)
+    if sign == "x" and (step <= 1 or part.first <= 0):
+        what = "begin above 0" if step > 1 else "have a factor above 1"
+        raise ValueError(
+            f"{name} must be ranges that {what}, got {shown(part.text)}. "
+            "Write such as 1..16x2, or 0..1+0.1 for steps."
+        )
+    if step <= 0:
+        raise ValueError(
+            f"{name} must be ranges with a step above 0, got {shown(part.text)}. "
+            "Write such as 0..1+0.1."
+        )
+    numbers = []
+    for number in _up_to(part.last, part.first, step, sign):
+        numbers.append(number)
+        _require_few(len(numbers), part.text, name)
+    if len(numbers) > 1 and abs(numbers[-1] - part.last) <= part.last * _SAME:
+        numbers[-1] = part.last
+    elif ends_there:
+        numbers.append(part.last)
+    return numbers
+
+
+def _up_to(last: Decimal, first: Decimal, step: Decimal, sign: str) -> Iterator[Decimal]:
+    """Count from the first number by steps, or by a factor, as far as the last."""
+    number = first
+    while number <= last * (1 + _SAME):
+        yield number
+        number = _EXACT.multiply(number, step) if sign == "x" else _EXACT.add(number, step)
+
+
+def _require_few(count: int, text: str, name: str) -> None:
+    """Refuse more values than anyone looks at, before there are many more."""
+    if count > MOST_VALUES:
+        raise ValueError(
+            f"{name} must be {MOST_VALUES:,} values at most, got {shown(text)}. Take wider steps."
+        )
+
+
+def _example(dimension: Dimension) -> str:
+    """Give an example of a range in a usual unit of the dimension."""
+    if dimension == "fraction":
+        return '"0..1+0.1"'
+    written = EXPECTED[dimension][1].split(" or ")[0].strip('"').partition(" ")[2]
+    return f'"10..1000{f" {written}" if written else ""}"'

@@ -1,0 +1,159 @@
+"""What a program runs on: processors, network and storage, as measured or as advertised.
+
+What is not given is not needed until a program asks for it; the message then names the key.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from parcast.amounts import Amount, Point
+from parcast.description import Description, Of
+from parcast.errors import ParameterError, require
+
+
+class Compute(Description):
+    """One processor."""
+
+    rate: Annotated[Amount, Of("operation_rate", name="compute.rate")] | None = Field(
+        default=None,
+        description="Operations of this kind of program that one processor does in a second.",
+    )
+
+
+class Network(Description):
+    """What connects the processors."""
+
+    latency: Annotated[Amount, Of("time", name="network.latency")] | None = Field(
+        default=None, description="Start-up of one message; 0 if it is not given."
+    )
+    bandwidth: Annotated[Amount, Of("rate", name="network.bandwidth")] | None = Field(
+        default=None, description="Rate of one uncontended pair."
+    )
+    saturation: Annotated[Amount, Of("rate", name="network.saturation")] | None = Field(
+        default=None, description="Rate of all pairs together; gives the level of contention."
+    )
+    contention: Annotated[Amount, Of("fraction", name="network.contention")] | None = Field(
+        default=None,
+        description="Level of contention where no saturation rate is known: 0 a link for every "
+        "pair, 1 a single bus.",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "Network":
+        if self.saturation is not None and self.contention is not None:
+            raise ParameterError(
+                "contention must be left out where saturation is given: one follows from the "
+                "other. Keep saturation."
+            )
+        return self
+
+
+class Storage(Description):
+    """The disks, or the servers in front of them."""
+
+    servers: int | None = Field(
+        default=None,
+        ge=1,
+        description="Disks or I/O servers; the value of d where none is asked for.",
+    )
+    bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = Field(
+        default=None, description="Rate of one server."
+    )
+    latency: Annotated[Amount, Of("time", name="storage.latency")] | None = Field(
+        default=None,
+        description="Time of a request besides that of its bytes; 0 if it is not given.",
+    )
+
+
+class Machine(Description):
+    """A parallel machine.
+
+    Examples
+    --------
+    >>> sp2 = Machine(
+    ...     name="IBM SP-2",
+    ...     compute={"rate": "120 Mflop/s"},
+    ...     network={"latency": "150 us", "bandwidth": "27 MB/s", "saturation": "120 MB/s"},
+    ... )
+    >>> float(sp2.contention({}))
+    0.225
+    """
+
+    name: str = Field(default="a machine", description="What to call it.")
+    source: str = Field(default="", description="Where the figures come from.")
+    processors: int | None = Field(default=None, ge=1, description="Processors there are.")
+    compute: Compute = Compute()
+    network: Network = Network()
+    storage: Storage = Storage()
+
+    def parameters(self) -> dict[str, Amount]:
+        """Every amount that is given, by its name."""
+        return dict(self.amounts())
+
+    def need(self, key: str, at: Point, *, why: str) -> NDArray[np.float64]:
+        """Value of a rate that a program asks for, above 0.
+
+        Parameters
+        ----------
+        key : str
+            "compute.rate", "network.bandwidth" or "storage.bandwidth".
+        at : mapping
+            As for `Amount`.
+        why : str
+            What needs it, for the message.
+
+        Raises
+        ------
+        ParameterError
+            If the machine does not say, or the value is not above 0 and finite.
+        """
+        table, field = key.split(".")
+        amount: Amount | None = getattr(getattr(self, table), field)
+        if amount is None and key not in at:
+            raise ParameterError(
+                f"{key} must be given in the description of {self.name}: {why} needs it. "
+                f"Add it to [{table}]."
+            )
+        value = amount(at) if amount is not None else np.asarray(at[key], dtype=np.float64)
+        ok = (value > 0) & np.isfinite(value)
+        require(key, value, ok, must="be above 0", hint="Give the rate that was measured.")
+        return value
+
+    def contention(self, at: Point) -> NDArray[np.float64]:
+        """Level of contention w of the network, in [0, 1]; 0 if the machine does not say.
+
+        The rate of one pair over that of all pairs together is an upper bound of w [S]_ and is
+        used for it.
+
+        References
+        ----------
+        .. [S] P. Cremonesi and C. Gennaro, IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12,
+           2002, section on parameter estimation: w <= r_inf / r_sat.
+        """
+        network = self.network
+        if network.contention is not None:
+            return level_of(network.contention, at)
+        if network.saturation is None and "network.saturation" not in at:
+            return np.zeros(())
+        pair = self.need("network.bandwidth", at, why="network.saturation")
+        together = self.need("network.saturation", at, why="the level of contention")
+        return np.minimum(pair / together, 1.0)
+
+
+def level_of(contention: Amount, at: Point) -> NDArray[np.float64]:
+    """Level of contention that is given as such, in [0, 1]; one that is scaled stops at 1.
+
+    Raises
+    ------
+    ParameterError
+        If it lies outside [0, 1] somewhere.
+    """
+    scale = f"{contention.name}*"
+    level = contention({name: values for name, values in at.items() if name != scale})
+    ok = (level >= 0) & (level <= 1)
+    hint = "0 is a link for every pair, 1 a single bus."
+    require(contention.name, level, ok, must="lie in [0, 1]", hint=hint)
+    return np.asarray(np.minimum(level * np.asarray(at.get(scale, 1.0)), 1.0))
