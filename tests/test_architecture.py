@@ -11,8 +11,11 @@ import parcast
 
 ROOT = Path(parcast.__file__).parent
 LAYERS = [  # a module may import its own layer and those above it in this list
-    {"errors", "units", "expressions"},
-    {"machine", "program", "measurements", "columns", "series", "text", "result"},
+    {"errors", "units", "expressions", "amounts"},
+    {
+        *("description", "machine", "program", "breakdown", "prediction", "simulation_result"),
+        *("measurements", "columns", "series", "elsewhere", "text", "result", "fit_result"),
+    },
     {"queueing"},
     {"models"},
     {"run"},
@@ -20,7 +23,10 @@ LAYERS = [  # a module may import its own layer and those above it in this list
     {"io", "plot", "report"},
     {"cli", "web"},
 ]
-EXCEPTIONS = {("result", "plot")}  # Forecast.plot() is a shorthand that loads it when called
+EXCEPTIONS = {  # plot() of a result is a shorthand that loads the drawing when it is called
+    ("result", "plot"),
+    ("prediction", "plot"),
+}
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 HEAVY = {
     "numpy",

@@ -114,6 +114,7 @@ def test_the_document_says_of_each_series_what_its_note_does():
             "rests_on": note.rests_on,
             "backtest_error": note.backtest,
             "noise": note.noise,
+            "donors": [],
             "warnings": list(note.warnings),
         }
     first = told.to_document()["series"][0]

@@ -7,37 +7,69 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError
+    from parcast.fit_result import Fit
     from parcast.io.csv_table import read_measurements
+    from parcast.io.speedup_table import read_runs
+    from parcast.io.toml_description import read_machine, read_program
+    from parcast.machine import Machine
     from parcast.measurements import Measurements
+    from parcast.prediction import Prediction
+    from parcast.program import Program
     from parcast.result import Forecast
+    from parcast.simulation_result import Simulation
+    from parcast.verbs.fit import fit
     from parcast.verbs.forecast import forecast
     from parcast.verbs.knee import Knee, knee
+    from parcast.verbs.predict import predict
+    from parcast.verbs.simulate import simulate
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "FileProblems",
+    "Fit",
     "FitFailed",
     "Forecast",
     "Knee",
+    "Machine",
     "Measurements",
     "ParameterError",
     "ParcastError",
+    "Prediction",
+    "Program",
+    "Simulation",
+    "fit",
     "forecast",
     "knee",
+    "predict",
+    "read_machine",
     "read_measurements",
+    "read_program",
+    "read_runs",
+    "simulate",
 ]
 
 _HOME = {
     "FileProblems": "parcast.errors",
+    "Fit": "parcast.fit_result",
     "FitFailed": "parcast.errors",
     "Forecast": "parcast.result",
     "Knee": "parcast.verbs.knee",
+    "Machine": "parcast.machine",
     "Measurements": "parcast.measurements",
     "ParameterError": "parcast.errors",
     "ParcastError": "parcast.errors",
+    "Prediction": "parcast.prediction",
+    "Program": "parcast.program",
+    "Simulation": "parcast.simulation_result",
+    "fit": "parcast.verbs.fit",
     "forecast": "parcast.verbs.forecast",
     "knee": "parcast.verbs.knee",
+    "predict": "parcast.verbs.predict",
+    "read_machine": "parcast.io.toml_description",
     "read_measurements": "parcast.io.csv_table",
+    "read_program": "parcast.io.toml_description",
+    "read_runs": "parcast.io.speedup_table",
+    "simulate": "parcast.verbs.simulate",
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.elsewhere import Elsewhere
 from parcast.series import Series
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class SeriesNotes:
     backtest: float | None  # relative error of the largest count's forecast from the others
     noise: float | None  # relative standard deviation among repetitions; None without any
     warnings: tuple[str, ...]
+    donors: tuple[tuple[str, float], ...] = ()  # other machines used, and each one's weight [1]
 
     @property
     def label(self) -> str:
@@ -60,6 +62,7 @@ class Forecast:
     interval: float = 0.9  # the share of forecasts whose interval is meant to hold
     law: str = "weighted median of simple laws"
     sources: tuple[str, ...] = ()
+    elsewhere: Elsewhere | None = None  # runs on other machines, where there were any
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
 
     @property
@@ -190,5 +193,6 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
         "rests_on": note.rests_on,
         "backtest_error": note.backtest,
         "noise": note.noise,
+        "donors": [{"machine": name, "weight": weight} for name, weight in note.donors],
         "warnings": list(note.warnings),
     }

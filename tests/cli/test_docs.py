@@ -62,7 +62,9 @@ def six_digits(text):
     return re.sub(r'"parcast": "[^"]+"', '"parcast": "its version"', text)
 
 
-def test_every_option_is_in_the_reference(parcast):
+@pytest.mark.parametrize("command", ["forecast", "predict", "simulate"])
+def test_every_option_is_in_the_reference(parcast, command):
     page = REFERENCE.read_text(encoding="utf-8")
-    for option in re.findall(r"--[a-z-]+", parcast("forecast", "--help").out):
-        assert option in page
+    section = page.split(f"## parcast {command}\n")[1].split("\n## ")[0]
+    for option in re.findall(r"--[a-z-]+", parcast(command, "--help").out):
+        assert option in section or option == "--help"

@@ -57,6 +57,8 @@ def test_json_names_what_it_was_made_from(parcast, times):
             "by": None,
             "select": [],
             "ignore": None,
+            "donors": [],
+            "target": None,
             "scaling": "strong",
             "knee": None,
         },

@@ -11,7 +11,12 @@ import click
 
 from parcast import __version__
 
-COMMANDS: Final = {"forecast": "parcast.cli.forecast"}  # each name and its module, in that order
+COMMANDS: Final = {  # each name and its module, in the order of the help
+    "forecast": "parcast.cli.forecast",
+    "predict": "parcast.cli.predict",
+    "fit": "parcast.cli.fit",
+    "simulate": "parcast.cli.simulate",
+}
 
 HELP: Final = """Forecast how a parallel program will scale.
 

@@ -41,8 +41,8 @@ Exit status: 0  answered
 
 \b
 Examples:
-  parcast forecast timings.csv -p 512,1024
-  parcast forecast timings.csv --hold-out 64 -o check.csv -o check.svg
+  parcast forecast timings.csv -p 512 --hold-out 64 -o check.csv -o check.svg
+  parcast forecast here.csv --donors elsewhere.csv -p 512
 """
 
 
@@ -56,6 +56,8 @@ class Question:
     by: list[str] | None
     select: list[tuple[str, str]]
     ignore: list[str] | None
+    donors: tuple[str, ...]  # files of runs on other machines
+    target: str | None  # the machine of the file that is forecast from the others
     scaling: Any  # "auto", "strong" or "weak"
     knee: float | None  # efficiency that must hold [1]
 
@@ -67,6 +69,8 @@ class Question:
             "by": self.by,
             "select": [f"{name}={value}" for name, value in self.select],
             "ignore": self.ignore,
+            "donors": list(self.donors),
+            "target": self.target,
             "scaling": self.scaling,
             "knee": self.knee,
         }
@@ -101,6 +105,17 @@ class Question:
     metavar="COLUMNS",
     callback=columns,
     help="Columns of FILE to pass over: date,jobid.",
+)
+@click.option(
+    "--donors",
+    metavar="PATH",
+    multiple=True,
+    help="Table of runs of the same program on other machines. Repeatable.",
+)
+@click.option(
+    "--target",
+    metavar="MACHINE",
+    help="Forecast this machine of FILE from all machines in it.",
 )
 @click.option(
     "--scaling",
@@ -144,7 +159,14 @@ def command(
         raise click.UsageError(
             "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee).", ctx
         )
-    check_outputs(outputs, source=question.file, as_json=as_json)
+    if question.knee is not None and (question.donors or question.target):
+        raise click.UsageError(
+            "--knee must not be asked for with --donors or --target: a knee is found from own "
+            "runs alone. Leave one of them out.",
+            ctx,
+        )
+    sources = [question.file, *question.donors]
+    check_outputs(outputs, sources=sources, as_json=as_json)
     told, knees = _ask(question)
     document = told.to_document()
     if question.knee is not None:
@@ -168,6 +190,7 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
     from parcast.verbs.forecast import forecast
 
     runs, inputs = read_file(question.file, question.select, question.ignore or ())
+    runs, donors = _donors(question, runs, inputs)
     inputs |= {"options": question.options(), "parcast": __version__}
     knees: list[Knee] = []
     if question.knee is not None:
@@ -182,11 +205,28 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
             runs,
             p,
             hold_out=hold_out,
+            donors=donors,
             by=question.by,
             scaling=question.scaling,
             progress=progress,
         )
     return replace(told, inputs=inputs), knees
+
+
+def _donors(
+    question: Question, runs: "Measurements", inputs: dict[str, Any]
+) -> tuple["Measurements", "Measurements | None"]:
+    """Give the runs to forecast and those of the donors, and note the files in the inputs."""
+    if not question.donors and question.target is None:
+        return runs, None
+    from parcast.cli.donors import joined, part_of_target, read_donors
+
+    others: list[Measurements] = []
+    if question.target is not None:
+        runs, others = part_of_target(runs, question.target)
+    tables, inputs["donors"] = read_donors(question.donors, question.ignore or ())
+    found = [*others, *tables]
+    return runs, joined(found) if found else None
 
 
 def _knees(question: Question, runs: "Measurements") -> list["Knee"]:

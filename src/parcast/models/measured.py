@@ -47,7 +47,7 @@ def curve_from(
         Measured counts of each series, at least 2. [1]
     noise : ndarray, shape (series,)
         Standard deviation of log time among repetitions. [1]
-    targets : ndarray, shape (points,)
+    targets : ndarray, shape (points,) or (series, points)
         Processors asked for, at least 1. [1]
 
     Returns
@@ -56,7 +56,7 @@ def curve_from(
     """
     rows = np.arange(len(p))
     first, last = p[:, 0], p[rows, count - 1]
-    asked = np.broadcast_to(targets, (len(p), len(targets)))
+    asked = np.broadcast_to(targets, (len(p), targets.shape[-1]))
     log_time, half_width = _between(p, time, count, asked)
 
     above = asked > last[:, None]

@@ -9,6 +9,7 @@ from parcast.errors import ParameterError, require
 from parcast.models import doubt
 from parcast.models.measured import curve_from
 from parcast.result import Forecast
+from parcast.verbs.donors import curve_with_donors
 from parcast.verbs.forecast import columns_of
 
 
@@ -53,6 +54,7 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
         notes=forecast.notes[here],
         refused={},
         measured=forecast.measured.take(here),
+        elsewhere=forecast.elsewhere and forecast.elsewhere.take(here),
         **{
             name: getattr(forecast, name)[series] if forecast.by else getattr(forecast, name)
             for name in answers
@@ -95,7 +97,10 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
     require("p", asked, in_domain, must="be at least 1", hint="Count processors from 1.")
     measured, targets = forecast.measured, asked.ravel()
     noise = doubt.noise(measured.spread, measured.repetitions > 1)
-    said = curve_from(measured.p, measured.time, measured.count, noise, targets)
+    if forecast.elsewhere is None:
+        said = curve_from(measured.p, measured.time, measured.count, noise, targets)
+    else:
+        said = curve_with_donors(measured, forecast.elsewhere, targets).said
     strong = np.array([note.scaling == "strong" for note in forecast.notes])
     shape = (len(forecast.notes), *asked.shape) if forecast.by else asked.shape
     table = columns_of(said, measured, targets, strong).reshape(-1, *shape)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.columns import LIMITS
+from parcast.elsewhere import Elsewhere
 from parcast.errors import FitFailed, ParameterError, require
 from parcast.measurements import Measurements
 from parcast.models import doubt
@@ -15,8 +16,15 @@ from parcast.models.measured import MeasuredCurve, curve_from
 from parcast.models.scaling import speedup_and_efficiency
 from parcast.result import Forecast, SeriesNotes, label_of, whole
 from parcast.series import Series
+from parcast.verbs.donors import (
+    LAW_OF_DONORS,
+    curve_with_donors,
+    gather,
+    notes_with_donors,
+    scaling_with_donors,
+)
 from parcast.verbs.forecast_notes import notes_of
-from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs
+from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_grows
 
 EFFICIENCY = 4  # its place among the columns of an answer
 POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
@@ -27,6 +35,7 @@ def forecast(
     p: ArrayLike | None = None,
     *,
     hold_out: ArrayLike | None = None,
+    donors: Measurements | Any | None = None,
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -36,12 +45,15 @@ def forecast(
     Parameters
     ----------
     measurements : Measurements, or a table that `Measurements.from_table` accepts
-        At least two counts of processors for each series.
+        At least two counts of processors for each series; with `donors`, at least one.
     p : array_like, any shape
         Processors asked for: whole numbers of at least 1. By default those held out. [1]
     hold_out : array_like, optional
         Measured counts that the forecast is not told, so that it can be compared with them: what
         was measured there comes back in `observed`. [1]
+    donors : Measurements, or such a table, optional
+        Runs of the same program on other machines, with a column `machine`. How time goes on
+        there, with the same callpath and other axes, helps to forecast it here.
     by : sequence of str, optional
         Columns that tell the series apart; by default every label there is and every axis besides
         `p` that takes several values.
@@ -56,14 +68,14 @@ def forecast(
     -------
     Forecast
         Its arrays have the shape of `p`; with one axis more, first, if there are columns in `by`.
-        A series with a single count is left out and named in `refused`.
+        A series with a single count and no donors is left out and named in `refused`.
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain, or `by` names a column that is not there.
     FitFailed
-        If no series has two counts of processors.
+        If no series has two counts of processors, or one and donors.
 
     Examples
     --------
@@ -95,9 +107,13 @@ def forecast(
     if hold_out is not None:
         told = _without(measurements, _processors("hold_out", hold_out))
         grouped = told.series(everything.by)
-    answered = grouped.count >= 2
+    elsewhere = None if donors is None else gather(donors, measurements, grouped)
+    has_donors = False if elsewhere is None else elsewhere.of[:, 0] >= 0
+    answered = (grouped.count >= 2) | has_donors
     refused = {
-        label_of(key): _too_few(grouped.p[i, 0])
+        label_of(key): " ".join(
+            [_too_few(grouped.p[i, 0]), *(elsewhere.told[i] if elsewhere else ())]
+        )
         for i, key in enumerate(grouped.keys)
         if not answered[i]
     }
@@ -110,10 +126,21 @@ def forecast(
     if not answered.any():
         raise FitFailed(_no_forecast(grouped, refused, is_held_out=hold_out is not None))
     series = grouped.take(answered)
-    strong, reasons = scaling_of_runs(series, scaling, grows=_size_grows(measurements, series.by))
+    grows = size_grows(measurements, series.by)
+    if elsewhere is None:
+        strong, reasons = scaling_of_runs(series, scaling, grows=grows)
+    else:
+        elsewhere = elsewhere.take(answered)
+        strong, reasons = scaling_with_donors(series, elsewhere, scaling, grows=grows)
     parts = [
-        _answer(series.take(part), asked.ravel(), strong[part], reasons[part])
-        for part in _parts(series, asked, progress)
+        _answer(
+            series.take(part),
+            elsewhere and elsewhere.take(part),
+            asked.ravel(),
+            strong[part],
+            reasons[part],
+        )
+        for part in _parts(series, elsewhere, asked, progress)
     ]
     table = np.concatenate([table for table, _ in parts], axis=1)
     shape = (len(series), *asked.shape) if series.by else asked.shape
@@ -133,8 +160,10 @@ def forecast(
         notes=tuple(note for _, notes in parts for note in notes),
         refused=refused,
         measured=series,
+        elsewhere=elsewhere,
         law=f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws "
-        f"({', '.join(law.formula for law, *_ in LAWS.values())})",
+        f"({', '.join(law.formula for law, *_ in LAWS.values())})"
+        + (LAW_OF_DONORS if elsewhere else ""),
         sources=tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items()),
     )
 
@@ -173,14 +202,6 @@ def _without(measurements: Measurements, hold_out: NDArray[np.float64]) -> Measu
     return measurements.select(p=left)
 
 
-def _size_grows(measurements: Measurements, by: Sequence[str]) -> bool:
-    """Whether the problem size `n` goes along with the processors and grows with them."""
-    size = measurements.axes.get("n")
-    if size is None or "n" in by or np.all(size == size[0]):
-        return False
-    return bool(np.corrcoef(np.log(measurements.p), size)[0, 1] > 0)
-
-
 def _observed(
     everything: Series, keys: Sequence[Mapping[str, str | float]], asked: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -216,10 +237,14 @@ def _too_few(p: float) -> str:
 
 
 def _parts(
-    series: Series, asked: NDArray[np.float64], progress: Callable[[int, int], None] | None
+    series: Series,
+    elsewhere: Elsewhere | None,
+    asked: NDArray[np.float64],
+    progress: Callable[[int, int], None] | None,
 ) -> Iterator[slice]:
     """Cut the series into parts small enough for the memory, telling the progress."""
-    at_once = max(1, POINTS_AT_ONCE // (asked.size + series.p.shape[1]))
+    curves = 1 if elsewhere is None else 1 + elsewhere.of.shape[1]
+    at_once = max(1, POINTS_AT_ONCE // (asked.size + series.p.shape[1]) // curves)
     for start in range(0, len(series), at_once):
         yield slice(start, start + at_once)
         if progress:
@@ -228,6 +253,7 @@ def _parts(
 
 def _answer(
     series: Series,
+    elsewhere: Elsewhere | None,
     asked: NDArray[np.float64],
     strong: NDArray[np.bool_],
     reasons: Sequence[str],
@@ -237,7 +263,11 @@ def _answer(
     furthest = asked.max()
     targets = np.append(asked, furthest / 1.25 if furthest >= 1.25 else furthest * 1.25)
     noise = doubt.noise(series.spread, series.repetitions > 1)
-    said = curve_from(series.p, series.time, series.count, noise, targets)
+    donated = None if elsewhere is None else curve_with_donors(series, elsewhere, targets)
+    if donated is None:
+        said = curve_from(series.p, series.time, series.count, noise, targets)
+    else:
+        said = donated.said
     table = columns_of(said, series, targets, strong)
     notes = notes_of(
         series,
@@ -247,7 +277,10 @@ def _answer(
         strong=strong,
         reasons=reasons,
         noise=noise,
+        helped=None if donated is None else donated.share.max(axis=1) > 0,
     )
+    if elsewhere is not None and donated is not None:
+        notes = notes_with_donors(notes, series, elsewhere, donated, asked)
     return table[:, :, :-1], notes
 
 

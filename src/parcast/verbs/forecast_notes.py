@@ -30,6 +30,7 @@ def notes_of(
     strong: NDArray[np.bool_],
     reasons: Sequence[str],
     noise: NDArray[np.float64],
+    helped: NDArray[np.bool_] | None = None,
 ) -> list[SeriesNotes]:
     """Notes of every series of a forecast.
 
@@ -50,6 +51,8 @@ def notes_of(
         What tells so.
     noise : ndarray, shape (series,)
         Relative standard deviation among repetitions. [1]
+    helped : ndarray of bool, shape (series,), optional
+        Which series have donors, so that what is said of own runs alone does not hold.
 
     Returns
     -------
@@ -85,7 +88,15 @@ def notes_of(
                 backtest=backtest,
                 noise=own_noise,
                 warnings=tuple(
-                    _warnings(series, i, said, targets=targets, furthest=furthest, noise=own_noise)
+                    _warnings(
+                        series,
+                        i,
+                        said,
+                        targets=targets,
+                        furthest=furthest,
+                        noise=own_noise,
+                        helped=helped is not None and bool(helped[i]),
+                    )
                 ),
             )
         )
@@ -137,6 +148,7 @@ def _warnings(
     targets: NDArray[np.float64],
     furthest: int,
     noise: float | None,
+    helped: bool,
 ) -> Iterator[str]:
     """Give what should make a reader careful, gravest first."""
     count = int(series.count[i])
@@ -156,14 +168,14 @@ def _warnings(
             f"{whole(float(asked[furthest]))} would be {format_quantity(np.exp(other), 'time')}. "
             f"Repeat them, or measure one count more."
         )
-    if count == 2:
+    if count == 2 and not helped:
         yield (
             "Two counts only: nothing tells how time bends. "
             "A third count would narrow the interval most."
         )
     if asked[furthest] > 2 * last:
         times = asked[furthest] / last
-        held = next((words for reach, words in HELD if times > reach), "")
+        held = "" if helped else next((words for reach, words in HELD if times > reach), "")
         yield (
             f"p = {whole(float(asked[furthest]))} is {format_quantity(times, 'count')} times "
             f"the largest measured p ({last}).{held}"

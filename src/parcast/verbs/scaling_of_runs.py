@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.measurements import Measurements
 from parcast.models.scaling import is_strong
 from parcast.result import whole
 from parcast.series import Series
@@ -57,6 +58,14 @@ def scaling_of_runs(
         for own, i in enumerate(teller.tolist())
     ]
     return alone[teller], reasons
+
+
+def size_grows(measurements: Measurements, by: Sequence[str]) -> bool:
+    """Whether the problem size `n` goes along with the processors and grows with them."""
+    size = measurements.axes.get("n")
+    if size is None or "n" in by or np.all(size == size[0]):
+        return False
+    return bool(np.corrcoef(np.log(measurements.p), size)[0, 1] > 0)
 
 
 def _reason(series: Series, i: int, strong: bool) -> str:

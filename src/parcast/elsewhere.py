@@ -1,0 +1,24 @@
+"""Runs of the same program on other machines, and which of them serve which series."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.series import Series
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Elsewhere:
+    """Donors of every series of a forecast. Made by `parcast.verbs.donors.gather`."""
+
+    runs: Series  # every donor, each of two counts of processors or more
+    names: tuple[str, ...]  # of the donors: their machines
+    of: NDArray[np.intp]  # (series, donors): which donors a series has; -1 as padding
+    told: tuple[tuple[str, ...], ...]  # for each series, what became of donors not used
+    grows: bool  # whether the problem size grows with the processors among the donors
+
+    def take(self, rows: NDArray[np.bool_] | slice) -> "Elsewhere":
+        """Keep the donors of some of the series, by a mask or a slice."""
+        place = np.arange(len(self.told))[rows].tolist()
+        return replace(self, of=self.of[rows], told=tuple(self.told[i] for i in place))

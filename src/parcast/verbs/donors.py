@@ -1,0 +1,279 @@
+"""Runs on other machines beside a forecast: which serve which series, and what they say."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.elsewhere import Elsewhere
+from parcast.errors import ParameterError
+from parcast.measurements import Measurements
+from parcast.models import doubt
+from parcast.models.donated import Curves, DonatedCurve, donated_curve
+from parcast.models.scaling import is_strong
+from parcast.result import SeriesNotes, label_of, whole
+from parcast.series import Series
+from parcast.units import percent
+from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_grows
+
+LAW_OF_DONORS = (
+    "; beside it, how time goes on on other machines: the median, regressed on their speed"
+)
+NAMED = 4  # donors named in one sentence
+FEW = 2  # donors from which nobody can tell how much machines differ
+FAR = 2.0  # times beyond its own runs that a donor is asked without remark
+MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts
+REPEATED = " Put all runs on it into one table, or rename it."
+
+
+def gather(donors: Measurements | Any, measurements: Measurements, series: Series) -> Elsewhere:
+    """Find the donors of every series: other machines with the same callpath and other axes.
+
+    Parameters
+    ----------
+    donors : Measurements, or a table that `Measurements.from_table` accepts
+        With a column `machine`.
+    measurements : Measurements
+        What is forecast.
+    series : Series
+        The series it was grouped into.
+
+    Returns
+    -------
+    Elsewhere
+
+    Raises
+    ------
+    ParameterError
+        If `donors` has no column `machine`, or it cannot be told which of its runs belong to
+        which series.
+    """
+    if not isinstance(donors, Measurements):
+        donors = Measurements.from_table(donors)
+    if "machine" not in donors.labels:
+        raise ParameterError(
+            "donors must have a column machine, got none. Name the machine of every run in it."
+        )
+    _check_callpaths(donors, measurements)
+    grouped = donors.series()
+    matched = _matched(donors, measurements, series, grouped.by)
+    apart = list(dict.fromkeys(["machine", *grouped.by, *matched]))
+    if set(apart) != set(grouped.by):
+        grouped = donors.series(apart)
+    useful = grouped.count >= 2
+    serving, single = _by_kind(grouped, useful, matched)
+    names = [_name(key, matched) for key in grouped.keys]
+    number = np.cumsum(useful) - 1
+
+    constant = {name: measurements.columns[name][0] for name in matched}
+    own = measurements.labels.get("machine")
+    of: list[list[int]] = []
+    told: list[tuple[str, ...]] = []
+    for key in series.keys:
+        kind = tuple(key.get(name, constant[name]) for name in matched)
+        machine = key.get("machine", None if own is None else own[0])
+        here = [i for i in serving[kind] if grouped.keys[i]["machine"] != machine]
+        once = [names[i] for i in single[kind] if grouped.keys[i]["machine"] != machine]
+        is_both = len(here) + len(once) < len(serving[kind]) + len(single[kind])
+        of.append(number[here].tolist())
+        kind_label = label_of(dict(zip(matched, kind, strict=True)))
+        told.append(tuple(_told(machine if is_both else None, once, kind_label, here=bool(here))))
+    width = max(1, *map(len, of))
+    return Elsewhere(
+        runs=grouped.take(useful),
+        names=tuple(name for name, is_useful in zip(names, useful, strict=True) if is_useful),
+        of=np.array([row + [-1] * (width - len(row)) for row in of], dtype=np.intp),
+        told=tuple(told),
+        grows=size_grows(donors, grouped.by),
+    )
+
+
+def curve_with_donors(
+    series: Series, elsewhere: Elsewhere, targets: NDArray[np.float64]
+) -> DonatedCurve:
+    """Times of every series at `targets` from its own runs and its donors."""
+    return donated_curve(_curves(series), _curves(elsewhere.runs), elsewhere.of, targets)
+
+
+def scaling_with_donors(
+    series: Series, elsewhere: Elsewhere, scaling: Scaling, *, grows: bool
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Tell strong from weak scaling; of a single count, as most of its donors scale."""
+    single = series.count == 1
+    strong, reasons = np.zeros(len(series), dtype=bool), [""] * len(series)
+    if not single.all():
+        strong[~single], several = scaling_of_runs(series.take(~single), scaling, grows=grows)
+        for i, reason in zip(np.flatnonzero(~single).tolist(), several, strict=True):
+            reasons[i] = reason
+    if not single.any():
+        return strong, reasons
+    if scaling != "auto" or grows or elsewhere.grows:
+        said = "as you said" if scaling != "auto" else "n grows with p"
+        strong[single] = scaling == "strong"
+    else:
+        said = "as on most of the other machines"
+        runs = elsewhere.runs
+        alone = is_strong(runs.p, runs.time, runs.count)
+        theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
+        strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
+    for i in np.flatnonzero(single).tolist():
+        reasons[i] = said
+    return strong, reasons
+
+
+def notes_with_donors(
+    notes: Sequence[SeriesNotes],
+    series: Series,
+    elsewhere: Elsewhere,
+    donated: DonatedCurve,
+    targets: NDArray[np.float64],
+) -> list[SeriesNotes]:
+    """Add to the notes of every series which donors were used, and what to think of them."""
+    furthest = int(np.argmax(targets))
+    counts = (donated.weights[:, furthest] > 0).sum(axis=1)
+    answer = []
+    for i, note in enumerate(notes):
+        share = float(donated.share[i, furthest])
+        weights = donated.weights[i, furthest] * share
+        order = np.argsort(-weights, kind="stable")
+        used = [j for j in order.tolist() if weights[j] > 0]
+        named = tuple((elsewhere.names[elsewhere.of[i, j]], float(weights[j])) for j in used)
+        reach = float(donated.reach[i, furthest, used].min()) if used else 1.0
+        at = whole(float(targets[furthest]))
+        rests_on = note.rests_on
+        if series.count[i] == 1:
+            repetitions = int(series.repetitions[i, 0])
+            rests_on = (
+                f"{repetitions} run{'s' if repetitions > 1 else ''} at p = "
+                f"{whole(note.measured[0])}, and how time goes on elsewhere"
+            )
+        if named:
+            machines = (
+                f"{counts[i]} other machines weigh" if counts[i] > 1 else "1 other machine weighs"
+            )
+            more = f", {len(named) - NAMED} more" if len(named) > NAMED else ""
+            shares = ", ".join(f"{name} {percent(weight)}" for name, weight in named[:NAMED])
+            rests_on += f"; {machines} {percent(share)} at p = {at}: {shares}{more}"
+        warnings = (
+            *note.warnings,
+            *_warnings(i, elsewhere, donated, share=share, used=len(named), reach=reach, at=at),
+        )
+        answer.append(replace(note, rests_on=rests_on, donors=named, warnings=warnings))
+    return answer
+
+
+def _curves(series: Series) -> Curves:
+    """Give the arrays of some series as the models take them."""
+    noise = doubt.noise(series.spread, series.repetitions > 1)
+    return Curves(p=series.p, time=series.time, count=series.count, noise=noise)
+
+
+def _check_callpaths(donors: Measurements, measurements: Measurements) -> None:
+    """Refuse donors of several callpaths where the measurements name none, and the reverse."""
+    theirs, ours = donors.labels.get("callpath"), measurements.labels.get("callpath")
+    if ours is None and theirs is not None and len(names := dict.fromkeys(theirs.tolist())) > 1:
+        first = next(iter(names))
+        raise ParameterError(
+            f"donors must have one callpath where the measurements name none, got {len(names)}. "
+            f"Select the one that was measured: donors.select(callpath={first!r})."
+        )
+    if theirs is None and ours is not None and len(names := dict.fromkeys(ours.tolist())) > 1:
+        raise ParameterError(
+            f"donors must have a column callpath where the measurements have {len(names)}, "
+            "got none. Name the callpath of every run in it, or select one of the measurements."
+        )
+
+
+def _matched(
+    donors: Measurements, measurements: Measurements, series: Series, apart: Sequence[str]
+) -> list[str]:
+    """Columns in which a donor must be as the series is: callpath, and axes that stay with p.
+
+    An axis may go along with `p`, as the size of a weak-scaling study does. From a single count
+    nothing tells that, so the donors tell it for both: it does unless it stands in `apart`.
+    """
+    known = measurements.columns
+    single = bool(np.all(series.count == 1))
+    shared = ["callpath"] if "callpath" in donors.labels and "callpath" in known else []
+    for name, theirs in donors.axes.items():
+        if name == "p" or name not in known:
+            continue
+        goes_along = name not in apart and np.any(theirs != theirs[0])
+        stays = np.all(known[name] == known[name][0]) and not (single and goes_along)
+        if name in series.by or stays:
+            shared.append(name)
+    return shared
+
+
+def _by_kind(
+    grouped: Series, useful: NDArray[np.bool_], matched: Sequence[str]
+) -> tuple[Mapping[tuple[Any, ...], list[int]], Mapping[tuple[Any, ...], list[int]]]:
+    """Sort the donors by the columns matched: those of two counts and more, and the others."""
+    serving: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    single: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for i, (key, is_useful) in enumerate(zip(grouped.keys, useful.tolist(), strict=True)):
+        (serving if is_useful else single)[tuple(key[name] for name in matched)].append(i)
+    return serving, single
+
+
+def _name(key: Mapping[str, str | float], matched: Sequence[str]) -> str:
+    """Name a donor: its machine, with what tells it apart from others on that machine."""
+    return label_of({name: value for name, value in key.items() if name not in matched})
+
+
+def _told(
+    both: str | float | None, once: Sequence[str], kind: str, *, here: bool
+) -> Iterator[str]:
+    """Say of one series what became of donors before anything was computed."""
+    if both is not None:
+        yield f"{both} is among the donors too: its runs there were not used.{REPEATED}"
+    if once:
+        were = "was" if len(once) == 1 else "were"
+        yield f"Of no use as donors: {_listed(once)} {were} run at one count only."
+    if not here:
+        with_it = f" with {kind}" if kind else ""
+        yield f"It has no donor: no other machine was run at two counts or more{with_it}."
+
+
+def _warnings(
+    i: int,
+    elsewhere: Elsewhere,
+    donated: DonatedCurve,
+    *,
+    share: float,
+    used: int,
+    reach: float,
+    at: Any,
+) -> Iterator[str]:
+    """Give what should make a reader careful about the donors of a series."""
+    contrary = np.flatnonzero(donated.contradicts[i]).tolist()
+    if contrary:
+        names = [elsewhere.names[elsewhere.of[i, j]] for j in contrary]
+        theirs = "its time goes" if len(names) == 1 else "their times go"
+        yield (
+            f"Left out as donors: {_listed(names)}: {theirs} with p otherwise than the runs here. "
+            "Was it the same program and problem?"
+        )
+        if len(contrary) == (elsewhere.of[i] >= 0).sum():
+            yield "No donor is left: the forecast rests on its own runs alone."
+    if share < MATTERS:
+        yield from elsewhere.told[i]
+        return
+    if reach > FAR:
+        yield (
+            f"No donor was run near p = {at}: their own forecasts stand in, "
+            f"{whole(round(reach, 1))} times beyond their runs and more."
+        )
+    if used <= FEW:
+        donors = "a single other machine" if used == 1 else "two other machines"
+        yield f"It rests on {donors}: how much machines differ is guessed."
+    yield from elsewhere.told[i]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names one after another, the first of them where there are many."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

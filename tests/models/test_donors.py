@@ -1,0 +1,199 @@
+"""`parcast.models.donors` and `donated`: laws, shapes, and what is known of the answer."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.models.donated import Curves, donated_curve
+from parcast.models.donors import (
+    DROPPED,
+    agreement,
+    half_width_together,
+    share_of_donors,
+    transfer,
+)
+from parcast.models.measured import curve_from
+
+changes = st.lists(st.floats(-3, 3), min_size=1, max_size=9)
+
+
+def carried(change, slower=0.0, agreement=1.0, outside=0.0, reach=0.7):
+    """`transfer` for one series and one point."""
+    change = np.array(change, dtype=float)
+    others = (np.broadcast_to(x, change.shape)[None, None] for x in (slower, agreement, outside))
+    slower, agreement, outside = map(np.array, others)
+    return transfer(
+        change=change[None, None],
+        slower=slower,
+        agreement=agreement,
+        outside=outside,
+        reach=np.array([[reach]]),
+    )
+
+
+def curves(rows, width=None):
+    """`Curves` of rows of {count: time}."""
+    width = width or max(map(len, rows))
+    p, time = np.full((2, len(rows), width), np.nan)
+    for i, row in enumerate(rows):
+        p[i, : len(row)], time[i, : len(row)] = list(row), list(row.values())
+    count = np.array([len(row) for row in rows])
+    return Curves(p=p, time=time, count=count, noise=np.full(len(rows), 0.02))
+
+
+def law(a, b, counts=(1, 2, 4, 8, 16)):
+    """Times of Amdahl's law."""
+    return {p: a + b / p for p in counts}
+
+
+@given(changes)
+def test_equal_machines_give_their_median(change):
+    said = carried(change)
+    assert said.change[0, 0] == pytest.approx(np.median(change), abs=1e-9)
+    assert said.weights.sum() == pytest.approx(1)
+
+
+@given(changes, st.floats(-2, 2))
+def test_what_is_added_to_every_donor_is_added_to_the_answer(change, more):
+    before, after = carried(change), carried(np.array(change) + more)
+    assert after.change[0, 0] == pytest.approx(before.change[0, 0] + more, abs=1e-9)
+    assert after.sd[0, 0] == pytest.approx(before.sd[0, 0])
+
+
+@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-2, 2)), min_size=1, max_size=9))
+def test_the_order_of_the_donors_does_not_matter(pairs):
+    change, slower = np.array(pairs).T
+    one, other = carried(change, slower), carried(change[::-1], slower[::-1])
+    assert one.change[0, 0] == pytest.approx(other.change[0, 0], abs=1e-9)
+    assert one.sd[0, 0] == pytest.approx(other.sd[0, 0])
+
+
+def test_machines_that_are_slower_and_gain_more_tell_a_fast_one_so():
+    slower = np.linspace(-0.2, 1.8, 9)  # the target stands at 0
+    said = carried(-0.5 - 0.3 * slower, slower)
+    assert np.median(-0.5 - 0.3 * slower) == pytest.approx(-0.74)
+    assert -0.56 < said.change[0, 0] < -0.5  # -0.5 but for the shrinkage
+
+
+def test_a_line_is_not_followed_beyond_the_donors():
+    slower = np.linspace(-1, 1, 9)
+    at_the_end, far = (
+        carried(-0.5 - 0.3 * x, x + shift) for x, shift in ((slower, 1), (slower, 5))
+    )
+    assert far.change[0, 0] == pytest.approx(at_the_end.change[0, 0], abs=0.02)
+    assert far.sd[0, 0] > 1.5 * at_the_end.sd[0, 0]
+
+
+def test_one_donor_that_is_wildly_off_changes_little():
+    change = [-0.6, -0.62, -0.58, -0.61, -0.59]
+    assert carried([*change, 4.0]).change[0, 0] == pytest.approx(-0.6, abs=0.02)
+
+
+def test_doubt_grows_with_scatter_reach_and_fewer_donors():
+    few, many = carried([-0.5] * 2).sd, carried([-0.5] * 8).sd
+    assert carried([-0.5]).sd > 3.5 * many
+    assert 2.2 * many > few > 1.3 * many
+    assert carried([-0.5] * 8, reach=2).sd > many
+    assert carried([-0.8, -0.2] * 4).sd > 2 * many
+    assert carried([-0.5] * 8, outside=0.3).sd > many
+
+
+def test_donors_asked_beyond_their_runs_give_way_to_those_that_were_there():
+    said = carried([-0.5, -0.6, 3.0], outside=[0.0, 0.0, 0.4])
+    assert said.weights[0, 0].tolist() == [0.5, 0.5, 0.0]
+    alone = carried([3.0, np.nan], outside=[0.4, 0.0])
+    assert alone.weights[0, 0].tolist() == [1.0, 0.0]
+    assert DROPPED < 1 / (1 + 1)  # half a weight is still used
+
+
+def test_without_a_donor_nothing_is_said():
+    for said in (carried([np.nan]), carried([0.3], agreement=0.0)):
+        assert np.isnan(said.change[0, 0])
+        assert said.sd[0, 0] == np.inf
+        assert said.weights[0, 0].tolist() == [0.0]
+
+
+def test_agreement_ignores_what_cannot_be_compared():
+    difference = np.array([[[np.nan, np.nan], [0.01, 0.0], [2.0, 0.0], [np.nan, 0.0]]])
+    distance = np.broadcast_to(np.array([1.0, 0.0]), difference.shape)
+    assert agreement(difference, distance)[0].round(2).tolist() == [1.0, 1.0, 0.0, 1.0]
+
+
+def test_many_own_counts_leave_the_donors_little_to_say():
+    shares = [
+        float(share_of_donors(own=np.array(0.2), donors=np.array(0.2), counts=np.array(n)))
+        for n in (2, 4, 8, 40)
+    ]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == shares[1] > 0.6
+    assert shares[-1] < 0.02
+    none = share_of_donors(own=np.array(np.inf), donors=np.array(0.2), counts=np.array(1))
+    assert none == 1
+
+
+def test_forecasts_that_disagree_leave_more_doubt():
+    both = {"own": np.array(0.3), "donors": np.array(0.3), "share": np.array(0.5)}
+    agreeing, disagreeing = (
+        half_width_together(**both, apart=np.array(apart)) for apart in (0.0, 0.6)
+    )
+    assert agreeing < 0.3 < disagreeing
+
+
+def test_between_own_counts_donors_have_no_say():
+    here = curves([law(1, 100, (2, 8))])
+    elsewhere = curves([law(50, 10), law(5, 100)])
+    targets = np.array([2.0, 3, 8])
+    told = donated_curve(here, elsewhere, np.array([[0, 1]]), targets)
+    plain = curve_from(here.p, here.time, here.count, here.noise, targets)
+    assert told.share.tolist() == [[0, 0, 0]]
+    assert told.said.log_time.tolist() == plain.log_time.tolist()
+    assert told.said.half_width.tolist() == plain.half_width.tolist()
+
+
+def test_one_count_is_carried_up_and_down():
+    here = curves([{4: 3 * (1 + 25)}])
+    elsewhere = curves([law(1, 100), law(2, 200), law(0.5, 50)])
+    told = donated_curve(here, elsewhere, np.array([[0, 1, 2]]), np.array([1.0, 4, 16]))
+    assert np.exp(told.said.log_time[0]) == pytest.approx([303, 78, 3 * 7.25])
+    assert told.said.reach[0].tolist() == [4, 1, 4]
+    assert told.said.half_width[0, 1] < 0.05 < told.said.half_width[0, 0]
+    assert told.share[0].tolist() == [1, 0, 1]
+    assert np.isfinite(told.said.half_width).all()
+
+
+def test_series_are_answered_alike_alone_and_together():
+    rows = [law(1, 100, (4,)), law(2, 90, (1, 2, 4)), law(3, 100, (2, 4))]
+    elsewhere = curves([law(1, 80), law(2, 200), law(0.5, 50), law(4, 44, (1, 2))])
+    of = np.array([[0, 1, 2], [3, 0, -1], [-1, -1, -1]])
+    targets = np.array([1.0, 8, 64])
+    together = donated_curve(curves(rows), elsewhere, of, targets)
+    for i, row in enumerate(rows):
+        alone = donated_curve(curves([row]), elsewhere, of[i : i + 1], targets)
+        assert alone.said.log_time[0] == pytest.approx(together.said.log_time[i])
+        assert alone.said.half_width[0] == pytest.approx(together.said.half_width[i])
+    plain = curve_from(
+        *(np.array(x)[None] for x in ([2.0, 4], [53.0, 28])),
+        np.array([2]),
+        np.array([0.02]),
+        targets,
+    )
+    assert together.said.log_time[2] == pytest.approx(plain.log_time[0])
+    assert together.said.half_width[2] == pytest.approx(plain.half_width[0])
+
+
+def test_no_donors_at_all_leave_the_own_forecast():
+    here = curves([law(1, 100, (1, 2, 4))])
+    told = donated_curve(here, curves([law(1, 9)]), np.array([[-1]]), np.array([16.0]))
+    plain = curve_from(here.p, here.time, here.count, here.noise, np.array([16.0]))
+    assert told.said.log_time == pytest.approx(plain.log_time)
+    assert not told.share.any()
+
+
+def test_a_donor_of_another_shape_is_marked_and_left_out():
+    here = curves([law(1, 100, (1, 2, 4))])
+    flat = dict.fromkeys((1, 2, 4, 8, 16), 10.0)
+    elsewhere = curves([law(2, 200), flat])
+    told = donated_curve(here, elsewhere, np.array([[0, 1, -1]]), np.array([16.0]))
+    assert told.contradicts.tolist() == [[False, True, False]]
+    assert told.weights[0, 0].tolist() == [1, 0, 0]

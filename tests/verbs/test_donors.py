@@ -1,0 +1,310 @@
+"""`parcast.forecast` with donors: who is used, what is told, and how often the intervals hold."""
+
+import numpy as np
+import pytest
+
+from parcast import FitFailed, Measurements, ParameterError, forecast
+from parcast.verbs.curve import curve, one_series
+
+COUNTS = (1, 2, 4, 8, 16)
+
+
+def runs(machines, counts=COUNTS, **more):
+    """Measurements of machines, each a function of p."""
+    return Measurements(
+        p=[p for _ in machines for p in counts],
+        time=[time(p) for time in machines.values() for p in counts],
+        machine=[name for name in machines for _ in counts],
+        **more,
+    )
+
+
+def amdahl(a, b, c=0.0):
+    """Time of a program with a part that grows."""
+    return lambda p: a + b / p + c * p
+
+
+OTHERS = {"A": amdahl(1, 100), "B": amdahl(2, 180), "C": amdahl(1.5, 120)}
+DONORS = runs(OTHERS)
+ONE = Measurements(p=4, time=20.0)
+
+
+def only(told):
+    """The notes of the one series of a forecast."""
+    (note,) = told.notes
+    return note
+
+
+def test_without_donors_nothing_changes():
+    known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
+    plain, none = forecast(known, [8, 64]), forecast(known, [8, 64], donors=None)
+    assert plain.time.tolist() == none.time.tolist()
+    assert plain.notes == none.notes
+    assert only(plain).donors == ()
+
+
+def test_one_run_is_enough():
+    told = forecast(ONE, [1, 4, 16], donors=DONORS)
+    truth = 20 / 26 * np.array([101, 26, 7.25])
+    assert told.time == pytest.approx(truth, rel=0.03)
+    assert np.all((told.lower < told.time) & (told.time < told.upper))
+    note = only(told)
+    assert note.rests_on.startswith(
+        "1 run at p = 4, and how time goes on elsewhere; 3 other machines weigh 100% at p = 16: "
+    )
+    assert sorted(name for name, _ in note.donors) == ["A", "B", "C"]
+    assert sum(weight for _, weight in note.donors) == pytest.approx(1)
+    assert note.scaling_reason == "as on most of the other machines"
+    assert note.backtest is None
+
+
+def test_repeated_runs_at_one_count_are_told():
+    told = forecast(Measurements(p=[4, 4], time=[20.0, 21.0]), 8, donors=DONORS)
+    assert only(told).rests_on.startswith("2 runs at p = 4, ")
+
+
+def test_a_table_will_do():
+    table = {"p": [1, 2, 4], "time": [9.0, 5, 3], "machine": ["A"] * 3}
+    told = forecast(ONE, 8, donors=table)
+    assert "1 other machine weighs 100% at p = 8: A 100%" in only(told).rests_on
+    assert any(
+        text.startswith("It rests on a single other machine") for text in only(told).warnings
+    )
+
+
+def test_two_donors_are_told():
+    two = runs({"A": amdahl(1, 100), "B": amdahl(2, 180)})
+    warnings = only(forecast(ONE, 8, donors=two)).warnings
+    assert any(text.startswith("It rests on two other machines") for text in warnings)
+
+
+def test_with_two_own_counts_both_have_a_say():
+    known = Measurements(p=[2, 4], time=[40.0, 21.0])
+    plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
+    assert told.upper / told.lower < plain.upper / plain.lower
+    note = only(told)
+    assert 0.5 < sum(weight for _, weight in note.donors) < 1
+    assert "2 runs at 2 counts" in note.rests_on
+    assert not any(text.startswith("Two counts only") for text in note.warnings)
+
+
+def test_many_own_runs_leave_the_donors_little_to_say():
+    counts = 2 ** np.arange(9)
+    known = Measurements(p=counts, time=1 + 100 / counts + 0.02 * counts)
+    plain, told = forecast(known, 512), forecast(known, 512, donors=DONORS)
+    assert told.time == pytest.approx(plain.time, rel=0.03)
+
+
+def test_between_own_counts_the_donors_are_not_asked():
+    known = Measurements(p=[2, 8], time=[40.0, 12.0])
+    plain, told = forecast(known, [2, 4]), forecast(known, [2, 4], donors=DONORS)
+    assert told.time.tolist() == plain.time.tolist()
+    assert only(told).donors == ()
+
+
+def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
+    odd = runs(OTHERS | {"X": amdahl(50, 1, 5)})
+    known = Measurements(p=[2, 4], time=[40.0, 21.0])
+    told, without = (forecast(known, 16, donors=donors) for donors in (odd, DONORS))
+    assert told.time == pytest.approx(without.time)
+    assert (
+        "Left out as donors: X: its time goes with p otherwise than the runs here. "
+        in " ".join(only(told).warnings)
+    )
+
+
+def test_donors_that_all_contradict_leave_the_plain_forecast():
+    known = Measurements(p=[1, 2, 4], time=[10.0, 10.1, 10.4])
+    plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
+    assert told.time == pytest.approx(plain.time)
+    assert told.lower == pytest.approx(plain.lower)
+    warnings = only(told).warnings
+    assert any(text.startswith("Left out as donors: A, B, C: their times go") for text in warnings)
+    assert "No donor is left: the forecast rests on its own runs alone." in warnings
+
+
+def test_a_donor_with_one_run_is_of_no_use_and_told():
+    more = runs(OTHERS | {"Z": amdahl(1, 1)}).select(machine=["A", "B", "C"])
+    columns = {name: [*column.tolist()] for name, column in more.columns.items()}
+    columns["p"].append(4)
+    columns["time"].append(3.0)
+    columns["machine"].append("Z")
+    told = forecast(ONE, 8, donors=Measurements(**columns))
+    assert "Of no use as donors: Z was run at one count only." in only(told).warnings
+    assert "Z" not in dict(only(told).donors)
+
+
+def test_donors_with_one_run_each_cannot_help_one_run():
+    with pytest.raises(FitFailed) as caught:
+        forecast(ONE, 8, donors=Measurements(p=[4, 8], time=[2, 1.0], machine=["Y", "Z"]))
+    assert "Of no use as donors: Y, Z were run at one count only." in str(caught.value)
+    assert "It has no donor: no other machine was run at two counts or more." in str(caught.value)
+
+
+def test_donors_of_no_use_leave_the_plain_forecast():
+    known = Measurements(p=[2, 4], time=[40.0, 21.0])
+    told = forecast(known, 8, donors=Measurements(p=4, time=2, machine="Z"))
+    assert told.time == pytest.approx(forecast(known, 8).time)
+    assert only(told).warnings[-2:] == (
+        "Of no use as donors: Z was run at one count only.",
+        "It has no donor: no other machine was run at two counts or more.",
+    )
+
+
+def test_a_machine_in_both_tables_is_no_donor_of_itself():
+    here = Measurements(p=[4, 4], time=[20.0, 30.0], machine=["A", "T"])
+    told = forecast(here, 8, donors=DONORS)
+    ours, other = told.notes
+    assert sorted(dict(ours.donors)) == ["B", "C"]
+    assert ours.warnings[-1] == (
+        "A is among the donors too: its runs there were not used. "
+        "Put all runs on it into one table, or rename it."
+    )
+    assert sorted(dict(other.donors)) == ["A", "B", "C"]
+    alone = forecast(Measurements(p=4, time=20.0, machine="A"), 8, by=[], donors=DONORS)
+    assert sorted(dict(only(alone).donors)) == ["B", "C"]
+
+
+def test_donors_have_the_same_callpath_and_axes():
+    here = Measurements(p=4, time=[20.0, 30.0, 5.0], callpath=["a", "b", "a"], n=[1, 1, 2])
+    donors = runs(OTHERS, callpath="a", n=1)
+    told = forecast(here, 8, donors=donors)
+    assert [note.label for note in told.notes] == ["a, n = 1"]
+    assert sorted(dict(only(told).donors)) == ["A", "B", "C"]
+    assert told.refused["b, n = 1"].endswith(
+        "It has no donor: no other machine was run at two counts or more with b, n = 1."
+    )
+    assert sorted(told.refused) == ["a, n = 2", "b, n = 1"]
+
+
+def test_a_single_callpath_is_matched_though_it_tells_no_series_apart():
+    here = Measurements(p=4, time=20.0, callpath="a")
+    donors = runs(OTHERS, callpath=["a"] * 10 + ["b"] * 5)
+    assert sorted(dict(only(forecast(here, 8, by=[], donors=donors)).donors)) == ["A", "B"]
+
+
+def test_an_axis_of_the_donors_alone_tells_donors_apart():
+    donors = runs({"A": amdahl(1, 100), "B": amdahl(2, 300)}, n=[1] * 5 + [2] * 5)
+    assert sorted(dict(only(forecast(ONE, 8, donors=donors)).donors)) == ["A, n = 1", "B, n = 2"]
+
+
+def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
+    donors = runs({"A": lambda p: 20 + p / 9, "B": lambda p: 30 + p / 9}, n=[*COUNTS, *COUNTS])
+    told = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors)
+    assert (only(told).scaling, only(told).scaling_reason) == ("weak", "n grows with p")
+    assert told.time == pytest.approx(21, rel=0.03)
+    said = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors, scaling="strong")
+    assert (only(said).scaling, only(said).scaling_reason) == ("strong", "as you said")
+
+
+def test_series_of_one_and_of_several_counts_stand_together():
+    here = Measurements(p=[4, 1, 2, 4], time=[20.0, 90, 46, 25], machine=["S", "T", "T", "T"])
+    told = forecast(here, [8, 16], donors=DONORS)
+    assert [note.scaling for note in told.notes] == ["strong", "strong"]
+    assert told.notes[1].scaling_reason.startswith("time falls from 90 s")
+    for i in range(2):
+        mine = forecast(here.select(machine="ST"[i]), [8, 16], donors=DONORS)
+        assert told.time[i] == pytest.approx(mine.time[0])
+
+
+def test_far_beyond_all_runs_is_told():
+    told = forecast(ONE, [16, 512], donors=DONORS)
+    assert any(
+        text.startswith("No donor was run near p = 512: their own forecasts stand in, 32 times")
+        for text in only(told).warnings
+    )
+    width = told.upper / told.lower
+    assert width[1] > 1.5 * width[0]
+
+
+def test_a_line_through_it_goes_through_the_answers():
+    here = Measurements(p=[4, 1, 2], time=[20.0, 90, 46], machine=["S", "T", "T"])
+    told = forecast(here, [8, 16], donors=DONORS)
+    line = curve(told, [8, 12, 16])
+    assert line.time[:, ::2] == pytest.approx(told.time)
+    assert line.upper[:, ::2] == pytest.approx(told.upper)
+    alone = one_series(told, 1)
+    assert curve(alone, [8]).time == pytest.approx(told.time[1, :1])
+
+
+def test_many_donors_are_named_in_part():
+    many = runs({f"M{i}": amdahl(1 + i / 10, 100) for i in range(7)})
+    assert only(forecast(ONE, 8, donors=many)).rests_on.endswith(", 3 more")
+    odd = runs({f"M{i}": amdahl(100, 1) for i in range(7)})
+    known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
+    assert " and 3 more: their times" in " ".join(only(forecast(known, 8, donors=odd)).warnings)
+
+
+def test_the_document_holds_the_weights():
+    document = forecast(ONE, 8, donors=DONORS).to_document()
+    donors = document["series"][0]["donors"]
+    assert {donor["machine"] for donor in donors} == {"A", "B", "C"}
+    assert sum(donor["weight"] for donor in donors) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("here", "donors", "says"),
+    [
+        (
+            ONE,
+            Measurements(p=[1, 2], time=[2.0, 1.0]),
+            "donors must have a column machine, got none. Name the machine of every run in it.",
+        ),
+        (
+            ONE,
+            Measurements(p=[1, 2], time=[2.0, 1.0], machine="A", callpath=["a", "b"]),
+            "donors must have one callpath where the measurements name none, got 2. "
+            "Select the one that was measured: donors.select(callpath='a').",
+        ),
+        (
+            Measurements(p=[4, 4], time=[2.0, 1.0], callpath=["a", "b"]),
+            DONORS,
+            "donors must have a column callpath where the measurements have 2, got none. "
+            "Name the callpath of every run in it, or select one of the measurements.",
+        ),
+    ],
+)
+def test_donors_that_cannot_be_matched_are_refused(here, donors, says):
+    with pytest.raises(ParameterError) as caught:
+        forecast(here, 8, donors=donors)
+    assert str(caught.value) == says
+
+
+MACHINES, PROGRAMS = 8, 150
+
+
+def family(kind, draw):
+    """Times of one program on several machines at 1 to 64: shape (machines, counts)."""
+    p = 2.0 ** np.arange(7)
+    column = (MACHINES, 1)
+    speed, network = draw.lognormal(0, 0.5, column), draw.lognormal(0, 0.5, column)
+    serial, tree, line = 10 ** draw.uniform([-3, -3.5, -5], [-1, -1.5, -2.5])
+    if kind == "tree":
+        time = speed * (serial + 1 / p) + network * tree * np.log2(p)
+    else:
+        time = speed * (serial + 1 / p) + network * line * p
+    return p, time * draw.lognormal(0, 0.08, time.shape)  # as real machines differ from laws
+
+
+@pytest.mark.parametrize("kind", ["tree", "line"])
+@pytest.mark.parametrize("known", [1, 2, 3])
+def test_intervals_hold_about_as_often_as_they_promise(kind, known):
+    draw = np.random.default_rng([known, len(kind)])
+    inside, error, plain = [], [], []
+    for _ in range(PROGRAMS):
+        p, time = family(kind, draw)
+        rows = [
+            (q, t, f"M{i}") for i in range(1, MACHINES) for q, t in zip(p, time[i], strict=True)
+        ]
+        counts, times, machines = zip(*rows, strict=True)
+        donors = Measurements(p=counts, time=times, machine=machines)
+        here = Measurements(p=p[2 : 2 + known], time=time[0, 2 : 2 + known])
+        told = forecast(here, p[2 + known :], donors=donors)
+        seen = time[0, 2 + known :]
+        inside.append((told.lower <= seen) & (seen <= told.upper))
+        error.append(np.abs(np.log(told.time / seen)))
+        if known > 1:
+            plain.append(np.abs(np.log(forecast(here, p[2 + known :]).time / seen)))
+    assert 0.8 <= np.mean(inside) <= 0.98
+    if known > 1:
+        assert np.median(error) < np.median(plain)
