@@ -81,7 +81,7 @@ def main() -> None:
     off = float(np.max(np.abs(np.array(found) / TRUE - 1)))
     theirs, theirs_off = best_of_scipy(measured, described)
     print(
-        f"{len(P)} points, {len(NAMES)} constants, {STARTS} starts: CPU time, worst constant off by"
+        f"{len(P)} points, {len(NAMES)} constants, {STARTS} starts: CPU time, worst constant off"
     )
     print(f"parcast.fit with intervals             {ours:6.2f} s   {off:.1e}")
     print(f"SciPy's least_squares, no intervals    {theirs:6.2f} s   {theirs_off:.1e}")
