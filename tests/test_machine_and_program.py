@@ -139,6 +139,17 @@ def test_parameters_of_several_phases_have_their_names():
     assert "compute.parallel" in Program(phase=[spmd()]).parameters()
 
 
+@pytest.mark.parametrize("names", [("a", "a"), ("phase 2", "")])
+def test_phases_have_names_of_their_own(names):
+    ((_, message),) = refused(Program, phase=[spmd(name=name) for name in names])
+    assert "must have names that differ" in message
+
+
+def test_a_phase_takes_its_own_parameters_only():
+    program = Program(phase=[spmd(name="network"), spmd(name="b")])
+    assert program.at_phase(0, {"network.contention": 0.2}) == {"network.contention": 0.2}
+
+
 def test_cycles_may_be_a_formula():
     program = Program(phase=[spmd(cycles="n / 10")])
     assert float(program.times(Machine(), {"p": 1.0, "n": 50.0}).time) == 40

@@ -1,7 +1,8 @@
 """Numbers as a description writes them: with a unit, perhaps a formula, perhaps uncertain.
 
 `"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. What follows `+-` is
-the half-width of a 90 % interval: a share of the value, or in the value's own unit.
+how far the 90 % interval reaches, a share s of the value or in the value's own unit: from the
+value over 1 + s to the value times 1 + s.
 """
 
 import re

@@ -3,7 +3,7 @@
 What is not given is not needed until a program asks for it; the message then names the key.
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from pydantic import Field, model_validator
 from parcast.amounts import Amount, Point
 from parcast.description import Description, Of
 from parcast.errors import ParameterError, require
+
+LEVEL: Final = "level of contention"  # of a point: replaces what the descriptions say of it
 
 
 class Compute(Description):
@@ -134,6 +136,8 @@ class Machine(Description):
            2002, section on parameter estimation: w <= r_inf / r_sat.
         """
         network = self.network
+        if LEVEL in at:
+            return np.asarray(at[LEVEL], dtype=np.float64)
         if network.contention is not None:
             return level_of(network.contention, at)
         if network.saturation is None and "network.saturation" not in at:
@@ -141,6 +145,28 @@ class Machine(Description):
         pair = self.need("network.bandwidth", at, why="network.saturation")
         together = self.need("network.saturation", at, why="the level of contention")
         return np.minimum(pair / together, 1.0)
+
+    def saturates(self, at: Point) -> bool:
+        """Whether the level of contention follows from a rate of all pairs together."""
+        network = self.network
+        known = network.saturation is not None or "network.saturation" in at
+        return known and network.contention is None
+
+    def pair_rate(self, at: Point, *, why: str) -> NDArray[np.float64]:
+        """Rate of one pair, which is never more than that of all together. [B/s].
+
+        Raises
+        ------
+        ParameterError
+            As `need`.
+        """
+        pair = self.need("network.bandwidth", at, why=why)
+        if not self.saturates(at):
+            return pair
+        together = self.need("network.saturation", at, why=why)
+        # Without contention, as a bound has it, every pair has a link of its own.
+        free = np.asarray(at.get(LEVEL, 1.0)) == 0
+        return np.where(free, pair, np.minimum(pair, together))
 
 
 def level_of(contention: Amount, at: Point) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
-from pydantic import BeforeValidator, Field, field_validator
+import numpy as np
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array, Breakdown
@@ -59,7 +60,8 @@ class Phase(Description):
         ParameterError
             If the law cannot answer somewhere on the grid.
         """
-        return self.cycle(machine, at) * self.cycles(at)
+        with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
+            return self.cycle(machine, at) * self.cycles(at)
 
     def work(self, machine: Machine, at: Point) -> Array | None:  # noqa: ARG002 - for derived laws
         """Work of all cycles that processors share, on one of them, or None. [s].
@@ -151,6 +153,17 @@ class Program(Description):
             )
         return tuple(given)
 
+    @model_validator(mode="after")
+    def _labels_differ(self) -> "Program":
+        labels = [self.label(i) for i in range(len(self.phase))]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise ParameterError(
+                f'phase must have names that differ, got "{shown(twice[0])}" twice. '
+                "Rename one of them."
+            )
+        return self
+
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Give the JSON Schema of a program's file: a phase is one of those that laws describe."""
@@ -199,5 +212,7 @@ class Program(Description):
         label = self.label(i)
         if not label:
             return at
+        names = {name for name, _ in self.phase[i].amounts()}
         own = {key.removeprefix(f"{label}."): key for key in at if key.startswith(f"{label}.")}
+        own = {name: key for name, key in own.items() if name.removesuffix("*") in names}
         return {**at, **{key: at[long] for key, long in own.items()}}

@@ -441,8 +441,7 @@ def test_a_file_that_is_not_there(parcast):
             "(?s)bursts_per_io.*",
             "",
             ("-p", "4"),
-            "a cycle must take time, got services that are all 0 at p = 4. "
-            "Give compute, communication or io.\n",
+            "the time must be above 0 and finite, got 0 s at p = 4. Check the amounts there.\n",
         ),
         (
             PROGRAM,

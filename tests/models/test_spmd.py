@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.machine import Machine
+from parcast.machine import LEVEL, Machine
 from parcast.models.spmd import SpmdPhase
+from parcast.program import Program
 from parcast.queueing.clusters import clusters
 from parcast.queueing.fixed_cycles import fixed_cycles_time
 from parcast.queueing.two_queues import two_queues
+from parcast.verbs.predict import predict
 
 DATA = Path(__file__).parent / "data"
 KINDS = ("synchronous", "striped", "clustered")
@@ -357,8 +359,64 @@ def test_p_must_be_given():
 
 
 def test_a_phase_that_does_nothing_is_refused():
-    with pytest.raises(ParameterError, match="a cycle must take time"):
-        SpmdPhase(law="spmd").cycle(Machine(), {"p": 2})
+    with pytest.raises(
+        ParameterError, match=r"the time must be above 0 and finite, got 0 s at p = 2\."
+    ):
+        predict(Program(phase=[{"law": "spmd"}]), Machine(), p=[2])
+
+
+def test_a_phase_may_have_nothing_to_do_for_a_lone_processor():
+    only_talks = {"law": "spmd", "communication": {"transfer": "1 s", "contention": 0}}
+    computes = {"law": "spmd", "compute": {"parallel": "2 s"}}
+    told = predict(Program(phase=[only_talks, computes]), Machine(), p=[1, 2])
+    np.testing.assert_allclose(told.time, [2, 2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cycle_of_nothing_takes_no_time(kind):
+    of = SpmdPhase(law="spmd", compute={"serial": "1 s * (p - 1)"}, io={"kind": kind})
+    found = of.cycle(Machine(), {"p": np.array([1.0, 3.0])}).time
+    np.testing.assert_allclose(found, [0, 2])
+
+
+def test_a_lone_processor_is_a_group_of_its_own():
+    told = predict(Program(phase=[phase(communication={"group": 4})]), Machine(), p=[1, 4, 8])
+    assert told.time[0] == pytest.approx(REFERENCE)
+
+
+def test_a_pair_is_never_faster_than_all_together():
+    volume = {"transfer": None, "startup": None, "contention": None, "volume": "10 MB"}
+    of = phase(communication=volume, bursts="fixed")
+    network = {"bandwidth": "100 MB/s", "saturation": "10 MB/s"}
+    found = of.demands(Machine(network=network), {"p": 16.0})
+    assert float(found.transfer) == pytest.approx(1.0)
+    assert float(time(of, 16, machine=Machine(network=network))) > 5 * 16
+    free = of.demands(Machine(network=network), {"p": 16.0, LEVEL: 0.0})
+    assert float(free.queue) == 0
+    assert float(free.transfer) == pytest.approx(0.1)
+
+
+def test_a_rate_that_follows_p_does_not_make_scaling_weak():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "100 Mflop"}}])
+    machine = Machine(compute={"rate": "100 Mflop/s / (1 + 0.02*p)"})
+    told = predict(program, machine, p=[1, 256])
+    assert told.scaling == "strong"
+    assert told.speedup[1] == pytest.approx(told.time[0] / told.time[1])
+
+
+def test_formulas_of_contention_need_not_hold_for_a_lone_processor():
+    of = phase(communication={"contention": "1 / (p - 1)"})
+    assert float(time(of, 1)) == pytest.approx(REFERENCE)
+
+
+def test_a_sample_of_bursts_stays_above_one():
+    asked = phase(bursts_per_io="1 +- 10%").demands(Machine(), {"p": 4, "bursts_per_io*": 0.9})
+    assert float(asked.bursts) == 1
+
+
+def test_a_group_is_certain():
+    with pytest.raises(ParameterError, match="must be certain"):
+        phase(communication={"group": "4 +- 10%"})
 
 
 def test_a_parameter_that_replaces_another_is_checked():
@@ -400,7 +458,7 @@ def test_fixed_bursts_know_no_services_more_variable_than_exponential_ones():
 
 def test_geometric_bursts_warn_of_other_services():
     (said,) = phase(communication={"variability": "none"}).warnings(Machine())
-    assert "exponential services" in said
+    assert "exponential times of computing and of the network" in said
 
 
 def test_warnings_say_what_is_not_known():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from parcast import Machine
+from parcast.machine import LEVEL
 from parcast.models.spmd import SpmdPhase
 from parcast.models.spmd_slopes import spmd_slopes
 
@@ -99,8 +100,15 @@ def test_no_contention_has_no_slope():
     assert not [name for name in slopes if "contention" in name or "saturation" in name]
 
 
+def test_a_pair_held_to_the_rate_of_all_follows_that_rate():
+    network = {"latency": "150 us", "bandwidth": "270 MB/s", "saturation": "120 MB/s"}
+    slopes = require_slopes(phase_of(), Machine(**MACHINE | {"network": network}), POINTS)
+    assert not slopes["network.bandwidth"].any()
+    assert slopes["network.saturation"].any()
+
+
 def test_contention_that_a_point_sets_is_held():
-    points = {**POINTS, "contention": np.array(0.4)}
+    points = {**POINTS, LEVEL: np.array(0.4)}
     slopes = require_slopes(phase_of(), Machine(**MACHINE), points)
     assert "network.saturation" not in slopes
 

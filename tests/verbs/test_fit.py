@@ -587,3 +587,17 @@ def test_the_result_can_be_read_written_and_shown():
         found["compute.rate"]
     with warnings.catch_warnings():
         assert "interval" not in str(fit(qcrd_like(), times_of(qcrd_like()), interval=False))
+
+
+@pytest.mark.parametrize("given", [(Measurements(p=[1], time=[1.0]), "time"), [], None])
+def test_what_is_no_table_of_runs_is_refused(given):
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
+    with pytest.raises(ParameterError, match="measurements must be Measurements or a table"):
+        fit(program, given)
+
+
+def test_a_program_that_takes_no_time_is_not_fitted():
+    phase = {"law": "spmd", "cycles": 0, "compute": {"parallel": "5 s"}}
+    runs = Measurements(p=[1, 2, 4], time=[5.0, 3.0, 2.0])
+    with pytest.raises(ParameterError, match="must take a time above 0 at every run, got 0 s"):
+        fit(Program(phase=[phase]), runs)

@@ -191,3 +191,38 @@ def test_an_interval_of_too_many_points_is_refused():
 def test_a_time_of_nothing_is_refused_with_its_place():
     with pytest.raises(ParameterError, match=r"the time must be above 0 and finite, got 0 s at p"):
         predict(program(cycles="p - 1"), MACHINE, p=[2, 1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((MACHINE, MACHINE), "program must be a Program, got Machine. Build it with"),
+        (
+            ("p.toml", MACHINE),
+            "got str. Build it with parcast.Program(...) or parcast.read_program",
+        ),
+        ((program(), {}), "machine must be a Machine, got dict"),
+    ],
+)
+def test_what_is_no_description_is_refused(given, message):
+    with pytest.raises(ParameterError) as refusal:
+        predict(*given, p=4)
+    assert message in str(refusal.value)
+
+
+def test_a_reference_without_a_time_is_named():
+    work = {"serial": "1 s * sqrt(p - 2)"}
+    with pytest.raises(ParameterError, match="speedup must be over one processor and one disk"):
+        predict(Program(phase=[{"law": "spmd", "compute": work}]), Machine(), p=[4])
+
+
+def test_no_work_on_one_processor_leaves_plain_speedup():
+    work = {"parallel": "8 s * (p - 1)", "serial": "1 s"}
+    told = predict(Program(phase=[{"law": "spmd", "compute": work}]), Machine(), p=[1, 2])
+    assert told.scaling == "strong"
+    np.testing.assert_allclose(told.speedup, told.time[0] / told.time)
+
+
+def test_a_time_that_overflows_is_refused():
+    with pytest.raises(ParameterError, match="must be above 0 and finite, got inf s"):
+        predict(program(cycles="1e308"), MACHINE, p=[1])

@@ -40,6 +40,10 @@ _OPTIONS = [
     (r"^free must", "--free must"),
     (r"^fixed must", "--fix must"),
     (r"\bCall it with ([pdn])=\.\.\.", r"Give it with -\1."),
+    (r"\bp=\[1, 2, 4, 8\]", "-p 1..8x2"),
+    (r"\bd=\[1, 2, 4\]", "-d 1..4x2"),
+    (r'\bvary=\{"network.bandwidth": \[...\]\}', "--vary network.bandwidth=..."),
+    (r'\bpicture="lines"', "--picture lines"),
     (r"\bor leave the interval out\b", "or leave the interval out with --no-interval"),
 ]
 

@@ -6,8 +6,8 @@ from the descriptions of program and machine (`spmd_demands`).
 
 The law says "in every cycle n bursts" where the published equation (16) has a geometric number
 of bursts with mean n [1]_: real programs write every n-th step. `bursts = "geometric"` is the
-published reading, and `reading = "published"` takes the equations as printed in every respect,
-see `docs/reference/spmd.md`.
+published reading, and `reading = "published"` takes the equations of a cycle as printed, see
+`docs/reference/spmd.md`.
 
 References
 ----------
@@ -17,11 +17,12 @@ References
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array, Breakdown
@@ -64,7 +65,17 @@ def _is_number(value: object) -> bool:
 
 
 Variability = Annotated[
-    Literal["none", "exponential", "uniform"] | float, BeforeValidator(_variability)
+    Literal["none", "exponential", "uniform"] | float,
+    BeforeValidator(_variability),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["none", "exponential", "uniform"], "type": "string"},
+                {"type": "number", "minimum": 0, "maximum": WIDEST_CV},
+                {"type": "string", "pattern": "^[0-9.]", "examples": ["5 %"]},
+            ]
+        }
+    ),
 ]
 
 
@@ -150,6 +161,14 @@ class Communication(_Served):
         "for its group, as published, or once for each processor.",
     )
 
+    @model_validator(mode="after")
+    def _certain_group(self) -> "Communication":
+        if self.group.spread > 0:
+            raise ParameterError(
+                "group must be certain, as it counts processors. Leave out its +-."
+            )
+        return self
+
 
 class InputOutput(_Served):
     """I/O of one cycle, all processors together."""
@@ -220,13 +239,12 @@ class SpmdPhase(Phase):
         """Time of one cycle that asks for `asked`, with its derivatives."""
         burst = asked.computing + asked.delay + asked.queue
         idle = (burst <= 0) & (io_service(self, asked) <= 0)
-        if idle.any():
-            raise ParameterError(
-                "a cycle must take time, got services that are all 0 at p = "
-                f"{np.broadcast_to(asked.p, idle.shape)[idle].flat[0]:g}. "
-                "Give compute, communication or io."
-            )
-        return cycle(self, asked)
+        if not idle.any():
+            return cycle(self, asked)
+        # Nothing to do, as a lone processor has where a phase only communicates.
+        solved = cycle(self, replace(asked, serial=np.where(idle, 1.0, asked.serial)))
+        busy = np.asarray(~idle, dtype=np.float64)
+        return replace(solved, breakdown=solved.breakdown * busy)
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle at every point of a grid [s]."""
@@ -234,8 +252,14 @@ class SpmdPhase(Phase):
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
-        asked = self.demands(machine, at)
-        return self.cycles(at) * asked.bursts * asked.parallel
+        parallel = self.compute.parallel
+        if parallel is None:
+            return np.zeros(())
+        work = parallel(at)
+        if parallel.dimension == "operations":  # at the rate of a lone processor
+            alone = {**at, "p": np.ones_like(np.asarray(at["p"], dtype=np.float64))}
+            work = work / machine.need("compute.rate", alone, why=parallel.name)
+        return self.cycles(at) * self.bursts_per_io(at) * work
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""
@@ -249,11 +273,12 @@ class SpmdPhase(Phase):
                 "No saturation rate of the network is known, so every pair has a link of its own; "
                 "the times on a single bus say how much that may matter."
             )
-        joins = self.io.kind == "synchronous"
-        if joins and self.bursts == "geometric" and self.communication.cv != 1.0:
+        joins = self.io.kind == "synchronous" and self.bursts == "geometric"
+        if joins and (float(self.compute.law.cv), self.communication.cv) != (1.0, 1.0):
             yield (
-                "Geometric bursts are solved for exponential services of the network whatever "
-                "their variability; simulation found that up to 1.4% too high."
+                "Geometric bursts are solved for exponential times of computing and of the "
+                "network whatever their variability: with few bursts in a cycle that is far too "
+                "high."
             )
         if self.io.kind == "clustered" and (self.io.cv, self.communication.cv) != (1.0, 1.0):
             yield "Clustered I/O is solved for exponential services whatever their variability."

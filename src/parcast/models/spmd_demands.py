@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array
 from parcast.errors import ParameterError, require
-from parcast.machine import Machine, level_of
+from parcast.machine import LEVEL, Machine, level_of
 
 if TYPE_CHECKING:
     from parcast.models.spmd import SpmdPhase
@@ -113,13 +113,10 @@ def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
     compute, communication, io = phase.compute, phase.communication, phase.io
     group = _group(communication.group(at), p)
     bursts = phase.bursts_per_io(at)
+    if "bursts_per_io*" in at:  # a sample of an uncertain number
+        bursts = np.maximum(bursts, 1.0)
     require("bursts_per_io", bursts, bursts >= 1, must="be at least 1", hint="Count the bursts.")
-    if "contention" in at:
-        contention = at["contention"]
-    elif communication.contention is not None:
-        contention = level_of(communication.contention, at)
-    else:
-        contention = machine.contention(at)
+    contention = _contention(phase, machine, among)
     return Demands(
         p=p,
         d=at["d"],
@@ -129,17 +126,18 @@ def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
         serial=_computing(compute.serial, machine, at),
         startup=talks * _startup(phase, machine, among),
         transfer=talks
-        * _transfer(communication.volume, communication.transfer, machine, among, "network"),
+        * (_amount(communication.transfer, among) + _network_time(phase, machine, among)),
         contention=contention,
         io_startup=_amount(io.startup, at) + _amount(machine.storage.latency, at) * io.is_there,
-        io_transfer=_transfer(io.volume, io.transfer, machine, at, "storage"),
+        io_transfer=_amount(io.transfer, at) + _storage_time(phase, machine, at),
         traffic=group if communication.traffic == "processor" else np.ones(()),
     )
 
 
 def _group(group: Array, p: Array) -> Array:
-    """Check that groups of c processors share out the p processors."""
+    """Check that groups of c processors share out the p processors; a lone one is a group."""
     group, p = np.broadcast_arrays(group, p)
+    group = np.where(p == 1, 1.0, group)
     whole = (group >= 1) & np.isfinite(group) & (group == np.floor(group))
     hint = "It counts processors that communicate synchronously."
     name = "communication.group"
@@ -181,11 +179,34 @@ def _startup(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
     return _amount(given.startup, at) + messages * latency
 
 
-def _transfer(
-    volume: Amount | None, transfer: Amount | None, machine: Machine, at: Point, table: str
-) -> Array:
-    """Time of bytes at the rate of a machine's network or storage, or the time that is given."""
-    time = _amount(transfer, at)
+def _contention(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+    """Level of contention: the program's, or else the machine's; 0 where nothing is sent."""
+    given = phase.communication
+    if given.volume is None and given.transfer is None:
+        return np.zeros(())
+    if given.contention is not None and LEVEL not in at:
+        return level_of(given.contention, at)
+    return machine.contention(at)
+
+
+def network_rate(phase: "SpmdPhase", machine: Machine, at: Point, *, why: str) -> Array:
+    """Rate of the transfers of a phase. [B/s]."""
+    if phase.communication.contention is not None:
+        return machine.need("network.bandwidth", at, why=why)
+    return machine.pair_rate(at, why=why)
+
+
+def _network_time(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+    """Time of the bytes of a burst, at the rate of one pair."""
+    volume = phase.communication.volume
     if volume is None:
-        return time
-    return time + _amount(volume, at) / machine.need(f"{table}.bandwidth", at, why=volume.name)
+        return np.zeros(())
+    return _amount(volume, at) / network_rate(phase, machine, at, why=volume.name)
+
+
+def _storage_time(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+    """Time of the bytes of an I/O, at the rate of one server."""
+    volume = phase.io.volume
+    if volume is None:
+        return np.zeros(())
+    return _amount(volume, at) / machine.need("storage.bandwidth", at, why=volume.name)

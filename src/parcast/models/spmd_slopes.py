@@ -24,8 +24,8 @@ import numpy as np
 
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array
-from parcast.machine import Machine
-from parcast.models.spmd_demands import Demands
+from parcast.machine import LEVEL, Machine
+from parcast.models.spmd_demands import Demands, network_rate
 from parcast.models.spmd_networks import Cycle
 from parcast.queueing.order import expected_maximum
 
@@ -149,10 +149,18 @@ def _of_messages(phase: "SpmdPhase", machine: Machine, by: Slopes, at: Point) ->
     among = at if phase.reading == "published" else {**at, "p": np.maximum(at["p"], 2.0)}
     own = _share(given.startup, (given.messages, network.latency), among)
     slopes = _parts(by["startup"], own, given.startup, (given.messages, network.latency))
-    own = _share(given.transfer, (given.volume,), among, rate=(machine, "network.bandwidth"))
+    rate = None
+    if given.volume is not None:
+        rate = network_rate(phase, machine, among, why=given.volume.name)
+    own = _share(given.transfer, (given.volume,), among, rate=rate)
     slopes |= _parts(by["transfer"], own, given.transfer, (given.volume,))
-    if given.volume is not None and network.bandwidth is not None:
-        slopes["network.bandwidth"] = -slopes[given.volume.name]
+    if given.volume is not None and rate is not None:
+        by_volume = slopes[given.volume.name]
+        pair = machine.need("network.bandwidth", among, why=given.volume.name)
+        of_pair = np.asarray(rate == pair, dtype=np.float64)
+        slopes["network.bandwidth"] = -by_volume * of_pair
+        if not of_pair.all():
+            slopes["network.saturation"] = -by_volume * (1.0 - of_pair)
     return slopes
 
 
@@ -162,7 +170,10 @@ def _of_storage(phase: "SpmdPhase", machine: Machine, by: Slopes, at: Point) -> 
     latency = storage.latency if given.is_there else None
     own = _share(given.startup, (latency,), at)
     slopes = _parts(by["io_startup"], own, given.startup, (latency,))
-    own = _share(given.transfer, (given.volume,), at, rate=(machine, "storage.bandwidth"))
+    rate = None
+    if given.volume is not None:
+        rate = machine.need("storage.bandwidth", at, why=given.volume.name)
+    own = _share(given.transfer, (given.volume,), at, rate=rate)
     slopes |= _parts(by["io_transfer"], own, given.transfer, (given.volume,))
     if given.volume is not None and storage.bandwidth is not None:
         slopes["storage.bandwidth"] = -slopes[given.volume.name]
@@ -173,16 +184,13 @@ def _share(
     own: Amount | None,
     factors: tuple[Amount | None, ...],
     at: Point,
-    rate: tuple[Machine, str] | None = None,
+    rate: Array | None = None,
 ) -> Array:
     """Share of an amount in the sum of it and a product, over a rate if there is one."""
     if own is None or any(factor is None for factor in factors):
         return np.asarray(0.0 if own is None else 1.0)
     first = own(at)
-    other = np.ones(())
-    if rate is not None:
-        machine, key = rate
-        other = 1.0 / machine.need(key, at, why="the time of a transfer")
+    other = np.ones(()) if rate is None else 1.0 / rate
     for factor in factors:
         other = other * factor(at) if factor is not None else other
     total = np.asarray(first + other)
@@ -205,7 +213,9 @@ def _of_contention(
     """Derivatives by what the level of contention comes from; 0 where it is held at 1."""
     network, own = machine.network, phase.communication.contention
     slope = by["contention"]
-    if "contention" in at:
+    if LEVEL in at or (
+        phase.communication.volume is None and phase.communication.transfer is None
+    ):
         return {}
     if own is not None:
         return {own.name: slope}

@@ -19,9 +19,9 @@ References
    :doi:`10.1109/TPDS.2002.1158268`, section on parameter estimation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from parcast.fit_result import Fit
 from parcast.machine import Machine
 from parcast.measurements import Measurements
 from parcast.program import Program
+from parcast.units import shown
 from parcast.verbs.fit_findings import findings
 from parcast.verbs.fit_model import Model
 from parcast.verbs.fit_noise import Noise, expected_noise
@@ -40,6 +41,7 @@ from parcast.verbs.fit_profile import profile_intervals
 from parcast.verbs.fit_runs import Runs, runs_of
 from parcast.verbs.fit_solver import Solution
 from parcast.verbs.fit_task import Task, with_scale
+from parcast.verbs.grid import require_descriptions
 
 Array = NDArray[np.float64]
 
@@ -112,7 +114,10 @@ def fit(
     (10.0, 2.0)
     """
     machine = Machine() if machine is None else machine
+    require_descriptions(program, machine)
     _require_choices(quantity, starts)
+    if not isinstance(measurements, Measurements):
+        measurements = _as_measurements(measurements)
     runs = runs_of(measurements, program, machine)
     points = dict(runs.axes)
     points.setdefault("d", np.full_like(points["p"], machine.storage.servers or 1))
@@ -121,6 +126,7 @@ def fit(
         told = (points["p"] != 1) | (points["d"] != 1)
         points = {axis: column[told] for axis, column in points.items()}
         runs = runs.select(told)
+    _require_times(program, machine, points)
     parameters = parameters_of(program, machine, points, free=free, fixed=fixed)
     _require_enough(runs, parameters)
     model = Model(
@@ -210,6 +216,27 @@ def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
         column[0] = 1.0
         columns.append(np.clip(column, x.lower, x.upper))
     return np.stack(columns, axis=1)
+
+
+def _as_measurements(table: Any) -> Measurements:
+    """Measurements from any table that has columns."""
+    if isinstance(table, tuple | list) or table is None:
+        raise ParameterError(
+            f"measurements must be Measurements or a table of columns, got {shown(repr(table))}. "
+            "read_runs gives a pair: runs, quantity = read_runs(path)."
+        )
+    return Measurements.from_table(table)
+
+
+def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:
+    """Refuse a program that takes no time at a run."""
+    time = np.broadcast_to(program.times(machine, points).time, points["p"].shape)
+    none = ~((time > 0) & np.isfinite(time))
+    if none.any():
+        raise ParameterError(
+            "the described program must take a time above 0 at every run, got "
+            f"{time[none][0]:g} s at p = {points['p'][none][0]:g}. Check its amounts there."
+        )
 
 
 def _require_choices(quantity: str, starts: int) -> None:

@@ -102,4 +102,5 @@ def noise_of_repetitions(log_times: Array, group: NDArray[np.intp]) -> float | N
         return None
     mean = np.bincount(group, log_times) / count
     squares = float(np.sum((log_times - mean[group]) ** 2))
-    return float(np.sqrt(squares / freedom / np.mean(count)))
+    of_median = np.where(count <= 2, 1.0, np.pi / 2)  # variance, over that of a mean
+    return float(np.sqrt(squares / freedom * np.mean(of_median / count)))

@@ -20,6 +20,7 @@ def axes_of(
     vary: Mapping[str, ArrayLike],
 ) -> dict[str, Array]:
     """Values of every axis that is given, checked, each of one dimension."""
+    require_descriptions(program, machine)
     axes = {name: _numbers(name, values) for name, values in given.items() if values is not None}
     for name in ("p", "d"):
         if name in axes:
@@ -37,6 +38,22 @@ def axes_of(
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
         axes[name] = numbers
     return axes
+
+
+def require_descriptions(program: Program, machine: Machine) -> None:
+    """Refuse what is no description, or another one.
+
+    Raises
+    ------
+    ParameterError
+        If `program` is no Program or `machine` no Machine.
+    """
+    for name, value, kind in (("program", program, Program), ("machine", machine, Machine)):
+        if not isinstance(value, kind):
+            raise ParameterError(
+                f"{name} must be a {kind.__name__}, got {type(value).__name__}. Build it with "
+                f"parcast.{kind.__name__}(...) or parcast.read_{name}(path)."
+            )
 
 
 def _numbers(name: str, values: ArrayLike) -> Array:

@@ -10,7 +10,7 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 from parcast.amounts import NORMAL_90, Amount
 from parcast.breakdown import Breakdown
 from parcast.errors import ParameterError
-from parcast.machine import Machine
+from parcast.machine import LEVEL, Machine
 from parcast.prediction import Prediction
 from parcast.program import Program
 from parcast.verbs.grid import axes_of, dimensions_of, require_times
@@ -19,7 +19,7 @@ from parcast.verbs.predict_notes import limits_of, warnings_of
 Array = NDArray[np.float64]
 
 MOST_POINTS: Final = 20_000_000  # of one grid: about 3 GB
-MOST_SAMPLED: Final = 100_000_000  # points times samples: a minute or two
+MOST_SAMPLED: Final = 20_000_000  # points times samples: a few seconds, clustered I/O minutes
 POINTS_AT_ONCE: Final = 2_000_000  # samples x points computed together
 INTERVAL: Final = 0.9
 
@@ -136,12 +136,17 @@ def _speedup(
     """Speedup over one processor and one disk, of the work where that grows with p."""
     one = {**at, "p": np.ones_like(at["p"])}
     alone = {**one, "d": np.ones(())}
-    speedup = np.asarray(program.times(machine, alone).time / time)
+    try:
+        speedup = np.asarray(program.times(machine, alone).time / time)
+    except ParameterError as refusal:
+        raise ParameterError(
+            f"speedup must be over one processor and one disk, which has no time: {refusal}"
+        ) from None
     here, there = program.work(machine, at), program.work(machine, one)
     reference = program.work(machine, alone)
     if here is None or there is None or reference is None:
         return speedup, "strong"
-    if not np.any(here > there * (1 + 1e-9)):
+    if not np.any(here > there * (1 + 1e-9)) or np.any(reference <= 0):
         return speedup, "strong"
     return speedup * here / reference, "weak"
 
@@ -201,4 +206,4 @@ def _at_contention(
     shape: tuple[int, ...],
 ) -> Array:
     """Times at a level of contention, whatever the descriptions say of it."""
-    return np.broadcast_to(program.times(machine, {**at, "contention": np.asarray(w)}).time, shape)
+    return np.broadcast_to(program.times(machine, {**at, LEVEL: np.asarray(w)}).time, shape)
