@@ -97,6 +97,11 @@ def test_a_negative_value_says_where():
         amount("1 s * (d - p)")({"p": [1.0, 3], "d": 2.0})
 
 
-def test_a_negative_constant_is_refused_without_a_place():
-    with pytest.raises(ParameterError, match=r"-3 s is -3\. Check"):
-        amount("-3 s")({})
+def test_a_negative_constant_is_refused_when_it_is_read():
+    with pytest.raises(ParameterError, match=r'at least 0, got "-3 s"\. Check its sign\.'):
+        amount("-3 s")
+
+
+def test_what_is_not_finite_is_said_to_be_so():
+    with pytest.raises(ParameterError, match="which is not a finite number"):
+        amount("1e400 s", "time", "operations")

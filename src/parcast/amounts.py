@@ -70,6 +70,10 @@ class Amount:
         text = value if isinstance(value, str) else repr(value)
         number, *after = _PLUS_MINUS.split(text)
         expression = _expression(number.strip(), dimensions, name)
+        if not expression.axes and float(expression()) < 0:
+            raise ParameterError(
+                f'{name} must be at least 0, got "{shown(text)}". Check its sign.'
+            )
         if not after:
             return cls(text, expression)
         if len(after) > 1:
@@ -132,7 +136,7 @@ def _expression(text: str, dimensions: Sequence[Dimension], name: str) -> Expres
     if len(dimensions) == 1:
         raise ParameterError(refusals[0])
     # A unit of another of the dimensions is no fault; what else is wrong is one.
-    other = [refusal for refusal in refusals if ", which is " not in refusal]
+    other = [refusal for refusal in refusals if ", which is a" not in refusal]
     if 0 < len(other) < len(refusals) or all(refusal == refusals[0] for refusal in refusals):
         raise ParameterError([*other, *refusals][0])
     raise ParameterError(f'{name} must be {_either(dimensions)}, got "{shown(text)}".')
