@@ -186,7 +186,10 @@ def test_output_that_nobody_reads_ends_quietly(process, options):
     assert (said.status, said.err) == (141, "")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"),
+    reason="only Linux has /dev/full, a disk without space that needs no root to set up",
+)
 def test_a_full_disk_is_told(process, times):
     with open("/dev/full", "w") as full:
         said = process("forecast", times, "-p", "16", stdout=full)

@@ -156,7 +156,7 @@ def test_a_dumb_terminal_shows_no_progress(terminal, monkeypatch):
 
 
 def test_a_failure_takes_progress_back(terminal):
-    with pytest.raises(ZeroDivisionError), Progress("reading") as progress:  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), Progress("reading") as progress:  # noqa: PT012 - the exit is tested
         progress(1, 4)
         raise ZeroDivisionError
     assert terminal.written.endswith(" \r")

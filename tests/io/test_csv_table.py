@@ -199,7 +199,9 @@ def test_decimal_commas_are_noticed_below_other_separators(file, says):
     assert refusal(file) == [says]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the advice is for a POSIX shell")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="runs the advised `tr` in a POSIX shell, which Windows lacks"
+)
 @pytest.mark.parametrize(
     "file", [b"p;time_s\n1;8\n2;4,5\n", b"p\ttime_s\n1\t8\n2\t4.5\n", b"p  time_s\n1 8\n2 4.5\n"]
 )

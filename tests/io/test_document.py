@@ -123,13 +123,15 @@ def test_failing_half_way_leaves_the_old_file_and_no_draft(tmp_path):
 
 
 def test_interrupting_leaves_no_draft(tmp_path):
-    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "figure.svg") as draft:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "figure.svg") as draft:  # noqa: PT012 - what is tested is the exit in mid-write
         draft.write_text("half")
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="Windows has no named pipes in the file system to write to"
+)
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     pipe = tmp_path / "result.csv"
     os.mkfifo(pipe)

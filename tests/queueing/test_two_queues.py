@@ -130,11 +130,11 @@ def constant(n, delay, x, y):
     """Normalising constant for any real n: the queues hold two exponential times."""
     top = max(x, y)
     if x == y:
-        density = lambda r: r / x**2 * mpmath.exp(-r / x)  # noqa: E731
+        density = lambda r: r / x**2 * mpmath.exp(-r / x)  # noqa: E731 - a formula
     elif min(x, y) == 0:
-        density = lambda r: mpmath.exp(-r / top) / top  # noqa: E731
+        density = lambda r: mpmath.exp(-r / top) / top  # noqa: E731 - a formula
     else:
-        density = lambda r: (mpmath.exp(-r / x) - mpmath.exp(-r / y)) / (x - y)  # noqa: E731
+        density = lambda r: (mpmath.exp(-r / x) - mpmath.exp(-r / y)) / (x - y)  # noqa: E731 - a formula
     ends = [top * (n + 3) * part for part in (0, 0.01, 0.1, 0.3, 1, 2, 4, 10, 40)]
     return mpmath.quad(lambda r: density(r) * (delay + r) ** n, ends) / mpmath.gamma(n + 1)
 

@@ -42,13 +42,17 @@ from parcast.queueing.time_laws import (
 )
 from parcast.units import quantity, shown
 
-NAMED_CV = {"none": 0.0, "exponential": 1.0}
+NAMED_LAWS = {
+    "none": deterministic_times,
+    "exponential": exponential_times,
+    "uniform": uniform_times,
+}
 WIDEST_CV = 20.0
 
 
 def _variability(value: object) -> object:
     """Check a variability: a name, or a coefficient of variation."""
-    if isinstance(value, str) and value in (*NAMED_CV, "uniform"):
+    if isinstance(value, str) and value in NAMED_LAWS:
         return value
     number = quantity(value, "fraction", name="variability") if _is_number(value) else -1.0
     if not 0 <= number <= WIDEST_CV:
@@ -79,6 +83,13 @@ Variability = Annotated[
 ]
 
 
+def _law_of(variability: str | float) -> TimeLaw:
+    """Law of times that vary so; a coefficient of variation is that of a gamma law."""
+    if isinstance(variability, str):
+        return NAMED_LAWS[variability]()
+    return gamma_times(variability)
+
+
 class Computing(Description):
     """Computing of one burst."""
 
@@ -97,13 +108,7 @@ class Computing(Description):
     @cached_property
     def law(self) -> TimeLaw:
         """Law of the times."""
-        if self.variability == "uniform":
-            return uniform_times()
-        if self.variability == "none":
-            return deterministic_times()
-        if self.variability == "exponential":
-            return exponential_times()
-        return gamma_times(float(self.variability))
+        return _law_of(self.variability)
 
 
 class _Served(Description):
@@ -117,13 +122,7 @@ class _Served(Description):
     @property
     def cv(self) -> float:
         """Coefficient of variation of the services [1]."""
-        if self.variability == "uniform":
-            return float(uniform_times().cv)
-        return (
-            NAMED_CV.get(str(self.variability), -1.0)
-            if isinstance(self.variability, str)
-            else float(self.variability)
-        )
+        return float(_law_of(self.variability).cv)
 
     @cached_property
     def service_law(self) -> ServiceLaw:

@@ -106,10 +106,8 @@ def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
         hint = f"Count {what} from 1."
         require(axis, at[axis], whole, must="be a whole number of at least 1", hint=hint)
     p = at["p"]
-    published = phase.reading == "published"
-    # Formulas of communication need not be good for a lone processor, which has none.
-    among = at if published else {**at, "p": np.maximum(p, 2.0)}
-    talks = np.asarray(published | (p > 1), dtype=np.float64)
+    among = communicating(phase, at)
+    talks = np.asarray((phase.reading == "published") | (p > 1), dtype=np.float64)
     compute, communication, io = phase.compute, phase.communication, phase.io
     group = _group(communication.group(at), p)
     bursts = phase.bursts_per_io(at)
@@ -132,6 +130,14 @@ def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
         io_transfer=_amount(io.transfer, at) + _storage_time(phase, machine, at),
         traffic=group if communication.traffic == "processor" else np.ones(()),
     )
+
+
+def communicating(phase: "SpmdPhase", at: Point) -> Point:
+    """Points where formulas of communication need not be good for a lone processor.
+
+    It has no communication, but in the published reading.
+    """
+    return at if phase.reading == "published" else {**at, "p": np.maximum(at["p"], 2.0)}
 
 
 def _group(group: Array, p: Array) -> Array:

@@ -25,7 +25,7 @@ import numpy as np
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array
 from parcast.machine import LEVEL, Machine
-from parcast.models.spmd_demands import Demands, network_rate
+from parcast.models.spmd_demands import Demands, communicating, network_rate
 from parcast.models.spmd_networks import Cycle
 from parcast.queueing.order import expected_maximum
 
@@ -146,7 +146,7 @@ def _of_computing(phase: "SpmdPhase", machine: Machine, by: Slopes) -> Slopes:
 def _of_messages(phase: "SpmdPhase", machine: Machine, by: Slopes, at: Point) -> Slopes:
     """Derivatives by the amounts of communication, contention left out."""
     given, network = phase.communication, machine.network
-    among = at if phase.reading == "published" else {**at, "p": np.maximum(at["p"], 2.0)}
+    among = communicating(phase, at)
     own = _share(given.startup, (given.messages, network.latency), among)
     slopes = _parts(by["startup"], own, given.startup, (given.messages, network.latency))
     rate = None

@@ -160,11 +160,11 @@ class Shown:
             See `GridAxis.places`.
         values : ndarray, shape (cells, cells)
         """
-        from scipy.interpolate import RegularGridInterpolator  # type: ignore[import-untyped]
+        from scipy import interpolate  # type: ignore[import-untyped]  # SciPy ships no types
 
         given = [axis.places(axis.values) for axis in self.axes]
         places = [np.linspace(at[0], at[-1], cells) for at in given]
-        values = RegularGridInterpolator(given, self.of(array))(tuple(np.ix_(*places)))
+        values = interpolate.RegularGridInterpolator(given, self.of(array))(tuple(np.ix_(*places)))
         return places, np.asarray(values)
 
     @property
