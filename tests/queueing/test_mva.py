@@ -251,7 +251,7 @@ def test_an_array_is_answered_as_its_elements_are(several):
     delay = np.array([[1.0, 2.0]])
     for solve in (exact_mva, asymptotic_bounds, balanced_job_bounds):
         means = solve(customers, demands, delay)
-        for field in means.__dataclass_fields__:
+        for field in set(means.__dataclass_fields__) - {"slopes"}:
             values = getattr(means, field)
             assert values.shape[:2] == (len(several), 2)
             for i, j in np.ndindex(len(several), 2):

@@ -12,6 +12,7 @@ References
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,33 @@ from numpy.typing import ArrayLike
 from parcast.errors import ParameterError, require
 from parcast.queueing.arguments import customers_from_one, mean_time, require_time
 from parcast.queueing.erlang import Array
+
+
+class Slope(NamedTuple):
+    """Derivatives of one mean by every delay and every demand of its network.
+
+    The axes of the mean come first, those of what it is differentiated by after them: none for
+    the delay of one class and (queues) for its demands, (classes) and (classes, queues) for
+    several classes. By a time of 0 it is the derivative from above.
+    """
+
+    by_delay: Array
+    by_demands: Array
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class MeanValueSlopes:
+    """How the means of a closed network follow its delays and demands.
+
+    Shapes are written for one class as (by delay), (by demands); for several classes, with (...)
+    the shape of the networks, c of the classes and j of the queues, they are (..., c, c) and
+    (..., c, c, j) for throughput, (..., c, j, c) and (..., c, j, c, j) for the others.
+    """
+
+    throughput: Slope  # shapes (...), (..., queues) [1/s^2]
+    response_times: Slope  # shapes (..., queues), (..., queues, queues) [1]
+    queue_lengths: Slope  # shapes (..., queues), (..., queues, queues) [1/s]
+    utilisations: Slope  # shapes (..., queues), (..., queues, queues) [1/s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -33,15 +61,23 @@ class MeanValues:
     response_times: Array  # of all visits of a cycle to a queue, shape (..., queues) [s]
     queue_lengths: Array  # mean customers at a queue, the served included, (..., queues) [1]
     utilisations: Array  # fraction of time a class is served, shape (..., queues) [1]
+    slopes: MeanValueSlopes | None = None  # where they were asked for
 
     @classmethod
-    def of(cls, throughput: Array, response_times: Array, demands: Array) -> "MeanValues":
+    def of(
+        cls,
+        throughput: Array,
+        response_times: Array,
+        demands: Array,
+        slopes: MeanValueSlopes | None = None,
+    ) -> "MeanValues":
         """Everything that follows from throughput and response times by Little's law [S]_."""
         return cls(
             throughput=np.asarray(throughput),
             response_times=response_times,
             queue_lengths=throughput[..., None] * response_times,
             utilisations=throughput[..., None] * demands,
+            slopes=slopes,
         )
 
 

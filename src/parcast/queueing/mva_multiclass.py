@@ -8,6 +8,9 @@ A customer of class c who arrives at a queue sees the network without itself [1]
 for every population n from 0 to N: (N_1 + 1)(N_2 + 1)... states, which is why this is for a few
 small classes. Use `clusters` for classes that share one queue, `linearizer_mva` for the rest.
 
+Slopes are those of the recursion, differentiated as it goes (`mva_slopes`). With each length of a
+queue it then holds the derivatives by all delays and demands.
+
 References
 ----------
 .. [1] M. Reiser and S. S. Lavenberg, "Mean-value analysis of closed multichain queuing networks,"
@@ -22,12 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.errors import ParameterError
 from parcast.queueing.erlang import Array
 from parcast.queueing.mean_values import MeanValues, network, require_whole
+from parcast.queueing.mva_slopes import length_slopes, step_slopes, times_of, with_slopes
 
 MOST_NUMBERS = 2**26  # states * networks * classes * queues: some seconds, half a gigabyte
 
 
 def exact_multiclass_mva(
-    customers: ArrayLike, demands: ArrayLike, delay: ArrayLike = 0.0
+    customers: ArrayLike, demands: ArrayLike, delay: ArrayLike = 0.0, *, slopes: bool = False
 ) -> MeanValues:
     """Means of closed networks of several classes of customers.
 
@@ -39,6 +43,8 @@ def exact_multiclass_mva(
         Service of one cycle at each queue, at least 0. [s]
     delay : array_like, shape (..., classes), default 0
         Time of one cycle spent without waiting for anybody, at least 0. [s]
+    slopes : bool, default False
+        Whether to derive every mean by every delay and demand too.
 
     Returns
     -------
@@ -49,12 +55,16 @@ def exact_multiclass_mva(
     ------
     ParameterError
         If any element lies outside the domain given above, a cycle takes no time, or states
-        times networks, classes and queues pass 2^26.
+        times networks, classes and queues (with slopes also times 1 + delays and demands of a
+        network) pass 2^26.
 
     Examples
     --------
     >>> exact_multiclass_mva([8, 1], [[1.0], [1.0]], [8.0, 0.0]).throughput
     array([0.65..., 0.34...])
+    >>> exact_multiclass_mva([1, 1], [[1.0], [1.0]], slopes=True).slopes.throughput.by_delay
+    array([[-0.25,  0.25],
+           [ 0.25, -0.25]])
     """
     customers, demands, delay = network(customers, demands, delay, classes=True)
     require_whole(customers)
@@ -63,35 +73,57 @@ def exact_multiclass_mva(
     demand = demands.reshape(-1, classes, queues)
     delay = delay.reshape(-1, classes)
     limits = counts.max(axis=0, initial=0) + 1
-    _refuse_large(math.prod(limits.tolist()), len(counts) * classes * queues)
+    times = times_of(classes, queues)
+    each = len(counts) * classes * queues
+    states_needed = math.prod(limits.tolist())
+    _refuse_large(states_needed, each * (1 + times) if slopes else each, slopes=slopes)
     strides = np.array([math.prod(limits[c + 1 :].tolist()) for c in range(classes)])
     states = np.indices(limits).reshape(classes, -1).T  # (states, classes)
     queue = np.zeros((len(states), len(counts), queues))
+    queue_by = np.zeros((*queue.shape, times)) if slopes else None
     total = states.sum(axis=1)
     order = np.argsort(total, kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(total)))[1:-1]:  # all but the empty state
         n = states[members]
         before = members[:, None] - strides  # any other state where there is none to take away
-        throughput, response = _arrivals(n[:, None], queue[before].swapaxes(1, 2), demand, delay)
+        seen = queue[before].swapaxes(1, 2)
+        throughput, response, cycle = _arrivals(n[:, None], seen, demand, delay)
         queue[members] = np.einsum("spc,spcj->spj", throughput, response)
+        if queue_by is not None:
+            seen_by = queue_by[before].swapaxes(1, 2)
+            by = step_slopes(demand, seen, seen_by, throughput, cycle)
+            queue_by[members] = length_slopes(throughput, by[0], response, by[1]).sum(axis=2)
     before = (counts @ strides)[:, None] - strides
-    seen = queue[before, np.arange(len(counts))[:, None]]
-    throughput, response = _arrivals(counts, seen, demand, delay)
-    return MeanValues.of(throughput.reshape(shape), response.reshape(demands.shape), demands)
+    own = np.arange(len(counts))[:, None]
+    seen = queue[before, own]
+    throughput, response, cycle = _arrivals(counts, seen, demand, delay)
+    if queue_by is None:
+        return MeanValues.of(throughput.reshape(shape), response.reshape(demands.shape), demands)
+    by = step_slopes(demand, seen, queue_by[before, own], throughput, cycle)
+    return with_slopes(
+        throughput.reshape(shape),
+        by[0].reshape(*shape, times),
+        response.reshape(demands.shape),
+        by[1].reshape(*demands.shape, times),
+        demands,
+        classes=True,
+    )
 
 
 def _arrivals(
     n: NDArray[np.int64], seen: Array, demand: Array, delay: Array
-) -> tuple[Array, Array]:
-    """Throughput (..., classes) and response times (..., classes, queues) by what arrivals see."""
+) -> tuple[Array, Array, Array]:
+    """Throughput, response times (..., classes, queues) and cycle, by what arrivals see."""
     response = demand * (1.0 + seen)
-    return n / (delay + response.sum(axis=-1)), response
+    cycle = delay + response.sum(axis=-1)
+    return n / cycle, response, cycle
 
 
-def _refuse_large(states: int, each: int) -> None:
+def _refuse_large(states: int, each: int, *, slopes: bool) -> None:
     if states * each > MOST_NUMBERS:
+        what = "classes, queues and slopes" if slopes else "classes and queues"
         raise ParameterError(
-            f"(N1 + 1)(N2 + 1)... times networks, classes and queues must be at most "
+            f"(N1 + 1)(N2 + 1)... times networks, {what} must be at most "
             f"{MOST_NUMBERS}, got {states} * {each}. Use linearizer_mva, or clusters for classes "
             "that share one queue."
         )
