@@ -16,7 +16,9 @@ References
    elasticities to 3e-9.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,7 @@ TINY = 1e-300
 UNSEEN = 1e-18  # probability that may be left out beside 1
 NEVER = 1e100  # Z/y beyond which the own queue is never found busy
 SHORTEST = 1e-30  # least Z/y, instead of 0
+More: TypeAlias = Callable[["Network", "Given", Array, Array], Array] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +57,7 @@ class Network:
         return Network(
             self.customers[:, points],
             self.count[:, points],
-            self.delay[points],
-            self.own[points],
-            self.shared[points],
+            *(demand[points] for demand in (self.delay, self.own, self.shared)),
         )
 
 
@@ -74,14 +75,15 @@ class Given:
     log_empty: Array  # logarithm of the probability that the own queue is empty [1]
 
 
-def averages(network: Network) -> tuple[Array, Array]:
-    """Means of every group, shape (6, groups, points), and their estimated relative error.
+def averages(network: Network, more: More = None) -> tuple[Array, Array]:
+    """Means of every group, shape (rows, groups, points), and their estimated relative error.
 
     The rows are throughput, customers at the own queue and at the shared one, and the derivatives
-    of throughput by delay, own and shared service. Arguments are not checked.
+    of throughput by delay, own and shared service; then six that `more` makes of the nodes and
+    their shares in the integral. Arguments are not checked.
     """
     groups, points = network.customers.shape
-    rows, error = np.empty((6, groups, points)), np.full(points, np.inf)
+    rows, error = np.empty((12 if more else 6, groups, points)), np.full(points, np.inf)
     ends = np.empty((2, points))
     with np.errstate(all="ignore"):  # each branch of a choice is evaluated where it has no meaning
         for parts in HALVES:
@@ -91,11 +93,11 @@ def averages(network: Network) -> tuple[Array, Array]:
                 here = network.at(some)
                 if parts == HALVES[0]:
                     ends[:, some] = _interval(here)
-                rows[:, :, some], error[some] = _quadrature(here, ends[:, some], parts)
+                rows[:, :, some], error[some] = _quadrature(here, ends[:, some], parts, more)
     return rows, error
 
 
-def _quadrature(network: Network, ends: Array, parts: int) -> tuple[Array, Array]:
+def _quadrature(network: Network, ends: Array, parts: int, more: More) -> tuple[Array, Array]:
     low, high = ends
     places = ((NODES + 1.0) / 2.0 + np.arange(parts)[:, None]).ravel() / parts
     t = low + (high - low) * places[:, None]
@@ -110,18 +112,16 @@ def _quadrature(network: Network, ends: Array, parts: int) -> tuple[Array, Array
     slopes = (total, (count * given.waits).sum(axis=0), t * total)  # of ln density, by the demands
     mean = (weight * through).sum(axis=1)
     aside = weight * (through - mean[:, None])
-    rows = [
-        mean,
-        (weight * given.length).sum(axis=1),
-        network.shared * (weight * t * through).sum(axis=1),
-    ]
-    for partial, slope in zip(
-        (given.by_delay, given.by_own, t * given.by_delay), slopes, strict=True
-    ):
+    rows = [mean, (weight * given.length).sum(axis=1)]
+    rows.append(network.shared * (weight * t * through).sum(axis=1))
+    partials = (given.by_delay, given.by_own, t * given.by_delay)
+    for partial, slope in zip(partials, slopes, strict=True):
         centred = slope - (weight * slope).sum(axis=0)
         rows.append((weight * partial).sum(axis=1) + (aside * centred).sum(axis=1))
     centred = total - (weight * total).sum(axis=0)
     whole = (density * np.tile(WEIGHTS, parts)[:, None] * total).sum(axis=0) / parts
+    if more:
+        rows += list(more(network, given, t, weight))
     return np.stack(rows), _estimate(density * centred, 0.5 * whole, parts)
 
 
@@ -135,15 +135,11 @@ def _estimate(integrand: Array, whole: Array, parts: int) -> Array:
 
 def _given(network: Network, t: Array) -> Given:
     """Every cluster on its own, with the delay that values of t, shape (..., points), make."""
-    customers = network.customers[:, None]
     longer = np.maximum(network.delay + network.shared * t, SHORTEST * network.own)
     load = np.minimum(longer / network.own, NEVER)
-    states: list[State] = []
-    for i, k in enumerate(customers):
-        follows = i > 0 and np.array_equal(k, customers[i - 1] + 1.0)
-        states.append(_one_more(k, load, states[-1]) if follows else state(k, load))
-    utilisation, length, relief, log_empty = (np.stack(x) for x in zip(*states, strict=True))
-    lonely = customers / longer  # the limit of no service at the own queue
+    each = states(network.customers, load)
+    utilisation, length, relief, log_empty = (np.stack(x) for x in zip(*each, strict=True))
+    lonely = network.customers[:, None] / longer  # the limit of no service at the own queue
     waited = load < NEVER
     throughput = np.where(waited, utilisation / network.own, lonely)
     return Given(
@@ -156,6 +152,15 @@ def _given(network: Network, t: Array) -> Given:
         by_own=-np.where(waited, relief * (load / longer) ** 2, lonely / longer),
         log_empty=log_empty,
     )
+
+
+def states(customers: Array, load: Array) -> list[State]:
+    """A cluster of each group, customers of shape (groups, points), alone under the same load."""
+    found: list[State] = []
+    for i, k in enumerate(customers):
+        follows = i > 0 and np.array_equal(k, customers[i - 1] + 1.0)
+        found.append(_one_more(k, load, found[-1]) if follows else state(k, load))
+    return found
 
 
 def _one_more(customers: Array, load: Array, before: State) -> State:
@@ -177,9 +182,8 @@ def _log_density(network: Network, given: Given, t: Array, origin: Array) -> Arr
     Where next to no probability lies beyond k customers, G(k, Z) is exp(Z/y) but for a constant.
     The terms of the general form are large there and would cancel; it joins at the last such Z.
     """
-    customers, count = network.customers[:, None], network.count[:, None]
+    customers, count, load = network.customers[:, None], network.count[:, None], given.load
     unit = network.delay + network.shared * origin
-    load = given.load
     constants = customers * np.log(given.longer / unit) - given.log_empty
     seen = np.exp(given.log_empty) * load  # k + 1 times the probability of k + 1, nearly
     exponential = seen <= UNSEEN * (customers + 1.0 - load)
