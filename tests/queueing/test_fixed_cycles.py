@@ -192,7 +192,7 @@ CV = "Give standard deviation over mean."
         ({"delay": -0.5}, f"delay must be a time of at least 0, got -0.5. {TIME}"),
         ({"service": np.nan}, f"service must be a time of at least 0, got nan. {TIME}"),
         ({"delay_cv": 21}, f"delay_cv must lie in [0, 20], got 21. {CV}"),
-        ({"service_cv": [0, 1.5]}, f"service_cv must lie in [0, 1], got 1.5. {CV}"),
+        ({"service_cv": [0, 3.5]}, f"service_cv must lie in [0, 3], got 3.5. {CV}"),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):

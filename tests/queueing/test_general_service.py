@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing.general_service import one_general_queue, two_general_queues
+from parcast.queueing.general_service import one_general_queue
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.service_laws import (
     deterministic_service,
@@ -18,6 +18,7 @@ from parcast.queueing.service_laws import (
     hyperexponential_service,
     uniform_service,
 )
+from parcast.queueing.two_general_queues import two_general_queues
 
 decades = st.floats(-8, 8).map(lambda e: 10.0**e)
 loads = st.floats(-3, 3).map(lambda e: 10.0**e)

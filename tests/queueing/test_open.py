@@ -1,5 +1,6 @@
 """`open` against published values, exact fractions, its laws, and bad input."""
 
+from dataclasses import fields
 from fractions import Fraction
 from math import factorial
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing.open import OpenQueue, md1, mg1, mm1, mmc
+from parcast.queueing.open import OneServer, OpenQueue, md1, mg1, mm1, mmc
 
 services = st.floats(-6, 3).map(lambda e: 10.0**e)
 loads = st.floats(1e-9, 0.999)
@@ -131,6 +132,105 @@ def test_arguments_broadcast():
         assert part.shape == (3, 2)
     for part in parts(mmc([0.1, 0.2], service=1.0, servers=[[1], [2], [3]])):
         assert part.shape == (3, 2)
+
+
+def wait(rate, service, servers, cv2):
+    """Mean wait in the precision at hand, Erlang's sum for several servers."""
+    load = rate * service
+    left = servers - load
+    if servers == 1:
+        return load * service * (1 + cv2) / (2 * left)
+    terms = [load**k / mp.factorial(k) for k in range(servers)]
+    all_busy = load**servers / mp.factorial(servers) * servers / left
+    return all_busy / (mp.fsum(terms) + all_busy) * service / left
+
+
+@settings(max_examples=60)
+@given(st.floats(1e-6, 0.999), services, st.integers(1, 40), variations)
+def test_slopes_are_those_of_fifty_digits(u, service, m, cv2):
+    rate = m * u / service
+    cv2 = cv2 if m == 1 else 1.0
+    queues = [mmc(rate, service=service, servers=m)] if cv2 == 1 else []
+    queues += [mg1(rate, service=service, cv2=cv2)] if m == 1 else []
+    with mp.workdps(50):
+        at = mp.mpf(rate), mp.mpf(service)
+        w = wait(*at, m, cv2)
+        by_rate = mp.diff(lambda r: wait(r, at[1], m, cv2), at[0], h=at[0] * mp.mpf("1e-20"))
+        by_service = mp.diff(lambda s: wait(at[0], s, m, cv2), at[1], h=at[1] * mp.mpf("1e-20"))
+        by_cv2 = w / (1 + cv2)
+        wanted = {
+            "waiting_by_rate": by_rate,
+            "waiting_by_service": by_service,
+            "response_by_rate": by_rate,
+            "response_by_service": 1 + by_service,
+            "length_by_rate": w + at[1] + at[0] * by_rate,
+            "length_by_service": at[0] * (1 + by_service),
+            "waiting_by_cv2": by_cv2,
+            "response_by_cv2": by_cv2,
+            "length_by_cv2": at[0] * by_cv2,
+        }
+    for queue in queues:
+        for name in (field.name for field in fields(queue) if "_by_" in field.name):
+            got = float(getattr(queue, name))
+            # Near u = 1, the last digit of u counts 1/(1-u) times, and twice.
+            assert got == pytest.approx(float(wanted[name]), rel=1e-11, abs=1e-290), name
+
+
+@given(st.floats(1e-9, 0.99), services, st.integers(1, 3000), variations)
+def test_slopes_are_homogeneous_and_those_of_the_values(u, service, m, cv2):
+    step = 1e-5
+    for queue, servers in (
+        (lambda r, s: mmc(r, service=s, servers=m), m),
+        (lambda r, s: mg1(r, service=s, cv2=cv2), 1),
+    ):
+        rate = servers * u / service
+        got = queue(rate, service)
+        ends = np.exp([step, -step])
+        moved = {
+            "rate": (rate, queue(rate * ends, service)),
+            "service": (service, queue(rate, service * ends)),
+        }
+        for name, degree in (("waiting", 1), ("response", 1), ("length", 0)):
+            value = getattr(got, name)
+            if value < 1e-280:  # digits are lost below
+                continue
+            parts = {by: at * getattr(got, f"{name}_by_{by}") for by, (at, _) in moved.items()}
+            size = max(abs(value), *parts.values())
+            assert parts["service"] - parts["rate"] == pytest.approx(
+                degree * value, abs=1e-12 * size
+            )
+            for by, (_, around) in moved.items():
+                up, down = np.log(getattr(around, name))
+                elasticity = parts[by] / value
+                assert (up - down) / (2 * step) == pytest.approx(elasticity, rel=1e-5, abs=1e-6)
+
+
+@given(services, variations, st.integers(2, 1000))
+def test_slopes_of_who_arrives_first(service, cv2, m):
+    alone = mg1(0, service=service, cv2=cv2)
+    assert alone.waiting_by_rate == pytest.approx(service**2 * (1 + cv2) / 2)
+    assert mmc(0, service=service, servers=1).waiting_by_rate == pytest.approx(service**2)
+    several = mmc(0, service=service, servers=m)
+    assert several.waiting_by_rate == 0
+    for queue in (alone, several):
+        assert queue.length_by_rate == service
+        assert queue.response_by_service == 1
+        assert queue.waiting_by_service == queue.length_by_service == 0
+    assert alone.waiting_by_cv2 == alone.length_by_cv2 == 0
+    for queue in (mg1(3.0, service=0.0, cv2=cv2), mmc(3.0, service=0.0, servers=m)):
+        assert queue.response_by_rate == queue.length_by_rate == 0
+        assert (queue.response_by_service, queue.length_by_service) == (1, 3)
+
+
+def test_slopes_broadcast():
+    one = mg1([0.1, 0.2], service=1.0, cv2=[[0.0], [1.0], [2.0]])
+    assert isinstance(one, OneServer)
+    for queue in (one, mmc([0.1, 0.2], service=1.0, servers=[[1], [2], [3]])):
+        for field in fields(queue):
+            part = getattr(queue, field.name)
+            assert isinstance(part, np.ndarray)
+            assert part.shape == (3, 2), field.name
+    assert mm1(0.5, service=1.0).length_by_rate.shape == ()
 
 
 GROWS = "The queue would grow for ever: slow the arrivals or speed up the service."

@@ -29,8 +29,9 @@ from parcast.breakdown import Array, Breakdown
 from parcast.description import Description, Of
 from parcast.errors import ParameterError
 from parcast.machine import Machine
+from parcast.models.spmd_cycle import Cycle, io_service
 from parcast.models.spmd_demands import Demands, demands
-from parcast.models.spmd_networks import Cycle, cycle, io_service
+from parcast.models.spmd_networks import cycle
 from parcast.program import Phase
 from parcast.queueing.service_laws import ServiceLaw, exponential_service, gamma_service
 from parcast.queueing.time_laws import (
@@ -48,6 +49,7 @@ NAMED_LAWS = {
     "uniform": uniform_times,
 }
 WIDEST_CV = 20.0
+MANY_BURSTS = 20
 
 
 def _variability(value: object) -> object:
@@ -273,14 +275,22 @@ class SpmdPhase(Phase):
                 "the times on a single bus say how much that may matter."
             )
         joins = self.io.kind == "synchronous" and self.bursts == "geometric"
-        if joins and (float(self.compute.law.cv), self.communication.cv) != (1.0, 1.0):
+        if joins and self.is_exponential and not self.has_many_bursts:
             yield (
-                "Geometric bursts are solved for exponential times of computing and of the "
-                "network whatever their variability: with few bursts in a cycle that is far too "
-                "high."
+                "Geometric bursts of exponential times are solved by equation (16), which is up "
+                "to 29 % too high with few bursts in a cycle."
             )
-        if self.io.kind == "clustered" and (self.io.cv, self.communication.cv) != (1.0, 1.0):
-            yield "Clustered I/O is solved for exponential services whatever their variability."
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether computing and communication have exponential times, as equation (16) assumes."""
+        return (float(self.compute.law.cv), self.communication.cv) == (1.0, 1.0)
+
+    @property
+    def has_many_bursts(self) -> bool:
+        """Whether a cycle is known to have so many bursts that equation (16) is right to 1 %."""
+        bursts = self.bursts_per_io
+        return not bursts.expression.axes and float(bursts({})) >= MANY_BURSTS
 
     def io_service(self, asked: Demands) -> Array:
         """Service time of one I/O request [s]."""

@@ -1,7 +1,7 @@
 """How the time of an SPMD phase follows its parameters: derivatives by the chain rule.
 
 The solvers give the derivatives of a cycle's time by computing u, delay f, queue x and I/O y
-(`spmd_networks.Cycle`); the demands of a cycle are sums and products of the amounts of program
+(`spmd_cycle.Cycle`); the demands of a cycle are sums and products of the amounts of program
 and machine (`spmd_demands`)::
 
     dT/d ln S_par = dT/du S_par/p            dT/d ln S0_com = dT/df S0_com
@@ -12,29 +12,22 @@ and machine (`spmd_demands`)::
 with m the processors of a group whose transfers use the shared network. Where two amounts add up
 to one demand each takes its share. The level of contention that follows from the rates of the
 network (w = bandwidth/saturation, while below 1) follows each of them.
-
-Where the services of striped I/O are not exponential the solver's derivatives are those of
-exponential ones; differences of the time by f, x and y then take their place [D].
 """
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array
 from parcast.machine import LEVEL, Machine
+from parcast.models.spmd_cycle import Cycle
 from parcast.models.spmd_demands import Demands, communicating, network_rate
-from parcast.models.spmd_networks import Cycle
-from parcast.queueing.order import expected_maximum
 
 if TYPE_CHECKING:
     from parcast.models.spmd import SpmdPhase
 
 Slopes = dict[str, Array]
-
-STEP: Final = 1e-6  # of the time of a burst, for differences
 
 
 def spmd_slopes(phase: "SpmdPhase", machine: Machine, at: Point) -> tuple[Array, Slopes]:
@@ -70,8 +63,6 @@ def spmd_slopes(phase: "SpmdPhase", machine: Machine, at: Point) -> tuple[Array,
     """
     asked = phase.demands(machine, at)
     solved = phase.solve(asked)
-    if phase.io.kind == "striped" and (phase.communication.cv, phase.io.cv) != (1.0, 1.0):
-        solved = _by_differences(phase, asked, solved)
     cycles = phase.cycles(at)
     by = {name: slope * cycles for name, slope in demand_slopes(phase, asked, solved).items()}
     slopes = {
@@ -100,26 +91,6 @@ def demand_slopes(phase: "SpmdPhase", asked: Demands, solved: Cycle) -> Slopes:
         "io_startup": solved.by_io * asked.io_startup,
         "io_transfer": solved.by_io * io_rate_part,
     }
-
-
-def _by_differences(phase: "SpmdPhase", asked: Demands, solved: Cycle) -> Cycle:
-    """Derivatives of the time of a cycle by small changes of f, x and y."""
-    time = solved.breakdown.time
-    small = STEP * time / asked.bursts
-    x = asked.queue
-    share = np.divide(small, x, out=np.zeros(np.broadcast(small, x).shape), where=x > 0)
-    changed = {
-        "by_delay": (replace(asked, startup=asked.startup + small), small),
-        "by_queue": (replace(asked, traffic=asked.traffic * (1.0 + share)), share * x),
-        "by_io": (replace(asked, io_startup=asked.io_startup + small), small),
-    }
-    found: dict[str, Any] = {}
-    for name, (other, step) in changed.items():
-        gain = phase.solve(other).breakdown.time - time
-        found[name] = np.divide(gain, step, out=np.zeros(gain.shape), where=step > 0)
-    # A longer computation is a longer delay, as long as the slowest of its group.
-    slowest = expected_maximum(asked.group, phase.compute.law).value
-    return replace(solved, **found, by_computing=slowest * found["by_delay"])
 
 
 def _add(slopes: Slopes, others: Slopes) -> None:

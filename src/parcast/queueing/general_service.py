@@ -1,22 +1,31 @@
-"""Queues whose service times follow any law, in closed networks.
+"""Queues whose service times follow any law, in closed networks: one queue, exactly.
 
-One queue (the M/G/1//N of the textbooks): N customers, each away for an exponential time of mean
-z, then served in order of arrival, mean service b, transform of the service time over its mean
-beta. The utilisation U is exact [1]_ [S]::
+N customers, each away for an exponential time of mean z, then served in order of arrival, mean
+service b, transform of the service time over its mean beta (the M/G/1//N of the textbooks). The
+utilisation U is exact [1]_ [S]::
 
     U/(1-U) = (N b/z) S
-    S = sum over n = 0..N-1 of C(N-1,n) * product over i = 1..n of (1/beta(i b/z) - 1)
+    S = sum over n = 0..N-1 of t(n),   t(n) = C(N-1,n) * product over i = 1..n of O(i b/z)
+    O(s) = 1/beta(s) - 1
     R = N b - z (S-1)/S    response time at the queue [D]: N/X - z without its cancellation
 
-All terms of S are positive; they are added in logarithms, in time proportional to N, with a
-relative error of about N rounding errors. For exponential service this is
-`parcast.queueing.repairman`.
+With e(s) the slope of ln O by ln s, H(n) = e(b/z) + .. + e(n b/z) that of t(n) by ln(b/z), and
+E = sum of t(n) H(n) / S, the derivatives are [D]::
 
-Two queues: no exact solution is known. `two_general_queues` takes each as the exact one queue
-above whose delay is everything else a customer does, the other queue's response included, and
-finds the responses that agree [D]_. It is exact for one customer and where one service time is 0.
-Elsewhere it is an approximation, at its worst where both queues are as busy. Where both laws are
-exponential an exact solution exists: `parcast.queueing.two_queues`.
+    dR/dz = -V,           1 - V = (1 + E)/S
+    dR/db = (R + z V)/b   as R is of degree 1 in z and b
+
+They come out of the same pass over the terms. In light traffic V is next to nothing and is found
+as ((S-1)^2 - sum of t(n) (H(n)-1)) / S^2. All terms of S are positive; they are added in
+logarithms, in time proportional to N. Relative errors are below 4e-15 N in R and 5e-14 N in each
+derivative (against 60 digits, N up to 500, b/z from 1e-6 to 1e6).
+
+Terms that come after the largest are left out when all that are left are below 1e-18 of every sum
+[D]: t(n)/t(n-1) = (N-n)/n O(n b/z) first rises, if it does, and then falls, because s/O(s) is
+convex; it never rises while below 1.
+
+For exponential service this is `parcast.queueing.repairman`; for two queues, see
+`parcast.queueing.two_general_queues`.
 
 References
 ----------
@@ -25,8 +34,8 @@ References
 .. [D] parcast's own.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,21 +45,41 @@ from parcast.queueing.arguments import mean_time, require_time, whole
 from parcast.queueing.erlang import Array
 from parcast.queueing.service_laws import ServiceLaw
 
-BLOCK = 2**17  # terms held at once
+BLOCK = 2**14  # terms held at once, so that they stay in the cache
+ROWS = 32  # terms of a point in its first block; twice as many in the next
 LOAD_LIMITS = (1e-150, 1e150)  # of b/z: stand for 0 and infinity
-AGREED = 1e-13  # relative, between responses of two queues
-MOST_STEPS = 200
+LOG_UNSEEN = np.log(1e-18)  # what may be left out beside 1
 COUNT = "Count those that circulate."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GeneralQueue:
-    """Equilibrium of one queue of a closed network, as its customers find it."""
+    """Equilibrium of one queue of a closed network, as its customers find it.
+
+    Arrays of the shape of the arguments of `one_general_queue` broadcast together.
+    """
 
     throughput: Array  # [1/s]
     response: Array  # waiting and service [s]
     utilisation: Array  # fraction of time the queue is busy [1]
     length: Array  # mean customers at the queue [1]
+    throughput_by_delay: Array  # derivative of throughput by the delay [1/s^2]
+    throughput_by_service: Array  # by the service [1/s^2]
+    response_by_delay: Array  # at most 0 [1]
+    response_by_service: Array  # [1]
+    utilisation_by_delay: Array  # [1/s]
+    utilisation_by_service: Array  # [1/s]
+    length_by_delay: Array  # [1/s]
+    length_by_service: Array  # [1/s]
+
+
+class GeneralState(NamedTuple):
+    """What customers find at the queue, and how it follows their times; arrays of one shape."""
+
+    response: Array  # R [s]
+    relief: Array  # V = -dR/dz, what one second of delay takes off the response [1]
+    log_idle: Array  # ln(1 - V), of what it adds to the cycle [1]
+    by_service: Array  # dR/db [1]
 
 
 def one_general_queue(
@@ -72,7 +101,8 @@ def one_general_queue(
     Returns
     -------
     GeneralQueue
-        Arrays of the shape of the arguments broadcast together.
+        Arrays of the shape of the arguments broadcast together. Derivatives by a delay or a
+        service of 0 are the limits from above.
 
     Raises
     ------
@@ -84,8 +114,9 @@ def one_general_queue(
     >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
     >>> one_general_queue(4, delay=1.0, service=0.5, law=exponential_service()).response
     array(1.21052632)
-    >>> one_general_queue(4, delay=1.0, service=0.5, law=deterministic_service()).response
-    array(1.0983167)
+    >>> equal = one_general_queue(4, delay=1.0, service=0.5, law=deterministic_service())
+    >>> equal.response, equal.response_by_delay, equal.response_by_service
+    (array(1.0983167), array(-0.6061143), array(3.408862))
     """
     n, z, b, cv = np.broadcast_arrays(
         whole("customers", customers, 1, hint=COUNT),
@@ -94,130 +125,115 @@ def one_general_queue(
         law.cv,
     )
     require_time("service", b, z + b, must="be above 0 where delay is 0")
-    response = _response(n, z, b, law, cv)
-    return _equilibrium(n, n / (z + response), b, response)
+    now = general_state(n, z, b, law, cv)
+    cycle = z + now.response
+    throughput = n / cycle
+    idle = np.exp(now.log_idle)
+    by_delay, by_service = -throughput * idle / cycle, -throughput * now.by_service / cycle
+    return GeneralQueue(
+        throughput=np.asarray(throughput),
+        response=now.response,
+        utilisation=utilisation(throughput, b),
+        length=length(throughput, now.response, n),
+        throughput_by_delay=np.asarray(by_delay),
+        throughput_by_service=np.asarray(by_service),
+        response_by_delay=np.asarray(-now.relief),
+        response_by_service=now.by_service,
+        utilisation_by_delay=np.asarray(b * by_delay),
+        utilisation_by_service=np.asarray(throughput * (z * idle) / cycle),
+        length_by_delay=np.asarray(-throughput * (now.response + z * now.relief) / cycle),
+        length_by_service=np.asarray(-z * by_service),
+    )
 
 
-def two_general_queues(
-    customers: ArrayLike,
-    *,
-    delay: ArrayLike,
-    services: tuple[ArrayLike, ArrayLike],
-    laws: tuple[ServiceLaw, ServiceLaw],
-) -> tuple[GeneralQueue, GeneralQueue]:
-    """Equilibrium of one delay and two queues with service times of any laws, nearly.
+def utilisation(throughput: Array, service: Array) -> Array:
+    """Fraction of time a queue is busy; rounding must not make it too busy."""
+    return np.asarray(np.minimum(throughput * service, 1.0))
+
+
+def length(throughput: Array, response: Array, customers: Array) -> Array:
+    """Mean customers at a queue; rounding must not make them more than there are."""
+    return np.asarray(np.minimum(throughput * response, customers))
+
+
+def general_state(n: Array, z: Array, b: Array, law: ServiceLaw, cv: Array) -> GeneralState:
+    """A queue of service `b` and law `law` for customers away for `z`. No argument is checked.
 
     Parameters
     ----------
-    customers : array_like, shape (...)
-        Customers in the network, a whole number of at least 1. [1]
-    delay : array_like, broadcastable with `customers`
-        Mean time between leaving the second queue and joining the first, at least 0. [s]
-    services : two array_like, broadcastable with `customers`
-        Mean service times, at least 0; they and `delay` must not all be 0. [s]
-    laws : two ServiceLaw
+    n, z, b, cv : ndarray, shape (...)
+        Customers, delay, service, and which member of the law; `z` and `b` are not both 0.
+    law : ServiceLaw
         Of the service times.
 
     Returns
     -------
-    two GeneralQueue
-        Arrays of the shape of the arguments broadcast together; both have the same throughput.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
-    >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
-    >>> laws = exponential_service(), deterministic_service()
-    >>> bus, disk = two_general_queues(4, delay=2.0, services=(0.5, 1.0), laws=laws)
-    >>> bus.response, disk.response
-    (array(0.70957744), array(1.85622161))
+    GeneralState
+        Arrays of the shape of the arguments.
     """
-    n, z, x, y, cv_x, cv_y = np.broadcast_arrays(
-        whole("customers", customers, 1, hint=COUNT),
-        mean_time("delay", delay),
-        *(mean_time("services", service) for service in services),
-        *(law.cv for law in laws),
-    )
-    require_time("services", y, z + x + y, must="not all be 0 where delay is 0")
-
-    def first(second: Array) -> Array:
-        return _response(n, z + second, x, laws[0], cv_x)
-
-    def excess(second: Array) -> Array:
-        return _response(n, z + first(second), y, laws[1], cv_y) - second
-
-    at_second = _falling_root(excess, y, n * y)
-    at_first = first(at_second)
-    throughput = n / (z + at_first + at_second)
-    return (
-        _equilibrium(n, throughput, x, at_first),
-        _equilibrium(n, throughput, y, at_second),
-    )
-
-
-def _equilibrium(n: Array, throughput: Array, service: Array, response: Array) -> GeneralQueue:
-    """What follows from throughput and response; rounding must not make a queue too busy."""
-    return GeneralQueue(
-        throughput=np.asarray(throughput),
-        response=np.asarray(response),
-        utilisation=np.asarray(np.minimum(throughput * service, 1.0)),
-        length=np.asarray(np.minimum(throughput * response, n)),
-    )
-
-
-def _response(n: Array, z: Array, b: Array, law: ServiceLaw, cv: Array) -> Array:
-    """Response time at a queue of service `b` and law `law` for customers away for `z`."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         load = np.where(z > 0, b / z, np.inf)
     load = np.clip(load, *LOAD_LIMITS)
-    log_rest = _log_rest(n.ravel(), load.ravel(), law, cv.ravel()).reshape(n.shape)
-    waiting_for_others = z * special.expit(log_rest)  # z (S-1)/S
-    return np.asarray(np.clip(n * b - waiting_for_others, b, n * b))
+    flat = n.ravel(), load.ravel(), np.broadcast_to(cv, n.shape).ravel()
+    log_rest, turns = (part.reshape(n.shape) for part in _rest(*flat, law))
+    met, unmet = special.expit(log_rest), special.expit(-log_rest)  # (S-1)/S and 1/S
+    relief = np.clip(met * (met - unmet * turns), 0.0, 1.0)
+    log_idle = special.log_expit(-log_rest) + np.log1p(met * (1.0 + turns))
+    never_away = (load >= LOAD_LIMITS[1]) & (n > 1)
+    relief = np.where(never_away, 1.0, np.where(load > LOAD_LIMITS[0], relief, 0.0))
+    response = np.clip(n * b - z * met, b, n * b)
+    by_service = np.divide(response, b, out=np.ones_like(load), where=b > 0) + relief / load
+    return GeneralState(
+        response=np.asarray(response),
+        relief=np.asarray(relief),
+        log_idle=np.asarray(np.where(never_away, -np.inf, log_idle)),
+        by_service=np.asarray(by_service),
+    )
 
 
-def _log_rest(n: Array, load: Array, law: ServiceLaw, cv: Array) -> Array:
-    """ln(S - 1): all terms of S but the first, in blocks of terms; points need not all go on."""
-    log_rest = np.full(n.shape, -np.inf)
-    log_term = np.zeros(n.shape)
-    done = 0
+def _rest(n: Array, load: Array, cv: Array, law: ServiceLaw) -> tuple[Array, Array]:
+    """ln(S - 1), all terms of S but the first, and the mean of H(n) - 1 with them as weights."""
+    answer = np.empty((2, n.size))
+    for start in range(0, n.size, BLOCK // ROWS):
+        some = slice(start, start + BLOCK // ROWS)
+        answer[:, some] = _rest_of_block(n[some], load[some], cv[some], law)
+    return answer[0], answer[1]
+
+
+def _rest_of_block(n: Array, load: Array, cv: Array, law: ServiceLaw) -> tuple[Array, Array]:
+    """The same of so few points that a number of terms of each can be held at once."""
+    peak, total, turned = np.full(n.shape, -np.inf), np.zeros(n.shape), np.zeros(n.shape)
+    log_term, bends = np.zeros(n.shape), np.zeros(n.shape)  # of the last term; sum of e - 1
+    done, rows = 0, ROWS
     active = np.nonzero(n > 1)[0]
     while active.size:
-        rows = max(1, min(BLOCK // active.size, int(n[active].max()) - 1 - done))
+        rows = max(1, min(rows, BLOCK // active.size, int(n[active].max()) - 1 - done))
         i = np.arange(done + 1.0, done + rows + 1.0)[:, None]
         left = n[active] - i
-        ratio = np.where(left > 0, left / i, 1.0)
-        steps = np.log(ratio) + law.log_odds(i * load[active], cv[active])
-        terms = log_term[active] + np.cumsum(np.where(left > 0, steps, -np.inf), axis=0)
-        block = special.logsumexp(terms, axis=0)
-        log_rest[active] = np.logaddexp(log_rest[active], block)
-        log_term[active] = terms[-1]
-        done += rows
-        active = active[n[active] - 1 > done]
-    return log_rest
+        odds = law.odds(i * load[active], cv[active])
+        steps = np.where(left > 0, np.log(np.where(left > 0, left / i, 1.0)) + odds.log, -np.inf)
+        terms = log_term[active] + np.cumsum(steps, axis=0)
+        bend = bends[active] + np.cumsum(odds.bend, axis=0)
+        top = np.maximum(peak[active], terms.max(axis=0))
+        weight, before = np.exp(terms - top), np.exp(peak[active] - top)
+        total[active] = before * total[active] + weight.sum(axis=0)
+        turned[active] = before * turned[active] + (weight * (i - 1.0 + bend)).sum(axis=0)
+        peak[active], log_term[active], bends[active] = top, terms[-1], bend[-1]
+        done, rows = done + rows, 2 * rows
+        log_rest = top + np.log(total[active])
+        active = active[~_over(n[active], done, terms[-1], steps[-1], log_rest)]
+    with np.errstate(divide="ignore"):
+        log_rest = peak + np.log(total)
+    return log_rest, np.divide(turned, total, out=np.zeros(n.shape), where=total > 0)
 
 
-def _falling_root(
-    function: Callable[[Array], Array], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> Array:
-    """Where a falling function, at least 0 at `low` and at most 0 at `high`, is 0: Illinois."""
-    low, high = low.copy(), high.copy()
-    at_low, at_high = function(low), function(high)
-    last = np.zeros_like(low)
-    for step in range(MOST_STEPS):  # pragma: no branch - a third are bisections: it ends early
-        if (high - low <= AGREED * high).all():
-            break
-        rise = at_low - at_high
-        share = np.divide(at_low, rise, out=np.full(rise.shape, 0.5), where=rise > 0)
-        guess = low + (high - low) * (share if step % 3 < 2 else 0.5)
-        value = function(guess)
-        above = value >= 0
-        below = value <= 0
-        at_high = np.where(above, np.where(last > 0, 0.5, 1.0) * at_high, value)
-        at_low = np.where(below, np.where(last < 0, 0.5, 1.0) * at_low, value)
-        last = np.sign(value)
-        low, high = np.where(above, guess, low), np.where(below, guess, high)
-    return np.asarray(0.5 * (low + high))
+def _over(n: Array, done: int, log_term: Array, step: Array, log_rest: Array) -> NDArray[np.bool_]:
+    """Where no term is left, or all that are left no longer count.
+
+    Ratios of terms fall once they are below 1, so that what is left is below a geometric sum.
+    H(n) is at most N^2 there, and V at least (S-1)^2/N of S^2 but for a factor.
+    """
+    falls = np.where(step < 0, step, -1.0)
+    log_left = log_term + falls - np.log(-np.expm1(falls)) + 3.0 * np.log(n)
+    unseen = log_left < LOG_UNSEEN + log_rest + np.minimum(log_rest, 0.0)
+    return np.asarray((n - 1.0 <= done) | ((step < 0) & unseen))

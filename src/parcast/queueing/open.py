@@ -8,7 +8,13 @@ utilisation u = lambda s below 1, the mean wait is::
     M/D/1   W = u s / (2 (1 - u))                cv = 0
     M/M/m   W = C s / (m (1 - u)),               u = lambda s / m, C = B / (1 - u (1 - B))
 
-C is Erlang's probability of having to wait, B his probability of loss. The response is W + s, the
+C is Erlang's probability of having to wait, B his probability of loss. With U = 1 - B, Q and V of
+`parcast.queueing.erlang` for m customers and a load of lambda s, W follows the load as [D]_::
+
+    d ln C / d ln lambda = Q + u V / (1 - u U)
+    d ln W / d ln lambda = d ln C / d ln lambda + u/(1-u),   d ln W / d ln s = 1 + the same
+
+All derivatives are sums of positive terms. The response is W + s, the
 mean number present lambda (W + s) by Little's law. Arrivals are Poisson: use it for messages on a
 channel that come from many sources independently of each other; a program whose processes wait
 for their own messages is a closed network.
@@ -22,6 +28,7 @@ References
    in a parallel-pipeline model of execution," IEEE Trans. Parallel Distrib. Syst., vol. 16,
    no. 12, pp. 1154-1165, 2005, :doi:`10.1109/TPDS.2005.143`.
 .. [2] L. Kleinrock, Queueing Systems, vol. 1: Theory, Wiley, 1975, sections 3.2, 3.5 and 5.6.
+.. [D] parcast's own, from d ln B / d ln a = Q and d U / d ln a = -B Q.
 """
 
 from dataclasses import dataclass
@@ -31,20 +38,39 @@ from numpy.typing import ArrayLike
 
 from parcast.errors import require
 from parcast.queueing.arguments import at_least, mean_time, whole
-from parcast.queueing.erlang import Array, repairman
+from parcast.queueing.erlang import Array, state
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenQueue:
-    """Equilibrium of an open queue; arrays of one shape."""
+    """Equilibrium of an open queue; arrays of one shape.
+
+    Derivatives are by the arrival rate and by the mean service time. Those by 0 are the limits
+    from above.
+    """
 
     waiting: Array  # before service [s]
     response: Array  # waiting and service [s]
     length: Array  # mean customers present [1]
     utilisation: Array  # of each server [1]
+    waiting_by_rate: Array  # [s^2]
+    waiting_by_service: Array  # [1]
+    response_by_rate: Array  # [s^2]
+    response_by_service: Array  # [1]
+    length_by_rate: Array  # [s]
+    length_by_service: Array  # [1/s]
 
 
-def mm1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OpenQueue:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OneServer(OpenQueue):
+    """Equilibrium of an open queue with one server; derivatives also by the squared cv."""
+
+    waiting_by_cv2: Array  # [s]
+    response_by_cv2: Array  # [s]
+    length_by_cv2: Array  # [1]
+
+
+def mm1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OneServer:
     """One server, exponential service times. Arguments and errors as for `mg1`.
 
     Examples
@@ -55,7 +81,7 @@ def mm1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OpenQueue:
     return mg1(arrival_rate, service=service, cv2=1.0)
 
 
-def md1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OpenQueue:
+def md1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OneServer:
     """One server, every service the same. Arguments and errors as for `mg1`.
 
     Examples
@@ -66,7 +92,7 @@ def md1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OpenQueue:
     return mg1(arrival_rate, service=service, cv2=0.0)
 
 
-def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OpenQueue:
+def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OneServer:
     """One server, service times of any law with the given variance.
 
     Parameters
@@ -80,7 +106,7 @@ def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OpenQ
 
     Returns
     -------
-    OpenQueue
+    OneServer
         Arrays of the shape of the arguments broadcast together.
 
     Raises
@@ -92,10 +118,29 @@ def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OpenQ
     --------
     >>> mg1(0.5, service=1.0, cv2=[0.0, 1.0, 4.0]).waiting
     array([0.5, 1. , 2.5])
+    >>> mg1(0.5, service=1.0, cv2=1.0).response_by_rate
+    array(4.)
     """
     rate, s, u, _ = _checked(arrival_rate, service, 1.0)
     squared = at_least("cv2", cv2, 0, hint="Give variance over mean squared.")
-    return _equilibrium(rate, s, u, u * s * (1.0 + squared) / (2.0 * (1.0 - u)))
+    left = 1.0 - u
+    more = 1.0 + squared
+    by_cv2 = u * s / (2.0 * left)
+    open_queue = _equilibrium(
+        (rate, s, u),
+        u * s * more / (2.0 * left),
+        s * s * more / (2.0 * left * left),
+        u * more * (1.0 + left) / (2.0 * left * left),
+    )
+    return OneServer(
+        **open_queue,
+        **_arrays(
+            open_queue["waiting"].shape,
+            waiting_by_cv2=by_cv2,
+            response_by_cv2=by_cv2,
+            length_by_cv2=rate * by_cv2,
+        ),
+    )
 
 
 def mmc(arrival_rate: ArrayLike, *, service: ArrayLike, servers: ArrayLike) -> OpenQueue:
@@ -127,9 +172,23 @@ def mmc(arrival_rate: ArrayLike, *, service: ArrayLike, servers: ArrayLike) -> O
     """
     m = whole("servers", servers, 1, hint="Count the servers.")
     rate, s, u, m = _checked(arrival_rate, service, m)
-    busy, _, log_loss = repairman(m, m * u)
-    waits = np.where(u > 0, np.exp(log_loss) / (1.0 - u * busy), 0.0)
-    return _equilibrium(rate, s, u, waits * s / (m * (1.0 - u)))
+    load = m * u
+    lines = state(m, load)
+    never_lost = 1.0 - u * lines.utilisation
+    left = m * (1.0 - u)
+    some = load > 0
+    waits = np.where(some, np.exp(lines.log_empty) / never_lost, 0.0)
+    steep = lines.length + u * lines.relief / never_lost + u / (1.0 - u)  # d ln W / d ln rate
+    # The first arrivals wait for each other only where there is one server.
+    per_load = np.divide(waits, load, out=np.where(m == 1.0, 1.0, 0.0), where=some)
+    return OpenQueue(
+        **_equilibrium(
+            (rate, s, u),
+            waits * s / left,
+            per_load * s * s / left * steep,
+            waits * (1.0 + steep) / left,
+        )
+    )
 
 
 def _checked(
@@ -147,9 +206,27 @@ def _checked(
     return rate, s, u, m
 
 
-def _equilibrium(rate: Array, service: Array, utilisation: Array, waiting: Array) -> OpenQueue:
-    """What follows from the wait, in arrays of one shape."""
+def _equilibrium(
+    asked: tuple[Array, Array, Array], waiting: Array, by_rate: Array, by_service: Array
+) -> dict[str, Array]:
+    """What follows from the wait and its derivatives for rate, service and utilisation."""
+    rate, service, utilisation = asked
     response = waiting + service
-    parts = np.broadcast_arrays(waiting, response, rate * response, utilisation)
-    waiting, response, length, utilisation = (np.array(part) for part in parts)
-    return OpenQueue(waiting=waiting, response=response, length=length, utilisation=utilisation)
+    return _arrays(
+        np.broadcast_shapes(waiting.shape, rate.shape),
+        waiting=waiting,
+        response=response,
+        length=rate * response,
+        utilisation=utilisation,
+        waiting_by_rate=by_rate,
+        waiting_by_service=by_service,
+        response_by_rate=by_rate,
+        response_by_service=1.0 + by_service,
+        length_by_rate=response + rate * by_rate,
+        length_by_service=rate * (1.0 + by_service),
+    )
+
+
+def _arrays(shape: tuple[int, ...], **parts: Array) -> dict[str, Array]:
+    """Arrays of one shape, each its own."""
+    return {name: np.array(np.broadcast_to(part, shape)) for name, part in parts.items()}

@@ -1,14 +1,18 @@
 """Laws of service times, by what the exact solution of a queue asks of them.
 
 A law of mean 1 enters through its Laplace transform b(s) = E[exp(-s S)], always in the form of
-the odds 1/b(s) - 1 that an exponential clock of rate s rings before the service is over: at least
-s, at most exp(s) - 1. Their logarithms are given here, exact to rounding for small s as for large.
+the odds 1/b(s) - 1 that an exponential clock of rate s rings before the service is over: at most
+exp(s) - 1, and at least s where cv is at most 1, at most s where it is more. Their logarithms are
+given here, exact to rounding for small s as for large, with their slope by ln s. It is 1 for small
+s, and for exponential service everywhere; what it has beyond 1, its bend, is given apart because
+light traffic depends on it::
 
     gamma             1/b(s) = (1 + cv^2 s)^(1/cv^2)      cv = 0: exp(s), every service the same
     uniform           1/b(s) = 2s / (1 - exp(-2s))        on [0, 2]
     hyperexponential  b(s) = p/(1 + s/2p) + q/(1 + s/2q)  p + q = 1, balanced means, cv >= 1
 
-The transforms are textbook [1]_ [S]; their arrangement is parcast's [D].
+The transforms are textbook [1]_ [S]; their arrangement and slopes are parcast's [D]. Slopes are
+exact to 1e-14 for s from 1e-150 to 1e150, bends to 1e-12 of the larger of bend and min(1, s).
 
 References
 ----------
@@ -17,23 +21,44 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from parcast.queueing.arguments import at_least
 from parcast.queueing.erlang import Array
 
-SINH = (1 / 6, 1 / 120, 1 / 5040, 1 / 362880, 1 / 39916800, 1 / 6227020800, 1 / 1307674368000)
+SMALL = 1e-3  # s below which a bend would drown in the rounding of 1
+COTH = (1 / 3, -1 / 45, 2 / 945, -1 / 4725)  # s coth(s) = 1 + s^2/3 - s^4/45 + ...
+FACTORIALS = [np.prod(np.arange(2.0, k + 1.0)) for k in range(3, 18, 2)]
+SINH = tuple(1.0 / f for f in FACTORIALS)  # sinh(s)/s - 1 = s^2/6 + s^4/120 + ...
+SINH_SLOPE = tuple(2 * (k + 1) * c for k, c in enumerate(SINH))  # of ln(sinh(s)/s) by ln s
+
+
+class Odds(NamedTuple):
+    """Of the odds that a clock of rate s rings before the service is over; arrays of one shape."""
+
+    log: Array  # ln(1/b(s) - 1) [1]
+    slope: Array  # its derivative by ln s [1]
+    bend: Array  # slope - 1, without its cancellation [1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceLaw:
-    """A family of laws with mean 1 and, for each point of a grid, one of its members."""
+    """A family of laws with mean 1 and, for each point of a grid, one of its members.
+
+    Of every law here, s over the odds is convex in s: `parcast.queueing.general_service` relies
+    on it to tell which terms of its sum no longer count.
+    """
 
     name: str
     cv: Array  # standard deviation over mean, broadcastable with the grid [1]
-    log_odds: Callable[[Array, Array], Array]  # ln(1/b(s) - 1) for s > 0 and cv
+    odds: Callable[[Array, Array], Odds]  # for s > 0 and cv
+
+    def log_odds(self, s: Array, cv: Array) -> Array:
+        """ln(1/b(s) - 1) for s > 0, of the members `cv`."""
+        return self.odds(s, cv).log
 
 
 def gamma_service(cv: ArrayLike) -> ServiceLaw:
@@ -61,7 +86,7 @@ def gamma_service(cv: ArrayLike) -> ServiceLaw:
     array([-20.,   0.,   3.])
     """
     spread = at_least("cv", cv, 0, hint="Give standard deviation over mean.")
-    return ServiceLaw(name="gamma", cv=spread, log_odds=_gamma_log_odds)
+    return ServiceLaw(name="gamma", cv=spread, odds=_gamma_odds)
 
 
 def exponential_service() -> ServiceLaw:
@@ -76,7 +101,7 @@ def deterministic_service() -> ServiceLaw:
 
 def uniform_service() -> ServiceLaw:
     """Uniform between 0 and twice the mean, cv = 1/sqrt(3)."""
-    return ServiceLaw(name="uniform", cv=np.asarray(3.0**-0.5), log_odds=_uniform_log_odds)
+    return ServiceLaw(name="uniform", cv=np.asarray(3.0**-0.5), odds=_uniform_odds)
 
 
 def hyperexponential_service(cv: ArrayLike) -> ServiceLaw:
@@ -104,31 +129,77 @@ def hyperexponential_service(cv: ArrayLike) -> ServiceLaw:
     True
     """
     spread = at_least("cv", cv, 1, hint="Below 1, use gamma_service.")
-    return ServiceLaw(name="hyperexponential", cv=spread, log_odds=_hyperexponential_log_odds)
+    return ServiceLaw(name="hyperexponential", cv=spread, odds=_hyperexponential_odds)
 
 
-def _gamma_log_odds(s: Array, cv: Array) -> Array:
+def _gamma_odds(s: Array, cv: Array) -> Odds:
     """For cv = 0, -ln b(s) is s itself."""
     squared = np.maximum(cv * cv, 1e-300)
     exponent = np.log1p(squared * s) / squared  # -ln b(s)
     exponent = np.where(squared * s < 1e-17, s, exponent)
-    return np.asarray(exponent + np.log(-np.expm1(-exponent)))
+    rings = -np.expm1(-exponent)  # 1 - b(s)
+    slope = 1.0 / ((1.0 / s + squared) * rings)
+    bend = _bend(s, slope, np.maximum(squared, 1.0) * s < SMALL, _gamma_bend, squared)
+    return Odds(np.asarray(exponent + np.log(rings)), np.asarray(slope), bend)
 
 
-def _uniform_log_odds(s: Array, cv: Array) -> Array:  # noqa: ARG001 - the family has one member
+def _gamma_bend(s: Array, squared: Array) -> Array:
+    """By the binomial series of the odds; every term of the bend has the factor 1 - cv^2."""
+    odds, bend, term = np.ones_like(s), np.zeros_like(s), np.ones_like(s)
+    for j in range(1, 7):
+        term = term * s * (1.0 - j * squared) / (j + 1.0)
+        odds += term
+        bend += j * term
+    return bend / odds
+
+
+def _uniform_odds(s: Array, cv: Array) -> Odds:
     """By ln(sinh(s)/s), from its series where s is small."""
     small = np.minimum(s, 1.0) ** 2
-    series = s - np.log1p(small * np.polynomial.polynomial.polyval(small, SINH))
-    large = np.log(2.0 * s) - np.log(-np.expm1(-2.0 * s))
-    exponent = np.where(s < 1.0, series, large)
-    return np.asarray(exponent + np.log(-np.expm1(-exponent)))
+    sinh = small * np.polynomial.polynomial.polyval(small, SINH)  # sinh(s)/s - 1
+    steep = small * np.polynomial.polynomial.polyval(small, SINH_SLOPE)
+    lost = -np.expm1(-2.0 * s)
+    large = np.log(2.0 * s) - np.log(lost)
+    exponent = np.where(s < 1.0, s - np.log1p(sinh), large)  # -ln b(s)
+    rise = np.where(s < 1.0, s - steep / (1.0 + sinh), 1.0 - 2.0 * s * np.exp(-2.0 * s) / lost)
+    rings = -np.expm1(-exponent)  # 1 - b(s)
+    slope = rise / rings
+    bend = _bend(s, slope, s < SMALL, _uniform_bend, cv)
+    return Odds(np.asarray(exponent + np.log(rings)), np.asarray(slope), bend)
 
 
-def _hyperexponential_log_odds(s: Array, cv: Array) -> Array:
-    """The odds as a ratio of two sums of positive terms."""
+def _uniform_bend(s: Array, cv: Array) -> Array:  # noqa: ARG001 - the family has one member
+    """By the series of the odds s + s coth(s) - 1."""
+    small = s * s
+    above = np.polynomial.polynomial.polyval(small, [(2 * k + 1) * c for k, c in enumerate(COTH)])
+    return np.asarray(s * above / (1.0 + s * np.polynomial.polynomial.polyval(small, COTH)))
+
+
+def _bend(
+    s: Array,
+    slope: Array,
+    small: NDArray[np.bool_],
+    series: Callable[[Array, Array], Array],
+    law: Array,
+) -> Array:
+    """Slope - 1, by a `series` where s is `small`; `law` is what the series asks beside s."""
+    bend = np.asarray(slope - 1.0)
+    small = np.broadcast_to(small, bend.shape)
+    if small.any():
+        s, law = np.broadcast_to(s, bend.shape), np.broadcast_to(law, bend.shape)
+        bend[small] = series(s[small], law[small])
+    return bend
+
+
+def _hyperexponential_odds(s: Array, cv: Array) -> Odds:
+    """The odds as a ratio of two sums of positive terms, the bend as a product."""
     lean = np.sqrt((cv - 1.0) * (cv + 1.0) / (cv * cv + 1.0))
     p = 0.5 * (1.0 + lean)
     q = 1.0 / ((cv * cv + 1.0) * (1.0 + lean))
     first = p / (2.0 * p + s)
     second = q / (2.0 * q + s)
-    return np.asarray(np.log(s * (first + second) / (2.0 * (p * first + q * second))))
+    either, over = first + second, p * first + q * second
+    log = np.log(s * either / (2.0 * over))
+    share = 2.0 * lean * lean * (first / either) * (second / over)
+    bend = -share * (s / (2.0 * p + s)) / (2.0 * q + s)
+    return Odds(np.asarray(log), np.asarray(1.0 + bend), np.asarray(bend))
