@@ -44,6 +44,7 @@ RELATED = 0.4  # how far the two fall short of independence: 1.1 times as wide a
 OWN_TELLS = 4.0  # ... until there are so many own counts; then less, as their square grows [D]
 MAD_TO_SD, MEAN_TO_SD = 1.4826, 1.2533  # of a normal distribution
 MEDIAN_DOUBT = np.pi / 2  # variance of a median over that of a mean
+WIDE = 1e9  # stands for the doubt of a donor that is not there
 TINY = 1e-300
 
 
@@ -109,7 +110,9 @@ def transfer(
     Transfer
     """
     there = np.isfinite(change)
-    weight = np.where(there, agreement / (1 + (outside / OUTSIDE) ** 2), 0.0)
+    best = np.where(there, outside, np.inf).min(axis=-1, keepdims=True, initial=WIDE) ** 2
+    worse = (outside**2 - best) / (OUTSIDE**2 + 2 * best)  # where none was run, all are guessing
+    weight = np.where(there, agreement / (1 + worse), 0.0)
     heaviest = weight.max(axis=-1, keepdims=True, initial=0.0)
     used = (weight > 0) & (weight >= DROPPED * heaviest)
     weight = np.where(used, weight / np.maximum(heaviest, TINY), 0.0)
