@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parcast.result import Forecast
     from parcast.simulation_result import Simulation
     from parcast.verbs.fit import fit
+    from parcast.verbs.call_paths import largest_regions
     from parcast.verbs.forecast import forecast
     from parcast.verbs.knee import Knee, knee
     from parcast.verbs.predict import predict
@@ -40,6 +41,7 @@ __all__ = [
     "fit",
     "forecast",
     "knee",
+    "largest_regions",
     "predict",
     "read_machine",
     "read_measurements",
@@ -64,6 +66,7 @@ _HOME = {
     "fit": "parcast.verbs.fit",
     "forecast": "parcast.verbs.forecast",
     "knee": "parcast.verbs.knee",
+    "largest_regions": "parcast.verbs.call_paths",
     "predict": "parcast.verbs.predict",
     "read_machine": "parcast.io.toml_description",
     "read_measurements": "parcast.io.csv_table",

@@ -18,7 +18,7 @@ class Elsewhere:
     told: tuple[tuple[str, ...], ...]  # for each series, what became of donors not used
     grows: bool  # whether the problem size grows with the processors among the donors
 
-    def take(self, rows: NDArray[np.bool_] | slice) -> "Elsewhere":
-        """Keep the donors of some of the series, by a mask or a slice."""
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Elsewhere":
+        """Keep the donors of some of the series, by a mask, their numbers or a slice."""
         place = np.arange(len(self.told))[rows].tolist()
         return replace(self, of=self.of[rows], told=tuple(self.told[i] for i in place))

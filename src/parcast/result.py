@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
+SHARES = ("share_measured", "share")
 Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
 
 
@@ -32,6 +33,7 @@ class SeriesNotes:
     noise: float | None  # relative standard deviation among repetitions; None without any
     warnings: tuple[str, ...]
     donors: tuple[tuple[str, float], ...] = ()  # other machines used, and each one's weight [1]
+    shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
 
     @property
     def label(self) -> str:
@@ -194,5 +196,6 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
         "backtest_error": note.backtest,
         "noise": note.noise,
         "donors": [{"machine": name, "weight": weight} for name, weight in note.donors],
+        **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
         "warnings": list(note.warnings),
     }

@@ -37,8 +37,8 @@ class Series:
         """Return the number of series."""
         return len(self.keys)
 
-    def take(self, rows: NDArray[np.bool_] | slice) -> "Series":
-        """Keep some of the series, by a mask or a slice.
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Series":
+        """Keep some of the series, by a mask, their numbers or a slice.
 
         >>> runs = group_into_series({}, by=[], p=np.array([1.0]), time=np.array([8.0]))
         >>> len(runs.take(slice(1)))

@@ -59,6 +59,7 @@ class Question:
     donors: tuple[str, ...]  # files of runs on other machines
     target: str | None  # the machine of the file that is forecast from the others
     scaling: Any  # "auto", "strong" or "weak"
+    top: int | None  # call paths to show
     knee: float | None  # efficiency that must hold [1]
 
     def options(self) -> dict[str, Any]:
@@ -73,6 +74,7 @@ class Question:
             "target": self.target,
             "scaling": self.scaling,
             "knee": self.knee,
+            **({} if self.top is None else {"top": self.top}),
         }
 
 
@@ -130,6 +132,12 @@ class Question:
     is_flag=False,
     flag_value="50%",
     help="Find the largest count worth it: efficiency holds (default 50%) and time falls.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show the N call paths that take most time themselves at the largest count.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
 @click.option(
@@ -210,6 +218,10 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
             scaling=question.scaling,
             progress=progress,
         )
+    if question.top is not None:
+        from parcast.verbs.call_paths import largest_regions
+
+        told = largest_regions(told, question.top)
     return replace(told, inputs=inputs), knees
 
 

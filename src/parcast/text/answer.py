@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from parcast.result import Forecast, SeriesNotes
+from parcast.result import Forecast, SeriesNotes, whole
 from parcast.text.page import Page
 from parcast.text.table import table
-from parcast.units import shown
+from parcast.units import percent, shown
 
 MOST_SERIES: Final = 20  # shown unless all are asked for
 MOST_REFUSED: Final = 5
@@ -68,7 +68,13 @@ def _slowest(forecast: Forecast) -> Forecast:
 
 def reasons(note: SeriesNotes) -> list[tuple[str, str]]:
     """Give what a series' forecast rests on and how far it goes, each fact with its name."""
+    share = []
+    if note.shares is not None:
+        now, then = (percent(part) for part in note.shares)
+        last = whole(note.measured[1])
+        share = [("share", f"{then} of all time at the largest p asked for, {now} at p = {last}")]
     return [
+        *share,
         ("scaling", f"{note.scaling}: {note.scaling_reason}"),
         ("limited by", note.limited_by),
         ("rests on", note.rests_on),

@@ -16,6 +16,7 @@ from parcast.models.measured import MeasuredCurve, curve_from
 from parcast.models.scaling import speedup_and_efficiency
 from parcast.result import Forecast, SeriesNotes, label_of, whole
 from parcast.series import Series
+from parcast.verbs.call_paths import made_consistent, notes_of_profile, profile_of
 from parcast.verbs.donors import (
     LAW_OF_DONORS,
     curve_with_donors,
@@ -143,6 +144,11 @@ def forecast(
         for part in _parts(series, elsewhere, asked, progress)
     ]
     table = np.concatenate([table for table, _ in parts], axis=1)
+    notes = [note for _, notes in parts for note in notes]
+    profile = profile_of(series)
+    if profile is not None:
+        table = made_consistent(series, profile, table, asked.ravel())
+        notes = notes_of_profile(notes, profile)
     shape = (len(series), *asked.shape) if series.by else asked.shape
     time, lower, upper, speedup, efficiency, reach = (
         np.reshape(column, shape) for column in table
@@ -157,7 +163,7 @@ def forecast(
         reach=reach,
         observed=np.reshape(_observed(everything, series.keys, asked.ravel()), shape),
         by=series.by,
-        notes=tuple(note for _, notes in parts for note in notes),
+        notes=tuple(notes),
         refused=refused,
         measured=series,
         elsewhere=elsewhere,

@@ -1,0 +1,228 @@
+"""Call paths of a profile: which one calls which, times that add up, and which ones take over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParameterError
+from parcast.models import doubt
+from parcast.models.call_tree import CallTree, reconciled
+from parcast.models.measured import curve_from
+from parcast.result import Forecast, SeriesNotes
+from parcast.series import Series
+
+Array = NDArray[np.float64]
+
+CALLS = "->"  # between a caller and what it calls
+PATH = "callpath"
+INCLUDES = 0.98  # part of its largest child that an inclusive time has at least
+OWN = 0.005  # part of its time that a call path spends itself, if that is told apart
+EXACT = 0.02  # part of its time by which children may miss it and still make all of it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Profile:
+    """The call paths of some series as a tree, and what they spend themselves."""
+
+    tree: CallTree
+    own: Array  # (series, counts): time without that of the children; NaN where there is none [s]
+
+
+def profile_of(series: Series) -> Profile | None:
+    """Find which call path calls which, where their times are inclusive.
+
+    A time is taken to include what it calls if, at every measured count, it is at least as long as
+    each of its children; if one call path of a profile is not, none of that profile is. Children
+    that were measured at other counts than their caller count as part of its own time.
+
+    Returns
+    -------
+    Profile or None
+        None where no call path calls another.
+    """
+    if PATH not in series.by:
+        return None
+    parent, depth, group = _callers(series)
+    called = parent >= 0
+    if not called.any():
+        return None
+    time = np.nan_to_num(series.time)
+    largest = np.zeros_like(time)
+    np.maximum.at(largest, parent[called], time[called])
+    excluded = np.unique(group[(time < INCLUDES * largest).any(axis=1)])
+    parent = np.where(np.isin(group, excluded), -1, parent)
+    if not (parent >= 0).any():
+        return None
+    tree = CallTree(parent=parent, depth=depth, adds_up=np.zeros(len(series), dtype=bool))
+    own = time - tree.summed(time)
+    is_count = np.isfinite(series.time)
+    has_own = np.all(~is_count | (own > OWN * time), axis=1)
+    exact = np.all(~is_count | (np.abs(own) <= EXACT * time), axis=1)
+    return Profile(
+        tree=replace(tree, adds_up=has_own | exact),
+        own=np.where(is_count & has_own[:, None], own, np.nan),
+    )
+
+
+def made_consistent(series: Series, profile: Profile, table: Array, targets: Array) -> Array:
+    """Forecasts of parts and totals made to agree.
+
+    Parameters
+    ----------
+    series : Series
+    profile : Profile
+        Of these series.
+    table : ndarray, shape (columns, series, points)
+        Time, lower, upper [s], speedup, efficiency and further columns.
+    targets : ndarray, shape (points,)
+        Processors asked for. [1]
+
+    Returns
+    -------
+    ndarray, shape (columns, series, points)
+        The times moved, with their intervals, speedup and efficiency.
+    """
+    log_time = np.log(table[0])
+    half_width = np.log(table[2] / table[0])
+    log_own, own_half_width = _own(series, profile, targets)
+    moved = reconciled(
+        profile.tree,
+        log_time=log_time,
+        half_width=half_width,
+        log_own=log_own,
+        own_half_width=own_half_width,
+    )
+    factor = np.exp(moved - log_time)
+    changed = table.copy()
+    changed[:3] *= factor
+    changed[3:5] /= factor
+    return changed
+
+
+def notes_of_profile(notes: Sequence[SeriesNotes], profile: Profile) -> list[SeriesNotes]:
+    """Say of every call path at the root of a tree what was done with those below it."""
+    tree = profile.tree
+    root = np.arange(len(notes))
+    while (tree.parent[root] >= 0).any():
+        root = np.where(tree.parent[root] >= 0, tree.parent[root], root)
+    adding, totals = (
+        np.bincount(root[rows], minlength=len(notes))
+        for rows in (tree.totals[tree.adds_up[tree.totals]], tree.totals)
+    )
+    answer = list(notes)
+    for i in np.flatnonzero(totals).tolist():
+        text = f"; {adding[i]} of {totals[i]} call paths made to agree with the sum of their parts"
+        if adding[i] < totals[i]:
+            text += " (the others' parts add up to more, as times of the slowest rank do)"
+        answer[i] = replace(notes[i], rests_on=notes[i].rests_on + text)
+    return answer
+
+
+def largest_regions(told: Forecast, top: int = 10) -> Forecast:
+    """Keep the call paths that take most time themselves at the largest count asked for.
+
+    Parameters
+    ----------
+    told : Forecast
+        With series by `callpath`.
+    top : int
+        How many to keep, at least 1.
+
+    Returns
+    -------
+    Forecast
+        The same for these alone, the longest first. The `shares` of their notes are the parts of
+        the time of their profile, without what they call, at the largest measured count and at
+        the largest asked for. [1]
+
+    Raises
+    ------
+    ParameterError
+        If the series are not told apart by call path, or `top` is below 1.
+
+    Examples
+    --------
+    >>> from parcast import Measurements, forecast
+    >>> runs = Measurements(
+    ...     p=[1, 2, 4, 1, 2, 4],
+    ...     time=[80.0, 40.0, 20.0, 1.0, 2.0, 4.0],
+    ...     callpath=["solve"] * 3 + ["gather"] * 3,
+    ... )
+    >>> first = largest_regions(forecast(runs, p=64), top=1).notes[0]
+    >>> first.label, [round(share, 2) for share in first.shares]
+    ('gather', [0.17, 0.97])
+    """
+    if PATH not in told.by:
+        raise ParameterError(
+            "largest_regions must have series by callpath, got "
+            f"{', '.join(told.by) or 'a single series'}. Measure the time of each call path, in a "
+            "column callpath."
+        )
+    if top < 1:
+        raise ParameterError(f"top must be at least 1, got {top}. Say how many regions to show.")
+    series = told.measured
+    profile, groups = profile_of(series), _callers(series)[2]
+    points = max(np.size(told.p), 1)
+    furthest = int(np.argmax(np.ravel(told.p)))
+    rows = np.arange(len(series))
+    shares = []
+    for time in (
+        series.time[rows, series.count - 1],
+        np.reshape(told.time, (len(series), points))[:, furthest],
+    ):
+        alone = time if profile is None else np.maximum(time - profile.tree.summed(time), 0.0)
+        shares.append(alone / np.bincount(groups, alone)[groups])
+    order = np.argsort(-alone, kind="stable")[:top]
+    names = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
+    pairs = np.stack(shares, axis=1).tolist()
+    return replace(
+        told,
+        notes=tuple(replace(told.notes[i], shares=tuple(pairs[i])) for i in order.tolist()),
+        measured=series.take(order),
+        elsewhere=None if told.elsewhere is None else told.elsewhere.take(order),
+        **{name: getattr(told, name)[order] for name in names},
+    )
+
+
+def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array]:
+    """Forecast what call paths with children spend themselves: log time and its half-width."""
+    log_own = np.full((len(series), len(targets)), -np.inf)
+    half_width = np.zeros_like(log_own)
+    rows = profile.tree.totals
+    rows = rows[np.isfinite(profile.own[rows, 0])]
+    if rows.size:
+        noise = doubt.noise(series.spread, series.repetitions > 1)[rows]
+        said = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
+        log_own[rows], half_width[rows] = said.log_time, said.half_width
+    return log_own, half_width
+
+
+def _callers(
+    series: Series,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Row of the nearest caller (-1 without), callers above, and number of the profile."""
+    paths = [tuple(str(key[PATH]).split(CALLS)) for key in series.keys]
+    profiles = [tuple(v for name, v in key.items() if name != PATH) for key in series.keys]
+    number = {profile: i for i, profile in enumerate(dict.fromkeys(profiles))}
+    named = list(zip(profiles, paths, strict=True))
+    row = {name: i for i, name in enumerate(named)}
+    parent = np.full(len(series), -1, dtype=np.intp)
+    for i, (profile, path) in enumerate(named):
+        for length in range(len(path) - 1, 0, -1):
+            caller = row.get((profile, path[:length]))
+            if caller is not None:
+                parent[i] = caller
+                break
+    called = np.flatnonzero(parent >= 0)
+    same = np.array_equal  # counts in common are needed to add up
+    for i in called.tolist():
+        if not same(series.p[i], series.p[parent[i]], equal_nan=True):
+            parent[i] = -1
+    depth = np.zeros(len(series), dtype=np.intp)
+    above = parent.copy()
+    while (above >= 0).any():
+        depth += above >= 0
+        above = np.where(above >= 0, parent[above], -1)
+    return parent, depth, np.array([number[profile] for profile in profiles], dtype=np.intp)
