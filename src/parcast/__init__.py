@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError
     from parcast.fit_result import Fit
     from parcast.io.csv_table import read_measurements
+    from parcast.io.formats.registry import import_timings
     from parcast.io.speedup_table import read_runs
     from parcast.io.toml_description import read_machine, read_program
     from parcast.machine import Machine
@@ -40,6 +41,7 @@ __all__ = [
     "Simulation",
     "fit",
     "forecast",
+    "import_timings",
     "knee",
     "largest_regions",
     "predict",
@@ -65,6 +67,7 @@ _HOME = {
     "Simulation": "parcast.simulation_result",
     "fit": "parcast.verbs.fit",
     "forecast": "parcast.verbs.forecast",
+    "import_timings": "parcast.io.formats.registry",
     "knee": "parcast.verbs.knee",
     "largest_regions": "parcast.verbs.call_paths",
     "predict": "parcast.verbs.predict",

@@ -52,7 +52,10 @@ def test_a_command_that_is_nearly_right_is_suggested(parcast):
 def test_a_command_that_is_far_off_is_told_what_there_is(parcast):
     said = parcast("times.csv")
     assert said.status == 2
-    assert "'times.csv' is not a command. There is forecast, predict, fit, simulate." in said.err
+    assert (
+        "'times.csv' is not a command. There is forecast, predict, fit, simulate, import."
+        in said.err
+    )
 
 
 def test_an_option_that_is_none_is_refused(parcast):

@@ -53,9 +53,20 @@ def read_donors(
         if file == "-":
             raise click.UsageError("--donors must be a file, got -. Write its name.")
         runs, source = read_file(file, (), _present(file, ignore))
+        if "format" in source and "machine" not in runs.labels:
+            runs = _of_machine(runs, file)
         tables.append(runs)
         inputs.append(source)
     return tables, inputs
+
+
+def _of_machine(runs: "Measurements", file: str) -> "Measurements":
+    """Call the machine of an import by its file: few other tools tell where a program ran."""
+    from pathlib import Path
+
+    name = Path(file).stem.strip() or file
+    click.echo(f"parcast: {file} names no machine; it is called {name!r:.60}.", err=True)
+    return type(runs)(machine=name, **runs.columns)
 
 
 def joined(tables: Sequence["Measurements"]) -> "Measurements":

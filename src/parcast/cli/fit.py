@@ -10,7 +10,7 @@ from parcast import __version__
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import columns, selection
 from parcast.cli.outputs import check_outputs, format_of, print_pieces, write_answer
-from parcast.cli.reading import read_description, wanted
+from parcast.cli.reading import read_description, read_surface, wanted
 
 if TYPE_CHECKING:
     from parcast.fit_result import Fit
@@ -163,7 +163,6 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
 
     from parcast.cli.failures import NoAnswer, in_options
     from parcast.errors import ParameterError
-    from parcast.io.speedup_table import read_runs
     from parcast.io.toml_description import read_machine, read_program
     from parcast.machine import Machine
     from parcast.verbs.fit import fit
@@ -176,9 +175,7 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
         (machine, texts["machine"]), from_machine = read_description(
             question.machine, _kept(read_machine), argument="MACHINE"
         )
-    (runs, quantity), from_surface = read_description(
-        question.surface, lambda x: read_runs(x, ignore=question.ignore or ()), argument="SURFACE"
-    )
+    (runs, quantity), from_surface = read_surface(question.surface, question.ignore or ())
     from_surface |= {"measurements": len(runs)}
     if question.select:
         runs = runs.select(**wanted(question.select, runs.labels))

@@ -1,9 +1,10 @@
 """The files of a question: read with their progress, their digest taken, their rows selected."""
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
 
 import click
 
@@ -21,7 +22,8 @@ def read_file(
     Parameters
     ----------
     file : str
-        A path; "-" is standard input.
+        A path; "-" is standard input. What another tool wrote is imported where its format is
+        certain, which is said on standard error.
     select : sequence of (str, str)
         Columns and the values that their rows must have, one of them where there are several.
     ignore : sequence of str, optional
@@ -31,7 +33,8 @@ def read_file(
     -------
     measurements : Measurements
     inputs : dict
-        `file`, `sha256` and `measurements`, the number of runs in the file. [1]
+        `file`, `sha256` and `measurements`, the number of runs in the file [1]; `format` of a
+        file that was imported.
 
     Raises
     ------
@@ -45,12 +48,87 @@ def read_file(
     from parcast.io.decoding import opened
 
     _prepare_stdin(file, "FILE", "a table")
+    if imported := _imported(file, ignore):
+        runs, inputs = imported
+        return (runs.select(**wanted(select, runs.labels)) if select else runs), inputs
     with opened(file) as (name, stream), Progress("reading") as progress:
         watched = _Watched(name, stream)
         runs = read_measurements(watched, ignore=ignore, progress=progress)  # type: ignore[arg-type]  # reads
     digest = watched.sha256.hexdigest()
     inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
     return (runs.select(**wanted(select, runs.labels)) if select else runs), inputs
+
+
+def read_surface(
+    file: str, ignore: Sequence[str] = ()
+) -> tuple[tuple["Measurements", Literal["time", "speedup"]], dict[str, Any]]:
+    """Measurements to fit a program to, whether times or speedups, and what they come from.
+
+    Parameters
+    ----------
+    file : str
+        A path; "-" is standard input. What another tool wrote is imported, as `read_file` does.
+    ignore : sequence of str, optional
+        Columns to pass over.
+
+    Raises
+    ------
+    click.UsageError
+        If standard input is closed.
+    FileProblems
+        If the file cannot be read, or something in it is wrong.
+    """
+    from parcast.io.speedup_table import read_runs
+
+    if imported := _imported(file, ignore):
+        runs, inputs = imported
+        del inputs["measurements"]
+        return (runs, "time"), inputs
+    return read_description(file, lambda x: read_runs(x, ignore=ignore), argument="SURFACE")
+
+
+def _imported(file: str, ignore: Sequence[str]) -> tuple["Measurements", dict[str, Any]] | None:
+    """Import a file that another tool wrote; give None for a table, and what is not certain."""
+    from parcast.cli.imports import in_options, say
+    from parcast.errors import FileProblems, Problem
+    from parcast.io.formats.registry import import_timings, recognised
+
+    known = recognised(file) if file != "-" else None
+    if known is None:
+        return None
+    if known.makes == "machine":
+        refusal = (
+            f"must be timings, got {known.title}, which tell of a machine. "
+            f"Import them: parcast import {known.name} FILE -o machine.toml"
+        )
+        raise FileProblems(file, [Problem(message=refusal)])
+    told = in_options(lambda: import_timings(file, known.name))
+    say([f"{file} is recognised as {known.name}: {known.title}.", *told.notes])
+    runs = _without(told.measurements, ignore)
+    inputs = {"file": file, "sha256": _digest(file), "measurements": len(runs)}
+    return runs, inputs | {"format": known.name}
+
+
+def _without(runs: "Measurements", ignore: Sequence[str]) -> "Measurements":
+    """Pass over columns of runs that were imported."""
+    columns = runs.columns
+    for name in ignore:
+        if name not in columns or name in {"p", "time"}:
+            there = ", ".join(x for x in columns if x not in {"p", "time"}) or "none"
+            raise click.UsageError(
+                f"--ignore must be a column to be passed over, got {name!r:.60}. There is {there}."
+            )
+    return type(runs)(**{x: y for x, y in columns.items() if x not in ignore})
+
+
+def _digest(file: str) -> str | None:
+    """Take the digest of a file; of a folder there is none."""
+    from parcast.io.decoding import opened
+
+    if os.path.isdir(file):
+        return None
+    with opened(file) as (_, stream):
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # a path gives bytes
 
 
 def read_description(

@@ -100,13 +100,13 @@ def write_measurements(measurements: Measurements, path: str | os.PathLike[str])
     """
     try:
         with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows(_written_rows(measurements))
+            csv.writer(stream, lineterminator="\n").writerows(written_rows(measurements))
     except OSError as error:
         faults = Faults(os.fspath(path))
         faults.refuse(f"must be writable, got: {error.strerror or error}. Choose another place.")
 
 
-def _written_rows(measurements: Measurements) -> Iterator[Sequence[object]]:
+def written_rows(measurements: Measurements) -> Iterator[Sequence[object]]:
     """Go through the header and the rows, some thousands of which are in memory at a time."""
     columns = measurements.columns
     yield [f"{name}_s" if name == "time" else name for name in columns]

@@ -1,0 +1,148 @@
+"""The text format of Extra-P: `PARAMETER`, `POINTS`, `REGION`, `METRIC` and `DATA` lines."""
+
+import re
+from collections.abc import Iterable
+
+from parcast.io.faults import Faults
+from parcast.io.formats.runs import Runs
+from parcast.units import shown
+
+WORDS = "PARAMETER, POINTS, REGION, METRIC or DATA"
+GROUP = re.compile(r"\(([^()]*)\)")
+
+
+class _State:
+    """What the lines so far have set."""
+
+    def __init__(self) -> None:
+        self.parameters: list[str] = []
+        self.points: list[dict[str, float]] = []
+        self.lines: list[int] = []  # of the points
+        self.region = self.metric = ""
+        self.done = 0  # DATA lines of this region and metric
+        self.begun = 0  # the line that began them
+
+
+def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> None:
+    """Add what some numbered lines of the text format hold.
+
+    Raises
+    ------
+    FileProblems
+        If a line is none of the format, or there are more or fewer `DATA` lines than points.
+    """
+    state = _State()
+    line = 0
+    for line, text in lines:
+        if text.startswith("#"):
+            continue
+        word, _, rest = text.partition(" ") if "\t" not in text else _by_blanks(text)
+        rest = rest.strip()
+        if word == "DATA":
+            _add_data(rest, line, state, runs, faults)
+            continue
+        if word in {"REGION", "METRIC"}:
+            _end_block(state, faults)
+            name = " ".join(rest.split())
+            state.begun = line
+            if word == "REGION":
+                state.region = name
+            else:
+                state.metric = name
+        elif word == "PARAMETER":
+            if state.points:
+                faults.refuse("PARAMETER must stand above POINTS. Move it up.", line=line)
+            state.parameters += rest.split()
+        elif word == "POINTS":
+            found = _points(rest, line, state.parameters, faults)
+            state.points += found
+            state.lines += [line] * len(found)
+        else:
+            faults.refuse(
+                f"must begin with {WORDS}, got {shown(repr(word), limit=24)}. "
+                "Correct the line, or name the format if it is another.",
+                line=line,
+            )
+    if not state.points or not state.begun + state.done:
+        missing = "POINTS" if not state.points else "DATA"
+        faults.refuse(
+            f"must have {missing} lines, got none. Was the file cut off?", line=line or None
+        )
+    _end_block(state, faults)
+
+
+def _by_blanks(text: str) -> tuple[str, str, str]:
+    """Split off the first word, whatever blanks follow it."""
+    word, *rest = text.split(maxsplit=1)
+    return word, " ", rest[0] if rest else ""
+
+
+def _points(text: str, line: int, parameters: list[str], faults: Faults) -> list[dict[str, float]]:
+    """Read the points of one line: in parentheses, or one number each."""
+    if not parameters:
+        faults.refuse("must have a line PARAMETER above POINTS. Add PARAMETER p.", line=line)
+    if "(" in text:
+        groups = [group.split() for group in GROUP.findall(text)]
+        if GROUP.sub("", text).strip():
+            faults.refuse(
+                "must close each parenthesis around a point. Write POINTS (4 100) (8 100).",
+                line=line,
+            )
+    else:
+        groups = [[value] for value in text.split()]
+    points = []
+    for group in groups:
+        if len(group) != len(parameters):
+            faults.refuse(
+                f"must have {len(parameters)} values in each point, {', '.join(parameters)}, got "
+                f"{shown(' '.join(group))}. Put several values in parentheses: (4 100).",
+                line=line,
+            )
+        try:
+            values = [float(value) for value in group]
+        except ValueError:
+            faults.refuse(
+                f"must be numbers, got {shown(repr(' '.join(group)))}. Correct the point.",
+                line=line,
+            )
+        points.append(dict(zip(parameters, values, strict=True)))
+    return points
+
+
+def _add_data(text: str, line: int, state: _State, runs: Runs, faults: Faults) -> None:
+    """Add the repetitions of one point."""
+    if state.done >= len(state.points):
+        faults.refuse(
+            f"must be at most as many DATA lines as points ({len(state.points)}) in a region, "
+            "got one more. Begin each region with REGION, each metric with METRIC.",
+            line=line,
+        )
+    try:
+        values = list(map(float, text.split()))
+    except ValueError as error:
+        got = str(error).partition(": ")[2] or text
+        faults.refuse(f"DATA must be numbers, got {shown(got)}. Correct the line.", line=line)
+    if not values:
+        faults.refuse("DATA must have a value, got none. Add it.", line=line)
+    runs.add(
+        state.points[state.done],
+        values,
+        faults,
+        metric=state.metric,
+        callpath=state.region,
+        line=line,
+        point_line=state.lines[state.done],
+    )
+    state.done += 1
+
+
+def _end_block(state: _State, faults: Faults) -> None:
+    """Refuse fewer DATA lines than points, and begin to count anew."""
+    if 0 < state.done < len(state.points):
+        named = f" of {shown(state.region)}" if state.region else ""
+        faults.refuse(
+            f"must have a DATA line for each of the {len(state.points)} points{named}, got "
+            f"{state.done}. Was the file cut off?",
+            line=state.begun or None,
+        )
+    state.done = 0

@@ -1,0 +1,314 @@
+"""The formats that can be imported: which there are, which one a file is in, and its import.
+
+A module is loaded when its format is named or a file has to be recognised.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import signature
+from pathlib import Path
+from typing import Any, Final
+
+from parcast.errors import ParameterError
+from parcast.io.faults import Faults
+from parcast.io.formats.axes import Constants, checked_constants, named_axes
+from parcast.io.formats.content import HEAD
+from parcast.io.formats.imported import Format, Imported
+from parcast.measurements import Measurements
+from parcast.units import shown
+
+_HERE = "parcast.io.formats"
+
+FORMATS: Final = (
+    Format(
+        name="extrap",
+        title="Extra-P text, JSON or JSON Lines",
+        module=f"{_HERE}.extrap",
+        suffixes=(".txt", ".json", ".jsonl"),
+    ),
+    Format(
+        name="slurm",
+        title="Slurm sacct -P or --json",
+        module=f"{_HERE}.slurm",
+        suffixes=(".txt", ".json"),
+    ),
+    Format(
+        name="hyperfine",
+        title="hyperfine JSON",
+        module=f"{_HERE}.hyperfine",
+        suffixes=(".json",),
+    ),
+    Format(
+        name="google-benchmark",
+        title="Google Benchmark JSON",
+        module=f"{_HERE}.google_benchmark",
+        suffixes=(".json",),
+    ),
+    Format(
+        name="caliper",
+        title="Caliper .cali or JSON",
+        module=f"{_HERE}.caliper",
+        suffixes=(".cali", ".json"),
+        extra="caliper",
+        extra_for=".cali",
+    ),
+    Format(
+        name="hatchet",
+        title="Hatchet or Thicket JSON",
+        module=f"{_HERE}.hatchet",
+        suffixes=(".json",),
+    ),
+    Format(
+        name="cubex",
+        title="Score-P or Scalasca .cubex",
+        module=f"{_HERE}.cubex",
+        suffixes=(".cubex",),
+        extra="cubex",
+    ),
+    Format(
+        name="darshan",
+        title="Darshan logs, or text, JSON, CSV",
+        module=f"{_HERE}.darshan",
+        suffixes=(".darshan", ".txt", ".json", ".csv"),
+        extra="darshan",
+        extra_for=".darshan",
+    ),
+    Format(
+        name="osu",
+        title="OSU Micro-Benchmarks",
+        module=f"{_HERE}.osu",
+        suffixes=(".txt",),
+        makes="machine",
+    ),
+    Format(
+        name="imb",
+        title="Intel MPI Benchmarks",
+        module=f"{_HERE}.imb",
+        suffixes=(".txt",),
+        makes="machine",
+    ),
+    Format(
+        name="ior",
+        title="IOR text, JSON or CSV",
+        module=f"{_HERE}.ior",
+        suffixes=(".txt", ".json", ".csv"),
+        makes="machine",
+    ),
+)
+
+
+def is_there(known: Format) -> bool:
+    """Tell whether this version of parcast can import a format."""
+    return find_spec(known.module) is not None
+
+
+def format_named(name: str) -> Format:
+    """Find a format by its name.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such format.
+    """
+    names = {known.name: known for known in FORMATS if is_there(known)}
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
+        raise ParameterError(f"format must be one that is known, got {shown(repr(name))}. {hint}")
+    return names[name]
+
+
+def recognised(path: str | os.PathLike[str]) -> Format | None:
+    """Tell the format of a file or folder from how it begins.
+
+    Parameters
+    ----------
+    path : path
+        What to look at; the first 64 KiB of a file are read.
+
+    Returns
+    -------
+    Format or None
+        None where no format is certain: of a table of measurements as CSV, of a file that
+        cannot be read, and where several formats could be meant.
+
+    Examples
+    --------
+    >>> recognised("examples/finite_difference/times.csv") is None
+    True
+    """
+    head = b""
+    if os.path.isfile(path):  # of a pipe nothing may be taken away
+        try:
+            with open(path, "rb") as stream:
+                head = stream.read(HEAD)
+        except OSError:
+            return None
+    elif not os.path.isdir(path):
+        return None
+    if _is_our_table(head):
+        return None
+    found = [x for x in FORMATS if is_there(x) and _module(x).recognises(head, Path(path))]
+    return found[0] if len(found) == 1 else None
+
+
+def import_timings(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    format: str | None = None,
+    *,
+    metric: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    constants: Constants | None = None,
+) -> Imported:
+    """Read timings that another tool wrote.
+
+    Parameters
+    ----------
+    paths : path or sequence of path
+        The files, all in one format; their rows are joined.
+    format : str, optional
+        Name of the format: "extrap", "slurm", "hyperfine" ... Default: recognised.
+    metric : str, optional
+        The metric that is the time, where there are several.
+    rename : mapping of str to str, optional
+        New names of parameters: ``{"processes": "p"}``.
+    constants : mapping, optional
+        Axes that the files do not tell, ``{"p": 64}``, or a label, ``{"machine": "T3E"}``.
+
+    Returns
+    -------
+    Imported
+        The measurements, and notes on what was left out or taken for granted.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such format, it cannot be recognised, it describes machines, or what is
+        to be renamed is not there.
+    FileProblems
+        If a file is not in the format, or nothing tells the processors.
+    ModuleNotFoundError
+        If the format needs an extra that is not installed.
+
+    Examples
+    --------
+    >>> found = import_timings("examples/imports/weather.txt")
+    >>> found.measurements
+    Measurements(10 rows: p 1 to 16, callpath 2 names, time 3.02 to 61.4 s)
+    """
+    files = _as_paths(paths)
+    known = format_named(format) if format is not None else recognised_format(files)
+    if known.makes != "timings":
+        raise ParameterError(
+            f"format must be one of timings, got {known.name}, which tells of a machine. "
+            f"Import it: parcast import {known.name} FILES -o machine.toml"
+        )
+    read = _module(known).read
+    asked = {"metric": metric, "rename": rename or {}, "constants": constants or {}}
+    declared = signature(read).parameters
+    if metric is not None and "metric" not in declared:
+        raise ParameterError(f"metric must not be named: {known.name} has one only. Leave it out.")
+    told: Imported = read(files, **{x: y for x, y in asked.items() if x in declared})
+    if "rename" in declared or not (rename or constants):
+        return told
+    return _with_axes(told, Faults(str(files[0])), rename or {}, constants or {})
+
+
+def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
+    """Read what benchmarks told of a machine.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files, all in one format.
+    format : str
+        Name of the format: "osu", "imb" or "ior".
+
+    Returns
+    -------
+    MachineFigures
+        Its `to_toml()` is a description, its `notes` what a reader must know.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such format.
+    FileProblems
+        If a file is not in the format.
+    """
+    return _module(format_named(format)).read(_as_paths(paths))
+
+
+def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
+    """Tell the one format of some files.
+
+    Raises
+    ------
+    ParameterError
+        If it is not certain, or they are in several formats.
+    FileProblems
+        If a file is not there.
+    """
+    found: dict[str, Format] = {}
+    for path in paths:
+        known = recognised(path)
+        if known is None:
+            _refuse_missing(path)
+            names = ", ".join(x.name for x in FORMATS if is_there(x))
+            raise ParameterError(
+                f"format must be named for {os.fspath(path)}, which is not recognised. "
+                f"There is {names}."
+            )
+        found[known.name] = known
+    if len(found) > 1:
+        raise ParameterError(
+            f"files must be in one format, got {', '.join(found)}. Import them one by one."
+        )
+    return next(iter(found.values()))
+
+
+def _refuse_missing(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that no file can be read from, as any reader does."""
+    from parcast.io.decoding import opened
+
+    if not os.path.isdir(path):
+        with opened(Path(path)):
+            pass
+
+
+def _is_our_table(head: bytes) -> bool:
+    """Tell a table of measurements by its header, which needs no module to be loaded."""
+    lines = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines())
+    header = next((line for line in lines if line.strip(b", \t") and line[:1] != b"#"), b"")
+    titles = {title.strip(b' "') for title in header.split(b",")}
+    return len(titles) > 1 and b"p" in titles and header[:1] not in b"{["
+
+
+def _module(known: Format) -> Any:
+    """Load the module of a format."""
+    return import_module(known.module)
+
+
+def _as_paths(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Give paths as a list, at least one."""
+    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not listed:
+        raise ParameterError("paths must name a file, got none. Name the files to import.")
+    return [Path(path) for path in listed]
+
+
+def _with_axes(
+    told: Imported, faults: Faults, rename: Mapping[str, str], constants: Constants
+) -> Imported:
+    """Rename and add axes after the fact, of formats that do not do so themselves."""
+    measured = told.measurements
+    fixed = checked_constants(constants)
+    names, notes = named_axes(
+        list(measured.axes), faults, labels=list(measured.labels), rename=rename, constants=fixed
+    )
+    renamed = dict(zip(measured.axes, names, strict=True))
+    columns: dict[str, Any] = {renamed.get(x, x): y for x, y in measured.columns.items()}
+    return Imported(measurements=Measurements(**columns | fixed), notes=(*told.notes, *notes))

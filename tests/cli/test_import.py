@@ -1,0 +1,268 @@
+"""`parcast import`, and files of other tools where a table is expected."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from parcast.io.csv_table import read_measurements
+from parcast.io.formats.registry import import_timings
+
+from .conftest import ROOT
+
+DATA = ROOT / "tests" / "io" / "data" / "formats"
+PROFILE = "PARAMETER ranks\nPOINTS 1 2 4 8\nDATA 12\nDATA 7.01\nDATA 4.49\nDATA 3.25\n"
+PROGRAM = '[[phase]]\nlaw = "spmd"\ncompute = { parallel = "5 s", serial = "1 s" }\n'
+pytestmark = pytest.mark.usefixtures("folder")
+RECOGNISED = "recognised as extrap: Extra-P text, JSON or JSON Lines."
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A profile and a program, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "profile.txt").write_text(PROFILE)
+    (tmp_path / "program.toml").write_text(PROGRAM)
+    return tmp_path
+
+
+# the command
+
+
+def test_without_an_output_the_table_is_printed_and_notes_go_to_stderr(parcast):
+    said = parcast("import", "extrap", "profile.txt")
+    assert said.status == 0
+    assert said.out == ("p,time_s\n1,12.0\n2,7.01\n4,4.49\n8,3.25\n")
+    assert said.err == (
+        "parcast: The metric without a name is taken for a wall time in seconds.\n"
+        "parcast: ranks is taken for p, the processors.\n"
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["-o", "-"]])
+def test_what_is_printed_is_a_table_that_a_forecast_reads(parcast, options):
+    table = parcast("import", DATA / "extrap.txt", *options)
+    told = read_measurements(io.StringIO(table.out))
+    assert told == import_timings(DATA / "extrap.txt").measurements
+    said = parcast("forecast", "-", "-p", "16", "--select", "n=100", stdin=table.out)
+    assert said.status == 0
+
+
+def test_an_output_is_written_and_nothing_printed(parcast):
+    said = parcast("import", "profile.txt", "-o", "timings.csv", "-o", "again.csv")
+    assert (said.status, said.out) == (0, "")
+    assert said.err.startswith(f"parcast: {RECOGNISED}\n")
+    assert read_measurements("timings.csv") == read_measurements("again.csv")
+    assert read_measurements("timings.csv") == import_timings("profile.txt").measurements
+
+
+def test_several_files_are_joined(parcast, folder):
+    (folder / "more.txt").write_text(PROFILE.replace("12", "13"))
+    said = parcast("import", "extrap", "profile.txt", "more.txt")
+    assert said.out.splitlines()[-4:] == ["1,2,13.0", "2,2,7.01", "4,2,4.49", "8,2,3.25"]
+
+
+def test_axes_are_renamed_and_added(parcast):
+    options = ["--rename", "ranks=nodes", "--set", "p=64", "--set", "machine=T3E"]
+    said = parcast("import", "extrap", "profile.txt", *options)
+    assert said.out.splitlines()[:2] == ["p,nodes,machine,time_s", "64,1,T3E,12.0"]
+    said = parcast("import", "extrap", DATA / "extrap.txt", "--metric", "time")
+    assert said.status == 0
+
+
+def test_the_formats_are_listed_with_what_they_need(parcast):
+    said = parcast("import", "--list")
+    assert (said.status, said.err) == (0, "")
+    lines = said.out.splitlines()
+    assert lines[0].split("  ")[0] == "extrap"
+    assert lines[0].endswith("timings.csv")
+    assert [line.split()[0] for line in lines[:4]] == [
+        *("extrap", "slurm", "hyperfine", "google-benchmark"),
+    ]
+    assert max(map(len, lines)) <= 99
+
+
+def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
+    (folder / "extrap").write_text(PROFILE)
+    assert parcast("import", "extrap").status == 0
+    assert parcast("import", "extrap", "extrap").status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "says"),
+    [
+        ([], 2, "Missing argument 'FILES...'."),
+        (["extrap"], 2, "Missing argument 'FILES...'."),
+        (["extrp", "profile.txt"], 2, "'extrp' is neither a format nor a file. Did you mean ext"),
+        (["zzz", "profile.txt"], 2, "'zzz' is neither a format nor a file. There is extrap, sl"),
+        (["extrap", "-"], 2, "FILES must not be -. Write it to a file first, and name it."),
+        (["program.toml"], 2, "FORMAT must be named for program.toml, which is not recognised."),
+        (["extrap", "nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not"),
+        (["nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not in"),
+        (
+            ["extrap", "program.toml"],
+            3,
+            "program.toml: 1 problem\n  line 1  must begin with PARAM",
+        ),
+        (["profile.txt", "-o", "a.json"], 2, "-o must be a path that ends in .csv, got 'a.json'."),
+        (["profile.txt", "-o", "no/a.csv"], 2, "must stand in a folder that exists."),
+        (["profile.txt", "--rename", "p"], 2, "--rename must be a name and a value, got 'p'."),
+        (["profile.txt", "--set", "p="], 2, "must be a name and a value, got 'p='. Write such as"),
+        (["profile.txt", "--set", "n=1", "--set", "n=2"], 2, "--set must name each once, got 'n'"),
+        (["profile.txt", "--set", "n=x"], 2, "--set must be numbers, got n='x'."),
+        (["profile.txt", "--rename", "n=p"], 2, "--rename must name a parameter of the files, g"),
+        (["profile.txt", "--metric", "x"], 3, "file  must have the metric 'x', got one without a"),
+    ],
+)
+def test_wrong_use_is_named_with_a_remedy(parcast, folder, options, status, says):
+    said = parcast("import", *options)
+    assert said.status == status
+    assert says in said.err
+    assert "Traceback" not in said.err
+    assert said.out == ""
+    assert sorted(x.name for x in folder.iterdir()) == ["profile.txt", "program.toml"]
+
+
+def test_the_file_that_is_read_is_not_written(parcast, folder):
+    (folder / "profile.csv").write_text(PROFILE)
+    said = parcast("import", "profile.csv", "-o", "profile.csv")
+    assert said.status == 2
+    assert "-o must be another file than the one that is read" in said.err
+    assert (folder / "profile.csv").read_text() == PROFILE
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Let a format of machines be known whatever others there are."""
+    from types import SimpleNamespace
+
+    from parcast.io.formats import registry
+    from parcast.io.formats.imported import Format
+
+    figures = SimpleNamespace(to_toml=lambda: 'name = "T3E"\n', notes=("Latency only.",))
+    known = Format(
+        name="speeds", title="Speeds", module="parcast.speeds", suffixes=(), makes="machine"
+    )
+    module = SimpleNamespace(
+        read=lambda _: figures, recognises=lambda head, _: head.startswith(b"SPEEDS")
+    )
+    real = registry._module
+    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, known))
+    there = registry.is_there
+    monkeypatch.setattr(registry, "is_there", lambda x: x is known or there(x))
+    monkeypatch.setattr(registry, "_module", lambda x: module if x is known else real(x))
+
+
+@pytest.mark.usefixtures("machine")
+def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
+    (folder / "speeds.txt").write_text("SPEEDS\n")
+    said = parcast("import", "speeds", "speeds.txt", "-o", "machine.toml")
+    assert (said.status, said.out, said.err) == (0, "", "parcast: Latency only.\n")
+    assert (folder / "machine.toml").read_text() == 'name = "T3E"\n'
+    assert parcast("import", "speeds.txt").out == 'name = "T3E"\n'
+    said = parcast("import", "speeds", "speeds.txt", "-o", "machine.csv")
+    assert "-o must be a path that ends in .toml" in said.err
+    said = parcast("import", "speeds", "speeds.txt", "--set", "p=4")
+    assert "--set must not be given with speeds, which tells of a machine." in said.err
+    said = parcast("forecast", "speeds.txt", "-p", "8")
+    assert said.status == 3
+    assert "Import them: parcast import speeds FILE -o machine.toml" in said.err
+
+
+def test_an_extra_that_is_missing_is_named(parcast, monkeypatch):
+    from parcast.io.formats import extrap
+
+    def read(_, **__):
+        raise ModuleNotFoundError("Profiles need pandas. Install with: pip ...", name="pandas")
+
+    monkeypatch.setattr(extrap, "read", read)
+    for question in (["import", "profile.txt"], ["forecast", "profile.txt", "-p", "8"]):
+        said = parcast(*question)
+        assert said.status == 2
+        assert said.err.endswith("parcast: Profiles need pandas. Install with: pip ...\n")
+
+    def broken(_, **__):
+        raise ModuleNotFoundError("No module named 'parcast.nothing'", name="parcast.nothing")
+
+    monkeypatch.setattr(extrap, "read", broken)
+    assert parcast("import", "profile.txt").status == 70
+
+
+# files of other tools where a table is expected
+
+
+def test_a_forecast_reads_a_profile_and_says_so(parcast):
+    said = parcast("forecast", "profile.txt", "-p", "16", "--json")
+    assert said.status == 0
+    assert said.err.splitlines()[0] == f"parcast: profile.txt is {RECOGNISED}"
+    document = json.loads(said.out)
+    assert document["inputs"]["format"] == "extrap"
+    assert document["inputs"]["measurements"] == 4
+    assert len(document["inputs"]["sha256"]) == 64
+    parcast("import", "profile.txt", "-o", "timings.csv")
+    rows = json.loads(parcast("forecast", "timings.csv", "-p", "16", "--json").out)["rows"]
+    assert document["rows"] == rows
+
+
+def test_columns_of_a_profile_may_be_selected_and_ignored(parcast):
+    ask = ["forecast", DATA / "extrap.txt", "-p", "16", "-o", "-"]
+    said = parcast(*ask, "--select", "callpath=main", "--select", "n=100")
+    assert len(said.out.splitlines()) == 2
+    said = parcast(*ask, "--ignore", "callpath,n")
+    assert len(said.out.splitlines()) == 2
+    said = parcast(*ask, "--ignore", "jobid")
+    assert said.status == 2
+    assert "--ignore must be a column to be passed over, got 'jobid'. There is n, call" in said.err
+
+
+def test_donors_may_be_profiles(parcast, folder):
+    (folder / "elsewhere.jsonl").write_text(
+        "".join(
+            f'{{"params": {{"p": {p}}}, "value": {20 / p + 1}}}\n' for p in (1, 2, 4, 8, 16, 32)
+        )
+    )
+    said = parcast("forecast", "profile.txt", "--donors", "elsewhere.jsonl", "-p", "16")
+    assert said.status == 0
+    assert "parcast: elsewhere.jsonl is recognised as extrap" in said.err
+    assert "parcast: elsewhere.jsonl names no machine; it is called 'elsewhere'.\n" in said.err
+
+
+def test_a_fit_reads_a_profile_and_a_table_of_speedups_as_before(parcast, folder):
+    said = parcast("fit", "program.toml", "profile.txt", "--json")
+    assert said.status == 0
+    assert f"parcast: profile.txt is {RECOGNISED}" in said.err
+    document = json.loads(said.out)
+    assert document["inputs"]["surface"]["format"] == "extrap"
+    assert document["quantity"] == "time"
+    (folder / "speedups.csv").write_text("p,speedup\n1,1\n2,1.7\n4,2.7\n8,3.7\n")
+    said = parcast("fit", "program.toml", "speedups.csv", "--json", "--fix", "compute.serial")
+    assert json.loads(said.out)["quantity"] == "speedup"
+
+
+def test_help_loads_nothing_heavy():
+    ask = (
+        "import sys; from parcast.cli import cli; from parcast.cli.failures import run; "
+        "run(cli, ['import', '--help']); print(*sys.modules, file=sys.stderr)"
+    )
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert not {"numpy", "rich", "pandas", "parcast.io.formats.registry"} & set(
+        said.stderr.split()
+    )
+    assert max(map(len, said.stdout.splitlines())) <= 80
+
+
+def test_every_option_is_in_the_reference(parcast):
+    page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
+    for word in parcast("import", "--help").out.split():
+        if word.startswith("--") and word.strip("-").isalpha() and word != "--help":
+            assert word in page
+
+
+def test_every_format_is_in_the_reference():
+    from parcast.io.formats.registry import FORMATS
+
+    page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
+    for known in FORMATS:
+        assert f"| `{known.name}` |" in page
