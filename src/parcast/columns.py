@@ -127,14 +127,17 @@ def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def to_names(name: str, values: ArrayLike) -> NDArray[np.object_]:
     """Turn one column into text without blanks at its ends, equal names sharing one string."""
     given = _array(name, values, object)
-    names = given.ravel().tolist()
-    is_text = [isinstance(x, str) for x in names]
+    names = given.ravel()
+    is_text = np.fromiter((isinstance(x, str) for x in names), dtype=bool, count=names.size)
     must, hint = "be a name: one line of text, not empty", "Leave it out if it is unknown."
-    require(name, given.ravel(), is_text, must=must, hint=hint)
+    require(name, names, is_text, must=must, hint=hint)
     stripped = {x: x.strip() for x in dict.fromkeys(names)}
     ok = [is_label(x) for x in stripped]
     require(name, np.array(list(stripped), dtype=object), ok, must=must, hint=hint)
-    return np.array([stripped[x] for x in names], dtype=object).reshape(given.shape)
+    shared = np.empty(names.shape, dtype=object)  # filled in place: a list would double the memory
+    for i, x in enumerate(names):
+        shared[i] = stripped[x]
+    return shared.reshape(given.shape)
 
 
 def _array(name: str, values: ArrayLike, dtype: type | None = None) -> NDArray[Any]:
