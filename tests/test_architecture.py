@@ -21,7 +21,7 @@ LAYERS = [  # a module may import its own layer and those above it in this list
     {"run"},
     {"verbs"},
     {"io", "plot", "report"},
-    {"cli", "web"},
+    {"cli", "web", "__main__"},
 ]
 EXCEPTIONS = {  # plot() of a result is a shorthand that loads the drawing when it is called
     ("result", "plot"),

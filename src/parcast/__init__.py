@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from parcast.program import Program
     from parcast.result import Forecast
     from parcast.simulation_result import Simulation
-    from parcast.verbs.fit import fit
     from parcast.verbs.call_paths import largest_regions
+    from parcast.verbs.fit import fit
     from parcast.verbs.forecast import forecast
     from parcast.verbs.knee import Knee, knee
     from parcast.verbs.predict import predict

@@ -238,3 +238,11 @@ def test_names_are_printed_where_they_cannot_be_shown(process):
     said = process("forecast", "-", "-p", "4", input=table, env={"PYTHONIOENCODING": "ascii"})
     assert said.status == 0
     assert "ana" in said.out
+
+
+def test_the_package_can_be_run_as_a_module():
+    told = subprocess.run(
+        [sys.executable, "-m", "parcast", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.startswith("parcast")

@@ -19,7 +19,8 @@ CALLS = "->"  # between a caller and what it calls
 PATH = "callpath"
 INCLUDES = 0.98  # part of its largest child that an inclusive time has at least
 OWN = 0.005  # part of its time that a call path spends itself, if that is told apart
-EXACT = 0.02  # part of its time by which children may miss it and still make all of it
+EXACT = 0.02  # part of its time by which children may miss it and still make all of it ...
+NOISY = 0.06  # ... and by which they may miss it at some counts, if they do not at most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -59,7 +60,8 @@ def profile_of(series: Series) -> Profile | None:
     own = time - tree.summed(time)
     is_count = np.isfinite(series.time)
     has_own = np.all(~is_count | (own > OWN * time), axis=1)
-    exact = np.all(~is_count | (np.abs(own) <= EXACT * time), axis=1)
+    missed = np.divide(np.abs(own), time, out=np.full(time.shape, np.nan), where=is_count)
+    exact = (np.nanmedian(missed, axis=1) <= EXACT) & (np.nanmax(missed, axis=1) <= NOISY)
     return Profile(
         tree=replace(tree, adds_up=has_own | exact),
         own=np.where(is_count & has_own[:, None], own, np.nan),
