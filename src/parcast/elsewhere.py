@@ -16,9 +16,12 @@ class Elsewhere:
     names: tuple[str, ...]  # of the donors: their machines
     of: NDArray[np.intp]  # (series, donors): which donors a series has; -1 as padding
     told: tuple[tuple[str, ...], ...]  # for each series, what became of donors not used
+    likeness: NDArray[np.float64]  # (series, donors): of their machines to the series' own [1]
+    described: bool  # whether it comes from descriptions; otherwise it is 1
     grows: bool  # whether the problem size grows with the processors among the donors
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Elsewhere":
         """Keep the donors of some of the series, by a mask, their numbers or a slice."""
         place = np.arange(len(self.told))[rows].tolist()
-        return replace(self, of=self.of[rows], told=tuple(self.told[i] for i in place))
+        told = tuple(self.told[i] for i in place)
+        return replace(self, of=self.of[rows], likeness=self.likeness[rows], told=told)

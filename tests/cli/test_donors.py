@@ -139,6 +139,8 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
             2,
             "elsewhere.csv",
         ),
+        (["--machine", "here.csv"], 2, "--machine must be given with --donors or --target"),
+        (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
         (["--donors", "once.csv"], 4, "Of no use as donors: Y was run at one count only."),
     ],
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast import FitFailed, Measurements, ParameterError, forecast
+from parcast import FitFailed, Machine, Measurements, ParameterError, forecast
 from parcast.verbs.curve import curve, one_series
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -308,3 +308,55 @@ def test_intervals_hold_about_as_often_as_they_promise(kind, known):
     assert 0.8 <= np.mean(inside) <= 0.98
     if known > 1:
         assert np.median(error) < np.median(plain)
+
+
+def described(name, rate):
+    return Machine(name=name, compute={"rate": f"{rate} Mflop/s"})
+
+
+def test_machines_like_the_target_weigh_more():
+    like_a = [
+        described("A", 100),
+        described("B", 6400),
+        described("C", 6400),
+        described("me", 100),
+    ]
+    plain = forecast(ONE, p=16, donors=DONORS)
+    weighed = forecast(ONE, p=16, donors=DONORS, machines=like_a)
+    first, *_ = weighed.notes[0].donors
+    assert first[0] == "A"
+    assert first[1] > dict(plain.notes[0].donors)["A"]
+    assert "those like this machine more" in weighed.notes[0].rests_on
+    assert "those like" not in plain.notes[0].rests_on
+
+
+def test_equal_descriptions_change_nothing():
+    alike = [described(name, 100) for name in ("A", "B", "C", "me")]
+    plain = forecast(ONE, p=[8, 16], donors=DONORS)
+    weighed = forecast(ONE, p=[8, 16], donors=DONORS, machines=alike)
+    assert weighed.time == pytest.approx(plain.time, rel=1e-12)
+
+
+def test_the_target_may_be_named_by_the_runs():
+    named = Measurements(p=4, time=20.0, machine="me")
+    like_a = [
+        described("A", 100),
+        described("B", 6400),
+        described("C", 6400),
+        described("me", 100),
+    ]
+    by_name = forecast(named, p=16, donors=DONORS, machines=like_a)
+    unnamed = forecast(ONE, p=16, donors=DONORS, machines=like_a)
+    assert by_name.time[0] == pytest.approx(float(unnamed.time), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["A", "A"], "machines must be described once each, got 'A' twice"),
+        (["A", "X", "Y"], "machines must be those of the runs, got X, Y. The runs name A, B, C"),
+    ],
+)
+def test_descriptions_of_other_machines_are_refused(names, says):
+    with pytest.raises(ParameterError, match=says):
+        forecast(ONE, p=16, donors=DONORS, machines=[described(name, 100) for name in names])

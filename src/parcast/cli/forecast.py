@@ -14,6 +14,7 @@ from parcast.cli.reading import read_file
 from parcast.units import shown
 
 if TYPE_CHECKING:
+    from parcast.machine import Machine
     from parcast.measurements import Measurements
     from parcast.result import Forecast
     from parcast.verbs.knee import Knee
@@ -57,6 +58,7 @@ class Question:
     select: list[tuple[str, str]]
     ignore: list[str] | None
     donors: tuple[str, ...]  # files of runs on other machines
+    machine: tuple[str, ...]  # files that describe machines of the runs
     target: str | None  # the machine of the file that is forecast from the others
     scaling: Any  # "auto", "strong" or "weak"
     top: int | None  # call paths to show
@@ -71,6 +73,7 @@ class Question:
             "select": [f"{name}={value}" for name, value in self.select],
             "ignore": self.ignore,
             "donors": list(self.donors),
+            **({"machine": list(self.machine)} if self.machine else {}),
             "target": self.target,
             "scaling": self.scaling,
             "knee": self.knee,
@@ -113,6 +116,12 @@ class Question:
     metavar="PATH",
     multiple=True,
     help="Table of runs of the same program on other machines. Repeatable.",
+)
+@click.option(
+    "--machine",
+    metavar="PATH",
+    multiple=True,
+    help="Description of a machine of the runs: donors like the target weigh more. Repeatable.",
 )
 @click.option(
     "--target",
@@ -173,7 +182,13 @@ def command(
             "runs alone. Leave one of them out.",
             ctx,
         )
-    sources = [question.file, *question.donors]
+    if question.machine and not (question.donors or question.target):
+        raise click.UsageError(
+            "--machine must be given with --donors or --target: it weighs other machines. "
+            "Leave it out.",
+            ctx,
+        )
+    sources = [question.file, *question.donors, *question.machine]
     check_outputs(outputs, sources=sources, as_json=as_json)
     told, knees = _ask(question)
     document = told.to_document()
@@ -214,6 +229,7 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
             p,
             hold_out=hold_out,
             donors=donors,
+            machines=_machines(question, inputs),
             by=question.by,
             scaling=question.scaling,
             progress=progress,
@@ -223,6 +239,20 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
 
         told = largest_regions(told, question.top)
     return replace(told, inputs=inputs), knees
+
+
+def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
+    """Read the descriptions of machines, and note their files in the inputs."""
+    if not question.machine:
+        return []
+    from parcast.cli.reading import read_description
+    from parcast.io.toml_description import read_machine
+
+    told = [
+        read_description(file, read_machine, argument="--machine") for file in question.machine
+    ]
+    inputs["machines"] = [source for _, source in told]
+    return [machine for machine, _ in told]
 
 
 def _donors(

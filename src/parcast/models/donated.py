@@ -39,7 +39,11 @@ class DonatedCurve:
 
 
 def donated_curve(
-    here: Curves, elsewhere: Curves, of: NDArray[np.intp], targets: Array
+    here: Curves,
+    elsewhere: Curves,
+    of: NDArray[np.intp],
+    targets: Array,
+    likeness: Array | float = 1.0,
 ) -> DonatedCurve:
     """Forecast times and intervals at `targets` from own runs and donors.
 
@@ -53,6 +57,8 @@ def donated_curve(
         Which rows of `elsewhere` are donors of each series; -1 as padding.
     targets : ndarray, shape (points,)
         Processors asked for, at least 1. [1]
+    likeness : ndarray, shape (series, donors), or float
+        How alike the machines are, from 0 to 1. [1]
 
     Returns
     -------
@@ -78,7 +84,7 @@ def donated_curve(
     carried = donors.transfer(
         change=log_time[:, to] - log_time[:, begin],
         slower=log_time[:, begin] - y_base[..., None],
-        agreement=np.broadcast_to(agree[:, None, :], reach[:, to].shape),
+        agreement=np.broadcast_to((agree * likeness)[:, None, :], reach[:, to].shape),
         outside=np.hypot(outside[:, to], outside[:, begin]),
         reach=away,
     )

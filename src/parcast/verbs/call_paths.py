@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 CALLS = "->"  # between a caller and what it calls
 PATH = "callpath"
 INCLUDES = 0.98  # part of its largest child that an inclusive time has at least
-OWN = 0.005  # part of its time that a call path spends itself, if that is told apart
+OWN = 0.01  # part of its time that a call path spends itself at some count, to be told apart
 EXACT = 0.02  # part of its time by which children may miss it and still make all of it ...
 NOISY = 0.06  # ... and by which they may miss it at some counts, if they do not at most
 
@@ -59,7 +59,7 @@ def profile_of(series: Series) -> Profile | None:
     tree = CallTree(parent=parent, depth=depth, adds_up=np.zeros(len(series), dtype=bool))
     own = time - tree.summed(time)
     is_count = np.isfinite(series.time)
-    has_own = np.all(~is_count | (own > OWN * time), axis=1)
+    has_own = np.all(~is_count | (own > 0), axis=1) & np.any(own > OWN * time, axis=1)
     missed = np.divide(np.abs(own), time, out=np.full(time.shape, np.nan), where=is_count)
     exact = (np.nanmedian(missed, axis=1) <= EXACT) & (np.nanmax(missed, axis=1) <= NOISY)
     return Profile(
@@ -96,7 +96,8 @@ def made_consistent(series: Series, profile: Profile, table: Array, targets: Arr
         log_own=log_own,
         own_half_width=own_half_width,
     )
-    factor = np.exp(moved - log_time)
+    measured = (series.p[:, :, None] == targets).any(axis=1)
+    factor = np.where(measured, 1.0, np.exp(moved - log_time))  # what was measured stays
     changed = table.copy()
     changed[:3] *= factor
     changed[3:5] /= factor

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,32 @@ from parcast.errors import ParameterError
 from parcast.measurements import Measurements
 from parcast.models import doubt
 from parcast.models.donated import Curves, DonatedCurve, donated_curve
+from parcast.models.likeness import likeness
 from parcast.models.scaling import is_strong
 from parcast.result import SeriesNotes, label_of, whole
 from parcast.series import Series
 from parcast.units import percent
+from parcast.verbs.described_machines import NAMED, figures_of, listed
 from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_grows
+
+if TYPE_CHECKING:
+    from parcast.machine import Machine
 
 LAW_OF_DONORS = (
     "; beside it, how time goes on on other machines: the median, regressed on their speed"
 )
-NAMED = 4  # donors named in one sentence
 FEW = 2  # donors from which nobody can tell how much machines differ
 FAR = 2.0  # times beyond its own runs that a donor is asked without remark
 MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts
 REPEATED = " Put all runs on it into one table, or rename it."
 
 
-def gather(donors: Measurements | Any, measurements: Measurements, series: Series) -> Elsewhere:
+def gather(
+    donors: Measurements | Any,
+    measurements: Measurements,
+    series: Series,
+    machines: Sequence["Machine"] = (),
+) -> Elsewhere:
     """Find the donors of every series: other machines with the same callpath and other axes.
 
     Parameters
@@ -40,6 +49,8 @@ def gather(donors: Measurements | Any, measurements: Measurements, series: Serie
         What is forecast.
     series : Series
         The series it was grouped into.
+    machines : sequence of Machine
+        Descriptions, by the names that the runs have; machines like the target weigh more.
 
     Returns
     -------
@@ -70,6 +81,9 @@ def gather(donors: Measurements | Any, measurements: Measurements, series: Serie
 
     constant = {name: measurements.columns[name][0] for name in matched}
     own = measurements.labels.get("machine")
+    figures = figures_of(machines, [*_machines_of(donors), *_machines_of(measurements)])
+    here_unnamed = figures.pop("", None)
+    likenesses: list[list[float]] = []
     of: list[list[int]] = []
     told: list[tuple[str, ...]] = []
     for key in series.keys:
@@ -79,6 +93,9 @@ def gather(donors: Measurements | Any, measurements: Measurements, series: Serie
         once = [names[i] for i in single[kind] if grouped.keys[i]["machine"] != machine]
         is_both = len(here) + len(once) < len(serving[kind]) + len(single[kind])
         of.append(number[here].tolist())
+        target = here_unnamed if machine is None else figures.get(str(machine))
+        others = [figures.get(str(grouped.keys[i]["machine"]), {}) for i in here]
+        likenesses.append([1.0 if target is None else likeness(target, x) for x in others])
         kind_label = label_of(dict(zip(matched, kind, strict=True)))
         told.append(tuple(_told(machine if is_both else None, once, kind_label, here=bool(here))))
     width = max(1, *map(len, of))
@@ -86,6 +103,8 @@ def gather(donors: Measurements | Any, measurements: Measurements, series: Serie
         runs=grouped.take(useful),
         names=tuple(name for name, is_useful in zip(names, useful, strict=True) if is_useful),
         of=np.array([row + [-1] * (width - len(row)) for row in of], dtype=np.intp),
+        likeness=np.array([row + [0.0] * (width - len(row)) for row in likenesses]),
+        described=bool(machines),
         told=tuple(told),
         grows=size_grows(donors, grouped.by),
     )
@@ -95,7 +114,8 @@ def curve_with_donors(
     series: Series, elsewhere: Elsewhere, targets: NDArray[np.float64]
 ) -> DonatedCurve:
     """Times of every series at `targets` from its own runs and its donors."""
-    return donated_curve(_curves(series), _curves(elsewhere.runs), elsewhere.of, targets)
+    runs = _curves(elsewhere.runs)
+    return donated_curve(_curves(series), runs, elsewhere.of, targets, elsewhere.likeness)
 
 
 def scaling_with_donors(
@@ -157,12 +177,18 @@ def notes_with_donors(
             more = f", {len(named) - NAMED} more" if len(named) > NAMED else ""
             shares = ", ".join(f"{name} {percent(weight)}" for name, weight in named[:NAMED])
             rests_on += f"; {machines} {percent(share)} at p = {at}: {shares}{more}"
+            rests_on += " (those like this machine more)" if elsewhere.described else ""
         warnings = (
             *note.warnings,
             *_warnings(i, elsewhere, donated, share=share, used=len(named), reach=reach, at=at),
         )
         answer.append(replace(note, rests_on=rests_on, donors=named, warnings=warnings))
     return answer
+
+
+def _machines_of(measurements: Measurements) -> list[str]:
+    """Machines that some runs name."""
+    return list(dict.fromkeys(measurements.labels.get("machine", np.array([])).tolist()))
 
 
 def _curves(series: Series) -> Curves:
@@ -232,7 +258,7 @@ def _told(
         yield f"{both} is among the donors too: its runs there were not used.{REPEATED}"
     if once:
         were = "was" if len(once) == 1 else "were"
-        yield f"Of no use as donors: {_listed(once)} {were} run at one count only."
+        yield f"Of no use as donors: {listed(once)} {were} run at one count only."
     if not here:
         with_it = f" with {kind}" if kind else ""
         yield f"It has no donor: no other machine was run at two counts or more{with_it}."
@@ -254,7 +280,7 @@ def _warnings(
         names = [elsewhere.names[elsewhere.of[i, j]] for j in contrary]
         theirs = "its time goes" if len(names) == 1 else "their times go"
         yield (
-            f"Left out as donors: {_listed(names)}: {theirs} with p otherwise than the runs here. "
+            f"Left out as donors: {listed(names)}: {theirs} with p otherwise than the runs here. "
             "Was it the same program and problem?"
         )
         if len(contrary) == (elsewhere.of[i] >= 0).sum():
@@ -271,9 +297,3 @@ def _warnings(
         donors = "a single other machine" if used == 1 else "two other machines"
         yield f"It rests on {donors}: how much machines differ is guessed."
     yield from elsewhere.told[i]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names one after another, the first of them where there are many."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

@@ -1,7 +1,7 @@
 """A few timings in, times at other numbers of processors out, each with its interval."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,9 @@ from parcast.verbs.donors import (
 from parcast.verbs.forecast_notes import notes_of
 from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_grows
 
+if TYPE_CHECKING:
+    from parcast.machine import Machine
+
 EFFICIENCY = 4  # its place among the columns of an answer
 POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
 
@@ -37,6 +40,7 @@ def forecast(
     *,
     hold_out: ArrayLike | None = None,
     donors: Measurements | Any | None = None,
+    machines: Sequence["Machine"] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -55,6 +59,8 @@ def forecast(
     donors : Measurements, or such a table, optional
         Runs of the same program on other machines, with a column `machine`. How time goes on
         there, with the same callpath and other axes, helps to forecast it here.
+    machines : sequence of Machine
+        Descriptions of the machines of the runs: with `donors`, those like the target weigh more.
     by : sequence of str, optional
         Columns that tell the series apart; by default every label there is and every axis besides
         `p` that takes several values.
@@ -108,7 +114,7 @@ def forecast(
     if hold_out is not None:
         told = _without(measurements, _processors("hold_out", hold_out))
         grouped = told.series(everything.by)
-    elsewhere = None if donors is None else gather(donors, measurements, grouped)
+    elsewhere = None if donors is None else gather(donors, measurements, grouped, machines)
     has_donors = False if elsewhere is None else elsewhere.of[:, 0] >= 0
     answered = (grouped.count >= 2) | has_donors
     refused = {
