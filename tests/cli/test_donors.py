@@ -156,3 +156,11 @@ def test_an_unknown_target_is_told_the_machines(parcast, elsewhere):
     said = parcast("forecast", elsewhere, "--target", "T3D", "-p", "16")
     assert said.status == 2
     assert "Did you mean T3E?" in said.err
+
+
+def test_a_column_is_passed_over_in_the_files_that_have_it(parcast, tmp_path):
+    here, donors = tmp_path / "mine.csv", tmp_path / "theirs.csv"
+    here.write_text("p,job,time_s\n4,17,25\n")
+    donors.write_text("p,machine,jobs,time_s\n4,X,1,20\n16,X,1,6\n4,Y,1,30\n16,Y,1,9\n")
+    said = parcast("forecast", here, "-p", "16", "--donors", donors, "--ignore", "job")
+    assert (said.status, said.err) == (0, "")

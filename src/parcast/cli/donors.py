@@ -1,5 +1,6 @@
 """Runs on other machines for `parcast forecast`: in files of their own, or in FILE itself."""
 
+import csv
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -105,4 +106,6 @@ def _present(file: str, ignore: Sequence[str]) -> list[str]:
     with opened(file) as (_, stream):
         lines = (line if isinstance(line, bytes) else line.encode() for line in stream)
         header = next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
-    return [name for name in ignore if name.encode() in header]
+    titles = next(csv.reader([header.decode("utf-8", errors="replace")]), [])
+    there = {title.strip() for title in titles}
+    return [name for name in ignore if name in there]
