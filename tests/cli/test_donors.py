@@ -128,7 +128,6 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
         (["--target", "SP"], 2, "--target must be a machine of FILE, but FILE has no column"),
         (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
         (["--donors", "here.csv"], 2, "donors must have a column machine, got none."),
-        (["--donors", "elsewhere.csv", "--knee"], 2, "--knee must not be asked for with --donors"),
         (
             ["--donors", "elsewhere.csv", "--donors", "sizes.csv"],
             2,
@@ -164,3 +163,10 @@ def test_a_column_is_passed_over_in_the_files_that_have_it(parcast, tmp_path):
     donors.write_text("p,machine,jobs,time_s\n4,X,1,20\n16,X,1,6\n4,Y,1,30\n16,Y,1,9\n")
     said = parcast("forecast", here, "-p", "16", "--donors", donors, "--ignore", "job")
     assert (said.status, said.err) == (0, "")
+
+
+def test_a_knee_is_found_with_donors(parcast, here, elsewhere):
+    said = parcast("forecast", here, "-p", "64", "--donors", elsewhere, "--knee", "--json")
+    assert said.status == 1  # 64 lies beyond it
+    (knee,) = json.loads(said.out)["knee"]
+    assert 1 < knee["lower"] <= knee["p"] <= knee["upper"] < 64

@@ -5,6 +5,7 @@ import pytest
 
 from parcast import Measurements, ParameterError, forecast
 from parcast.verbs.call_paths import largest_regions, profile_of
+from parcast.verbs.curve import curve
 
 P = np.array([1.0, 2, 4, 8, 16])
 LAWS = {
@@ -133,6 +134,11 @@ def test_the_regions_that_take_over_come_first():
     assert told.time.shape == (3, 2)
     assert {"share", "share_measured"} <= told.to_document()["series"][0].keys()
     assert "of all time at the largest p asked for" in str(told)
+
+
+def test_lines_of_a_figure_go_through_the_times_of_the_table():
+    told = forecast(profile(noise=0.02), p=[16, 64, 256])
+    assert curve(told, [16, 64, 256]).time == pytest.approx(told.time, rel=1e-9)
 
 
 def test_regions_need_call_paths():

@@ -176,12 +176,6 @@ def command(
         raise click.UsageError(
             "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee).", ctx
         )
-    if question.knee is not None and (question.donors or question.target):
-        raise click.UsageError(
-            "--knee must not be asked for with --donors or --target: a knee is found from own "
-            "runs alone. Leave one of them out.",
-            ctx,
-        )
     if question.machine and not (question.donors or question.target):
         raise click.UsageError(
             "--machine must be given with --donors or --target: it weighs other machines. "
@@ -214,10 +208,11 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
 
     runs, inputs = read_file(question.file, question.select, question.ignore or ())
     runs, donors = _donors(question, runs, inputs)
+    machines = _machines(question, inputs)
     inputs |= {"options": question.options(), "parcast": __version__}
     knees: list[Knee] = []
     if question.knee is not None:
-        knees = _knees(question, runs)
+        knees = _knees(question, runs, donors, machines)
     p = question.p.values if question.p else []
     hold_out = question.hold_out.values if question.hold_out else None
     p = [*(count for count in hold_out or () if count not in p), *p]
@@ -229,7 +224,7 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
             p,
             hold_out=hold_out,
             donors=donors,
-            machines=_machines(question, inputs),
+            machines=machines,
             by=question.by,
             scaling=question.scaling,
             progress=progress,
@@ -271,7 +266,12 @@ def _donors(
     return runs, joined(found) if found else None
 
 
-def _knees(question: Question, runs: "Measurements") -> list["Knee"]:
+def _knees(
+    question: Question,
+    runs: "Measurements",
+    donors: "Measurements | None",
+    machines: Sequence["Machine"],
+) -> list["Knee"]:
     """Find up to where more processors are worth it, from the counts that are not held out."""
     from parcast.verbs.knee import knee
 
@@ -289,6 +289,8 @@ def _knees(question: Question, runs: "Measurements") -> list["Knee"]:
         runs,
         upto=upto,
         min_efficiency=question.knee or 0.5,
+        donors=donors,
+        machines=machines,
         by=question.by,
         scaling=question.scaling,
     )

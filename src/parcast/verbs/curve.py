@@ -9,6 +9,7 @@ from parcast.errors import ParameterError, require
 from parcast.models import doubt
 from parcast.models.measured import curve_from
 from parcast.result import Forecast
+from parcast.verbs.call_paths import made_consistent, profile_of
 from parcast.verbs.donors import curve_with_donors
 from parcast.verbs.forecast import columns_of
 
@@ -103,8 +104,11 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
         said = curve_with_donors(measured, forecast.elsewhere, targets).said
     strong = np.array([note.scaling == "strong" for note in forecast.notes])
     shape = (len(forecast.notes), *asked.shape) if forecast.by else asked.shape
-    table = columns_of(said, measured, targets, strong).reshape(-1, *shape)
-    time, lower, upper, speedup, efficiency, reach = table
+    table = columns_of(said, measured, targets, strong)
+    profile = profile_of(measured)
+    if profile is not None:
+        table = made_consistent(measured, profile, table, targets)
+    time, lower, upper, speedup, efficiency, reach = table.reshape(-1, *shape)
     return replace(
         forecast,
         p=asked,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from parcast.result import Key, label_of, whole
 from parcast.units import percent
 from parcast.verbs.forecast import forecast
 from parcast.verbs.scaling_of_runs import Scaling
+
+if TYPE_CHECKING:
+    from parcast.machine import Machine
 
 COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
 
@@ -53,6 +56,8 @@ def knee(
     *,
     upto: int,
     min_efficiency: float = 0.5,
+    donors: Measurements | Any | None = None,
+    machines: Sequence["Machine"] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
 ) -> list[Knee]:
@@ -60,7 +65,7 @@ def knee(
 
     Parameters
     ----------
-    measurements, by, scaling
+    measurements, donors, machines, by, scaling
         As for `parcast.forecast`.
     upto : int
         Largest count to look at, above the smallest measured one. [1]
@@ -99,7 +104,7 @@ def knee(
         )
     steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
     counts = np.unique(np.round(np.geomspace(first, upto, steps)))
-    told = forecast(measurements, counts, by=by, scaling=scaling)
+    told = forecast(measurements, counts, donors=donors, machines=machines, by=by, scaling=scaling)
 
     for note in told.notes:
         if note.measured[0] >= upto:
