@@ -1,7 +1,7 @@
 """What a question is answered with: times, their intervals, and what they rest on."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
+ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
 SHARES = ("share_measured", "share")
 Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
 
@@ -65,7 +66,27 @@ class Forecast:
     law: str = "weighted median of simple laws"
     sources: tuple[str, ...] = ()
     elsewhere: Elsewhere | None = None  # runs on other machines, where there were any
+    among: tuple["Forecast", NDArray[np.intp]] | None = None  # all series, and these among them
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
+
+    def take(self, rows: NDArray[np.intp]) -> "Forecast":
+        """Keep some of the series, by their numbers and in that order.
+
+        Call paths that were made to agree with others still do: what they were taken from is
+        kept for lines drawn through them.
+        """
+        whole, place = (self, np.arange(len(self.notes))) if self.among is None else self.among
+        return replace(
+            self,
+            notes=tuple(self.notes[i] for i in rows.tolist()),
+            measured=self.measured.take(rows),
+            elsewhere=None if self.elsewhere is None else self.elsewhere.take(rows),
+            among=(whole, place[rows]),
+            **{
+                name: getattr(self, name)[rows] if self.by else getattr(self, name)
+                for name in ANSWERS
+            },
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import pytest
 
 from parcast import Measurements, ParameterError, forecast
 from parcast.verbs.call_paths import largest_regions, profile_of
-from parcast.verbs.curve import curve
+from parcast.verbs.curve import curve, one_series
 
 P = np.array([1.0, 2, 4, 8, 16])
 LAWS = {
@@ -139,6 +139,10 @@ def test_the_regions_that_take_over_come_first():
 def test_lines_of_a_figure_go_through_the_times_of_the_table():
     told = forecast(profile(noise=0.02), p=[16, 64, 256])
     assert curve(told, [16, 64, 256]).time == pytest.approx(told.time, rel=1e-9)
+    some = largest_regions(told, top=2)
+    assert curve(some, [16, 64, 256]).time == pytest.approx(some.time, rel=1e-9)
+    one = one_series(some, 1)
+    assert curve(one, [16, 64, 256]).time == pytest.approx(some.time[1], rel=1e-9)
 
 
 def test_regions_need_call_paths():

@@ -178,15 +178,10 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
         alone = time if profile is None else np.maximum(time - profile.tree.summed(time), 0.0)
         shares.append(alone / np.bincount(groups, alone)[groups])
     order = np.argsort(-alone, kind="stable")[:top]
-    names = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
-    pairs = np.stack(shares, axis=1).tolist()
-    return replace(
-        told,
-        notes=tuple(replace(told.notes[i], shares=tuple(pairs[i])) for i in order.tolist()),
-        measured=series.take(order),
-        elsewhere=None if told.elsewhere is None else told.elsewhere.take(order),
-        **{name: getattr(told, name)[order] for name in names},
-    )
+    kept = told.take(order)
+    pairs = np.stack(shares, axis=1)[order].tolist()
+    notes = zip(kept.notes, pairs, strict=True)
+    return replace(kept, notes=tuple(replace(note, shares=tuple(pair)) for note, pair in notes))
 
 
 def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array]:

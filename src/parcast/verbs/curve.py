@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from parcast.errors import ParameterError, require
 from parcast.models import doubt
 from parcast.models.measured import curve_from
-from parcast.result import Forecast
+from parcast.result import ANSWERS, Forecast
 from parcast.verbs.call_paths import made_consistent, profile_of
 from parcast.verbs.donors import curve_with_donors
 from parcast.verbs.forecast import columns_of
@@ -47,20 +47,9 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
             f"series must be a number from 0 to {len(forecast.notes) - 1}, got {series}. "
             "The notes of the forecast name its series in this order."
         )
-    here = slice(series, series + 1)
-    answers = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
-    return replace(
-        forecast,
-        by=(),
-        notes=forecast.notes[here],
-        refused={},
-        measured=forecast.measured.take(here),
-        elsewhere=forecast.elsewhere and forecast.elsewhere.take(here),
-        **{
-            name: getattr(forecast, name)[series] if forecast.by else getattr(forecast, name)
-            for name in answers
-        },
-    )
+    alone = forecast.take(np.array([series]))
+    answers = {name: getattr(alone, name)[0] for name in ANSWERS} if forecast.by else {}
+    return replace(alone, by=(), refused={}, **answers)
 
 
 def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
@@ -96,6 +85,8 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
     asked = np.asarray(p, dtype=np.float64)
     in_domain = np.isfinite(asked) & (asked >= 1)
     require("p", asked, in_domain, must="be at least 1", hint="Count processors from 1.")
+    if forecast.among is not None:
+        return _of_some(forecast, *forecast.among, asked)
     measured, targets = forecast.measured, asked.ravel()
     noise = doubt.noise(measured.spread, measured.repetitions > 1)
     if forecast.elsewhere is None:
@@ -120,3 +111,19 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
         reach=reach,
         observed=np.full(shape, np.nan),
     )
+
+
+def _of_some(
+    forecast: Forecast,
+    whole: Forecast,
+    rows: NDArray[np.intp],
+    asked: NDArray[np.float64],
+) -> Forecast:
+    """Answer all series that some were chosen from, and choose these again."""
+    answered = curve(whole, asked)
+    columns = {name: getattr(answered, name) for name in ANSWERS}
+    if whole.by:
+        columns = {name: column[rows] for name, column in columns.items()}
+        if not forecast.by:
+            columns = {name: column[0] for name, column in columns.items()}
+    return replace(forecast, p=asked, **columns)
