@@ -15,6 +15,7 @@ LAYERS = [  # a module may import its own layer and those above it in this list
     {
         *("description", "machine", "program", "breakdown", "prediction", "simulation_result"),
         *("measurements", "columns", "series", "elsewhere", "text", "result", "fit_result"),
+        "match_result",
     },
     {"queueing"},
     {"models"},
@@ -26,6 +27,7 @@ LAYERS = [  # a module may import its own layer and those above it in this list
 EXCEPTIONS = {  # plot() of a result is a shorthand that loads the drawing when it is called
     ("result", "plot"),
     ("prediction", "plot"),
+    ("match_result", "plot"),
 }
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 HEAVY = {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from parcast.verbs.fit import fit
     from parcast.verbs.forecast import forecast
     from parcast.verbs.knee import Knee, knee
+    from parcast.verbs.match import match
     from parcast.verbs.predict import predict
     from parcast.verbs.simulate import simulate
 
@@ -44,6 +45,7 @@ __all__ = [
     "import_timings",
     "knee",
     "largest_regions",
+    "match",
     "predict",
     "read_machine",
     "read_measurements",
@@ -70,6 +72,7 @@ _HOME = {
     "import_timings": "parcast.io.formats.registry",
     "knee": "parcast.verbs.knee",
     "largest_regions": "parcast.verbs.call_paths",
+    "match": "parcast.verbs.match",
     "predict": "parcast.verbs.predict",
     "read_machine": "parcast.io.toml_description",
     "read_measurements": "parcast.io.csv_table",

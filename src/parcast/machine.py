@@ -1,18 +1,20 @@
-"""What a program runs on: processors, network and storage, as measured or as advertised.
+"""What a program runs on: processors, network and storage, and what using them costs.
 
 What is not given is not needed until a program asks for it; the message then names the key.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from parcast.amounts import Amount, Point
 from parcast.description import Description, Of
 from parcast.errors import ParameterError, require
+from parcast.units import Dimension
 
+HOUR: Final = 3600.0  # [s]
 LEVEL: Final = "level of contention"  # of a point: replaces what the descriptions say of it
 
 
@@ -70,6 +72,98 @@ class Storage(Description):
     )
 
 
+class Price(Description):
+    """What using the machine costs, in any currency; 1 a processor-hour counts processor-hours."""
+
+    processor_hour: Annotated[Amount, Of("count", name="price.processor_hour")] | None = Field(
+        default=None, description="Price of one processor for an hour."
+    )
+    node_hour: Annotated[Amount, Of("count", name="price.node_hour")] | None = Field(
+        default=None, description="Price of one node for an hour, instead."
+    )
+    node_processors: int | None = Field(
+        default=None,
+        ge=1,
+        description="Processors of a node; where it is given, whole nodes are charged.",
+    )
+    currency: str = Field(
+        default="", description='What it is counted in: "EUR", "node hours", ...'
+    )
+
+    @model_validator(mode="after")
+    def _one_price(self) -> "Price":
+        if self.processor_hour is not None and self.node_hour is not None:
+            raise ParameterError(
+                "price must give processor_hour or node_hour, not both. Keep the one charged."
+            )
+        if self.node_hour is not None and self.node_processors is None:
+            raise ParameterError(
+                "price must give node_processors beside node_hour. Add the processors of a node."
+            )
+        amount = self.amount
+        if amount is None and (self.node_processors or self.currency):
+            raise ParameterError(
+                "price must give processor_hour or node_hour. Add one, as a plain number."
+            )
+        if amount is not None and not amount.expression.axes:
+            above = amount({}) > 0
+            hint = "Leave [price] out of what is free; 1 counts processor-hours."
+            require("price", amount({}), above, must="be above 0", hint=hint)
+        return self
+
+    @property
+    def amount(self) -> Amount | None:
+        """The price that is given, or None."""
+        return self.node_hour if self.processor_hour is None else self.processor_hour
+
+    def cost(self, time: NDArray[np.float64], at: Point) -> NDArray[np.float64]:
+        """Cost of `time` [s] on `at["p"]` processors, in the currency.
+
+        Raises
+        ------
+        ParameterError
+            If there is no price.
+        """
+        if self.amount is None:
+            raise ParameterError("price must be given. Add [price] with processor_hour.")
+        p = np.asarray(at["p"], dtype=np.float64)
+        nodes = np.ceil(p / self.node_processors) if self.node_processors else p
+        charged = nodes
+        if self.node_processors and self.node_hour is None:
+            charged = nodes * self.node_processors
+        return np.asarray(self.amount(at) * charged * time / HOUR)
+
+
+class Primitive(Description):
+    """Time of one communication primitive: startup + volume / bandwidth, on p processors."""
+
+    startup: Annotated[Amount, Of("time", name="startup")] | None = Field(
+        default=None, description="Time besides that of the bytes; may depend on p."
+    )
+    bandwidth: Annotated[Amount, Of("rate", name="bandwidth")] | None = Field(
+        default=None, description="Bytes of the message in a second; may depend on p."
+    )
+
+
+def _primitive(name: str) -> type[Primitive]:
+    """Class of a primitive whose amounts are called by their place: primitives.reduce.startup."""
+    dimensions: dict[str, Dimension] = {"startup": "time", "bandwidth": "rate"}
+    keys: dict[str, Any] = {
+        key: (
+            Annotated[Amount, Of(dimension, name=f"primitives.{name}.{key}")] | None,
+            Field(default=None, description=Primitive.model_fields[key].description),
+        )
+        for key, dimension in dimensions.items()
+    }
+    made: type[Primitive] = create_model(name.capitalize(), __base__=Primitive, **keys)
+    return made
+
+
+PRIMITIVES: Final = ("send", "receive", "broadcast", "reduce", "allreduce")
+_KINDS: Final[dict[str, Any]] = {name: (kind := _primitive(name), kind()) for name in PRIMITIVES}
+Primitives: Final[type[Description]] = create_model("Primitives", __base__=Description, **_KINDS)
+
+
 class Machine(Description):
     """A parallel machine.
 
@@ -90,10 +184,13 @@ class Machine(Description):
     compute: Compute = Compute()
     network: Network = Network()
     storage: Storage = Storage()
+    primitives: Primitives = Primitives()  # type: ignore[valid-type]  # made from PRIMITIVES
+    price: Price = Price()
 
     def parameters(self) -> dict[str, Amount]:
-        """Every amount that is given, by its name."""
-        return dict(self.amounts())
+        """Every amount that is given and may bear on a time, by its name: all but the price."""
+        prices = dict(self.price.amounts())
+        return {name: amount for name, amount in self.amounts() if name not in prices}
 
     def need(self, key: str, at: Point, *, why: str) -> NDArray[np.float64]:
         """Value of a rate that a program asks for, above 0.

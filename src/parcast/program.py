@@ -20,7 +20,10 @@ from parcast.errors import ParameterError, Problem
 from parcast.machine import Machine
 from parcast.units import shown
 
-LAWS: Final = {"spmd": "parcast.models.spmd:SpmdPhase"}
+LAWS: Final = {
+    "spmd": "parcast.models.spmd:SpmdPhase",
+    "regions": "parcast.models.regions:RegionsPhase",
+}
 ENTRY_POINTS: Final = "parcast.laws"
 
 

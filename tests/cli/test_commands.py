@@ -53,7 +53,7 @@ def test_a_command_that_is_far_off_is_told_what_there_is(parcast):
     said = parcast("times.csv")
     assert said.status == 2
     assert (
-        "'times.csv' is not a command. There is forecast, predict, fit, simulate, import."
+        "'times.csv' is not a command. There is forecast, predict, fit, simulate, match, import."
         in said.err
     )
 

@@ -16,6 +16,7 @@ COMMANDS: Final = {  # each name and its module, in the order of the help
     "predict": "parcast.cli.predict",
     "fit": "parcast.cli.fit",
     "simulate": "parcast.cli.simulate",
+    "match": "parcast.cli.match",
     "import": "parcast.cli.imports",
 }
 

@@ -1,0 +1,89 @@
+"""Options of `parcast match` whose text is more than a word: limits, a certainty and prices.
+
+Each function is a click callback: it takes the text of an option and returns what it means.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+_NAMED = re.compile(r"(.+?=[^,=]*)(?:,|$)")  # a comma ends a price only: names may hold some
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Highest cost, as it was written, and its currency where it was named."""
+
+    text: str
+    value: float
+    currency: str
+
+
+def duration(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Read a time above 0 with its unit."""
+    from parcast.errors import ParameterError
+    from parcast.units import quantity
+
+    if text is None:
+        return None
+    try:
+        time = quantity(text, "time", name=option.opts[0])
+    except ParameterError as refusal:
+        raise click.UsageError(str(refusal)) from None
+    if time <= 0:
+        raise click.UsageError(
+            f"{option.opts[0]} must be above 0, got {text!r:.60}. Give the most that is allowed."
+        )
+    return time
+
+
+def budget(_: click.Context, __: click.Parameter, text: str | None) -> Budget | None:
+    """Read a number above 0, perhaps with a currency after it."""
+    if text is None:
+        return None
+    number, *currency = text.split(maxsplit=1) or [""]
+    try:
+        value = float(number)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise click.UsageError(
+            f"--budget must be a number above 0, got {text!r:.60}. Write such as 500, or "
+            '"500 EUR".'
+        )
+    return Budget(text, value, "".join(currency))
+
+
+def certainty(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """Read a probability from a half up to below 1, such as 0.9 or 90%."""
+    if text is None:
+        return None
+    try:
+        share = float(text[:-1]) / 100 if text.strip().endswith("%") else float(text)
+    except ValueError:
+        share = 0.0
+    if not 0.5 <= share < 1:
+        raise click.UsageError(
+            f"--certainty must lie between 50% and 100%, got {text!r:.60}. Write such as 90%."
+        )
+    return share
+
+
+def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
+    """Read names of machines and what a processor-hour costs on each."""
+    found: dict[str, str] = {}
+    for text in [part for each in texts for part in _NAMED.findall(each) or [each]]:
+        name, equals, price = map(str.strip, text.rpartition("="))
+        if not (name and equals and price):
+            raise click.UsageError(
+                f"--price must be machines and prices of a processor-hour, got {text!r:.60}. "
+                'Write such as "T3E=0.5,SP=0.2".'
+            )
+        if name in found:
+            raise click.UsageError(
+                f"--price must name a machine once, got {name!r:.60} twice. Leave one out."
+            )
+        found[name] = price
+    return found

@@ -1,0 +1,237 @@
+"""Communication primitives: time of a message among P processors, measured or from the network.
+
+    T_q(P, m) = a(P) + b(P) * m ,   a, b in { alpha, alpha + beta*lg P, alpha + beta*P }      [R]
+
+The source fits each primitive "first per P, then one simplified formula for any P", and the
+formulas are lost [1]_. Of the nine pairs of forms the one with the lowest cross-validated error is
+taken; all coefficients are at least 0. Where a machine has no such figures, a message costs
+``latency + m / bandwidth`` and a broadcast or reduction is a binomial tree of ceil(lg P) of them
+one after another, an allreduce two such trees [D]. With one processor nobody communicates.
+
+References
+----------
+.. [1] J. In, C. Jin, J. Peir, S. Ranka and S. Sahni, "A framework for matching applications with
+   parallel machines," c. 2000, section on modelling communication.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.amounts import Amount, Point
+from parcast.errors import FitFailed, ParameterError, require
+from parcast.machine import Machine, Primitive
+from parcast.models.non_negative import fit_non_negative
+
+Array = NDArray[np.float64]
+
+FORMS: Final = ("constant", "logarithmic", "linear")  # of a(P) and of b(P), simplest first
+_TEXTS: Final = {"constant": "", "logarithmic": "log2(p)", "linear": "p"}
+TREES: Final = {"send": 0, "receive": 0, "broadcast": 1, "reduce": 1, "allreduce": 2}
+FEWEST_COUNTS: Final = 3  # of processors: one is left out in turn, and two give a slope
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrimitiveFit:
+    """A primitive as its micro-benchmark measured it; made by `fit_primitive`."""
+
+    startup_form: str  # of a(P), one of FORMS
+    byte_form: str  # of b(P)
+    startup: tuple[float, float]  # alpha and beta of a(P) [s]
+    byte: tuple[float, float]  # alpha and beta of b(P) [s/B]
+    error: float  # cross-validated: root mean square of the relative error [1]
+
+    def time(self, p: ArrayLike, volume: ArrayLike) -> Array:
+        """Time of a message of `volume` bytes among `p` processors. [s]."""
+        p, volume = np.asarray(p, dtype=np.float64), np.asarray(volume, dtype=np.float64)
+        a = self.startup[0] + self.startup[1] * _grows(self.startup_form, p)
+        b = self.byte[0] + self.byte[1] * _grows(self.byte_form, p)
+        return np.asarray(np.where(p > 1, a + b * volume, 0.0))
+
+    def described(self) -> dict[str, str]:
+        """Keys `startup` and `bandwidth` for the [primitives] of a machine file."""
+        keys = {"startup": _sum("s", self.startup, self.startup_form)}
+        if any(self.byte):
+            keys["bandwidth"] = f"1 B/s / ({_sum('', self.byte, self.byte_form)})"
+        return keys
+
+
+def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> PrimitiveFit:
+    """Choose the forms of a(P) and b(P) by their cross-validated error, and fit them.
+
+    Parameters
+    ----------
+    p : array_like, shape (runs,)
+        Processors of each run of the benchmark, at least 2; three different counts or more. [1]
+    volume : array_like, shape (runs,)
+        Bytes of the message, at least 0; two different sizes or more. [B]
+    time : array_like, shape (runs,)
+        Time of one call, above 0. [s]
+
+    Returns
+    -------
+    PrimitiveFit
+        That with the lowest error where each count of processors is left out in turn; of equal
+        ones the simplest.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+    FitFailed
+        If there are fewer than three counts of processors or two sizes.
+
+    Examples
+    --------
+    >>> p, m = np.meshgrid([2.0, 4, 8, 16, 32, 64], [8.0, 1e3, 1e6])
+    >>> fit = fit_primitive(p.ravel(), m.ravel(), (2e-5 * np.log2(p) + 1e-8 * m).ravel())
+    >>> fit.startup_form, fit.byte_form, float(fit.time(128, 0).round(6))
+    ('logarithmic', 'constant', 0.00014)
+    """
+    counts, sizes, times = (np.asarray(x, dtype=np.float64).ravel() for x in (p, volume, time))
+    if not len(counts) == len(sizes) == len(times):
+        raise ParameterError(
+            f"p, volume and time must be of one length, got {len(counts)}, {len(sizes)} and "
+            f"{len(times)}. Give each run all three."
+        )
+    require("p", counts, counts >= 2, must="be at least 2", hint="One processor sends nothing.")
+    require("volume", sizes, sizes >= 0, must="be at least 0", hint="Give it in bytes.")
+    if len(np.unique(counts)) < FEWEST_COUNTS or len(np.unique(sizes)) < 2:
+        raise FitFailed(
+            "A primitive must be measured at three counts of processors and two sizes or more, "
+            f"got {len(np.unique(counts))} and {len(np.unique(sizes))}. Measure it at p = 2, 4, "
+            "8, 16, 32, 64, each with short and long messages."
+        )
+    errors = {forms: _left_out(forms, counts, sizes, times) for forms in product(FORMS, FORMS)}
+    least = min(errors.values())
+    # Noise-free times are met by every form that holds the right one: take the simplest of them.
+    forms = next(x for x in _simplest_first() if errors[x] <= least * (1 + 1e-9) + 1e-9)
+    fit = fit_non_negative(_terms(forms, counts, sizes), times)
+    a0, a1, b0, b1 = _spread_out(forms, fit.coefficients)
+    return PrimitiveFit(
+        startup_form=forms[0],
+        byte_form=forms[1],
+        startup=(a0, a1),
+        byte=(b0, b1),
+        error=errors[forms],
+    )
+
+
+def primitive_time(name: str, machine: Machine, at: Point, volume: Array) -> Array:
+    """Time of one call of a primitive on a machine; 0 on one processor.
+
+    Parameters
+    ----------
+    name : {"send", "receive", "broadcast", "reduce", "allreduce"}
+    machine : Machine
+        Its `primitives` say it, or else its `network`.
+    at : mapping
+        As for `parcast.amounts.Amount`.
+    volume : ndarray
+        Bytes of the message. [B]
+
+    Returns
+    -------
+    ndarray
+        [s]
+
+    Raises
+    ------
+    ParameterError
+        If there are bytes to send and the machine gives no rate for them.
+    """
+    p = np.asarray(at["p"], dtype=np.float64)
+    known = figures_of(machine, name)
+    if known is not None:
+        alone = np.maximum(p, 2.0)  # a formula need not have a value where nothing is sent
+        there = {**at, "p": alone}
+        time = known.startup(there) if known.startup is not None else np.zeros(())
+        if np.any(volume > 0):
+            time = time + volume / _rate(known.bandwidth, name, machine, there)
+        return np.asarray(np.where(p > 1, time, 0.0))
+    network = machine.network
+    message = network.latency(at) if network.latency is not None else np.zeros(())
+    if np.any(volume > 0):
+        rate = machine.need("network.bandwidth", at, why=f"a region of kind {name}")
+        message = message + volume / rate
+    levels = np.where(p > 1, np.maximum(TREES[name] * np.ceil(np.log2(p) - 1e-9), 1.0), 0.0)
+    return np.asarray(levels * message)
+
+
+def figures_of(machine: Machine, name: str) -> Primitive | None:
+    """What a machine file says of a primitive; None where it says nothing."""
+    figures: Primitive = getattr(machine.primitives, name)
+    is_given = figures.startup is not None or figures.bandwidth is not None
+    return figures if is_given else None
+
+
+def _rate(bandwidth: Amount | None, name: str, machine: Machine, at: Point) -> Array:
+    """Rate of the bytes of a message, above 0."""
+    key = f"primitives.{name}.bandwidth"
+    if bandwidth is None:
+        raise ParameterError(
+            f"{key} must be given in the description of {machine.name}: a region sends bytes "
+            "with it. Add it beside its startup."
+        )
+    rate = bandwidth(at)
+    ok = (rate > 0) & np.isfinite(rate)
+    require(key, rate, ok, must="be above 0", hint="Give the rate that was measured.")
+    return rate
+
+
+def _grows(form: str, p: Array) -> Array:
+    """What multiplies beta."""
+    if form == "constant":
+        return np.zeros_like(p)
+    return np.log2(p) if form == "logarithmic" else p
+
+
+def _terms(forms: tuple[str, str], p: Array, volume: Array) -> Array:
+    """Terms of a pair of forms, shape (runs, 2 to 4)."""
+    columns = []
+    for form, factor in zip(forms, (np.ones_like(p), volume), strict=True):
+        columns.append(factor)
+        if form != "constant":
+            columns.append(factor * _grows(form, p))
+    return np.stack(columns, axis=1)
+
+
+def _spread_out(forms: tuple[str, str], coefficients: Array) -> Iterator[float]:
+    """Give alpha and beta of both forms, 0 for what a form does not have."""
+    left = iter(coefficients.tolist())
+    for form in forms:
+        yield next(left)
+        yield next(left) if form != "constant" else 0.0
+
+
+def _left_out(forms: tuple[str, str], p: Array, volume: Array, time: Array) -> float:
+    """Root mean square of the relative errors at each count of p, told only the others. [1]."""
+    terms = _terms(forms, p, volume)
+    errors = np.empty_like(time)
+    for count in np.unique(p):
+        out = p == count
+        if (~out).sum() < terms.shape[1]:
+            return np.inf
+        fit = fit_non_negative(terms[~out], time[~out])
+        errors[out] = fit(terms[out]) / time[out] - 1.0
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def _simplest_first() -> list[tuple[str, str]]:
+    """All pairs of forms, those with the fewest coefficients first."""
+    pairs = list(product(FORMS, FORMS))
+    return sorted(pairs, key=lambda forms: sum(form != "constant" for form in forms))
+
+
+def _sum(unit: str, coefficients: tuple[float, float], form: str) -> str:
+    """Write alpha + beta * f(p) as a formula."""
+    texts = []
+    for value, text in zip(coefficients, ("", _TEXTS[form]), strict=True):
+        if value > 0:
+            number = f"{value:.6g} {unit}".strip()
+            texts.append(f"{number}*{text}" if text else number)
+    return " + ".join(texts) or f"0 {unit}".strip()

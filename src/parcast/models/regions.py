@@ -1,0 +1,204 @@
+"""Programs as regions: loops that compute and primitives that communicate, one after the other.
+
+    loop         M(P) = E * ceil(I / P)      iterations dealt out to the processors   [S] (1)
+    replicated   M(P) = E * I                every processor does all of them         [S in words]
+    primitive    calls * T_q(P, m)           see `parcast.models.primitives`          [R]
+    program      T(P) = sum of its regions, each the maximum over the processors      [D]
+
+Use it where a program is known loop by loop: iterations, the time of one, and what is sent between
+them. It knows no queues: messages that wait for each other take longer than it says, and the
+`spmd` law is the one for that. Neither does it know caches: E stays the same for every P.
+
+References
+----------
+.. [1] J. In, C. Jin, J. Peir, S. Ranka and S. Sahni, "A framework for matching applications with
+   parallel machines," c. 2000, equation (1). Shown there for one finite-difference code.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from parcast.amounts import Amount, Point
+from parcast.breakdown import Array, Breakdown
+from parcast.description import Description, Of
+from parcast.errors import ParameterError
+from parcast.machine import Machine
+from parcast.models.primitives import figures_of, primitive_time
+from parcast.program import Phase
+from parcast.units import shown
+
+LOOPS = ("loop", "replicated")
+SLACK = 1e-9  # iterations by which I / P may exceed a whole number by rounding [D]
+TREE = {
+    "send": "a message",
+    "receive": "a message",
+    "broadcast": "a tree of ceil(log2 p) messages",
+    "reduce": "a tree of ceil(log2 p) messages",
+    "allreduce": "two trees of ceil(log2 p) messages",
+}
+
+
+class Region(Description):
+    """A part of a program between two points at which processors join or exchange data."""
+
+    kind: Literal["loop", "replicated", "send", "receive", "broadcast", "reduce", "allreduce"] = (
+        Field(
+            description="loop: its iterations are dealt out; replicated: every processor does "
+            "all of them; or the communication primitive that it calls."
+        )
+    )
+    name: str = Field(default="", description="What to call it.")
+    iterations: Annotated[Amount, Of("count", name="iterations")] = Field(
+        default="1", validate_default=True, description="Iterations of a loop, I."
+    )
+    iteration: Annotated[Amount, Of("time", "operations", name="iteration")] | None = Field(
+        default=None, description="Time, or operations, of one iteration of a loop, E."
+    )
+    calls: Annotated[Amount, Of("count", name="calls")] = Field(
+        default="1", validate_default=True, description="How often a primitive is called."
+    )
+    volume: Annotated[Amount, Of("size", name="volume")] | None = Field(
+        default=None, description="Bytes of the message of one call."
+    )
+
+    @model_validator(mode="after")
+    def _keys_of_the_kind(self) -> "Region":
+        if self.is_loop and self.iteration is None:
+            raise ParameterError(
+                "region must give iteration where its kind is loop or replicated. Add the time of "
+                "one iteration."
+            )
+        wrong = {"volume", "calls"} if self.is_loop else {"iteration", "iterations"}
+        odd = sorted(wrong & self.model_fields_set)
+        if odd:
+            raise ParameterError(
+                f"region must not give {odd[0]} where its kind is {self.kind}. Leave it out, or "
+                "make it another region."
+            )
+        return self
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it computes."""
+        return self.kind in LOOPS
+
+    def work(self, machine: Machine, at: Point) -> Array:
+        """Time of all its iterations on one processor; 0 of a primitive. [s]."""
+        if self.iteration is None:
+            return np.zeros(())
+        one = self.iteration(at)
+        if self.iteration.dimension == "operations":
+            one = one / machine.need("compute.rate", at, why=self.iteration.name)
+        return np.asarray(one * self.iterations(at))
+
+    def time(self, machine: Machine, at: Point) -> Array:
+        """Time of the region, that of the processor with the most to do. [s]."""
+        if not self.is_loop:
+            volume = self.volume(at) if self.volume is not None else np.zeros(())
+            called = self.calls(at) * primitive_time(self.kind, machine, at, volume)
+            return np.asarray(called)
+        if self.kind == "replicated":
+            return self.work(machine, at)
+        iterations = self.iterations(at)
+        most = np.ceil(iterations / np.asarray(at["p"], dtype=np.float64) - SLACK)
+        share = np.divide(most, iterations, out=np.zeros(most.shape), where=iterations > 0)
+        return np.asarray(self.work(machine, at) * share)
+
+
+class RegionsPhase(Phase):
+    """A phase that is characterised region by region.
+
+    Examples
+    --------
+    >>> phase = RegionsPhase(
+    ...     law="regions",
+    ...     region=[
+    ...         {"kind": "loop", "iterations": 100, "iteration": "10 ms"},
+    ...         {"kind": "replicated", "iteration": "0.1 s"},
+    ...     ],
+    ... )
+    >>> phase.times(Machine(), {"p": [1.0, 8.0]}).time
+    array([1.1 , 0.23])
+    """
+
+    source_of_law: ClassVar[str] = "regions: In, Jin, Peir, Ranka and Sahni c. 2000, equation (1)"
+    law: Literal["regions"] = Field(description="Timing law of the phase.")
+    region: tuple[Region, ...] = Field(description="Regions, in their order.")
+
+    @field_validator("region", mode="before")
+    @classmethod
+    def _as_tuple(cls, given: Any) -> Any:
+        if not isinstance(given, list | tuple) or not given:
+            raise ParameterError(
+                f"region must be a list of tables, at least one, got {shown(repr(given))}. "
+                "Write [[phase.region]] before each."
+            )
+        return tuple(given)
+
+    @model_validator(mode="after")
+    def _labels_differ(self) -> "RegionsPhase":
+        labels = [self._label(i) for i in range(len(self.region))]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise ParameterError(
+                f'region must have names that differ, got "{shown(twice[0])}" twice. '
+                "Rename one of them."
+            )
+        return self
+
+    def amounts(self) -> Iterator[tuple[str, Amount]]:
+        """Give every amount with its name: "cycles", "sweep.iteration", "region 2.volume"."""
+        yield from super().amounts()
+        for i, region in enumerate(self.region):
+            for name, amount in region.amounts():
+                yield f"{self._label(i)}.{name}", amount
+
+    def cycle(self, machine: Machine, at: Point) -> Breakdown:
+        """Time of one cycle at every point of a grid [s]."""
+        compute = communication = np.zeros(())
+        for i, region in enumerate(self.region):
+            time = region.time(machine, self._at_region(i, at))
+            if region.is_loop:
+                compute = compute + time
+            else:
+                communication = communication + time
+        zero = np.zeros(())
+        return Breakdown(
+            compute=np.asarray(compute),
+            communication=np.asarray(communication),
+            io=zero,
+            synchronisation=zero,
+        )
+
+    def work(self, machine: Machine, at: Point) -> Array:
+        """Work of all cycles that processors share, on one of them [s]."""
+        shared = [
+            region.work(machine, self._at_region(i, at))
+            for i, region in enumerate(self.region)
+            if region.kind == "loop"
+        ]
+        return np.asarray(self.cycles(at) * sum(shared, start=np.zeros(())))
+
+    def warnings(self, machine: Machine) -> Iterator[str]:
+        """Give what a reader of the times must know, in sentences."""
+        called = dict.fromkeys(region.kind for region in self.region if not region.is_loop)
+        unknown = [name for name in called if figures_of(machine, name) is None]
+        if unknown:
+            takes = "; ".join(f"{name}: {TREE[name]}" for name in unknown)
+            yield (
+                f"{machine.name} has no [primitives] for {', '.join(unknown)}: priced by latency "
+                f"and bandwidth of its network ({takes}). Measure them for better times."
+            )
+
+    def _label(self, i: int) -> str:
+        """Name of a region, or "region 2"."""
+        return self.region[i].name or f"region {i + 1}"
+
+    def _at_region(self, i: int, at: Point) -> Point:
+        """Point as a region sees it: its own amounts under their own names."""
+        label = f"{self._label(i)}."
+        own = {key.removeprefix(label): at[key] for key in at if key.startswith(label)}
+        return {**at, **own}

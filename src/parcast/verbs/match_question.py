@@ -1,0 +1,141 @@
+"""What is asked of `match`, checked: constraints, machines with their prices, counts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import ParameterError, require
+from parcast.machine import Machine, Price
+from parcast.measurements import Measurements
+from parcast.program import Program
+from parcast.units import quantity, shown
+from parcast.verbs.match_verdict import Constraints
+
+Array = NDArray[np.float64]
+
+MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
+
+
+def constraints_of(
+    within: float | str | None, budget: float | None, certainty: float | None
+) -> Constraints:
+    """Check what must hold."""
+    longest = quantity(within, "time", name="within") if isinstance(within, str) else within
+    for name, value in (("within", longest), ("budget", budget)):
+        if value is not None:
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise ParameterError(f"{name} must be a number, got {shown(repr(value))}.")
+            ok = bool(value > 0) and np.isfinite(value)
+            require(name, value, ok, must="be above 0", hint="Give the most that is allowed.")
+    if certainty is not None:
+        ok = 0.5 <= certainty < 1
+        hint = "Write 90% as 0.9; leave it out for an even chance."
+        require("certainty", certainty, ok, must="lie in [0.5, 1)", hint=hint)
+    return Constraints(within=longest, budget=budget, certainty=certainty)
+
+
+def machines_of(
+    what: Program | Measurements, given: Sequence[Machine], prices: Mapping[str, float | str]
+) -> list[Machine]:
+    """All machines that are to be ranked, with their prices."""
+    if wrong := [x for x in given if not isinstance(x, Machine)]:
+        raise ParameterError(
+            f"machines must hold Machines, got {type(wrong[0]).__name__}. Build each with "
+            "parcast.Machine(...) or parcast.read_machine(path)."
+        )
+    names = [machine.name for machine in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(
+                f"machines must have names that differ, got {shown(repr(name))} twice. Change "
+                "the name in one of their files, or leave one out."
+            )
+    found = list(given)
+    if isinstance(what, Measurements):
+        _require_one_program(what)
+        found += [Machine(name=x) for x in run_on(what) if x not in names]
+    if not found:
+        raise ParameterError("machines must hold at least one, got none. Name their files.")
+    known = [machine.name for machine in found]
+    for name in prices:
+        if name not in known:
+            raise ParameterError(
+                f"prices must name machines that are ranked, got {shown(repr(name))}. There is "
+                f"{', '.join(known[:8])}."
+            )
+    priced = [
+        x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
+        for x in found
+    ]
+    currencies = sorted({x.price.currency for x in priced if x.price.currency})
+    if len(currencies) > 1:
+        raise ParameterError(
+            f"price must have one currency on all machines, got {' and '.join(currencies)}. "
+            "Convert them."
+        )
+    return priced
+
+
+def _price(machine: Machine, price: float | str) -> Price:
+    """Replace the price of a machine by one of its processors for an hour."""
+    keys: dict[str, Any] = {"processor_hour": price, "currency": machine.price.currency}
+    try:
+        return Price(**keys)
+    except ParameterError:
+        raise ParameterError(
+            f"prices must be numbers above 0, got {shown(repr(price))} for "
+            f"{shown(machine.name)}. Write what a processor-hour costs, such as 0.05."
+        ) from None
+
+
+def _require_one_program(runs: Measurements) -> None:
+    """Refuse runs that are of more than one program or problem."""
+    if "machine" not in runs.labels:
+        raise ParameterError(
+            "runs must have a column machine, got none. Name the machine of every run."
+        )
+    apart = [name for name in runs.series().by if name != "machine"]
+    if apart:
+        raise ParameterError(
+            f"runs must be of one program and problem, got several values of "
+            f"{', '.join(apart)}. Select one, such as runs.select({apart[0]}=...)."
+        )
+
+
+def run_on(runs: Measurements) -> list[str]:
+    """Machines of the runs, in their order."""
+    return list(dict.fromkeys(runs.labels["machine"].tolist()))
+
+
+def require_prices(machines: Sequence[Machine], goal: str, asked: Constraints) -> None:
+    """Refuse machines without a price where the cost matters."""
+    if goal != "cost" and asked.budget is None:
+        return
+    free = [machine.name for machine in machines if machine.price.amount is None]
+    if free:
+        raise ParameterError(
+            f"price must be given for {', '.join(map(shown, free[:8]))}: the cost is asked for. "
+            "Add [price] with processor_hour to the file of the machine, or give "
+            f'prices={{"{shown(free[0])}": 0.05}}.'
+        )
+
+
+def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) -> Array:
+    """Counts of processors to choose from on so many machines, ascending."""
+    if p is None and isinstance(what, Program):
+        raise ParameterError("p must be given where a program is described, such as p=[1, 2, 4].")
+    counts = np.unique(what.p if p is None and isinstance(what, Measurements) else p)  # type: ignore[arg-type]  # p is given
+    try:
+        counts = counts.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"p must be numbers, got {p!r:.60}. Give such as p=[1, 2].") from None
+    most = MOST_POINTS // machines
+    if not 0 < counts.size <= most:
+        raise ParameterError(
+            f"p must be 1 to {most:,} counts, got {counts.size:,}. Take wider steps."
+        )
+    ok = (counts >= 1) & (counts == np.floor(counts))
+    require("p", counts, ok, must="be a whole number of at least 1", hint="Count from 1.")
+    return counts

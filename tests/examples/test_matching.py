@@ -1,0 +1,54 @@
+"""`examples/matching`: the three machines of In et al., ranked as a newcomer would run it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import parcast
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture(scope="module")
+def printed(folder):
+    command = [sys.executable, "-W", "error", EXAMPLE / "demo.py", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+    assert not done.stderr
+    return done.stdout
+
+
+def test_each_question_has_its_answer(printed):
+    assert "take        T3E with p = 32: 1.18 s" in printed
+    assert "take        T3E with p = 2: 9 s, 3.00 credits" in printed
+    assert "none fits   T3E comes nearest at p = 16" in printed
+
+
+def test_the_projection_holds_what_was_measured_up_to_64(printed):
+    found = re.findall(r"^ ?(\d+) +\S+ s +\((\S+) to (\S+)\) +(\S+) s$", printed, re.MULTILINE)
+    assert [int(row[0]) for row in found] == [2, 4, 8, 16, 32, 64]
+    assert all(float(low) <= float(time) <= float(high) for _, low, high, time in found)
+
+
+def test_the_picture_is_where_it_says(printed, folder):
+    assert f"Picture: {folder / 'matching.png'}" in printed
+    assert (folder / "matching.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", ["t3e", "sp", "o2000"])
+def test_every_price_is_said_to_be_invented(name):
+    text = (EXAMPLE / f"{name}.toml").read_text(encoding="utf-8")
+    assert "invented for this example" in text
+    assert "invented" in parcast.read_machine(EXAMPLE / f"{name}.toml").source
+
+
+def test_the_times_are_those_of_the_other_example():
+    other = EXAMPLE.parent / "finite_difference" / "times.csv"
+    assert (EXAMPLE / "times.csv").read_text() == other.read_text()
