@@ -1,0 +1,206 @@
+"""IOR: bandwidth and latency of the storage, from its text, JSON or CSV.
+
+- bandwidth: the median rate of all writes, since memory helps them least; of reads where nothing
+  was written. It is the rate of all servers, of which no file tells the number: 1 is written.
+- latency: the median time to open the file, which is what a request takes besides its bytes. The
+  column `Latency(s)` is not taken: it is the time of one transfer, its bytes included.
+
+What a cache may have done is told: whether writes were not forced to the disk (-e), and reads
+were of what the same node had written (no -C, or one node only).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from parcast.io.faults import Faults
+from parcast.io.formats.content import text_lines
+from parcast.io.formats.ior_runs import Run, form_of, runs_of
+from parcast.io.formats.machine_figures import Figure, MachineFigures, files_of, median_of, written
+from parcast.units import percent, shown
+
+NODES = re.compile(r'(?:"nodes"|^nodes)\s*[:=]\s*"?(\d+)', re.MULTILINE)
+TASKS = re.compile(
+    r'(?:"(?:tasks|numTasks)"|^(?:tasks|\s*clients))\s*[:=]\s*"?(\d+)', re.MULTILINE
+)
+COMMAND = re.compile(r'^\s*"?Command line(?: used)?"?\s*:\s*(.*)', re.MULTILINE)
+FORCED = re.compile(r'"fsync(?:perwrite)?"\s*:\s*1', re.IGNORECASE)
+REORDERED = re.compile(r'"reorderTasks(?:Random)?"\s*:\s*1')
+TOO_MUCH = 0.1  # share of the time of a test that opening may take [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Test:
+    """What one file tells."""
+
+    name: str
+    form: str
+    runs: list[Run]
+    tasks: int | None
+    nodes: int | None
+    is_forced: bool  # to the disk, when it was written
+    is_elsewhere: bool  # read by another node than that which wrote it
+    is_direct: bool  # past the cache
+
+
+def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+    """Tell by its first bytes whether a file is output of IOR, or of its mdtest."""
+    return (
+        form_of(head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")) is not None
+    )
+
+
+def read(paths: Sequence[Path]) -> MachineFigures:
+    """Read output of IOR: all of one machine.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files, in any of the three forms.
+
+    Returns
+    -------
+    MachineFigures
+        Servers, bandwidth and latency of the storage.
+
+    Raises
+    ------
+    FileProblems
+        If a file is no output of IOR, or has no results.
+    """
+    notes: list[str] = []
+    tests = [_test(path, notes) for path in paths]
+    writes, reads = (
+        [run for test in tests for run in test.runs if run.access == access]
+        for access in ("write", "read")
+    )
+    taken = writes or reads
+    access = "write" if writes else "read"
+    tasks = sorted({test.tasks for test in tests if test.tasks})
+    of_tasks = f", {' and '.join(map(str, tasks))} tasks" if tasks else ""
+    rate, spread = median_of([run.rate for run in taken], "rate")
+    figures = [
+        Figure(key="storage.servers", text="1", source="not told by IOR: taken as one"),
+        Figure(
+            key="storage.bandwidth",
+            text=written(rate, "rate"),
+            source=f"IOR {access}{of_tasks}, all servers together, with open and close{spread}",
+        ),
+    ]
+    notes.append(
+        "storage.servers is taken as 1, and storage.bandwidth is the rate of all of them. If "
+        "there are d servers, write d and a d-th of the rate."
+    )
+    opens = [run.open for run in taken if run.open]
+    if opens:
+        latency, spread = median_of(opens, "time")
+        figures.append(
+            Figure(
+                key="storage.latency",
+                text=written(latency, "time"),
+                source=f"IOR {access}{of_tasks}, time to open the file{spread}",
+            )
+        )
+    remarks = []
+    if writes and reads:
+        rate, spread = median_of([run.rate for run in reads], "rate")
+        remarks.append(f"read: {written(rate, 'rate')}; IOR read{of_tasks}{spread}")
+    notes += _notes(tests, taken)
+    return MachineFigures(
+        source=files_of("IOR", paths),
+        figures=tuple(figures),
+        remarks=tuple(remarks),
+        notes=tuple(notes),
+    )
+
+
+def _test(path: Path, notes: list[str]) -> _Test:
+    """Read one file."""
+    faults = Faults(str(path))
+    lines: list[str] = []
+    for number, line in text_lines(path, faults):
+        lines += [""] * (number - 1 - len(lines)) + [line]  # lines keep their numbers
+    text = "\n".join(lines)
+    form = form_of(text)
+    if form is None or form == "mdtest":
+        _refuse(form, text, faults)
+    runs = runs_of(text, form, faults, notes)
+    command = found[1] if (found := COMMAND.search(text)) else ""
+    tasks, nodes = TASKS.search(text), NODES.search(text)
+    return _Test(
+        name=shown(path.name),
+        form=form,
+        runs=runs,
+        tasks=int(tasks[1]) if tasks else _tasks_of_csv(lines),
+        nodes=int(nodes[1]) if nodes else None,
+        is_forced=bool(FORCED.search(text) or re.search(r"\s-[eY]\b|\bfsync=1\b", command)),
+        is_elsewhere=bool(REORDERED.search(text) or re.search(r"\s-[CZ]\b", command)),
+        is_direct=bool(re.search(r"\s-B\b|odirect|useO_DIRECT=1", command)),
+    )
+
+
+def _tasks_of_csv(lines: Sequence[str]) -> int | None:
+    """Give the tasks, which newer CSV has in a column."""
+    columns = lines[0].split(",")
+    if "numTasks" not in columns or len(lines) < 2:
+        return None
+    words = lines[1].split(",")
+    word = words[columns.index("numTasks")] if len(words) == len(columns) else ""
+    return int(word) if word.isdecimal() else None
+
+
+def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
+    """Say what may have made the rates too good, and what else a reader must know."""
+    access = taken[0].access
+    unknown = [test.name for test in tests if test.form == "csv"]
+    if unknown:
+        yield (
+            f"Nothing tells whether a cache helped in {', '.join(unknown)}: CSV has no options. "
+            "Import the text or the JSON."
+        )
+    told = [test for test in tests if test.form != "csv" and not test.is_direct]
+    kept = [t.name for t in told if not t.is_forced and any(r.access == "write" for r in t.runs)]
+    if kept:
+        yield (
+            f"Writes may have ended in memory: {', '.join(kept)}. Run IOR with -e, which forces "
+            "them to the disk."
+        )
+    near = [
+        t.name
+        for t in told
+        if any(r.access == "read" for r in t.runs) and (not t.is_elsewhere or t.nodes == 1)
+    ]
+    if near:
+        yield (
+            f"Reads may have come from the memory of the node that wrote: {', '.join(near)}. Run "
+            "IOR on two nodes or more with -C, or with more bytes than they have memory."
+        )
+    shares = sorted(run.open / run.total for run in taken if run.open and run.total)
+    if shares and shares[len(shares) // 2] > TOO_MUCH:
+        share = percent(shares[len(shares) // 2])
+        yield (
+            f"Opening the file took {share} of the time of a {access}, which storage.bandwidth "
+            "holds as well. Run IOR with more bytes."
+        )
+    least, most = (f(run.rate for run in taken) for f in (min, max))
+    if most > 2 * least:
+        yield (
+            f"The rates of {access} lie between {written(least, 'rate')} and "
+            f"{written(most, 'rate')}. The first is often the odd one: run more repetitions."
+        )
+
+
+def _refuse(form: str | None, text: str, faults: Faults) -> NoReturn:
+    """Refuse what is no output of IOR."""
+    if form == "mdtest":
+        faults.refuse(
+            "must be output of ior, got that of mdtest, which counts files and moves no bytes. "
+            "Import what ior wrote."
+        )
+    first = text.lstrip().split("\n", 1)[0]
+    faults.refuse(
+        "must begin as output of IOR does, in text, JSON or CSV, got "
+        f"{shown(repr(first), limit=40)}. Name the format if it is another."
+    )

@@ -1,0 +1,109 @@
+"""What benchmarks tell of a machine: figures, each with where it comes from, as a TOML file."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.errors import require
+from parcast.units import Dimension, format_quantity, shown
+
+MOST_NAMED = 5  # files and tables, one after another
+LONGEST = 400  # characters of a comment or a source
+DIGITS = 4  # of a figure: more than a benchmark repeats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """One key of a machine description, and where it comes from."""
+
+    key: str  # "network.latency"
+    text: str  # as the file holds it: "1.25 us", or a whole number: "1"
+    source: str  # one line: "osu_latency, 2 processes, 0 B, median of 3 runs (1.2 to 1.3 us)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MachineFigures:
+    """Figures of one machine, and what a reader of them must know."""
+
+    source: str  # what measured them
+    figures: tuple[Figure, ...] = ()
+    remarks: tuple[str, ...] = ()  # lines on what no key of a machine holds
+    notes: tuple[str, ...] = field(default=(), compare=False)  # full sentences
+
+    def to_toml(self) -> str:
+        """Text of a machine description, each figure below a comment on its source."""
+        lines = ['name = "a machine"  # call it as you do', f"source = {_quoted(self.source)}"]
+        table = above = ""
+        for figure in self.figures:
+            head, _, key = figure.key.rpartition(".")
+            if head != table:
+                lines += ["", f"[{head}]"]
+                table, above = head, ""
+            if figure.source != above:
+                lines.append(f"# {shown(figure.source, limit=LONGEST)}")
+                above = figure.source
+            value = figure.text if figure.text.isdigit() else _quoted(figure.text)
+            lines.append(f"{key} = {value}")
+        if self.remarks:
+            lines += ["", "# Measured too, but no key of a machine holds it:"]
+            lines += [f"# {shown(remark, limit=LONGEST)}" for remark in self.remarks]
+        return "\n".join(lines) + "\n"
+
+
+def median_of(values: ArrayLike, dimension: Dimension) -> tuple[float, str]:
+    """Give the median of some values, and words on what it is the median of.
+
+    Parameters
+    ----------
+    values : array_like, shape (runs,)
+        Of one quantity, above 0. [SI]
+    dimension : {"time", "rate"}
+        What they are.
+
+    Returns
+    -------
+    median : float
+        [SI]
+    words : str
+        ", median of 3 runs (1.2 us to 1.3 us)"; "" of one run.
+
+    Raises
+    ------
+    ParameterError
+        If one of them is not above 0.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    ok = (given > 0) & np.isfinite(given)
+    require("values", given, ok, must="be above 0", hint="Leave out runs that failed.")
+    if len(given) == 1:
+        return float(given[0]), ""
+    least, most = (format_quantity(x, dimension) for x in (given.min(), given.max()))
+    return float(np.median(given)), f", median of {len(given)} runs ({least} to {most})"
+
+
+def written(value: float, dimension: Dimension) -> str:
+    """Text of a figure with its unit: "150.6 us"; never in days, as d is an axis."""
+    if dimension == "time" and value >= 1000:
+        return f"{value:.{DIGITS}g} s"
+    return format_quantity(value, dimension, DIGITS)
+
+
+def named_first(names: Iterable[str]) -> str:
+    """Name things one after another, the first of them where there are many."""
+    listed = list(names)
+    more = len(listed) - MOST_NAMED
+    return ", ".join(map(shown, listed[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+def files_of(tool: str, paths: Sequence[Path]) -> str:
+    """Name a tool and the files that it wrote."""
+    return f"{tool}: {named_first(path.name for path in paths)}"
+
+
+def _quoted(text: str) -> str:
+    """Text as TOML writes it: what can be printed stands as it is, and the rest as JSON has it."""
+    return json.dumps(shown(text, limit=LONGEST), ensure_ascii=False)
