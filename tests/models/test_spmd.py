@@ -479,6 +479,14 @@ def test_variability_of_everything_changes_the_time(kind):
         assert (time(other, 16, 4) == time(base, 16, 4)) == same
 
 
+@pytest.mark.parametrize("kind", ["synchronous", "striped", "clustered"])
+def test_the_published_reading_takes_all_times_as_exponential(kind):
+    steady = {"variability": "none"}
+    published = phase(kind, reading="published")
+    other = phase(kind, reading="published", communication=steady, io=steady)
+    assert time(other, 16, 4) == time(published, 16, 4)
+
+
 @pytest.mark.parametrize("kind", ["striped", "clustered"])
 def test_nearly_exponential_services_take_nearly_as_long(kind):
     nearly = phase(kind, communication={"variability": 1.001}, io={"variability": 0.999})

@@ -110,7 +110,8 @@ def _asynchronous(
     """A cycle without a join, from that of exponential services; `sharing` jobs use one disk."""
     n = asked.bursts
     by_computing, found = burst.slowest * exact.by_delay, exact
-    if (phase.communication.cv, phase.io.cv) != (1.0, 1.0):
+    exponential = (phase.communication.cv, phase.io.cv) == (1.0, 1.0)
+    if not exponential and phase.reading != "published":
         by_computing, found = _varied(phase, asked, burst, exact, sharing)
     breakdown = Breakdown(
         compute=n * asked.computing,
