@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parcast.verbs.forecast import forecast
     from parcast.verbs.knee import Knee, knee
     from parcast.verbs.match import match
+    from parcast.verbs.plan_runs import plan_runs
     from parcast.verbs.predict import predict
     from parcast.verbs.simulate import simulate
 
@@ -46,6 +47,7 @@ __all__ = [
     "knee",
     "largest_regions",
     "match",
+    "plan_runs",
     "predict",
     "read_machine",
     "read_measurements",
@@ -73,6 +75,7 @@ _HOME = {
     "knee": "parcast.verbs.knee",
     "largest_regions": "parcast.verbs.call_paths",
     "match": "parcast.verbs.match",
+    "plan_runs": "parcast.verbs.plan_runs",
     "predict": "parcast.verbs.predict",
     "read_machine": "parcast.io.toml_description",
     "read_measurements": "parcast.io.csv_table",

@@ -66,6 +66,7 @@ class Forecast:
     law: str = "weighted median of simple laws"
     sources: tuple[str, ...] = ()
     elsewhere: Elsewhere | None = None  # runs on other machines, where there were any
+    is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
     among: tuple["Forecast", NDArray[np.intp]] | None = None  # all series, and these among them
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
 

@@ -11,6 +11,7 @@ from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import Counts, columns, counts, efficiency, selection
 from parcast.cli.outputs import check_outputs, print_pieces, write_output
 from parcast.cli.reading import read_file
+from parcast.cli.several import axis_values, check_several, plan_of_question, show_plan
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from parcast.measurements import Measurements
     from parcast.result import Forecast
     from parcast.verbs.knee import Knee
+    from parcast.verbs.plan_runs import PlannedRun
 
 REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for
 MOST_NAMED = 5  # series in one message
@@ -63,6 +65,9 @@ class Question:
     scaling: Any  # "auto", "strong" or "weak"
     top: int | None  # call paths to show
     knee: float | None  # efficiency that must hold [1]
+    at: dict[str, list[float]]  # values of axes besides p
+    plan_runs: int | None  # runs to plan
+    upto: int | None  # largest count of a planned run [1]
 
     def options(self) -> dict[str, Any]:
         """Give what was asked as it stands in a document."""
@@ -78,6 +83,9 @@ class Question:
             "scaling": self.scaling,
             "knee": self.knee,
             **({} if self.top is None else {"top": self.top}),
+            **({"at": self.at} if self.at else {}),
+            **({} if self.plan_runs is None else {"plan_runs": self.plan_runs}),
+            **({} if self.upto is None else {"upto": self.upto}),
         }
 
 
@@ -148,6 +156,23 @@ class Question:
     metavar="N",
     help="Show the N call paths that take most time themselves at the largest count.",
 )
+@click.option(
+    "--at",
+    metavar="AXIS=VALUES",
+    multiple=True,
+    callback=axis_values,
+    help="Values of other axes, from all runs together: n=1000,2000,theta=0.5. Repeatable.",
+)
+@click.option(
+    "--plan-runs",
+    type=click.IntRange(min=1, max=100),
+    help="Find the next runs that narrow the interval most for their cost.",
+)
+@click.option(
+    "--upto",
+    type=click.IntRange(min=1),
+    help="Largest count of a planned run. By default below those of -p.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
 @click.option(
     "-o",
@@ -182,10 +207,13 @@ def command(
             "Leave it out.",
             ctx,
         )
+    check_several(ctx, question, outputs)
     sources = [question.file, *question.donors, *question.machine]
     check_outputs(outputs, sources=sources, as_json=as_json)
-    told, knees = _ask(question)
+    told, knees, planned = _ask(question)
     document = told.to_document()
+    if planned is not None:
+        document["plan_runs"] = [run.to_document() for run in planned]
     if question.knee is not None:
         document["knee"] = [_knee_document(knee) for knee in knees]
     for output in outputs:
@@ -196,10 +224,13 @@ def command(
         print_pieces(json_pieces(document))
     elif "-" not in outputs:
         _show(told, knees, show_all=show_all)
+        show_plan(planned)
     return _status(question, knees)
 
 
-def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
+def _ask(
+    question: Question,
+) -> tuple["Forecast", list["Knee"], list["PlannedRun"] | None]:
     """Read the file and compute the answer."""
     from dataclasses import replace
 
@@ -228,12 +259,13 @@ def _ask(question: Question) -> tuple["Forecast", list["Knee"]]:
             by=question.by,
             scaling=question.scaling,
             progress=progress,
+            **question.at,
         )
     if question.top is not None:
         from parcast.verbs.call_paths import largest_regions
 
         told = largest_regions(told, question.top)
-    return replace(told, inputs=inputs), knees
+    return replace(told, inputs=inputs), knees, plan_of_question(runs, question)
 
 
 def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:

@@ -115,7 +115,7 @@ def figure_of(
     MissingPackage
         If matplotlib is not installed.
     ParameterError
-        If `quantity` is neither of the two.
+        If `quantity` is neither of the two, or the forecast is over several axes at once.
 
     Examples
     --------
@@ -127,6 +127,11 @@ def figure_of(
     if quantity not in get_args(Quantity):
         raise ParameterError(
             f'quantity must be "time" or "efficiency", got {quantity!r}. Leave it out for "time".'
+        )
+    if forecast.is_surface:
+        raise ParameterError(
+            "forecast must be along p alone for a line through it, got one over several axes. "
+            "Draw the rows of to_pandas(), or forecast without values of other axes."
         )
     knee_of = {tuple(knee.key.values()): knee for knee in knees}
     panels = [

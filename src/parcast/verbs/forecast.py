@@ -44,6 +44,7 @@ def forecast(
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     progress: Callable[[int, int], None] | None = None,
+    **at: ArrayLike,
 ) -> Forecast:
     """Times at `p` processors from the times measured at a few, with 90 % intervals.
 
@@ -70,6 +71,10 @@ def forecast(
         run alike.
     progress : callable, optional
         Called with the series done so far and in all.
+    **at : array_like
+        Values of other axes asked for, such as ``n=[1000, 2000], theta=0.5``: all runs are then
+        forecast from together, in every combination of the values; an axis not named takes its
+        measured ones. Not with `donors` or `by`.
 
     Returns
     -------
@@ -109,6 +114,10 @@ def forecast(
             "Give the processors to forecast, such as p=[64, 128]."
         )
     asked = _processors("p", p)
+    if at:  # several axes at once, `parcast.verbs.forecast_several`
+        return _at_values(
+            measurements, asked, at, hold_out=hold_out, donors=donors, by=by, scaling=scaling
+        )
     everything = measurements.series(by)
     grouped = everything
     if hold_out is not None:
@@ -178,6 +187,31 @@ def forecast(
         + (LAW_OF_DONORS if elsewhere else ""),
         sources=tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items()),
     )
+
+
+def _at_values(
+    measurements: Measurements,
+    asked: NDArray[np.float64],
+    at: Mapping[str, ArrayLike],
+    *,
+    hold_out: ArrayLike | None,
+    donors: Any,
+    by: Sequence[str] | None,
+    scaling: Scaling,
+) -> Forecast:
+    """Forecast over several axes at once."""
+    from parcast.verbs.forecast_several import forecast_several
+
+    for name, value in (("donors", donors), ("by", by)):
+        if value is not None:
+            raise ParameterError(
+                f"{name} must be left out where values of {', '.join(at)} are asked for. "
+                "All runs with the same callpath and machine are forecast from together."
+            )
+    told = measurements
+    if hold_out is not None:
+        told = _without(measurements, _processors("hold_out", hold_out))
+    return forecast_several(measurements, asked, at, told=told, scaling=scaling)
 
 
 def _processors(name: str, p: ArrayLike) -> NDArray[np.float64]:

@@ -1,0 +1,101 @@
+"""Options of `parcast forecast` that ask over several axes, and for the next runs to make."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parcast.cli.outputs import PICTURES, format_of
+
+if TYPE_CHECKING:
+    from parcast.measurements import Measurements
+    from parcast.verbs.plan_runs import PlannedRun
+
+EXAMPLE = "Write such as n=1000,2000,theta=0.5."
+Axes = dict[str, list[float]]
+
+
+def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> Axes:
+    """Read axes and their values: `n=1000,2000,theta=0.5`, and ranges such as `n=100..800x2`."""
+    found: Axes = {}
+    for text in texts:
+        axis = ""
+        for part in map(str.strip, text.split(",")):
+            name, equals, value = map(str.strip, part.rpartition("="))
+            if equals and name in found:
+                raise click.UsageError(
+                    f"--at must name an axis once, got {name!r:.60} twice. "
+                    "Put its values behind each other: n=1000,2000."
+                )
+            axis = name if equals else axis
+            if not axis or not value:
+                raise click.UsageError(
+                    f"--at must be axes and values, got {text!r:.60}. {EXAMPLE}"
+                )
+            found.setdefault(axis, []).extend(_numbers(axis, value))
+    return found
+
+
+def _numbers(axis: str, text: str) -> list[float]:
+    """Read one number, which may be negative, or a range."""
+    from parcast.cli.ranges import parse_sizes
+
+    try:
+        return parse_sizes(text, name=f"--at {axis}") if ".." in text else [float(text)]
+    except ValueError as error:
+        numbers = f"--at {axis} must be numbers, got {text!r:.60}. {EXAMPLE}"
+        raise click.UsageError(str(error) if ".." in text else numbers) from None
+
+
+def check_several(ctx: click.Context, asked: Any, outputs: Sequence[str]) -> None:
+    """Refuse what does not go together with --at or --plan-runs.
+
+    Raises
+    ------
+    click.UsageError
+        With what to leave out.
+    """
+    if asked.plan_runs is not None and asked.p is None:
+        raise click.UsageError("--plan-runs needs -p: the counts to plan for. Add -p 512.", ctx)
+    if asked.upto is not None and asked.plan_runs is None:
+        raise click.UsageError("--upto is for --plan-runs. Add --plan-runs 3.", ctx)
+    elsewhere = {"--donors": asked.donors, "--target": asked.target}
+    alone = {"--by": asked.by, "--knee": asked.knee, "--top": asked.top}
+    refused = {
+        "--plan-runs": elsewhere if asked.plan_runs is not None else {},
+        "--at": elsewhere | alone if asked.at else {},
+    }
+    for option, others in refused.items():
+        for other, value in others.items():
+            if value:
+                raise click.UsageError(
+                    f"{option} must not be asked for with {other}. Leave one of them out.", ctx
+                )
+    drawn = [output for output in outputs if format_of(output) in PICTURES]
+    if asked.at and drawn:
+        raise click.UsageError(
+            f"--at cannot be drawn yet, got -o {drawn[0]}. Write it as .csv or .json.", ctx
+        )
+
+
+def plan_of_question(runs: "Measurements", asked: Any) -> list["PlannedRun"] | None:
+    """Plan the next runs for what was asked, from what is not held out; None if not asked."""
+    if asked.plan_runs is None:
+        return None
+    from parcast.verbs.plan_runs import plan_runs
+
+    if asked.hold_out is not None:
+        kept = sorted({*runs.p.tolist()} - set(asked.hold_out.values))
+        runs = runs.select(p=kept)
+    options = {"runs": asked.plan_runs, "upto": asked.upto, "by": asked.by}
+    return plan_runs(runs, asked.p.values, **options, **asked.at)
+
+
+def show_plan(planned: "Sequence[PlannedRun] | None") -> None:
+    """Print planned runs below the answer, where they were asked for."""
+    if planned is None:
+        return
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.text.planned_runs import planned_runs
+
+    show(["", *planned_runs(planned, page_of_stdout())])

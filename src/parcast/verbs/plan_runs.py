@@ -1,0 +1,286 @@
+"""The next runs that would narrow the interval at what is asked for most, for what they cost."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import FitFailed, ParameterError
+from parcast.measurements import Measurements
+from parcast.models import doubt
+from parcast.models.planned_runs import Plan, plan_of
+from parcast.result import Key, label_of, whole
+from parcast.units import format_quantity, percent
+from parcast.verbs.forecast_several import answered
+from parcast.verbs.plan_candidates import answers_itself, candidates_of
+from parcast.verbs.several_runs import (
+    Runs,
+    axes_of_question,
+    counts_of,
+    runs_by_label,
+    why_refused,
+)
+
+Array = NDArray[np.float64]
+Cost = Callable[[Array, Array], ArrayLike]
+MOST_TARGETS = 64  # of which a plan thinks; those with the widest intervals where more
+TELLING = 0.05  # share of the half-width that a run must save to be worth making
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """One run to make, and what it is expected to do to the interval at the target."""
+
+    key: Key  # callpath, machine: which program
+    at: Mapping[str, float]  # values of all axes, "p" first
+    time: float  # forecast [s]
+    lower: float  # of its 90 % interval [s]
+    upper: float  # of its 90 % interval [s]
+    cost: float  # processor-seconds, or what `cost` gives
+    target: Mapping[str, float]  # what was asked for; the widest interval of several
+    target_time: float  # [s]
+    before: float  # half-width of the interval of log time at the target before the run [1]
+    after: float  # the same after it and those before it [1]
+    because: str
+
+    @property
+    def label(self) -> str:
+        """The program in a few words, or "" where there is only one."""
+        return label_of(self.key)
+
+    def to_document(self) -> dict[str, Any]:
+        """Give the run as it stands in a JSON document."""
+        return {
+            **self.key,
+            **{name: whole(value) for name, value in self.at.items()},
+            "time_s": self.time,
+            "lower_s": self.lower,
+            "upper_s": self.upper,
+            "cost": self.cost,
+            "target": {name: whole(value) for name, value in self.target.items()},
+            "target_lower_s": self.target_time * float(np.exp(-self.after)),
+            "target_upper_s": self.target_time * float(np.exp(self.after)),
+            "target_width_before": float(np.exp(2 * self.before)),
+            "target_width_after": float(np.exp(2 * self.after)),
+            "because": self.because,
+        }
+
+
+def plan_runs(
+    measurements: Measurements | Any,
+    p: ArrayLike,
+    *,
+    runs: int = 3,
+    upto: int | None = None,
+    counts: ArrayLike | None = None,
+    cost: Cost | None = None,
+    by: Sequence[str] | None = None,
+    **at: ArrayLike,
+) -> list[PlannedRun]:
+    """Next runs that would narrow the interval most for their cost, the best first.
+
+    Parameters
+    ----------
+    measurements : Measurements, or a table that `Measurements.from_table` accepts
+        What was measured.
+    p : array_like
+        Processors asked for: whole numbers of at least 1. [1]
+    runs : int, default 3
+        How many runs to plan for each series, from 1.
+    upto : int, optional
+        Largest count that a run may have. By default below the largest of `p`, and where that
+        was measured at other values, any run but those asked for. [1]
+    counts : array_like, optional
+        Counts that runs may have. By default those measured, the next ones by factors of two,
+        and those between measured ones that lie more than a factor of two apart. [1]
+    cost : callable, optional
+        Cost of runs with so many processors that take so long [s], two arrays in, one out; by
+        default processors times time.
+    by : sequence of str, optional
+        Columns that tell series apart, as for `parcast.forecast`; not with `at`.
+    **at : array_like
+        Values of other axes asked for, as for `parcast.forecast`; a run takes measured values of
+        these, those asked for, or doublings between them.
+
+    Returns
+    -------
+    list of PlannedRun
+        Fewer than asked for where no further run would save 5 % of the interval's width.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+    FitFailed
+        If nothing can be forecast.
+
+    Examples
+    --------
+    >>> from parcast import Measurements
+    >>> timed = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    >>> [run.at["p"] for run in plan_runs(timed, p=128, upto=128)]
+    [64.0, 128.0]
+    """
+    if not isinstance(measurements, Measurements):
+        measurements = Measurements.from_table(measurements)
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise ParameterError(f"runs must be a whole number of at least 1, got {runs!r}. Plan 3.")
+    asked = counts_of("p", p)
+    allowed = None if counts is None else counts_of("counts", counts)
+    most = float(asked.max()) if upto is None else float(counts_of("upto", upto)[0])
+    programs, wanted = _programs(measurements, by, at)
+    planned, refused = [], []
+    for program in programs:
+        if why := why_refused(program, asked, wanted):
+            refused.append(why)
+            continue
+        combinations = (
+            np.stack([x.ravel() for x in np.meshgrid(*wanted.values(), indexing="ij")], axis=1)
+            if wanted
+            else np.empty((1, 0))
+        )
+        candidates = candidates_of(program, combinations, allowed, most)
+        if upto is None:
+            beyond = most > program.axes[:, 0].max()
+            candidates = candidates[
+                ~answers_itself(candidates, asked, combinations, beyond=beyond)
+            ]
+        planned += list(_planned(program, asked, combinations, candidates, runs=runs, cost=cost))
+    if len(refused) == len(programs):
+        raise FitFailed(f"No forecast. {refused[0]}")
+    return planned
+
+
+def _programs(
+    measurements: Measurements, by: Sequence[str] | None, at: Mapping[str, ArrayLike]
+) -> tuple[list[Runs], dict[str, Array]]:
+    """Runs of each program, and the values asked for of their axes besides p."""
+    if at:
+        if by is not None:
+            raise ParameterError(
+                f"by must be left out where values of {', '.join(at)} are asked for."
+            )
+        wanted, _ = axes_of_question(measurements, at)
+        return runs_by_label(measurements, list(wanted)), wanted
+    series = measurements.series(by)
+    found = []
+    for i, key in enumerate(series.keys):
+        points = slice(0, int(series.count[i]))
+        found.append(
+            Runs(
+                key=key,
+                names=("p",),
+                axes=series.p[i, points, None],
+                time=series.time[i, points],
+                repetitions=series.repetitions[i, points],
+                spread=series.spread[i, points],
+            )
+        )
+    return found, {}
+
+
+def _planned(
+    program: Runs,
+    asked: Array,
+    combinations: Array,
+    candidates: Array,
+    *,
+    runs: int,
+    cost: Cost | None,
+) -> Iterator[PlannedRun]:
+    """Plan one run after the other, each the best one for its cost."""
+    if not len(candidates):
+        return
+    told = answered(program, asked, combinations, candidates)
+    every = np.column_stack(
+        [np.tile(asked, len(combinations)), np.repeat(combinations, len(asked), axis=0)]
+    )
+    kept = program.used
+    now = told.half_width.ravel()
+    widest = np.argsort(-now, kind="stable")[:MOST_TARGETS]
+    plan = plan_of(told.said, program.axes[:, kept], every[:, kept])
+    plan = _only(plan, widest)
+    target = dict(zip(program.names, every[widest[0]].tolist(), strict=True))
+    target_time = float(np.exp(told.log_time.ravel()[widest[0]]))
+
+    noise = doubt.NORMAL_90 * told.noise
+    log_time = told.said.log_time[len(every) :]
+    own = np.hypot(told.said.doubts.half_width()[len(every) :], noise)
+    time = np.exp(log_time)
+    costs = _costs(cost, candidates[:, 0], time)
+    places = told.said.coordinates.logs(candidates[:, kept])
+    free = np.ones(len(candidates), dtype=bool)
+    before = np.hypot(plan.doubts.half_width(), noise)
+    for _ in range(min(runs, len(candidates))):
+        after = np.hypot(plan.after(places).half_width(), noise)
+        saved = before.mean() - after.mean(axis=1)
+        telling = free & (saved > TELLING * before.mean())
+        if not telling.any():
+            return
+        best = int(np.argmax(np.where(telling, saved / costs, -np.inf)))
+        free[best] = False
+        following = plan.with_run(places[best], float(log_time[best]))
+        yield PlannedRun(
+            key=program.key,
+            at=dict(zip(program.names, candidates[best].tolist(), strict=True)),
+            time=float(time[best]),
+            lower=float(np.exp(log_time[best] - own[best])),
+            upper=float(np.exp(log_time[best] + own[best])),
+            cost=float(costs[best]),
+            target=target,
+            target_time=target_time,
+            before=float(before[0]),
+            after=float(after[best, 0]),
+            because=_because(plan, following, [program.names[j] for j in kept]),
+        )
+        plan, before = following, after[best]
+
+
+def _costs(cost: Cost | None, p: Array, time: Array) -> Array:
+    """Cost of every candidate, above 0."""
+    given = p * time if cost is None else np.asarray(cost(p, time), dtype=np.float64)
+    if np.shape(given) != p.shape or not np.all(np.isfinite(given) & (given > 0)):
+        raise ParameterError(
+            "cost must give a number above 0 for every run, got "
+            f"{np.ravel(given)[:3].tolist()}. Give a function of processors and time."
+        )
+    return np.asarray(given)
+
+
+def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
+    """Keep some of the targets of a plan."""
+    from dataclasses import fields, replace
+
+    parts = {x.name: getattr(plan.doubts, x.name)[targets] for x in fields(plan.doubts)}
+    return replace(plan, targets=plan.targets[targets], doubts=replace(plan.doubts, **parts))
+
+
+def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
+    """Say which doubt the run removes most of, at the target."""
+    told, then = plan.doubts, following.doubts
+    falls = {
+        "along": float(told.along[0] ** 2 - then.along[0] ** 2),
+        "beyond": float(told.beyond[0] ** 2 - then.beyond[0] ** 2),
+        "deviation": float(10 * (told.deviation[0] ** 2 - then.deviation[0] ** 2)),
+    }
+    most = max(falls, key=lambda name: falls[name])
+    if most == "along":
+        asked = plan.targets[0, 0]
+        reaches = [np.exp(np.abs(asked - x.levels).min()) for x in (plan, following)]
+        before, after = (format_quantity(float(x), "count") for x in reaches)
+        asked_p = whole(float(np.round(np.exp(asked))))
+        if following.levels[-1] > plan.levels[-1] or following.levels[0] < plan.levels[0]:
+            return f"p = {asked_p} is then {after} times beyond the measured counts, not {before}"
+        return f"p = {asked_p} then lies {after} times from a measured count, not {before}"
+    if most == "beyond":
+        changed = [
+            name
+            for j, name in enumerate(names)
+            if following.most[j] > plan.most[j] or following.least[j] < plan.least[j]
+        ]
+        return f"it goes beyond the measured {' and '.join(changed)}"
+    saved = 1 - float(then.deviation[0] / told.deviation[0])
+    act = " and ".join([", ".join(names[:-1]), names[-1]])
+    return f"it tells how {act} act together: {percent(saved)} of that doubt goes"

@@ -1,0 +1,103 @@
+"""`parcast forecast --at ... --plan-runs ...`: tables, documents and refusals."""
+
+import csv
+import io
+import json
+
+import pytest
+
+ROWS = [(p, n, 1 + 0.5 * n / p + 0.1 * p**0.5) for p in (1, 2, 4, 8) for n in (100, 200, 400)]
+
+
+@pytest.fixture
+def sizes(tmp_path):
+    path = tmp_path / "sizes.csv"
+    path.write_text("p,n,time_s\n" + "".join(f"{p},{n},{t}\n" for p, n, t in ROWS))
+    return path
+
+
+def test_the_document_holds_rows_of_all_axes_and_the_runs_to_make(parcast, sizes):
+    asked = ("-p", "64", "--at", "n=300,800", "--plan-runs", "2", "--json")
+    said = parcast("forecast", sizes, *asked)
+    assert (said.status, said.err) == (0, "")
+    document = json.loads(said.out)
+    assert [(row["p"], row["n"]) for row in document["rows"]] == [(64, 300), (64, 800)]
+    assert document["inputs"]["options"]["at"] == {"n": [300.0, 800.0]}
+    runs = document["plan_runs"]
+    assert 1 <= len(runs) <= 2
+    assert {"p", "n", "time_s", "cost", "target", "because"} <= set(runs[0])
+    assert runs[0]["target_width_after"] < runs[0]["target_width_before"]
+    assert all(run["p"] < 64 for run in runs)
+
+
+@pytest.mark.parametrize("width", ["80", "40", "400"])
+def test_the_table_says_what_to_run_and_why(parcast, sizes, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    said = parcast("forecast", sizes, "-p", "64", "--at", "n=800", "--plan-runs", "3")
+    assert (said.status, said.err) == (0, "")
+    assert "next runs" in said.out
+    assert "run 1" in said.out
+    assert "processors" not in said.out.split("next runs")[0].split("\n")[0]
+    assert max(map(len, said.out.splitlines())) <= int(width)
+
+
+def test_a_series_is_planned_for_as_well(parcast, times):
+    said = parcast("forecast", times, "-p", "128", "--plan-runs", "3", "--upto", "32")
+    assert said.status == 0
+    assert "p = 128 is then 4 times beyond the measured counts, not 16" in said.out
+
+
+def test_series_are_planned_for_each(parcast, machines):
+    said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", "--json")
+    assert {run["machine"] for run in json.loads(said.out)["plan_runs"]} == {"T3E", "SP"}
+    assert "T3E: p = 64" in parcast("forecast", machines, "-p", "64", "--plan-runs", "1").out
+
+
+def test_nothing_worth_running_is_said(parcast, sizes):
+    said = parcast("forecast", sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
+    assert "none: no run below the counts asked for" in said.out
+
+
+def test_csv_has_a_column_for_every_axis(parcast, sizes):
+    said = parcast("forecast", sizes, "-p", "16", "--at", "n=100..400x2", "-o", "-")
+    rows = list(csv.DictReader(io.StringIO(said.out)))
+    assert [row["n"] for row in rows] == ["100", "200", "400"]
+
+
+def test_held_out_counts_are_compared_and_not_planned_from(parcast, sizes):
+    asked = ("--hold-out", "8", "-p", "8", "--at", "n=400", "--plan-runs", "1")
+    said = parcast("forecast", sizes, *asked)
+    assert said.status == 0
+    assert "measured" in said.out
+
+
+def test_options_not_used_are_not_in_the_document(parcast, times):
+    options = json.loads(parcast("forecast", times, "-p", "16", "--json").out)["inputs"]["options"]
+    assert not {"at", "plan_runs", "upto"} & set(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "says"),
+    [
+        (["-p", "8", "--at", "n"], 2, "--at must be axes and values, got 'n'."),
+        (["-p", "8", "--at", "n="], 2, "--at must be axes and values, got 'n='."),
+        (["-p", "8", "--at", "n=x"], 2, "--at n must be numbers, got 'x'."),
+        (["-p", "8", "--at", "n=4..1"], 2, "--at n must be ranges from the smaller"),
+        (["-p", "8", "--at", "n=1", "--at", "n=2"], 2, "--at must name an axis once, got 'n'"),
+        (["-p", "8", "--at", "m=1"], 2, "m must be an axis of these measurements"),
+        (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at must not be asked for with --by."),
+        (["-p", "8", "--at", "n=1", "--knee"], 2, "--at must not be asked for with --knee."),
+        (["-p", "8", "--at", "n=1", "-o", "x.svg"], 2, "--at cannot be drawn yet, got -o x.svg."),
+        (["-p", "8", "--plan-runs", "0"], 2, "Invalid value for '--plan-runs'"),
+        (["--hold-out", "8", "--plan-runs", "1"], 2, "--plan-runs needs -p"),
+        (["-p", "8", "--upto", "4"], 2, "--upto is for --plan-runs."),
+        (["-p", "8", "--plan-runs", "1", "--target", "SP"], 2, "--plan-runs must not be asked"),
+        (["-p", "8", "--at", "n=1", "--select", "p=1"], 4, "No forecast. All its runs have p = 1"),
+    ],
+)
+def test_wrong_use_is_told_in_one_message(parcast, sizes, options, status, says):
+    said = parcast("forecast", sizes, *options)
+    assert said.status == status
+    assert said.err.startswith(f"parcast: {says}")
+    assert "Traceback" not in said.err
+    assert said.out == ""
