@@ -270,3 +270,13 @@ def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, 
             read([path])
         except FileProblems:
             continue  # as it should be, and nothing else may be raised
+
+
+@pytest.mark.parametrize("name", ["time [msec]", "time_millis", "time [furlong]", "time [MB/s]"])
+def test_a_unit_that_is_not_known_is_refused(tmp_path, name):
+    path = tmp_path / "profile.txt"
+    path.write_text(
+        f"PARAMETER p\nPOINTS 1 2 4\nREGION main\nMETRIC {name}\nDATA 8\nDATA 5\nDATA 3\n"
+    )
+    with pytest.raises(FileProblems, match="must have times in one of"):
+        read([path])

@@ -145,11 +145,19 @@ def test_lines_of_a_figure_go_through_the_times_of_the_table():
     assert curve(one, [16, 64, 256]).time == pytest.approx(some.time[1], rel=1e-9)
 
 
+def test_one_run_and_donors_are_enough_for_a_tree():
+    one = profile(p=np.array([8.0]))
+    told = forecast(one, p=64, donors=profile(machine="B"))
+    assert told.time.shape == (len(PATHS),)
+    assert np.all(np.isfinite(told.time))
+
+
 def test_regions_need_call_paths():
     with pytest.raises(ParameterError, match="must have series by callpath, got a single series"):
         largest_regions(forecast(Measurements(p=P, time=80 / P), p=64))
-    with pytest.raises(ParameterError, match="top must be at least 1, got 0"):
-        largest_regions(forecast(profile(), p=64), top=0)
+    for top in (0, 1.5, "2"):
+        with pytest.raises(ParameterError, match="top must be a whole number of at least 1"):
+            largest_regions(forecast(profile(), p=64), top=top)
 
 
 def test_thousands_of_call_paths_share_one_pass():

@@ -360,3 +360,19 @@ def test_the_target_may_be_named_by_the_runs():
 def test_descriptions_of_other_machines_are_refused(names, says):
     with pytest.raises(ParameterError, match=says):
         forecast(ONE, p=16, donors=DONORS, machines=[described(name, 100) for name in names])
+
+
+def test_a_machine_that_no_run_names_is_refused_where_the_target_is_named():
+    named = Measurements(p=4, time=20.0, machine="me")
+    with pytest.raises(ParameterError, match="machines must be those of the runs, got X"):
+        forecast(named, p=16, donors=DONORS, machines=[described("X", 100)])
+
+
+def test_donors_that_are_not_used_are_told():
+    far = runs({"far": amdahl(1, 100)}, counts=(1, 2))
+    near = runs(OTHERS)
+    both = Measurements(
+        **{name: [*near.columns[name], *far.columns[name]] for name in near.columns}
+    )
+    told = forecast(ONE, p=16, donors=both)
+    assert any("Not used at p = 16: far" in text for text in told.notes[0].warnings)

@@ -336,3 +336,11 @@ def test_where_no_machine_has_an_answer_that_is_said():
         FitFailed, match=r"No machine has an answer\. A: All its times are at p = 1"
     ):
         match(runs)
+
+
+def test_certainty_may_be_text():
+    runs = Measurements(p=[1, 2, 4] * 2, time=[9, 5, 3, 8, 6, 5], machine=["A"] * 3 + ["B"] * 3)
+    by_text, by_number = (match(runs, within="6 s", certainty=x) for x in ("90%", 0.9))
+    assert by_text.certainty == by_number.certainty == 0.9
+    with pytest.raises(ParameterError, match="certainty"):
+        match(runs, within="6 s", certainty="often")

@@ -54,6 +54,9 @@ def draw_match(match: Match, path: str | PathLike[str]) -> None:
     save_figure(figure_of_match(match), path)
 
 
+SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two columns
+
+
 def figure_of_match(match: Match) -> "Figure":
     """One figure of a match: cost over time, or time over processors without prices.
 
@@ -94,7 +97,10 @@ def figure_of_match(match: Match) -> "Figure":
         ax.grid(color=PALE, lw=0.8)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
-        legend = figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        labels = [str(line.get_label()) for line in ax.get_lines()]
+        longest = max(len(label) for label in labels if not label.startswith("_"))
+        columns = 3 if longest <= SHORT else 2 if longest <= MIDDLING else 1
+        legend = figure.legend(loc="outside lower center", ncols=columns, frameon=False)
         for text in legend.get_texts():
             text.set_parse_math(False)
         left = len(match.candidates) - len(shown_ones)

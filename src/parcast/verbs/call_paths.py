@@ -46,6 +46,7 @@ def profile_of(series: Series) -> Profile | None:
     if PATH not in series.by:
         return None
     parent, depth, group = _callers(series)
+    parent = np.where(series.count > 1, parent, -1)  # a single count tells no own time
     called = parent >= 0
     if not called.any():
         return None
@@ -163,8 +164,10 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
             f"{', '.join(told.by) or 'a single series'}. Measure the time of each call path, in a "
             "column callpath."
         )
-    if top < 1:
-        raise ParameterError(f"top must be at least 1, got {top}. Say how many regions to show.")
+    if not isinstance(top, int) or top < 1:
+        raise ParameterError(
+            f"top must be a whole number of at least 1, got {top!r}. Say how many regions to show."
+        )
     series = told.measured
     profile, groups = profile_of(series), _callers(series)[2]
     points = max(np.size(told.p), 1)

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 NAMED = 4  # machines named in one sentence
 
 
-def figures_of(machines: Sequence["Machine"], named: Sequence[str]) -> dict[str, dict[str, float]]:
+def figures_of(
+    machines: Sequence["Machine"], named: Sequence[str], *, is_target_named: bool
+) -> dict[str, dict[str, float]]:
     """Figures of described machines that do not depend on anything, by the name of the machine.
 
     Parameters
@@ -20,6 +22,9 @@ def figures_of(machines: Sequence["Machine"], named: Sequence[str]) -> dict[str,
     named : sequence of str
         Machines that the runs name. One description that is of none of them is that of the
         target, if its runs name no machine: it is called "".
+
+    is_target_named : bool
+        Whether the runs of the target name their machine.
 
     Raises
     ------
@@ -40,7 +45,7 @@ def figures_of(machines: Sequence["Machine"], named: Sequence[str]) -> dict[str,
         if name not in named:
             strangers.append(name)
         found[name] = figures
-    if len(strangers) > 1:
+    if len(strangers) > (0 if is_target_named else 1):
         raise ParameterError(
             f"machines must be those of the runs, got {listed(strangers)}. "
             f"The runs name {listed(list(dict.fromkeys(named)))}: call them so."

@@ -81,7 +81,8 @@ def gather(
 
     constant = {name: measurements.columns[name][0] for name in matched}
     own = measurements.labels.get("machine")
-    figures = figures_of(machines, [*_machines_of(donors), *_machines_of(measurements)])
+    ours = _machines_of(measurements)
+    figures = figures_of(machines, [*_machines_of(donors), *ours], is_target_named=bool(ours))
     here_unnamed = figures.pop("", None)
     likenesses: list[list[float]] = []
     of: list[list[int]] = []
@@ -104,7 +105,7 @@ def gather(
         names=tuple(name for name, is_useful in zip(names, useful, strict=True) if is_useful),
         of=np.array([row + [-1] * (width - len(row)) for row in of], dtype=np.intp),
         likeness=np.array([row + [0.0] * (width - len(row)) for row in likenesses]),
-        described=bool(machines),
+        described=any(weight < 1.0 for row in likenesses for weight in row),
         told=tuple(told),
         grows=size_grows(donors, grouped.by),
     )
@@ -180,7 +181,9 @@ def notes_with_donors(
             rests_on += " (those like this machine more)" if elsewhere.described else ""
         warnings = (
             *note.warnings,
-            *_warnings(i, elsewhere, donated, share=share, used=len(named), reach=reach, at=at),
+            *_warnings(
+                i, elsewhere, donated, share=share, used=[x for x, _ in named], reach=reach, at=at
+            ),
         )
         answer.append(replace(note, rests_on=rests_on, donors=named, warnings=warnings))
     return answer
@@ -270,7 +273,7 @@ def _warnings(
     donated: DonatedCurve,
     *,
     share: float,
-    used: int,
+    used: Sequence[str],
     reach: float,
     at: Any,
 ) -> Iterator[str]:
@@ -285,6 +288,16 @@ def _warnings(
         )
         if len(contrary) == (elsewhere.of[i] >= 0).sum():
             yield "No donor is left: the forecast rests on its own runs alone."
+    unused = [
+        elsewhere.names[elsewhere.of[i, j]]
+        for j in np.flatnonzero(elsewhere.of[i] >= 0).tolist()
+        if j not in contrary and elsewhere.names[elsewhere.of[i, j]] not in used
+    ]
+    if unused and share > 0:
+        yield (
+            f"Not used at p = {at}: {listed(unused)}. Beside the other donors too little is known "
+            "of it there, or it is less like the runs here."
+        )
     if share < MATTERS:
         yield from elsewhere.told[i]
         return
@@ -293,7 +306,7 @@ def _warnings(
             f"No donor was run near p = {at}: their own forecasts stand in, "
             f"{whole(round(reach, 1))} times beyond their runs and more."
         )
-    if used <= FEW:
-        donors = "a single other machine" if used == 1 else "two other machines"
+    if len(used) <= FEW:
+        donors = "a single other machine" if len(used) == 1 else "two other machines"
         yield f"It rests on {donors}: how much machines differ is guessed."
     yield from elsewhere.told[i]

@@ -47,7 +47,7 @@ def match(
     goal: Goal = "time",
     within: float | str | None = None,
     budget: float | None = None,
-    certainty: float | None = None,
+    certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
     seed: int = 0,
 ) -> Match:
@@ -70,7 +70,7 @@ def match(
         Longest time allowed, "2 h" or a number in seconds. [s]
     budget : float, optional
         Highest cost allowed, in the currency of the prices.
-    certainty : float in [0.5, 1), optional
+    certainty : float in [0.5, 1), or text such as "90%", optional
         Probability with which both must hold together. By default the middle of time and of cost
         must hold, which is an even chance. [1]
     prices : mapping from machines to number or str, optional
@@ -122,7 +122,7 @@ def match(
         goal=goal,
         within=asked.within,
         budget=asked.budget,
-        certainty=certainty,
+        certainty=asked.certainty,
         currency=next(iter(currencies), ""),
         left_out=left_out,
         verdict=() if has_fit else verdict_of(found, asked),
@@ -241,6 +241,11 @@ def _warnings(
     if goal != "time" and asked.within is None:
         first = "cheapest" if goal == "cost" else "most efficient"
         said.append(f"Without a longest time, the {first} counts are mostly the smallest.")
+    if candidates and all(x.upper[x.chosen] == x.lower[x.chosen] for x in candidates):
+        said.append(
+            "Nothing is uncertain in these descriptions, so the intervals have no width and the "
+            "order no doubt; how wrong the law itself is is in neither."
+        )
     about: dict[str, list[str]] = {}  # machines of which the same is to be said
     for x in candidates:
         texts = list(by_name[x.machine].doubts(x.best_p))

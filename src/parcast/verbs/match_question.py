@@ -19,7 +19,7 @@ MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples tak
 
 
 def constraints_of(
-    within: float | str | None, budget: float | None, certainty: float | None
+    within: float | str | None, budget: float | None, certainty: float | str | None
 ) -> Constraints:
     """Check what must hold."""
     longest = quantity(within, "time", name="within") if isinstance(within, str) else within
@@ -29,6 +29,8 @@ def constraints_of(
                 raise ParameterError(f"{name} must be a number, got {shown(repr(value))}.")
             ok = bool(value > 0) and np.isfinite(value)
             require(name, value, ok, must="be above 0", hint="Give the most that is allowed.")
+    if isinstance(certainty, str):
+        certainty = quantity(certainty, "fraction", name="certainty")
     if certainty is not None:
         ok = 0.5 <= certainty < 1
         hint = "Write 90% as 0.9; leave it out for an even chance."

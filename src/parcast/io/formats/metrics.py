@@ -7,6 +7,10 @@ from parcast.columns import did_you_mean
 from parcast.io.faults import Faults
 from parcast.units import TIME_UNITS, shown
 
+BRACKETED = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]\s*$")
+ABBREVIATED = re.compile(
+    r"[_ ](msecs?|millis|usecs?|micros|nsecs?|nanos|mins|minutes?|hrs?|hours?)$", re.I
+)
 _UNITS = r"s|secs?|seconds?|ms|us|ns|min|h"
 UNIT_AT_END = re.compile(rf"[_ ]?[\[(]\s*({_UNITS})\s*[\])]$|[_ ]({_UNITS})$", re.IGNORECASE)
 WORD_FOR_TIME = re.compile(
@@ -57,8 +61,10 @@ def chosen_metric(
                 f"must have the metric {shown(repr(wanted))}, got {listed}.{near} "
                 "Name one of them: --metric NAME"
             )
+        _refuse_other_units(wanted, faults)
         return wanted, seconds_in(wanted), _doubt(wanted)
     if len(metrics) == 1:
+        _refuse_other_units(metrics[0], faults)
         return metrics[0], seconds_in(metrics[0]), _doubt(metrics[0])
     times = [name for name in metrics if is_time(name)]
     if len(times) != 1:
@@ -66,9 +72,22 @@ def chosen_metric(
             f"must say which metric is the time, got {listed}. "
             f"Name it: --metric {shown(times[0] if times else metrics[0])}"
         )
+    _refuse_other_units(times[0], faults)
     others = ", ".join(shown(name) for name in metrics if name != times[0])
     note = f"Metrics other than {times[0]} are passed over: {shown(others, limit=200)}."
     return times[0], seconds_in(times[0]), [note]
+
+
+def _refuse_other_units(metric: str, faults: Faults) -> None:
+    """Refuse a metric whose name ends with a unit that is not one of ours."""
+    if UNIT_AT_END.search(metric):
+        return
+    found = BRACKETED.search(metric) or ABBREVIATED.search(metric)
+    if found and found[1]:
+        faults.refuse(
+            f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(found[1]))} in "
+            f"the name of the metric {shown(repr(metric))}. Write one of these in its place."
+        )
 
 
 def is_time(metric: str) -> bool:
