@@ -24,8 +24,9 @@ References
 ----------
 .. [1] C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, MIT Press,
    2006, eqs. 2.25, 2.26, 2.30 (answer, likelihood), 4.17 (Matern 3/2), sec. 2.7 (trend) [S].
-.. [2] N. Durrande, D. Ginsbourger and O. Roustant, "ANOVA kernels and RKHS of zero mean functions
-   for model-based sensitivity analysis," J. Multivar. Anal., vol. 115, 2013,
+.. [2] N. Durrande, D. Ginsbourger, O. Roustant and L. Carraro, "ANOVA kernels and RKHS of zero
+   mean functions for model-based sensitivity analysis," J. Multivar. Anal., vol. 115, pp. 57-67,
+   2013,
    :doi:`10.1016/j.jmva.2012.08.016` (sums and products over axes [S]; scales and `split` [D]).
 """
 
