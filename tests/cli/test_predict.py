@@ -394,7 +394,14 @@ def test_a_file_that_is_not_there(parcast):
             "(messages = .*)",
             "\\1\ngroup = 4",
             ("-p", "4,6"),
-            "communication.group must divide p, got 4 at p = 6. Leave that p out, or write a "
+            "communication.group must divide p, got 4 at p = 6. Leave that p out.\n",
+        ),
+        (
+            PROGRAM,
+            "(messages = .*)",
+            "\\1\ngroup = 4",
+            ("-p", "2,4"),
+            "communication.group must divide p, got 4 at p = 2. Leave that p out, or write a "
             'formula such as "min(p, 4)".\n',
         ),
         (

@@ -91,6 +91,15 @@ def test_exclusive_times_are_left_alone():
     assert forecast(runs, p=64).time[1] == pytest.approx(apart.time, rel=1e-12)
 
 
+def test_blanks_around_the_arrow_do_not_matter():
+    runs = profile()
+    columns = dict(runs.columns) | {
+        "callpath": [path.replace("->", " -> ") for path in runs.labels["callpath"].tolist()]
+    }
+    blanks = forecast(Measurements(**columns), p=64)
+    assert blanks.time == pytest.approx(forecast(runs, p=64).time, rel=1e-12)
+
+
 def test_each_machine_has_a_tree_of_its_own():
     both = Measurements.from_table(
         {
@@ -153,7 +162,9 @@ def test_one_run_and_donors_are_enough_for_a_tree():
 
 
 def test_regions_need_call_paths():
-    with pytest.raises(ParameterError, match="must have series by callpath, got a single series"):
+    with pytest.raises(
+        ParameterError, match="must be series by callpath to be ranked, got a single series"
+    ):
         largest_regions(forecast(Measurements(p=P, time=80 / P), p=64))
     for top in (0, 1.5, "2"):
         with pytest.raises(ParameterError, match="top must be a whole number of at least 1"):

@@ -151,9 +151,10 @@ def _group(group: Array, p: Array) -> Array:
     uneven = np.mod(p, group) != 0
     if uneven.any():
         c, at = group[uneven].flat[0], p[uneven].flat[0]
+        # Of a p that is smaller the formula makes one group; of a larger one it changes nothing.
+        formula = f', or write a formula such as "min(p, {c:g})"' if at < c else ""
         raise ParameterError(
-            f"{name} must divide p, got {c:g} at p = {at:g}. Leave that p out, or write a formula "
-            f'such as "min(p, {c:g})".'
+            f"{name} must divide p, got {c:g} at p = {at:g}. Leave that p out{formula}."
         )
     return np.asarray(group)
 

@@ -160,7 +160,7 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
     """
     if PATH not in told.by:
         raise ParameterError(
-            "largest_regions must have series by callpath, got "
+            "regions must be series by callpath to be ranked, got "
             f"{', '.join(told.by) or 'a single series'}. Measure the time of each call path, in a "
             "column callpath."
         )
@@ -204,7 +204,7 @@ def _callers(
     series: Series,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Row of the nearest caller (-1 without), callers above, and number of the profile."""
-    paths = [tuple(str(key[PATH]).split(CALLS)) for key in series.keys]
+    paths = [tuple(map(str.strip, str(key[PATH]).split(CALLS))) for key in series.keys]
     profiles = [tuple(v for name, v in key.items() if name != PATH) for key in series.keys]
     number = {profile: i for i, profile in enumerate(dict.fromkeys(profiles))}
     named = list(zip(profiles, paths, strict=True))
