@@ -106,6 +106,26 @@ class Of:
         return Amount.of(value, self.dimensions, name=self.name)
 
 
+def tables_of(given: Any, name: str, header: str) -> tuple[Any, ...]:
+    """Tables in a list, at least one, or a refusal that names the `header` of each."""
+    if not isinstance(given, list | tuple) or not given:
+        raise ParameterError(
+            f"{name} must be a list of tables, at least one, got {shown(repr(given))}. "
+            f"Write {header} before each."
+        )
+    return tuple(given)
+
+
+def require_other_labels(labels: Sequence[str], name: str) -> None:
+    """Refuse tables of one list that are called alike."""
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise ParameterError(
+            f'{name} must have names that differ, got "{shown(twice[0])}" twice. '
+            "Rename one of them."
+        )
+
+
 def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
     """Say in our words what pydantic found wrong."""
     problems = []

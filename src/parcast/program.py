@@ -15,8 +15,14 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array, Breakdown
-from parcast.description import Description, DescriptionError, Of
-from parcast.errors import ParameterError, Problem
+from parcast.description import (
+    Description,
+    DescriptionError,
+    Of,
+    require_other_labels,
+    tables_of,
+)
+from parcast.errors import Problem
 from parcast.machine import Machine
 from parcast.units import shown
 
@@ -149,22 +155,12 @@ class Program(Description):
     @field_validator("phase", mode="before")
     @classmethod
     def _as_tuple(cls, given: Any) -> Any:
-        if not isinstance(given, list | tuple) or not given:
-            raise ParameterError(
-                f"phase must be a list of tables, at least one, got {shown(repr(given))}. "
-                "Write [[phase]] before each."
-            )
-        return tuple(given)
+        return tables_of(given, "phase", "[[phase]]")
 
     @model_validator(mode="after")
     def _labels_differ(self) -> "Program":
         labels = [self.label(i) for i in range(len(self.phase))]
-        twice = sorted({label for label in labels if labels.count(label) > 1})
-        if twice:
-            raise ParameterError(
-                f'phase must have names that differ, got "{shown(twice[0])}" twice. '
-                "Rename one of them."
-            )
+        require_other_labels(labels, "phase")
         return self
 
     @classmethod

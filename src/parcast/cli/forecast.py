@@ -311,9 +311,8 @@ def _knees(
         kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))
         runs = runs.select(p=kept) if kept else runs
     first, last = int(runs.p.min()), int(runs.p.max())
-    asked = [*(question.p.values if question.p else ())]
-    asked += [*(question.hold_out.values if question.hold_out and donors is not None else ())]
-    upto = max(asked) if asked else REACH_OF_KNEE * last
+    held_out = question.hold_out.values if question.hold_out else []
+    upto = max(question.p.values if question.p else [REACH_OF_KNEE * last, *held_out])
     if upto <= first:
         raise click.UsageError(
             f"--knee must have a count of -p above the smallest measured ({first}) to look up to, "

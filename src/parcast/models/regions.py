@@ -23,12 +23,11 @@ from pydantic import Field, field_validator, model_validator
 
 from parcast.amounts import Amount, Point
 from parcast.breakdown import Array, Breakdown
-from parcast.description import Description, Of
+from parcast.description import Description, Of, require_other_labels, tables_of
 from parcast.errors import ParameterError
 from parcast.machine import Machine
 from parcast.models.primitives import figures_of, primitive_time
 from parcast.program import Phase
-from parcast.units import shown
 
 LOOPS = ("loop", "replicated")
 SLACK = 1e-9  # iterations by which I / P may exceed a whole number by rounding [D]
@@ -131,22 +130,12 @@ class RegionsPhase(Phase):
     @field_validator("region", mode="before")
     @classmethod
     def _as_tuple(cls, given: Any) -> Any:
-        if not isinstance(given, list | tuple) or not given:
-            raise ParameterError(
-                f"region must be a list of tables, at least one, got {shown(repr(given))}. "
-                "Write [[phase.region]] before each."
-            )
-        return tuple(given)
+        return tables_of(given, "region", "[[phase.region]]")
 
     @model_validator(mode="after")
     def _labels_differ(self) -> "RegionsPhase":
         labels = [self._label(i) for i in range(len(self.region))]
-        twice = sorted({label for label in labels if labels.count(label) > 1})
-        if twice:
-            raise ParameterError(
-                f'region must have names that differ, got "{shown(twice[0])}" twice. '
-                "Rename one of them."
-            )
+        require_other_labels(labels, "region")
         return self
 
     def amounts(self) -> Iterator[tuple[str, Amount]]:

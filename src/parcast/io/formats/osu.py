@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from parcast.io.faults import Faults
-from parcast.io.formats.collective_figures import collective_figures
 from parcast.io.formats.content import CUT_OFF, text_lines
-from parcast.io.formats.machine_figures import MachineFigures, files_of, named_first
+from parcast.io.formats.machine_figures import MachineFigures, named_first
 from parcast.io.formats.message_tables import RATES, Table, ends_of_lines, is_row, row_of
-from parcast.io.formats.network_figures import network_figures
+from parcast.io.formats.network_machine import machine_of_network
 from parcast.units import shown
 
 HEAD = re.compile(rb"^[ \t]*#[ \t]*(?:OSU|OMB)\b[^\n]{1,100}?\bTest\b", re.MULTILINE)
@@ -124,19 +123,8 @@ def read(paths: Sequence[Path]) -> MachineFigures:
         )
     if passed_over:
         notes.append(f"Other tables are passed over: {named_first(passed_over)}.")
-    figures = [*network_figures(tables, notes)]
-    primitives, remarks = collective_figures(tables, notes)
-    if not (figures or primitives or remarks):
-        Faults(str(paths[0])).refuse(
-            "must tell of a network. "
-            + (" ".join(notes) or "Import osu_latency, osu_bw, osu_mbw_mr or a collective.")
-        )
-    return MachineFigures(
-        source=files_of("OSU Micro-Benchmarks", paths),
-        figures=(*figures, *primitives),
-        remarks=tuple(remarks),
-        notes=tuple(notes),
-    )
+    hint = "Import osu_latency, osu_bw, osu_mbw_mr or a collective."
+    return machine_of_network("OSU Micro-Benchmarks", paths, tables, notes, hint=hint)
 
 
 def _tables(path: Path, faults: Faults) -> Iterator[_Begun]:
