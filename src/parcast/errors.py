@@ -20,6 +20,10 @@ class FitFailed(ParcastError, ArithmeticError):  # noqa: N818 - says what happen
     """The measurements do not carry the forecast or the fit that was asked of them."""
 
 
+class RunFailed(ParcastError, RuntimeError):  # noqa: N818 - says what happened, as a result
+    """A program that was to run did not start, or did not end as it should."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
     """One fault in a file: where it is and what to do about it."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from parcast.errors import FileProblems, FitFailed, ParameterError
+from parcast.errors import FileProblems, FitFailed, ParameterError, RunFailed
 
 ANSWERED: Final = 0
 ANSWER_IS_NO: Final = 1
@@ -119,7 +119,7 @@ def meaning(failure: BaseException) -> tuple[str, int]:
             text = failure.format_message()
         case FileProblems():
             status = BAD_FILE
-        case FitFailed():
+        case FitFailed() | RunFailed():
             status = NO_FORECAST
         case ParameterError():
             text = in_options(text)

@@ -1,0 +1,83 @@
+"""What a run may leave behind when it is killed: processes, and shared memory without an owner.
+
+All processes of a run carry its token in their environment, wherever they stand in the tree of
+processes; ranks are often not children of the mpiexec that started them.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+TOKEN: Final = "PARCAST_RUN"
+PROCESSES: Final = Path("/proc")
+SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
+PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
+PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
+
+
+def processes_of(token: str) -> list[int]:
+    """Give the numbers of the processes of a run that are alive, without this one."""
+    wanted = f"{TOKEN}={token}".encode()
+    found = []
+    for number, folder in _processes():
+        with suppress(OSError):  # it ended meanwhile, or it is not ours
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(number)
+    return found
+
+
+def kill_processes_of(token: str) -> int:
+    """Kill every process of a run and wait until they are gone; return how many there were."""
+    killed: set[int] = set()
+    end = time.monotonic() + PATIENCE
+    while (alive := processes_of(token)) and time.monotonic() < end:
+        for number in alive:
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+        killed |= set(alive)
+        time.sleep(0.02)
+    return len(killed)
+
+
+def remove_shared_memory(since: float) -> None:
+    """Remove segments of MPI that are ours, newer than a time, and used by no process.
+
+    Parameters
+    ----------
+    since : float
+        When the run began, as `time.time` has it. [s]
+    """
+    if not SHARED_MEMORY.is_dir():
+        return
+    ours = [
+        path
+        for pattern in PATTERNS
+        for path in SHARED_MEMORY.glob(pattern)
+        if path.is_file() and path.stat().st_uid == os.getuid() and path.stat().st_mtime >= since
+    ]
+    used = _mapped() if ours else ""
+    for path in ours:
+        if path.name not in used:
+            path.unlink(missing_ok=True)
+
+
+def _processes() -> Iterator[tuple[int, Path]]:
+    """Give every other process that there is."""
+    if not PROCESSES.is_dir():
+        return
+    for folder in PROCESSES.iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            yield int(folder.name), folder
+
+
+def _mapped() -> str:
+    """Give what all processes have mapped of the shared memory, as text."""
+    texts = []
+    for _, folder in _processes():
+        with suppress(OSError):
+            texts.append((folder / "maps").read_text(errors="replace"))
+    return "\n".join(line for text in texts for line in text.splitlines() if "/dev/shm" in line)
