@@ -29,6 +29,13 @@ from parcast.units import shown
 LAWS: Final = {
     "spmd": "parcast.models.spmd:SpmdPhase",
     "regions": "parcast.models.regions:RegionsPhase",
+    "merge_sort": "parcast.models.merge_sort:MergeSortPhase",
+    "sort": "parcast.models.sort:SortPhase",
+    "square_sort": "parcast.models.square_sort:SquareSortPhase",
+    "fractal": "parcast.models.fractal:FractalPhase",
+    "monte_carlo": "parcast.models.monte_carlo:MonteCarloPhase",
+    "matmul": "parcast.models.matmul:MatmulPhase",
+    "gauss": "parcast.models.gauss:GaussPhase",
 }
 ENTRY_POINTS: Final = "parcast.laws"
 
@@ -43,6 +50,7 @@ class Phase(Description):
     )
 
     source_of_law: ClassVar[str] = ""  # where the law comes from
+    is_compact: ClassVar[bool | None] = None  # search-space compact; None: not known
 
     @abstractmethod
     def cycle(self, machine: Machine, at: Point) -> Breakdown:

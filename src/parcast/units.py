@@ -37,7 +37,9 @@ SIZE_UNITS: Final = (
     | {f"{prefix}B": factor for prefix, factor in _BINARY.items()}
     | {f"{prefix}bit": factor / 8 for prefix, factor in _DECIMAL.items()}
 )
-OPERATION_UNITS: Final = {f"{prefix}flop": factor for prefix, factor in _DECIMAL.items()}
+OPERATION_UNITS: Final = {  # an op is whatever a program counts as its step
+    f"{prefix}{unit}": factor for unit in ("flop", "op") for prefix, factor in _DECIMAL.items()
+}
 
 _UNITS: dict[Dimension, dict[str, float]] = {
     "time": TIME_UNITS,

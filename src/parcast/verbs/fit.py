@@ -33,6 +33,7 @@ from parcast.machine import Machine
 from parcast.measurements import Measurements
 from parcast.program import Program
 from parcast.units import shown
+from parcast.verbs.capacities import bounds_in_words, with_disk_seconds
 from parcast.verbs.fit_findings import findings
 from parcast.verbs.fit_model import Model
 from parcast.verbs.fit_noise import Noise, expected_noise
@@ -74,13 +75,15 @@ def fit(
         Its amounts are where the fit starts; those with +- are measurements of their own.
     measurements : Measurements
         Axes p, perhaps d and n, and times; of repetitions the median is taken, and each run
-        counts alike. With `quantity="speedup"` the times are over that of one processor and one
-        disk, 1/s, as `read_speedups` gives them.
+        counts alike. Of a law that counts, `disk_s` may hold the seconds that the disk took.
+        With `quantity="speedup"` the times are over that of one processor and one disk, 1/s, as
+        `read_speedups` gives them.
     machine : Machine, optional
         What it ran on.
     free : iterable of str, optional
         Names of the amounts to fit, as `program.parameters()` and `machine.parameters()` have
-        them. Default: all that the phases' compute, communication and io give and that are not 0.
+        them. Default: all that the phases' compute, communication, io and capacities give and
+        that are not 0.
     fixed : iterable of str, optional
         Names to leave as described.
     quantity : {"time", "speedup"}, default "time"
@@ -118,6 +121,8 @@ def fit(
     _require_choices(quantity, starts)
     if not isinstance(measurements, Measurements):
         measurements = _as_measurements(measurements)
+    if quantity == "time":
+        program, measurements = with_disk_seconds(program, measurements)
     runs = runs_of(measurements, program, machine)
     points = dict(runs.axes)
     points.setdefault("d", np.full_like(points["p"], machine.storage.servers or 1))
@@ -144,7 +149,7 @@ def fit(
     ends = None
     if interval:
         ends = _intervals(task, noise, found, float(solved.squares[best]))
-    return findings(
+    told = findings(
         model,
         runs,
         noise,
@@ -155,6 +160,10 @@ def fit(
         starts=starts,
         reached=reached,
     )
+    if model.is_speedup:
+        return told
+    bounds = bounds_in_words(told.program, told.machine, measurements)
+    return replace(told, warnings=(*told.warnings, *bounds))
 
 
 def _solve(task: Task, starts: Array) -> tuple[Solution, Noise, int, int]:

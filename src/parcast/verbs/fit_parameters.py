@@ -25,7 +25,7 @@ LEAST: Final = 1e-9  # of what is described: stands for none at all
 MOST: Final = 1e6  # times what is described
 INSEPARABLE: Final = ("cycles", "bursts_per_io", "group")  # from the demands they multiply
 RATES: Final = ("rate", "operation_rate")
-TABLES: Final = ("compute.", "communication.", "io.")
+TABLES: Final = ("compute.", "communication.", "io.", "capacities.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -67,8 +67,8 @@ def parameters_of(
     points : mapping
         Axes of the runs, as for `Amount`.
     free, fixed : iterable of str, optional
-        Names; without `free` all that the tables compute, communication and io of the phases give
-        and that are not 0 anywhere; `fixed` are left as they are.
+        Names; without `free` all that the tables compute, communication, io and capacities of the
+        phases give and that are not 0 anywhere; `fixed` are left as they are.
 
     Raises
     ------

@@ -11,6 +11,7 @@ from parcast.amounts import NORMAL_90, Amount
 from parcast.breakdown import Breakdown
 from parcast.errors import ParameterError
 from parcast.machine import LEVEL, Machine
+from parcast.models.compactness import superlinear_warnings
 from parcast.prediction import Prediction
 from parcast.program import Program
 from parcast.verbs.grid import axes_of, dimensions_of, require_times
@@ -115,7 +116,10 @@ def predict(
         efficiency=speedup / at["p"],
         scaling=scaling,
         limits=limits_of(found, axes, dimensions),
-        warnings=warnings_of(program, machine, axes, uncertain=bool(uncertain)),
+        warnings=(
+            *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
+            *superlinear_warnings(program, at["p"], speedup),
+        ),
         law=", then ".join(dict.fromkeys(phase.law for phase in program.phase)),
         sources=tuple(dict.fromkeys(phase.source_of_law for phase in program.phase)),
         program=program.name,

@@ -1,0 +1,133 @@
+"""The O(n lg n) sorter on P processors: split, sort in parallel, merge.
+
+    T(1) = alpha*n*lg(n)/W + 2*gamma*n/B                                              [R], (3.1)
+    T(P) = [n + alpha*(n/P)*lg(n/P) + n*P]/W + 2*gamma*n/B + 2*beta*n/u               [R], (3.2)
+
+A master reads n keys from its disk and deals them out; each processor sorts its part; the master
+gets the parts back, merges them and writes the result. The merge looks at the heads of all P
+parts for each key, so it takes n*P steps, and with P = n the whole is an insertion sort. Use it to
+see whether a parallel sort pays: mostly the disk and the network say no. Merging by a tree takes
+n*lg(P) steps: ``merge = "tree"`` [D].
+
+A sort of O(n lg n) is search-space compact (`parcast.models.compactness`): it has no superlinear
+speedup.
+
+References
+----------
+.. [1] Y. Shi, "Steady-state timing models for program scalability analysis," Temple University,
+   c. 1996. The equations are reconstructed from its prose; they agree with what it says of its
+   figure.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import Field
+
+from parcast.amounts import Amount, Point
+from parcast.breakdown import Array
+from parcast.description import Of
+from parcast.models.merge_sort import merge_sort_counts
+from parcast.models.steady_state import (
+    Counts,
+    SteadyStatePhase,
+    density,
+    in_parallel,
+    sizes,
+)
+
+Merge = Literal["scan", "tree"]
+MERGE = "How parts are merged: scan looks at the heads of all (n*p steps), tree at two (n*lg(p))."
+
+
+def sort_counts(
+    n: ArrayLike,
+    p: ArrayLike,
+    *,
+    alpha: ArrayLike = 1.0,
+    beta: ArrayLike = 8.0,
+    gamma: ArrayLike = 8.0,
+    merge: Merge = "scan",
+) -> Counts:
+    """Steps, bytes and messages of sorting `n` keys on `p` processors.
+
+    Parameters
+    ----------
+    n : array_like, shape (...)
+        Keys, at least 1. [1]
+    p : array_like, broadcastable with `n`
+        Processors, between 1 and `n`. [1]
+    alpha : array_like, broadcastable with `n`
+        Steps of a comparison while sorting; splitting and merging take one for each. [1]
+    beta, gamma : array_like, broadcastable with `n`
+        Bytes of a key in the network and on the disk, each way. [B]
+    merge : {"scan", "tree"}, default "scan"
+        Whether a key is merged by looking at `p` heads, as in the source, or by a tree.
+
+    Returns
+    -------
+    Counts
+        Of the shape of all broadcast together.
+
+    Raises
+    ------
+    ParameterError
+        If any lies outside its domain, is NaN or is infinite.
+
+    Examples
+    --------
+    >>> sort_counts(4096, [1, 4]).steps
+    array([49152., 30720.])
+    """
+    alone = merge_sort_counts(n, alpha=alpha, gamma=gamma)
+    n, p = sizes(n, p)
+    alpha, beta = density("alpha", alpha), density("beta", beta)
+    shared = alpha * (n / p) * np.log2(n / p)
+    return Counts(
+        steps=in_parallel(p, n + shared + merge_steps(n, p, merge), alone.steps),
+        shared=in_parallel(p, shared, alone.steps),
+        network_bytes=in_parallel(p, 2.0 * beta * n),
+        messages=in_parallel(p, 2.0 * (p - 1.0)),
+        disk_bytes=alone.disk_bytes,
+    )
+
+
+def merge_steps(n: Array, p: Array, merge: Merge) -> Array:
+    """Steps of merging `p` parts of `n` keys in all. [1]."""
+    return np.asarray(n * (p if merge == "scan" else np.log2(p)))
+
+
+class SortPhase(SteadyStatePhase):
+    """An O(n lg n) sorter.
+
+    Examples
+    --------
+    >>> from parcast.machine import Machine
+    >>> own = {"compute": "1 Mflop/s", "network": "100 MB/s", "disk": "10 MB/s"}
+    >>> phase = SortPhase(law="sort", capacities=own)
+    >>> one, three = phase.times(Machine(), {"p": [1, 3], "n": 1e18}).time
+    >>> float(round(one / three, 3))
+    2.44
+    """
+
+    source_of_law: ClassVar[str] = "sort: Shi c. 1996, equations (3.1) and (3.2)"
+    law: Literal["sort"] = Field(description="Timing law of the phase.")
+    alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
+        default="1",
+        validate_default=True,
+        description="Steps of a comparison while sorting; splitting and merging take one each.",
+    )
+    beta: Annotated[Amount, Of("size", name="beta")] = Field(
+        default="8 B", validate_default=True, description="Bytes of a key sent, each way."
+    )
+    gamma: Annotated[Amount, Of("size", name="gamma")] = Field(
+        default="8 B", validate_default=True, description="Bytes of a key on the disk, each way."
+    )
+    merge: Merge = Field(default="scan", description=MERGE)
+
+    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
+        """Count what one cycle does."""
+        at = {"n": n, "p": p} if at is None else at
+        alpha, beta, gamma = self.alpha(at), self.beta(at), self.gamma(at)
+        return sort_counts(n, p, alpha=alpha, beta=beta, gamma=gamma, merge=self.merge)
