@@ -18,6 +18,7 @@ COMMANDS: Final = {  # each name and its module, in the order of the help
     "simulate": "parcast.cli.simulate",
     "match": "parcast.cli.match",
     "import": "parcast.cli.imports",
+    "testbed": "parcast.cli.testbed",
 }
 
 HELP: Final = """Forecast how a parallel program will scale.
