@@ -41,6 +41,7 @@ class Prediction:
     sources: tuple[str, ...]
     program: str  # their names
     machine: str
+    fastest: tuple[str, ...] = ()  # with how many processors, where more were asked for
     interval: float | None = None  # the share of outcomes the interval is meant to hold
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
@@ -100,6 +101,7 @@ class Prediction:
             "rows": list(self.rows()),
             "interval": self.interval,
             "limited_by": list(self.limits),
+            "fastest": list(self.fastest),
             "warnings": list(self.warnings),
             "law": self.law,
             "sources": list(self.sources),

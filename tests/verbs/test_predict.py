@@ -226,3 +226,34 @@ def test_no_work_on_one_processor_leaves_plain_speedup():
 def test_a_time_that_overflows_is_refused():
     with pytest.raises(ParameterError, match="must be above 0 and finite, got inf s"):
         predict(program(cycles="1e308"), MACHINE, p=[1])
+
+
+PRODUCT = Program(phase=[{"law": "matmul"}])
+CLUSTER = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"})
+
+
+def test_it_says_with_how_many_processors_time_is_least():
+    told = predict(PRODUCT, CLUSTER, p=[64, 1, 32, 16], n=1000)
+    assert told.fastest == ("with p = 35 (5.74 s); more processors make it slower",)
+    assert told.to_document()["fastest"] == list(told.fastest)
+    assert "fastest     with p = 35 (5.74 s)" in str(told)
+
+
+def test_each_line_along_p_has_its_fastest_count():
+    told = predict(PRODUCT, CLUSTER, p=[1, 32, 64, 128], n=[1000, 2000], d=1)
+    assert [text.partition(" (")[0] for text in told.fastest] == [
+        "n = 1000: with p = 35",
+        "n = 2000: with p = 50",
+    ]
+
+
+@pytest.mark.parametrize("p", [[1, 16], [8]])
+def test_nothing_is_said_where_time_falls_to_the_end(p):
+    assert predict(PRODUCT, CLUSTER, p=p, n=1000).fastest == ()
+
+
+def test_the_fastest_of_those_asked_for_is_told_where_the_law_has_no_answer_between():
+    at_squares = "1 s * (p/16 + 16/p) / floor(1 - abs(sqrt(p) - floor(sqrt(p))))"
+    program = Program(phase=[{"law": "spmd", "compute": {"serial": at_squares}}])
+    told = predict(program, Machine(), p=[4, 16, 64], bounds=False)
+    assert told.fastest == ("with p = 16 (2 s); more processors make it slower",)

@@ -108,6 +108,8 @@ def facts_of(prediction: Prediction) -> Iterator[Fact]:
     """Give what limits the program, between which bounds it lies, and where that is from."""
     for text in prediction.limits:
         yield Fact("limited by", text)
+    for text in prediction.fastest:
+        yield Fact("fastest", text)
     if bounds := _bounds(prediction):
         yield Fact("bounds", bounds)
     yield Fact("law", "; ".join(prediction.sources or [prediction.law]))

@@ -1,11 +1,11 @@
 """The count of processors with which a described program takes least time."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from parcast.amounts import Point
 from parcast.breakdown import Array
 from parcast.errors import ParameterError
 from parcast.machine import Machine
@@ -91,20 +91,26 @@ def best_processors(
     at: dict[str, Any] = {"d": float(d if d is not None else machine.storage.servers or 1)}
     if n is not None:
         at["n"] = float(n)
-    low, high = 1.0, float(int(upto))
+    p, time = least_between(program, machine, at, 1.0, float(int(upto)))
+    return BestProcessors(
+        p=p,
+        time=time,
+        alone=float(_times(program, machine, at, np.ones(1))[0]),
+        upto=int(upto),
+    )
+
+
+def least_between(
+    program: Program, machine: Machine, at: Point, low: float, high: float
+) -> tuple[int, float]:
+    """Count from `low` to `high` with the least time, and that time; see `best_processors`."""
     while True:
         counts = _counts(low, high)
         time = _times(program, machine, at, counts)
         i = int(np.argmin(time))
         low, high = counts[max(i - 1, 0)], counts[min(i + 1, len(counts) - 1)]
         if high - low <= 2 or len(counts) == int(counts[-1] - counts[0]) + 1:
-            break
-    return BestProcessors(
-        p=int(counts[i]),
-        time=float(time[i]),
-        alone=float(_times(program, machine, at, np.ones(1))[0]),
-        upto=int(upto),
-    )
+            return int(counts[i]), float(time[i])
 
 
 def _counts(low: float, high: float) -> Array:
@@ -114,7 +120,7 @@ def _counts(low: float, high: float) -> Array:
     return np.unique(np.clip(np.round(np.geomspace(low, high, AT_ONCE)), low, high))
 
 
-def _times(program: Program, machine: Machine, at: Mapping[str, Any], counts: Array) -> Array:
+def _times(program: Program, machine: Machine, at: Point, counts: Array) -> Array:
     """Times at counts, none of which is no time. [s]."""
     found = program.times(machine, {**at, "p": counts}).time
     time = np.broadcast_to(found, counts.shape)

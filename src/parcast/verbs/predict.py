@@ -15,6 +15,7 @@ from parcast.models.compactness import superlinear_warnings
 from parcast.prediction import Prediction
 from parcast.program import Program
 from parcast.verbs.grid import axes_of, dimensions_of, require_times
+from parcast.verbs.predict_fastest import fastest_of
 from parcast.verbs.predict_notes import limits_of, warnings_of
 
 Array = NDArray[np.float64]
@@ -116,6 +117,7 @@ def predict(
         efficiency=speedup / at["p"],
         scaling=scaling,
         limits=limits_of(found, axes, dimensions),
+        fastest=fastest_of(program, machine, found.time, axes, dimensions),
         warnings=(
             *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
             *superlinear_warnings(program, at["p"], speedup),

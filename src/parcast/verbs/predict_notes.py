@@ -1,6 +1,6 @@
 """What is to be said of a prediction: what limits the program, and what to doubt."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,18 +45,23 @@ def limits_of(
     parts = np.stack([x.reshape(len(p), -1) for _, x in found.components()])
     dominant = np.argmax(parts, axis=0)  # (p, lines)
     share = parts.max(axis=0) / parts.sum(axis=0)
-    lines = dominant.shape[1]
-    chosen = range(lines) if lines <= MOST_LINES else (0, lines - 1)
     others = [(name, values) for name, values in axes.items() if name != "p"]
     order = np.argsort(p, kind="stable")
     return tuple(
-        _place(others, line, dimensions or {})
+        place_of(others, line, dimensions or {})
         + _along(p[order], dominant[order, line], share[order, line])
-        for line in chosen
+        for line in lines_told(dominant.shape[1])
     )
 
 
-def _place(others: list[tuple[str, Array]], line: int, dimensions: Mapping[str, Dimension]) -> str:
+def lines_told(lines: int) -> Sequence[int]:
+    """Lines of the grid along p that something is said of: all, or the first and the last."""
+    return range(lines) if lines <= MOST_LINES else (0, lines - 1)
+
+
+def place_of(
+    others: list[tuple[str, Array]], line: int, dimensions: Mapping[str, Dimension]
+) -> str:
     """Say where a line of the grid along p lies: "d = 4: "."""
     if not others:
         return ""
