@@ -25,6 +25,13 @@ class Compute(Description):
         default=None,
         description="Operations of this kind of program that one processor does in a second.",
     )
+    memory_bandwidth: Annotated[Amount, Of("rate", name="compute.memory_bandwidth")] | None = (
+        Field(
+            default=None,
+            description="Bytes that one processor moves to and from its memory in a second; no "
+            "law asks for it yet.",
+        )
+    )
 
 
 class Network(Description):
@@ -38,6 +45,11 @@ class Network(Description):
     )
     saturation: Annotated[Amount, Of("rate", name="network.saturation")] | None = Field(
         default=None, description="Rate of all pairs together; gives the level of contention."
+    )
+    bidirectional: Annotated[Amount, Of("rate", name="network.bidirectional")] | None = Field(
+        default=None,
+        description="Rate of one uncontended pair that sends in both directions at once, both "
+        "together; no law asks for it yet.",
     )
     contention: Annotated[Amount, Of("fraction", name="network.contention")] | None = Field(
         default=None,
@@ -64,11 +76,25 @@ class Storage(Description):
         description="Disks or I/O servers; the value of d where none is asked for.",
     )
     bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = Field(
-        default=None, description="Rate of one server."
+        default=None, description="Rate of one server, that of writing."
+    )
+    read_bandwidth: Annotated[Amount, Of("rate", name="storage.read_bandwidth")] | None = Field(
+        default=None,
+        description="Rate of one server when it is read and nothing is cached; no law asks for it "
+        "yet.",
     )
     latency: Annotated[Amount, Of("time", name="storage.latency")] | None = Field(
         default=None,
         description="Time of a request besides that of its bytes; 0 if it is not given.",
+    )
+    cache: Annotated[Amount, Of("size", name="storage.cache")] | None = Field(
+        default=None,
+        description="Bytes that are written at the rate of memory before the disks are waited "
+        "for; no law asks for it yet.",
+    )
+    cache_bandwidth: Annotated[Amount, Of("rate", name="storage.cache_bandwidth")] | None = Field(
+        default=None,
+        description="Rate at which cached bytes are written or read; no law asks for it yet.",
     )
 
 
@@ -141,8 +167,21 @@ class Primitive(Description):
         default=None, description="Time besides that of the bytes; may depend on p."
     )
     bandwidth: Annotated[Amount, Of("rate", name="bandwidth")] | None = Field(
-        default=None, description="Bytes of the message in a second; may depend on p."
+        default=None, description="Bytes of the volume in a second; may depend on p."
     )
+
+
+class Barrier(Description):
+    """Time of a barrier among p processors; it sends no bytes."""
+
+    startup: Annotated[Amount, Of("time", name="primitives.barrier.startup")] | None = Field(
+        default=None, description="Time of one barrier; may depend on p."
+    )
+
+    @property
+    def bandwidth(self) -> None:
+        """Nothing: there are no bytes."""
+        return
 
 
 def _primitive(name: str) -> type[Primitive]:
@@ -159,8 +198,22 @@ def _primitive(name: str) -> type[Primitive]:
     return made
 
 
-PRIMITIVES: Final = ("send", "receive", "broadcast", "reduce", "allreduce")
-_KINDS: Final[dict[str, Any]] = {name: (kind := _primitive(name), kind()) for name in PRIMITIVES}
+VOLUMES: Final = {  # what the volume of a call is: the buffer of one partner, as MPI counts it
+    "send": "the message",
+    "receive": "the message",
+    "broadcast": "the message, which all get",
+    "reduce": "the vector that each rank gives, as long as the result",
+    "allreduce": "the vector that each rank gives, as long as the result",
+    "gather": "what each rank gives to the root",
+    "scatter": "what each rank gets from the root",
+    "allgather": "what each rank gives to all others",
+    "alltoall": "what each rank gives to each other one",
+}
+PRIMITIVES: Final = (*VOLUMES, "barrier")
+_KINDS: Final[dict[str, Any]] = {
+    **{name: (kind := _primitive(name), kind()) for name in VOLUMES},
+    "barrier": (Barrier, Barrier()),
+}
 Primitives: Final[type[Description]] = create_model("Primitives", __base__=Description, **_KINDS)
 
 

@@ -54,8 +54,10 @@ def test_the_example_becomes_a_storage_on_which_a_program_is_predicted(file):
     assert machine.storage.servers == 1
     assert float(machine.storage.bandwidth({})) == pytest.approx(8012.11 * MIB, rel=1e-3)
     assert float(machine.storage.latency({})) == pytest.approx(0.01202)
-    assert told.remarks == (
-        "read: 9.529 GB/s; IOR read, 64 tasks, median of 3 runs (9.47 GB/s to 9.56 GB/s)",
+    assert float(machine.storage.read_bandwidth({})) == pytest.approx(9.529e9)
+    assert told.remarks == ()
+    assert told.figures[-1].source == (
+        "IOR read, 64 tasks, all servers together, median of 3 runs (9.47 GB/s to 9.56 GB/s)"
     )
     answer = predict(read_program(file(PROGRAM, "program.toml")), machine, p=[1, 3])
     io = 84e9 / (8012.11 * MIB) + 0.01202
@@ -74,7 +76,9 @@ def test_json_that_is_none_is_read_result_by_result():
         "storage.latency": "3 ms",
     }
     assert "8 tasks" in told.figures[1].source
-    assert told.remarks == ("read: 20.97 GB/s; IOR read, 8 tasks",)
+    assert told.remarks == (
+        "read, perhaps from a cache: 20.97 GB/s; IOR read, 8 tasks, all servers together",
+    )
     assert told.notes[0].startswith("ior_older.json is no valid JSON, as some releases of IOR")
     assert [note.split(":")[0] for note in told.notes[2:]] == [
         "Writes may have ended in memory",

@@ -110,11 +110,15 @@ def test_full_tables_of_a_newer_release_and_what_lies_between_them():
         "network.saturation": "15 GB/s",
         "primitives.broadcast.startup": "2.992 us",  # of the slowest process: 3 us with 8 B
         "primitives.broadcast.bandwidth": "1 GB/s",
+        "primitives.barrier.startup": "6 us",
     }
     assert told.figures[2].source == (
         "osu_mbw_mr, 4 processes in pairs, highest rate, at 1048576 B"  # twice those of [ pairs ]
     )
-    assert told.remarks == ("barrier: 6 us at p = 4; osu_barrier (max)",)
+    assert (
+        told.figures[-1].source == "osu_barrier (max), 4 processes, the largest taken for every p"
+    )
+    assert told.remarks == ()
     assert "The processes are taken from the names of files: osu_full.n4.txt." in told.notes
     assert (
         "Other tables are passed over: Init, Hello World, Non-blocking Allreduce Latency."
@@ -191,7 +195,10 @@ def test_messages_that_are_too_short_tell_no_rate(file):
     title = "# OSU MPI All-to-All Personalized Exchange Latency Test v7.4\n"
     flat = file(title + "# Size       Avg Latency(us)\n8   50.0\n4096   60.0\n", "a.n8.txt")
     told = read([flat])
-    assert told.figures == ()
+    assert set(texts(told)) == {
+        "primitives.alltoall.startup",
+        "primitives.alltoall.bandwidth",
+    }
     assert any("do not tell network.saturation, since start-up" in x for x in told.notes)
 
 
@@ -258,16 +265,19 @@ def test_a_primitive_that_rests_on_little_is_told(file):
     assert any("fit the times badly, with an error of: reduce " in note for note in told.notes)
 
 
-def test_what_a_machine_has_no_key_for_stays_readable(file, machine):
+def test_the_volume_of_a_gather_is_what_one_rank_gives(file, machine):
     title = "# OSU MPI Gather Latency Test v7.4\n# Size       Avg Latency(us)\n"
     rows = "1  1.0\n1001  2.0\n"
     path = file(title + rows + LATENCY + "0  1.0\n", "g.n4.txt")
     told = read([path])
-    assert told.to_toml().splitlines()[-1] == (
-        "# gather: startup 999 ns; bandwidth 1 GB/s; osu_gather, 4 processes, "
-        "taken for every p, error less than 1%"
-    )
+    assert told.to_toml().splitlines()[-3:] == [
+        "# osu_gather, 4 processes, taken for every p, error less than 1%",
+        'startup = "999 ns"',
+        'bandwidth = "1 GB/s"',
+    ]
     assert machine(path).network.bandwidth is None
+    time = primitive_time("gather", machine(path), {"p": np.array([4.0])}, np.array(1001.0))
+    assert time == pytest.approx([2e-6])
 
 
 def test_a_name_of_a_file_cannot_break_the_description(file, machine):

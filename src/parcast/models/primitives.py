@@ -4,9 +4,14 @@
 
 The source fits each primitive "first per P, then one simplified formula for any P", and the
 formulas are lost [1]_. Of the nine pairs of forms the one with the lowest cross-validated error is
-taken; all coefficients are at least 0. Where a machine has no such figures, a message costs
-``latency + m / bandwidth`` and a broadcast or reduction is a binomial tree of ceil(lg P) of them
-one after another, an allreduce two such trees [D]. With one processor nobody communicates.
+taken; all coefficients are at least 0. Where a machine has no such figures, a call is priced by
+`standard_time` from latency and bandwidth of its network [D]. With one processor nobody
+communicates.
+
+The volume m of a call is the buffer of one partner, as the count of the MPI call has it and as the
+benchmarks of OSU and Intel print it: of gather, scatter and allgather what one rank gives or gets,
+of alltoall what one rank gives each other one; see `parcast.machine.VOLUMES`. So a gather of
+1 MB each among 8 ranks has a volume of 1 MB, and its root gets 7 MB. A barrier has none.
 
 References
 ----------
@@ -14,7 +19,7 @@ References
    parallel machines," c. 2000, section on modelling communication.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -24,14 +29,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.amounts import Amount, Point
 from parcast.errors import FitFailed, ParameterError, require
-from parcast.machine import Machine, Primitive
+from parcast.machine import Barrier, Machine, Primitive
 from parcast.models.non_negative import fit_non_negative
+from parcast.models.standard_primitives import standard_time
 
 Array = NDArray[np.float64]
 
+Pair = tuple[str, str]  # of forms: that of a(P), then that of b(P)
+
 FORMS: Final = ("constant", "logarithmic", "linear")  # of a(P) and of b(P), simplest first
-_TEXTS: Final = {"constant": "", "logarithmic": "log2(p)", "linear": "p"}
-TREES: Final = {"send": 0, "receive": 0, "broadcast": 1, "reduce": 1, "allreduce": 2}
+GROWING: Final = ("logarithmic", "linear")
+NO_BYTES: Final = "none"  # form of b(P) of what sends no bytes
+_TEXTS: Final = {NO_BYTES: "", "constant": "", "logarithmic": "log2(p)", "linear": "p"}
 FEWEST_COUNTS: Final = 3  # of processors: one is left out in turn, and two give a slope
 
 
@@ -40,7 +49,7 @@ class PrimitiveFit:
     """A primitive as its micro-benchmark measured it; made by `fit_primitive`."""
 
     startup_form: str  # of a(P), one of FORMS
-    byte_form: str  # of b(P)
+    byte_form: str  # of b(P); NO_BYTES of a barrier
     startup: tuple[float, float]  # alpha and beta of a(P) [s]
     byte: tuple[float, float]  # alpha and beta of b(P) [s/B]
     error: float  # cross-validated: root mean square of the relative error [1]
@@ -106,11 +115,54 @@ def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> Primitive
             f"got {len(np.unique(counts))} and {len(np.unique(sizes))}. Measure it at p = 2, 4, "
             "8, 16, 32, 64, each with short and long messages."
         )
-    errors = {forms: _left_out(forms, counts, sizes, times) for forms in product(FORMS, FORMS)}
+    return _chosen(tuple(product(FORMS, FORMS)), counts, sizes, times)
+
+
+def fit_startup(p: ArrayLike, time: ArrayLike) -> PrimitiveFit:
+    """Choose the form of a(P) of a primitive without bytes, a barrier, as `fit_primitive` does.
+
+    Parameters
+    ----------
+    p : array_like, shape (runs,)
+        Processors of each run of the benchmark, at least 2; three different counts or more. [1]
+    time : array_like, shape (runs,)
+        Time of one call, above 0. [s]
+
+    Returns
+    -------
+    PrimitiveFit
+        Its bytes take no time.
+
+    Raises
+    ------
+    ParameterError
+        If a value lies outside its domain.
+    FitFailed
+        If there are fewer than three counts of processors.
+
+    Examples
+    --------
+    >>> fit_startup([2, 4, 8, 16], [1e-6, 2e-6, 3e-6, 4e-6]).startup_form
+    'logarithmic'
+    """
+    counts, times = (np.asarray(x, dtype=np.float64).ravel() for x in (p, time))
+    require("p", counts, counts >= 2, must="be at least 2", hint="One processor waits for nobody.")
+    if len(np.unique(counts)) < FEWEST_COUNTS:
+        raise FitFailed(
+            "A barrier must be measured at three counts of processors or more, got "
+            f"{len(np.unique(counts))}. Measure it at p = 2, 4, 8, 16, 32, 64."
+        )
+    alone = tuple((form, NO_BYTES) for form in FORMS)
+    return _chosen(alone, counts, np.zeros_like(counts), times)
+
+
+def _chosen(pairs: Sequence[Pair], p: Array, volume: Array, time: Array) -> PrimitiveFit:
+    """Fit the pair of forms with the least cross-validated error."""
+    errors = {forms: _left_out(forms, p, volume, time) for forms in pairs}
     least = min(errors.values())
     # Noise-free times are met by every form that holds the right one: take the simplest of them.
-    forms = next(x for x in _simplest_first() if errors[x] <= least * (1 + 1e-9) + 1e-9)
-    fit = fit_non_negative(_terms(forms, counts, sizes), times)
+    forms = next(x for x in _simplest_first(pairs) if errors[x] <= least * (1 + 1e-9) + 1e-9)
+    fit = fit_non_negative(_terms(forms, p, volume), time)
     a0, a1, b0, b1 = _spread_out(forms, fit.coefficients)
     return PrimitiveFit(
         startup_form=forms[0],
@@ -126,13 +178,14 @@ def primitive_time(name: str, machine: Machine, at: Point, volume: Array) -> Arr
 
     Parameters
     ----------
-    name : {"send", "receive", "broadcast", "reduce", "allreduce"}
+    name : str
+        One of `parcast.machine.PRIMITIVES`.
     machine : Machine
         Its `primitives` say it, or else its `network`.
     at : mapping
         As for `parcast.amounts.Amount`.
     volume : ndarray
-        Bytes of the message. [B]
+        Bytes of the buffer of one partner; 0 of a barrier. [B]
 
     Returns
     -------
@@ -142,8 +195,11 @@ def primitive_time(name: str, machine: Machine, at: Point, volume: Array) -> Arr
     Raises
     ------
     ParameterError
-        If there are bytes to send and the machine gives no rate for them.
+        If there are bytes to send and the machine gives no rate for them, or a barrier has some.
     """
+    if name == "barrier":
+        hint = "A barrier sends no bytes: leave its volume out."
+        require("volume", np.asarray(volume), np.asarray(volume) == 0, must="be 0", hint=hint)
     p = np.asarray(at["p"], dtype=np.float64)
     known = figures_of(machine, name)
     if known is not None:
@@ -154,17 +210,16 @@ def primitive_time(name: str, machine: Machine, at: Point, volume: Array) -> Arr
             time = time + volume / _rate(known.bandwidth, name, machine, there)
         return np.asarray(np.where(p > 1, time, 0.0))
     network = machine.network
-    message = network.latency(at) if network.latency is not None else np.zeros(())
+    startup = network.latency(at) if network.latency is not None else np.zeros(())
+    byte = np.zeros(())
     if np.any(volume > 0):
-        rate = machine.need("network.bandwidth", at, why=f"a region of kind {name}")
-        message = message + volume / rate
-    levels = np.where(p > 1, np.maximum(TREES[name] * np.ceil(np.log2(p) - 1e-9), 1.0), 0.0)
-    return np.asarray(levels * message)
+        byte = 1.0 / machine.need("network.bandwidth", at, why=f"a region of kind {name}")
+    return standard_time(name, p, volume, startup=startup, byte=byte)
 
 
-def figures_of(machine: Machine, name: str) -> Primitive | None:
+def figures_of(machine: Machine, name: str) -> Primitive | Barrier | None:
     """What a machine file says of a primitive; None where it says nothing."""
-    figures: Primitive = getattr(machine.primitives, name)
+    figures: Primitive | Barrier = getattr(machine.primitives, name)
     is_given = figures.startup is not None or figures.bandwidth is not None
     return figures if is_given else None
 
@@ -185,30 +240,32 @@ def _rate(bandwidth: Amount | None, name: str, machine: Machine, at: Point) -> A
 
 def _grows(form: str, p: Array) -> Array:
     """What multiplies beta."""
-    if form == "constant":
+    if form in (NO_BYTES, "constant"):
         return np.zeros_like(p)
     return np.log2(p) if form == "logarithmic" else p
 
 
-def _terms(forms: tuple[str, str], p: Array, volume: Array) -> Array:
-    """Terms of a pair of forms, shape (runs, 2 to 4)."""
+def _terms(forms: Pair, p: Array, volume: Array) -> Array:
+    """Terms of a pair of forms, shape (runs, 1 to 4)."""
     columns = []
     for form, factor in zip(forms, (np.ones_like(p), volume), strict=True):
+        if form == NO_BYTES:
+            continue
         columns.append(factor)
         if form != "constant":
             columns.append(factor * _grows(form, p))
     return np.stack(columns, axis=1)
 
 
-def _spread_out(forms: tuple[str, str], coefficients: Array) -> Iterator[float]:
+def _spread_out(forms: Pair, coefficients: Array) -> Iterator[float]:
     """Give alpha and beta of both forms, 0 for what a form does not have."""
     left = iter(coefficients.tolist())
     for form in forms:
-        yield next(left)
-        yield next(left) if form != "constant" else 0.0
+        yield next(left) if form != NO_BYTES else 0.0
+        yield next(left) if form not in (NO_BYTES, "constant") else 0.0
 
 
-def _left_out(forms: tuple[str, str], p: Array, volume: Array, time: Array) -> float:
+def _left_out(forms: Pair, p: Array, volume: Array, time: Array) -> float:
     """Root mean square of the relative errors at each count of p, told only the others. [1]."""
     terms = _terms(forms, p, volume)
     errors = np.empty_like(time)
@@ -221,10 +278,9 @@ def _left_out(forms: tuple[str, str], p: Array, volume: Array, time: Array) -> f
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def _simplest_first() -> list[tuple[str, str]]:
-    """All pairs of forms, those with the fewest coefficients first."""
-    pairs = list(product(FORMS, FORMS))
-    return sorted(pairs, key=lambda forms: sum(form != "constant" for form in forms))
+def _simplest_first(pairs: Sequence[Pair]) -> list[Pair]:
+    """Give pairs of forms, those with the fewest coefficients first."""
+    return sorted(pairs, key=lambda forms: sum(form in GROWING for form in forms))
 
 
 def _sum(unit: str, coefficients: tuple[float, float], form: str) -> str:

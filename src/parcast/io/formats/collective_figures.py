@@ -1,23 +1,18 @@
 """Collectives as communication primitives of a machine, from the tables of message benchmarks.
 
-Of a primitive that was measured at three counts of processes or more, `fit_primitive` chooses how
-start-up and time of a byte depend on P. With fewer, those of the largest count are taken for every
-P [D]. What no key of a machine holds becomes a remark.
+How start-up and time of a byte depend on P is chosen by `measured_primitive`. What makes no key of
+a machine becomes a remark.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
-
 from parcast.io.formats.machine_figures import Figure, written
 from parcast.io.formats.message_tables import COLLECTIVES, Table, by_processes, medians, tools_of
-from parcast.machine import PRIMITIVES
-from parcast.models.point_to_point import fit_message
-from parcast.models.primitives import FEWEST_COUNTS, PrimitiveFit, fit_primitive
+from parcast.models.measured_primitives import chosen_sizes, measured_primitive
+from parcast.models.primitives import FEWEST_COUNTS, PrimitiveFit
 from parcast.units import percent
 
-MOST_SIZES = 12  # of messages at each count that are fitted: more cost time and tell little
 BAD_FIT = 0.25  # relative error from which it is told [D]
 SHAPES: Final = {"logarithmic": "log2(p)", "linear": "p"}  # as expressions have them
 TRACE = 1e-6  # of the other coefficient
@@ -41,7 +36,7 @@ def collective_figures(
     figures : list of Figure
         Keys of `primitives`.
     remarks : list of str
-        What was measured and has no key: alltoall, barrier ...
+        What was measured and makes no key: collectives without a rate.
     """
     figures: list[Figure] = []
     remarks: list[str] = []
@@ -52,25 +47,32 @@ def collective_figures(
             continue
         few = len(times) < FEWEST_COUNTS
         fitted = {max(times): times[max(times)]} if few else times
-        keys, error = _fitted(fitted)
+        fit = measured_primitive(fitted)
+        keys = written_keys(fit)
         source = f"{tools_of(tables, name)}, {', '.join(map(str, fitted))} processes"
         if "bandwidth" not in keys:
             too_short.append(name)
             remarks.append(f"{name}: startup {keys['startup']}; {source}, too short for a rate")
             continue
-        if few and name in PRIMITIVES:
+        if few:
             single.append(f"{name} of {max(times)}")
-        if error > BAD_FIT:
-            bad.append(f"{name} {percent(error)}")
-        source += f"{', taken for every p' if few else ''}, error {percent(error)}"
-        if name in PRIMITIVES:
-            figures += [
-                Figure(key=f"primitives.{name}.{key}", text=text, source=source)
-                for key, text in keys.items()
-            ]
-        else:
-            remarks.append(f"{name}: {'; '.join(f'{k} {v}' for k, v in keys.items())}; {source}")
-    remarks += _barriers(tables)
+        if fit.error > BAD_FIT:
+            bad.append(f"{name} {percent(fit.error)}")
+        source += f"{', taken for every p' if few else ''}, error {percent(fit.error)}"
+        figures += [
+            Figure(key=f"primitives.{name}.{key}", text=text, source=source)
+            for key, text in keys.items()
+        ]
+    barriers = {p: medians(x) for p, x in by_processes(tables, "barrier").items() if p > 1}
+    if barriers:
+        fit = measured_primitive(barriers)
+        few = len(barriers) < FEWEST_COUNTS
+        if few:
+            single.append(f"barrier of {max(barriers)}")
+        source = f"{tools_of(tables, 'barrier')}, {', '.join(map(str, barriers))} processes"
+        source += ", the largest taken for every p" if few else f", error {percent(fit.error)}"
+        startup = written_keys(fit)["startup"]
+        figures.append(Figure(key="primitives.barrier.startup", text=startup, source=source))
     notes += _notes(single, too_short, bad)
     if remarks:
         notes.append("What no key of a machine holds is told in comments at the end of the file.")
@@ -100,31 +102,16 @@ def _times(tables: Sequence[Table], name: str) -> dict[int, dict[int, float]]:
     """Times by processes and size; without those of 0 bytes, for which nothing is done."""
     found = {p: medians(values) for p, values in by_processes(tables, name).items() if p > 1}
     sizes = sorted({size for times in found.values() for size in times if size > 0})
-    if len(sizes) > MOST_SIZES:
-        chosen = np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int)
-        sizes = [sizes[i] for i in chosen]
-    kept = {p: {m: times[m] for m in sizes if m in times} for p, times in found.items()}
+    chosen = chosen_sizes(sizes)
+    kept = {p: {m: times[m] for m in chosen if m in times} for p, times in found.items()}
     return {p: times for p, times in kept.items() if times}
 
 
-def _fitted(times: dict[int, dict[int, float]]) -> tuple[Keys, float]:
-    """Give start-up and rate of a primitive as text, and the relative error of its times [1]."""
-    runs = [(p, m, t) for p, of_size in times.items() for m, t in of_size.items()]
-    counts, sizes, seconds = (np.array(x, dtype=np.float64) for x in zip(*runs, strict=True))
-    if len(np.unique(sizes)) < 2:
-        return {"startup": written(float(np.median(seconds)), "time")}, 0.0
-    if len(times) >= FEWEST_COUNTS:
-        fit = fit_primitive(counts, sizes, seconds)
-        return _keys(fit), fit.error
-    line = fit_message(sizes, seconds)
-    keys = {"startup": written(line.startup, "time")}
-    if line.byte > 0:
-        keys["bandwidth"] = written(1.0 / line.byte, "rate")
-    return keys, line.error
+def written_keys(fit: PrimitiveFit) -> Keys:
+    """Write a fit with units that a person reads, as far as its formulas are that simple.
 
-
-def _keys(fit: PrimitiveFit) -> Keys:
-    """Write a fit with units that a person reads, as far as its formulas are that simple."""
+    There is no "bandwidth" where the time does not grow with the bytes.
+    """
     keys = fit.described()
     alpha, beta = _without_traces(fit.startup)
     terms = [written(alpha, "time")] if alpha > 0 or not beta > 0 else []
@@ -143,12 +130,3 @@ def _without_traces(coefficients: tuple[float, float]) -> tuple[float, float]:
     """Give coefficients with 0 for one that rounding alone keeps above it."""
     alpha, beta = coefficients
     return (alpha if alpha > TRACE * beta else 0.0), (beta if beta > TRACE * alpha else 0.0)
-
-
-def _barriers(tables: Sequence[Table]) -> list[str]:
-    """Say how long a barrier takes, at each count of processes."""
-    found = {p: medians(x) for p, x in by_processes(tables, "barrier").items() if p > 1}
-    if not found:
-        return []
-    times = ", ".join(f"{written(x[0], 'time')} at p = {p}" for p, x in found.items())
-    return [f"barrier: {times}; {tools_of(tables, 'barrier')}"]

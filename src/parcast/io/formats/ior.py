@@ -63,7 +63,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     Returns
     -------
     MachineFigures
-        Servers, bandwidth and latency of the storage.
+        Servers, bandwidth and latency of the storage, and its rate when it is read.
 
     Raises
     ------
@@ -106,7 +106,12 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     remarks = []
     if writes and reads:
         rate, spread = median_of([run.rate for run in reads], "rate")
-        remarks.append(f"read: {written(rate, 'rate')}; IOR read{of_tasks}{spread}")
+        source = f"IOR read{of_tasks}, all servers together{spread}"
+        if any(_is_cached(test) for test in tests):
+            remarks.append(f"read, perhaps from a cache: {written(rate, 'rate')}; {source}")
+        else:
+            text = written(rate, "rate")
+            figures.append(Figure(key="storage.read_bandwidth", text=text, source=source))
     notes += _notes(tests, taken)
     return MachineFigures(
         source=files_of("IOR", paths),
@@ -151,6 +156,13 @@ def _tasks_of_csv(lines: Sequence[str]) -> int | None:
     return int(word) if word.isdecimal() else None
 
 
+def _is_cached(test: _Test) -> bool:
+    """Tell whether what was read may have come from the memory of the node that wrote it."""
+    was_read = any(run.access == "read" for run in test.runs)
+    is_certain = test.is_direct or (test.is_elsewhere and test.nodes != 1)
+    return was_read and (test.form == "csv" or not is_certain)
+
+
 def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
     """Say what may have made the rates too good, and what else a reader must know."""
     access = taken[0].access
@@ -167,11 +179,7 @@ def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
             f"Writes may have ended in memory: {', '.join(kept)}. Run IOR with -e, which forces "
             "them to the disk."
         )
-    near = [
-        t.name
-        for t in told
-        if any(r.access == "read" for r in t.runs) and (not t.is_elsewhere or t.nodes == 1)
-    ]
+    near = [test.name for test in told if _is_cached(test)]
     if near:
         yield (
             f"Reads may have come from the memory of the node that wrote: {', '.join(near)}. Run "

@@ -13,6 +13,7 @@ from parcast.units import Dimension, format_quantity, shown
 
 MOST_NAMED = 5  # files and tables, one after another
 LONGEST = 400  # characters of a comment or a source
+UNNAMED = 'name = "a machine"  # call it as you do'
 DIGITS = 4  # of a figure: more than a benchmark repeats
 
 
@@ -30,13 +31,16 @@ class MachineFigures:
     """Figures of one machine, and what a reader of them must know."""
 
     source: str  # what measured them
+    name: str = ""  # of the machine; "" where nobody said
     figures: tuple[Figure, ...] = ()
     remarks: tuple[str, ...] = ()  # lines on what no key of a machine holds
+    warnings: tuple[str, ...] = ()  # full sentences that the file holds
     notes: tuple[str, ...] = field(default=(), compare=False)  # full sentences
 
     def to_toml(self) -> str:
         """Text of a machine description, each figure below a comment on its source."""
-        lines = ['name = "a machine"  # call it as you do', f"source = {_quoted(self.source)}"]
+        named = f"name = {_quoted(self.name)}" if self.name else UNNAMED
+        lines = [named, f"source = {_quoted(self.source)}"]
         table = above = ""
         for figure in self.figures:
             head, _, key = figure.key.rpartition(".")
@@ -51,6 +55,9 @@ class MachineFigures:
         if self.remarks:
             lines += ["", "# Measured too, but no key of a machine holds it:"]
             lines += [f"# {shown(remark, limit=LONGEST)}" for remark in self.remarks]
+        if self.warnings:
+            lines += ["", "# Said when it was measured:"]
+            lines += [f"# {shown(warning, limit=LONGEST)}" for warning in self.warnings]
         return "\n".join(lines) + "\n"
 
 
