@@ -15,7 +15,8 @@ LAYERS = [  # a module may import its own layer and those above it in this list
     {
         *("description", "machine", "program", "breakdown", "prediction", "simulation_result"),
         *("measurements", "columns", "series", "elsewhere", "text", "result", "fit_result"),
-        "match_result",
+        *("match_result", "counted_result", "calibration_result", "validation_result"),
+        *("profile", "instrument", "characterise_result"),
     },
     {"queueing"},
     {"models"},
@@ -28,6 +29,7 @@ EXCEPTIONS = {  # plot() of a result is a shorthand that loads the drawing when 
     ("result", "plot"),
     ("prediction", "plot"),
     ("match_result", "plot"),
+    ("validation_result", "plot"),
 }
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 HEAVY = {
@@ -71,7 +73,9 @@ def test_imports_point_down_the_layers(path):
         assert RANK[there] <= RANK[here], f"{path.name} imports parcast.{there}"
 
 
-@pytest.mark.parametrize("module", ["parcast", "parcast.cli", "parcast.errors"])
+@pytest.mark.parametrize(
+    "module", ["parcast", "parcast.cli", "parcast.errors", "parcast.instrument", "parcast.profile"]
+)
 def test_what_every_command_loads_is_not_heavy(module):
     show = [sys.executable, "-c", f"import {module}, sys; print(*sys.modules)"]
     loaded = subprocess.run(show, capture_output=True, text=True, check=True).stdout.split()

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError
     from parcast.fit_result import Fit
+    from parcast.instrument import profile_parameters, region
     from parcast.io.csv_table import read_measurements
     from parcast.io.formats.registry import import_timings
+    from parcast.io.profiles import read_profiles
     from parcast.io.speedup_table import read_runs
     from parcast.io.toml_description import read_machine, read_program
     from parcast.machine import Machine
@@ -18,13 +20,17 @@ if TYPE_CHECKING:
     from parcast.program import Program
     from parcast.result import Forecast
     from parcast.simulation_result import Simulation
+    from parcast.verbs.best_processors import best_processors
     from parcast.verbs.call_paths import largest_regions
+    from parcast.verbs.capacities import capacities
+    from parcast.verbs.characterise import characterise
     from parcast.verbs.fit import fit
     from parcast.verbs.forecast import forecast
     from parcast.verbs.knee import Knee, knee
     from parcast.verbs.match import match
     from parcast.verbs.plan_runs import plan_runs
     from parcast.verbs.predict import predict
+    from parcast.verbs.run import run_kernel
     from parcast.verbs.simulate import simulate
 
 __version__ = "0.1.0.dev0"
@@ -41,6 +47,9 @@ __all__ = [
     "Prediction",
     "Program",
     "Simulation",
+    "best_processors",
+    "capacities",
+    "characterise",
     "fit",
     "forecast",
     "import_timings",
@@ -49,10 +58,14 @@ __all__ = [
     "match",
     "plan_runs",
     "predict",
+    "profile_parameters",
     "read_machine",
     "read_measurements",
+    "read_profiles",
     "read_program",
     "read_runs",
+    "region",
+    "run_kernel",
     "simulate",
 ]
 
@@ -69,6 +82,9 @@ _HOME = {
     "Prediction": "parcast.prediction",
     "Program": "parcast.program",
     "Simulation": "parcast.simulation_result",
+    "best_processors": "parcast.verbs.best_processors",
+    "capacities": "parcast.verbs.capacities",
+    "characterise": "parcast.verbs.characterise",
     "fit": "parcast.verbs.fit",
     "forecast": "parcast.verbs.forecast",
     "import_timings": "parcast.io.formats.registry",
@@ -77,10 +93,14 @@ _HOME = {
     "match": "parcast.verbs.match",
     "plan_runs": "parcast.verbs.plan_runs",
     "predict": "parcast.verbs.predict",
+    "profile_parameters": "parcast.instrument",
     "read_machine": "parcast.io.toml_description",
     "read_measurements": "parcast.io.csv_table",
+    "read_profiles": "parcast.io.profiles",
     "read_program": "parcast.io.toml_description",
     "read_runs": "parcast.io.speedup_table",
+    "region": "parcast.instrument",
+    "run_kernel": "parcast.verbs.run",
     "simulate": "parcast.verbs.simulate",
 }
 

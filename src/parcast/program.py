@@ -36,6 +36,7 @@ LAWS: Final = {
     "monte_carlo": "parcast.models.monte_carlo:MonteCarloPhase",
     "matmul": "parcast.models.matmul:MatmulPhase",
     "gauss": "parcast.models.gauss:GaussPhase",
+    "stencil": "parcast.models.stencil:StencilPhase",
 }
 ENTRY_POINTS: Final = "parcast.laws"
 

@@ -17,7 +17,9 @@ COMMANDS: Final = {  # each name and its module, in the order of the help
     "fit": "parcast.cli.fit",
     "simulate": "parcast.cli.simulate",
     "match": "parcast.cli.match",
+    "characterise": "parcast.cli.characterise",
     "import": "parcast.cli.imports",
+    "run": "parcast.cli.run",
     "testbed": "parcast.cli.testbed",
 }
 

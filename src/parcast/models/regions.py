@@ -3,7 +3,12 @@
     loop         M(P) = E * ceil(I / P)      iterations dealt out to the processors   [S] (1)
     replicated   M(P) = E * I                every processor does all of them         [S in words]
     primitive    calls * T_q(P, m)           see `parcast.models.primitives`          [R]
+    halo         calls * T_halo(P, m)        see `parcast.models.region_prices`       [D]
+    write, read  calls * T_file(d, V)        see `parcast.models.region_prices`       [D]
     program      T(P) = sum of its regions, each the maximum over the processors      [D]
+
+A loop that is run several times, as in every time step, has `calls` as well: M(P) is the time of
+one, as what is left over by I / P is left over in each.
 
 Use it where a program is known loop by loop: iterations, the time of one, and what is sent between
 them. It knows no queues: messages that wait for each other take longer than it says, and the
@@ -22,32 +27,28 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from parcast.amounts import Amount, Point
-from parcast.breakdown import Array, Breakdown
+from parcast.breakdown import COMPONENTS, Array, Breakdown
 from parcast.description import Description, Of, require_other_labels, tables_of
 from parcast.errors import ParameterError
-from parcast.machine import Machine
+from parcast.machine import PRIMITIVES, Machine
 from parcast.models.primitives import figures_of, primitive_time
+from parcast.models.region_prices import file_time, halo_time
+from parcast.models.standard_primitives import WORDS
 from parcast.program import Phase
 
 LOOPS = ("loop", "replicated")
+FILES = ("write", "read")
+KINDS = (*LOOPS, *PRIMITIVES, "halo", *FILES)
 SLACK = 1e-9  # iterations by which I / P may exceed a whole number by rounding [D]
-TREE = {
-    "send": "a message",
-    "receive": "a message",
-    "broadcast": "a tree of ceil(log2 p) messages",
-    "reduce": "a tree of ceil(log2 p) messages",
-    "allreduce": "two trees of ceil(log2 p) messages",
-}
 
 
 class Region(Description):
     """A part of a program between two points at which processors join or exchange data."""
 
-    kind: Literal["loop", "replicated", "send", "receive", "broadcast", "reduce", "allreduce"] = (
-        Field(
-            description="loop: its iterations are dealt out; replicated: every processor does "
-            "all of them; or the communication primitive that it calls."
-        )
+    kind: Literal[KINDS] = Field(  # type: ignore[valid-type]  # made from PRIMITIVES
+        description="loop: its iterations are dealt out; replicated: every processor does all of "
+        "them; the communication primitive that it calls; halo: messages to neighbours and back; "
+        "write or read: files."
     )
     name: str = Field(default="", description="What to call it.")
     iterations: Annotated[Amount, Of("count", name="iterations")] = Field(
@@ -57,10 +58,17 @@ class Region(Description):
         default=None, description="Time, or operations, of one iteration of a loop, E."
     )
     calls: Annotated[Amount, Of("count", name="calls")] = Field(
-        default="1", validate_default=True, description="How often a primitive is called."
+        default="1", validate_default=True, description="How often it is run or called."
     )
     volume: Annotated[Amount, Of("size", name="volume")] | None = Field(
-        default=None, description="Bytes of the message of one call."
+        default=None,
+        description="Bytes of one call: of the message, as its primitive counts it; of a halo to "
+        "one neighbour; of files those of all processors together.",
+    )
+    neighbours: Annotated[Amount, Of("count", name="neighbours")] = Field(
+        default="2",
+        validate_default=True,
+        description="Neighbours in a halo, of the processor with the most.",
     )
 
     @model_validator(mode="after")
@@ -70,7 +78,9 @@ class Region(Description):
                 "region must give iteration where its kind is loop or replicated. Add the time of "
                 "one iteration."
             )
-        wrong = {"volume", "calls"} if self.is_loop else {"iteration", "iterations"}
+        wrong = {"volume"} if self.is_loop else {"iteration", "iterations"}
+        wrong |= {"volume"} if self.kind == "barrier" else set()
+        wrong |= {"neighbours"} if self.kind != "halo" else set()
         odd = sorted(wrong & self.model_fields_set)
         if odd:
             raise ParameterError(
@@ -84,27 +94,41 @@ class Region(Description):
         """Whether it computes."""
         return self.kind in LOOPS
 
+    @property
+    def component(self) -> str:
+        """What its time is spent on, as `Breakdown` calls it."""
+        if self.is_loop:
+            return "compute"
+        return "io" if self.kind in FILES else "communication"
+
     def work(self, machine: Machine, at: Point) -> Array:
-        """Time of all its iterations on one processor; 0 of a primitive. [s]."""
+        """Time of all its iterations on one processor; 0 of what is no loop. [s]."""
         if self.iteration is None:
             return np.zeros(())
         one = self.iteration(at)
         if self.iteration.dimension == "operations":
             one = one / machine.need("compute.rate", at, why=self.iteration.name)
-        return np.asarray(one * self.iterations(at))
+        return np.asarray(one * self.iterations(at) * self.calls(at))
 
     def time(self, machine: Machine, at: Point) -> Array:
         """Time of the region, that of the processor with the most to do. [s]."""
         if not self.is_loop:
-            volume = self.volume(at) if self.volume is not None else np.zeros(())
-            called = self.calls(at) * primitive_time(self.kind, machine, at, volume)
-            return np.asarray(called)
+            return np.asarray(self.calls(at) * self._call(machine, at))
         if self.kind == "replicated":
             return self.work(machine, at)
         iterations = self.iterations(at)
         most = np.ceil(iterations / np.asarray(at["p"], dtype=np.float64) - SLACK)
         share = np.divide(most, iterations, out=np.zeros(most.shape), where=iterations > 0)
         return np.asarray(self.work(machine, at) * share)
+
+    def _call(self, machine: Machine, at: Point) -> Array:
+        """Time of one call of what is no loop. [s]."""
+        volume = self.volume(at) if self.volume is not None else np.zeros(())
+        if self.kind == "halo":
+            return halo_time(machine, at, volume, self.neighbours(at))
+        if self.kind in FILES:
+            return file_time(self.kind, machine, at, volume)
+        return primitive_time(self.kind, machine, at, volume)
 
 
 class RegionsPhase(Phase):
@@ -147,20 +171,11 @@ class RegionsPhase(Phase):
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle at every point of a grid [s]."""
-        compute = communication = np.zeros(())
+        told = dict.fromkeys(COMPONENTS, np.zeros(()))
         for i, region in enumerate(self.region):
             time = region.time(machine, self._at_region(i, at))
-            if region.is_loop:
-                compute = compute + time
-            else:
-                communication = communication + time
-        zero = np.zeros(())
-        return Breakdown(
-            compute=np.asarray(compute),
-            communication=np.asarray(communication),
-            io=zero,
-            synchronisation=zero,
-        )
+            told[region.component] = np.asarray(told[region.component] + time)
+        return Breakdown(**told)
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
@@ -173,10 +188,12 @@ class RegionsPhase(Phase):
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""
-        called = dict.fromkeys(region.kind for region in self.region if not region.is_loop)
+        kinds = dict.fromkeys(region.kind for region in self.region)
+        called = dict.fromkeys("send" if kind == "halo" else kind for kind in kinds)
+        called = {name: None for name in called if name in PRIMITIVES}
         unknown = [name for name in called if figures_of(machine, name) is None]
         if unknown:
-            takes = "; ".join(f"{name}: {TREE[name]}" for name in unknown)
+            takes = "; ".join(f"{name}: {WORDS[name]}" for name in unknown)
             yield (
                 f"{machine.name} has no [primitives] for {', '.join(unknown)}: priced by latency "
                 f"and bandwidth of its network ({takes}). Measure them for better times."

@@ -1,0 +1,203 @@
+"""`parcast run`: a reference program that really runs, on ranks that are started for it."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast import __version__
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.options import Counts, counts
+from parcast.cli.outputs import check_outputs, print_pieces, write_answer
+from parcast.cli.simulate import time_limit
+
+if TYPE_CHECKING:
+    from parcast.run.kernels.kernel import Run
+
+FORMATS: Final = ("csv", "json")
+
+HELP = """Run a reference program with MPI, and time and count what it does.
+
+NAME is a program: sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil. Without it,
+the programs are listed. Ranks are started here; under an mpiexec of your own, use
+`mpiexec -n 4 python -m parcast.run.kernels NAME --n SIZES`.
+
+SIZES is one problem size or several: 1e6 or 1e5,1e6 or 1000..8000x2. LIST names counts of ranks:
+4 or 1,2,4 or 1..4x2. A table (-o runs.csv) is one of measurements, which `parcast forecast` and
+`parcast fit` read.
+
+\b
+Exit status: 0  it ran, and no result is wrong
+             1  it ran, and a result is wrong
+             2  wrong use, or an output that cannot be written
+             4  it did not run: no MPI, no room, too long, a rank that failed
+
+\b
+Examples:
+  parcast run sort --n 1e6 -np 4
+  parcast run gauss --n 500..2000x2 -np 1,2 --repetitions 3 -o runs.csv
+"""
+
+
+def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[int] | None:
+    """Read a list of problem sizes, which are whole and may be 0."""
+    if text is None:
+        return None
+    from parcast.cli.ranges import parse_sizes
+
+    found: dict[float, None] = {}
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
+        try:
+            found |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    for value in found:
+        if value != int(value):
+            raise click.UsageError(
+                f"{option.opts[0]} must be whole numbers, got {value:g}. "
+                "Write such as 1000 or 1e6."
+            )
+    return [int(value) for value in found]
+
+
+@click.command(name="run", help=HELP, short_help="Run a reference program with MPI.")
+@click.argument("name", required=False)
+@click.option("--n", "n", metavar="SIZES", callback=sizes, help="Problem sizes.")
+@click.option(
+    "-np",
+    "--ranks",
+    "ranks",
+    metavar="LIST",
+    default="1",
+    show_default=True,
+    callback=counts,
+    help="Counts of MPI ranks.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1, 100_000),
+    default=1,
+    show_default=True,
+    metavar="COUNT",
+    help="Of each.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="NUMBER",
+    help="Of the input.",
+)
+@click.option(
+    "--check/--no-check",
+    default=None,
+    help="Compare results with those of one processor? By default where n is small.",
+)
+@click.option("--directory", metavar="PATH", help="Where a program has its files, for a while.")
+@click.option(
+    "--time-limit",
+    default="1h",
+    show_default=True,
+    callback=time_limit,
+    metavar="TIME",
+    help="Time after which ranks are ended, for each count of them.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="PATH",
+    help='Write PATH too: .csv or .json. "-" prints CSV. Repeatable.',
+)
+@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    name: str | None,
+    n: list[int] | None,
+    ranks: Counts,
+    outputs: tuple[str, ...],
+    as_json: bool,
+    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
+    **asked: Any,
+) -> int:
+    """Run the program and return the exit status."""
+    if name is None:
+        _list_programs()
+        return ANSWERED
+    if n is None:
+        raise click.UsageError("--n must be given. Write such as --n 1e6.", ctx)
+    check_outputs(outputs, sources=[], as_json=as_json, formats=FORMATS)
+    runs = _ask(name, n, ranks, asked)
+    document = _document(runs, name, n, ranks, asked)
+    for output in outputs:
+        write_answer(
+            output,
+            rows=lambda: _measurement_rows(runs),
+            document=lambda: document,
+            draw=lambda _: None,
+        )
+    if as_json:
+        from parcast.io.document import json_pieces
+
+        print_pieces(json_pieces(document))
+    elif "-" not in outputs:
+        _show(document)
+    return ANSWER_IS_NO if any(run.is_correct is False for run in runs) else ANSWERED
+
+
+def _ask(name: str, n: list[int], ranks: Counts, asked: dict[str, Any]) -> "tuple[Run, ...]":
+    """Run the program."""
+    from parcast.cli.screen import Progress
+    from parcast.verbs.run import run_kernel
+
+    with Progress(f"running {name:.20}") as progress:
+        return run_kernel(name, n=n, ranks=ranks.values, progress=progress, **asked)
+
+
+def _document(
+    runs: "tuple[Run, ...]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
+) -> dict[str, Any]:
+    """Everything as one JSON document, with what was asked."""
+    from parcast.run.kernels.run_rows import document_of
+
+    options = {"n": n, "ranks": ranks.text} | {
+        {"time_limit": "time_limit_s"}.get(key, key): value for key, value in asked.items()
+    }
+    inputs = {"program": name, "options": options, "parcast": __version__}
+    return {**document_of(runs), "inputs": inputs}
+
+
+def _measurement_rows(runs: "tuple[Run, ...]") -> Any:
+    """Give the rows of a table of measurements."""
+    from parcast.run.kernels.run_rows import measurement_rows
+
+    return measurement_rows(runs)
+
+
+def _show(document: dict[str, Any]) -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.run.kernels.registry import kernel_named
+    from parcast.text.run_answer import run_answer
+
+    kernel = kernel_named(document["inputs"]["program"])
+    page = page_of_stdout()
+    rows, warnings = document["rows"], document["warnings"]
+    show(run_answer(rows, warnings, page, title=kernel.title, step=kernel.step))
+
+
+def _list_programs() -> None:
+    """Print the programs there are."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.run.kernels.registry import KERNELS, kernel_named
+    from parcast.text.run_answer import listing
+
+    found = [kernel_named(name) for name in KERNELS]
+    told = [(kernel.name, kernel.title, kernel.size, kernel.example) for kernel in found]
+    show(listing(told, page_of_stdout()))

@@ -1,0 +1,249 @@
+"""Running totals of the regions of this process, and the passes that add to them.
+
+What a pass does stands here and nowhere else, as it is what a program pays for: two clocks, and
+sums in place of lists.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from functools import wraps
+from threading import get_ident
+from time import perf_counter_ns, thread_time_ns
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from parcast.errors import ParameterError
+from parcast.instrument.arguments import require_count
+from parcast.instrument.ranks import rank_of_environment, rank_of_mpi
+
+if TYPE_CHECKING:
+    from parcast.profile import RankRecord
+
+NANO: Final = 1e-9  # [s]
+SHORT: Final = 100_000  # mean of passes below which processor time is asked of some only [ns]
+ONE_IN: Final = 16  # of these
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Off:
+    """A region where nothing is timed."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, function: Function) -> Function:
+        """Leave a function as it is."""
+        return function
+
+    def count(self, name: str, times: float = 1) -> None:
+        """Count nothing."""
+
+
+class Total:
+    """Running totals of one region."""
+
+    __slots__ = (
+        *("calls", "computes", "counts", "entries", "iterations", "kind", "name", "processor"),
+        *("sampled", "squares", "volume", "wall"),
+    )
+
+    def __init__(self, name: str, kind: str, *, computes: bool) -> None:
+        self.name, self.kind = name, kind
+        self.computes = computes  # only then processor time is asked for
+        self.entries = self.sampled = 0  # passes, and those whose processor time was asked for
+        self.wall = self.processor = self.squares = 0  # [ns], [ns], [ns^2]
+        self.iterations = self.calls = self.volume = 0.0
+        self.counts: dict[str, float] = {}
+
+
+class Timed:
+    """One pass through a region, or several one after the other."""
+
+    __slots__ = (
+        *("_amounts", "_inner_processor", "_inner_wall", "_parent", "_processor", "_recorder"),
+        *("_total", "_wall"),
+    )
+    _inner_processor: int  # of regions inside this pass [ns]
+    _inner_wall: int  # [ns]
+    _parent: "Timed | None"  # pass that this one stands in
+    _processor: int  # thread's when it was entered; 0 where it is not asked for [ns]
+    _wall: int  # clock when it was entered [ns]
+
+    def __init__(
+        self, recorder: "Recorder", total: Total, amounts: tuple[float, float, float]
+    ) -> None:
+        self._recorder, self._total, self._amounts = recorder, total, amounts
+
+    def __enter__(self) -> Self:
+        recorder = self._recorder
+        total = self._total
+        self._parent = parent = recorder.inside
+        recorder.inside = self
+        self._inner_wall = self._inner_processor = 0
+        # Asking for processor time costs more than all the rest: of short passes only some are.
+        asked = total.computes and (
+            total.wall >= SHORT * total.entries or not total.entries % ONE_IN
+        )
+        self._processor = thread_time_ns() if asked or (parent and parent._processor) else 0
+        self._wall = perf_counter_ns()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        end = perf_counter_ns()
+        wall = end - self._wall
+        recorder, total, parent = self._recorder, self._total, self._parent
+        recorder.inside, recorder.last = parent, end
+        if self._processor:
+            processor = thread_time_ns() - self._processor
+            total.processor += processor - self._inner_processor
+            total.sampled += 1
+            if parent is not None:
+                parent._inner_processor += processor
+        if parent is not None:
+            parent._inner_wall += wall
+        wall -= self._inner_wall
+        total.entries += 1
+        total.wall += wall
+        total.squares += wall * wall
+        iterations, calls, volume = self._amounts
+        total.iterations += iterations
+        total.calls += calls
+        total.volume += volume
+
+    def __call__(self, function: Function) -> Function:
+        """Time every call of a function as a pass through this region."""
+        recorder, total, amounts = self._recorder, self._total, self._amounts
+
+        @wraps(function)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if get_ident() != recorder.thread:
+                recorder.other_threads += 1
+                return function(*args, **kwargs)
+            with Timed(recorder, total, amounts):
+                return function(*args, **kwargs)
+
+        return timed  # type: ignore[return-value]  # wraps keeps the signature
+
+    def count(self, name: str, times: float = 1) -> None:
+        """Count passes through a small region inside this one."""
+        counts = self._total.counts
+        counts[name] = counts.get(name, 0) + times
+
+
+OFF: Final = Off()
+
+
+class Recorder:
+    """Totals of all regions of this process."""
+
+    def __init__(self, empty: int = 0) -> None:
+        self.empty = empty  # processor time of an empty region [ns]
+        self.totals: dict[str, Total] = {}
+        self.inside: Timed | None = None  # the innermost region that has been entered
+        self.thread = get_ident()
+        self.process = os.getpid()
+        self.other_threads = 0
+        self.begun = time.time()
+        self.first = self.last = perf_counter_ns()
+        self.rank_and_size: tuple[int, int] | None = None
+
+    def unusual(
+        self,
+        name: str,
+        kind: str,
+        amounts: tuple[float, float, float],
+        counts: Mapping[str, float] | None,
+    ) -> "Timed | Off":
+        """Give a pass through a region that is new, counts, or runs on another thread."""
+        if get_ident() != self.thread:
+            self.other_threads += 1
+            return OFF
+        total = self.totals.get(name)
+        if total is None:
+            total = self._new(name, kind, amounts, counts)
+        elif total.kind != kind:
+            raise ParameterError(
+                f'region "{name}" must keep its kind, got {kind} after {total.kind}. Give the '
+                "other one another name."
+            )
+        if counts:
+            for small, times in counts.items():
+                total.counts[small] = total.counts.get(small, 0) + times
+        return Timed(self, total, amounts)
+
+    def _new(
+        self,
+        name: str,
+        kind: str,
+        amounts: tuple[float, float, float],
+        counts: Mapping[str, float] | None,
+    ) -> Total:
+        """Begin a region, once it is known to make sense."""
+        from parcast.profile import KINDS, LOOP_KINDS
+
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise ParameterError(
+                f"region must have a printable name, got {name!r:.60}. Call it by what it does."
+            )
+        if kind not in KINDS:
+            raise ParameterError(
+                f'region "{name}" must be of a kind that is known, got {kind!r:.60}. Known are '
+                f"{', '.join(KINDS)}."
+            )
+        for what, given in zip(("iterations", "calls", "volume"), amounts, strict=True):
+            require_count(f'{what} of region "{name}"', given)
+        for small, times in (counts or {}).items():
+            require_count(f'count "{small}" of region "{name}"', times)
+        if not self.totals:
+            self.begun, self.first = time.time(), perf_counter_ns()
+        if self.rank_and_size is None:
+            self.rank_and_size = rank_of_mpi()
+        total = self.totals[name] = Total(name, kind, computes=kind in LOOP_KINDS)
+        return total
+
+    def record(self, program: str, parameters: Mapping[str, float], entry: float) -> "RankRecord":
+        """Give the totals so far as a record of this rank."""
+        import platform
+
+        from parcast import __version__
+        from parcast.profile import RankRecord, RegionTotal
+
+        rank, size = self.rank_and_size or rank_of_mpi() or rank_of_environment()
+        return RankRecord(
+            program=program,
+            rank=rank,
+            p=size,
+            begun=self.begun,
+            span=(self.last - self.first) * NANO,
+            entry=entry,
+            other_threads=self.other_threads,
+            parameters=parameters,
+            regions=tuple(
+                RegionTotal(
+                    name=total.name,
+                    kind=total.kind,
+                    entries=total.entries,
+                    wall=total.wall * NANO,
+                    processor=self._processor(total),
+                    squares=total.squares * NANO**2,
+                    iterations=float(total.iterations),
+                    calls=float(total.calls),
+                    volume=float(total.volume),
+                    counts={name: float(times) for name, times in total.counts.items()},
+                )
+                for total in self.totals.values()
+            ),
+            version=__version__,
+            host=platform.node(),
+        )
+
+    def _processor(self, total: Total) -> float:
+        """Processor time of all passes, from those that were asked for it. [s]."""
+        net = max(total.processor - self.empty * total.sampled, 0)
+        return net * NANO * (total.entries / total.sampled) if total.sampled else 0.0

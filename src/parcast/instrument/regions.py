@@ -1,0 +1,192 @@
+"""What a program calls: `region` and `profile_parameters`, and the profiling behind them."""
+
+import atexit
+import os
+import sys
+from collections.abc import Mapping
+from threading import get_ident
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Final
+
+from parcast.instrument.arguments import require_number
+from parcast.instrument.profile_file import append
+from parcast.instrument.ranks import name_of_program
+from parcast.instrument.recorder import NANO, OFF, Off, Recorder, Timed
+
+if TYPE_CHECKING:
+    from parcast.profile import RankRecord
+
+PLACE: Final = "PARCAST_PROFILE"  # in the environment: the file to write
+TRIALS, TRIAL = 5, 100  # of empty regions that tell what one costs: so many times so many
+
+
+class Profiling:
+    """Whether regions are timed, where to, and what is known of the program."""
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
+        self.place = ""
+        self.program = ""
+        self.parameters: dict[str, float] = {}
+        self.entry = 0.0  # cost of one pass [s]
+
+    def start(self, place: str) -> None:
+        """Time regions from here on; the file is written by `stop`, or when the process ends."""
+        if self.recorder is None:
+            atexit.register(self._stop_quietly)
+        self.place = place
+        self.entry, inside = cost_of_a_region()
+        self.recorder = Recorder(inside)
+
+    def discard(self) -> None:
+        """Forget what was timed so far, such as a run that only warmed up."""
+        if self.recorder is not None:
+            self.recorder = Recorder(self.recorder.empty)
+
+    def begin_run(self, program: str, **parameters: float) -> None:
+        """Begin a run, of several in one process: what was timed before is written as another."""
+        recorder = self.recorder
+        if recorder is not None and recorder.totals:
+            self.stop()
+            self.recorder = Recorder(recorder.empty)
+            atexit.register(self._stop_quietly)
+        self.parameters = {}
+        profile_parameters(program=program, **parameters)
+
+    def stop(self) -> "RankRecord | None":
+        """Write what was timed and time no more; give the record, None if there is none.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; it is then as it was before.
+        """
+        recorder, self.recorder = self.recorder, None
+        atexit.unregister(self._stop_quietly)
+        if recorder is None or not recorder.totals or recorder.process != os.getpid():
+            return None
+        record = recorder.record(self.program or name_of_program(), self.parameters, self.entry)
+        append(self.place, record)
+        return record
+
+    def _stop_quietly(self) -> None:
+        """Write the file at the end of the process, whose own end is not to be spoilt."""
+        try:
+            self.stop()
+        except Exception as error:  # whatever it is, the program has done its work
+            why = (getattr(error, "strerror", None) or str(error)).lower()
+            print(  # noqa: T201 - there is no one left to raise it to
+                f"parcast: the profile {self.place} cannot be written: {why}.", file=sys.stderr
+            )
+
+
+PROFILING: Final = Profiling()
+
+
+def region(
+    name: str,
+    kind: str = "compute",
+    *,
+    iterations: float = 1,
+    calls: float = 1,
+    volume: float = 0,
+    counts: Mapping[str, float] | None = None,
+) -> "Timed | Off":
+    """Time what stands in a ``with`` block, or all calls of a function, as a region.
+
+    Parameters
+    ----------
+    name : str
+        What to call it. Passes of one name are added up.
+    kind : str, default "compute"
+        "compute": a loop that is dealt out to the ranks; "replicated": one that every rank does
+        in full; "complex": a loop whose time depends on counts of what happens in it; "send",
+        "receive", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather",
+        "alltoall", "barrier": that primitive; "halo": messages to neighbours and back; "write",
+        "read": files.
+    iterations : number, default 1
+        Iterations of this pass on this rank, of a loop. [1]
+    calls : number, default 1
+        Calls of the primitive, or requests to the file, in this pass. [1]
+    volume : number, default 0
+        Bytes of all calls of this pass, counted as the machine's primitives count them; of a halo
+        those to one neighbour; of files those of this rank. [B]
+    counts : mapping from str to number, optional
+        How often each small region inside a complex loop ran in this pass; or call ``count``.
+
+    Returns
+    -------
+    context manager and decorator
+        It has a method ``count(name, times=1)``.
+
+    Raises
+    ------
+    ParameterError
+        If the kind is not known, a name has two kinds, or a number is below 0 or none; only
+        where regions are timed.
+
+    Examples
+    --------
+    >>> with region("cells", kind="complex") as cells:
+    ...     cells.count("wet", 5)
+    """
+    recorder = PROFILING.recorder
+    if recorder is None:
+        return OFF
+    amounts = (iterations, calls, volume)
+    total = recorder.totals.get(name)
+    if total is None or total.kind != kind or counts or get_ident() != recorder.thread:
+        return recorder.unusual(name, kind, amounts, counts)
+    return Timed(recorder, total, amounts)
+
+
+def profile_parameters(*, program: str | None = None, **parameters: float) -> None:
+    """Say what run this is: the name of the program, and parameters such as n.
+
+    Parameters
+    ----------
+    program : str, optional
+        Name of the program; by default that of the file that was started.
+    **parameters : number
+        Such as the size of the problem, ``n=512``. Later values replace earlier ones.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is no finite number.
+    """
+    for name, given in parameters.items():
+        require_number(f"parameter {name}", given)
+    if program is not None:
+        PROFILING.program = program
+    PROFILING.parameters |= {name: float(given) for name, given in parameters.items()}
+
+
+def cost_of_a_region() -> tuple[float, int]:
+    """Time that a pass takes here, the least of several trials, and that seen inside it.
+
+    Returns
+    -------
+    pass : float
+        [s]
+    inside : int
+        Processor time of an empty region: what asking for it adds to each. [ns]
+    """
+    before, recorder = PROFILING.recorder, Recorder()
+    PROFILING.recorder = recorder
+    least = inside = sys.maxsize
+    for i in range(TRIALS):
+        name = f"trial {i}"
+        begun = perf_counter_ns()
+        for _ in range(TRIAL):
+            with region(name, iterations=TRIAL):
+                pass
+        least = min(least, perf_counter_ns() - begun)
+        trial = recorder.totals[name]
+        inside = min(inside, trial.processor // trial.sampled)
+    PROFILING.recorder = before
+    return least * NANO / TRIAL, inside
+
+
+if os.environ.get(PLACE):
+    PROFILING.start(os.path.abspath(os.environ[PLACE]))

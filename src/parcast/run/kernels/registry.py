@@ -1,0 +1,48 @@
+"""The programs by their names; each is loaded, and numpy with it, when it is asked for."""
+
+from importlib import import_module
+from typing import Final
+
+from parcast.columns import did_you_mean
+from parcast.errors import ParameterError
+from parcast.run.kernels.kernel import Kernel
+from parcast.units import shown
+
+KERNELS: Final = {  # each name and its module, which holds its Kernel as KERNEL
+    "sort": "parcast.run.kernels.sort",
+    "square_sort": "parcast.run.kernels.square_sort",
+    "fractal": "parcast.run.kernels.fractal",
+    "monte_carlo": "parcast.run.kernels.monte_carlo",
+    "matmul": "parcast.run.kernels.matmul",
+    "gauss": "parcast.run.kernels.gauss",
+    "stencil": "parcast.run.kernels.stencil",
+}
+
+
+def kernel_named(name: str) -> Kernel:
+    """Give a program by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `KERNELS`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    ParameterError
+        If there is no such program; the nearest is suggested.
+
+    Examples
+    --------
+    >>> kernel_named("sort").size
+    'keys'
+    """
+    if name not in KERNELS:
+        hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
+        raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
+    kernel: Kernel = import_module(KERNELS[name]).KERNEL
+    return kernel

@@ -1,0 +1,89 @@
+"""Runs as rows: of a JSON document, of a table of measurements, and what is to be said of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from parcast.run.kernels.kernel import Run
+from parcast.run.kernels.registry import kernel_named
+
+SCHEMA: Final = "parcast/runs/1"
+
+
+def document_of(runs: Sequence[Run]) -> dict[str, Any]:
+    """Everything as one JSON document, schema ``parcast/runs/1``."""
+    return {
+        "schema": SCHEMA,
+        "rows": [row_of(run) for run in runs],
+        "warnings": warnings_of(runs),
+    }
+
+
+def row_of(run: Run) -> dict[str, Any]:
+    """Give a run as a row of a JSON document; a list has an element for each rank."""
+    return {
+        "program": run.kernel,
+        "p": run.p,
+        "n": run.n,
+        "repetition": run.repetition,
+        "time_s": run.time,
+        "compute_s": list(run.compute),
+        "disk_s": run.disk,
+        "steps": list(run.steps),
+        "rate": run.rate,
+        "messages": list(run.messages),
+        "sent_bytes": list(run.sent),
+        "disk_bytes": run.disk_bytes,
+        "is_correct": run.is_correct,
+        "cores": run.cores,
+    }
+
+
+def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
+    """Give runs as rows of a table of measurements, one for each figure of a run.
+
+    The pair of columns `metric,value` holds the time, which a forecast reads, and all else, which
+    it passes over.
+    """
+    for run in runs:
+        figures: dict[str, float | None] = {
+            "time_s": run.time,
+            "compute_max": max(run.compute),
+            "compute_mean": sum(run.compute) / run.p,
+            "disk": run.disk,
+            "steps": sum(run.steps),
+            "rate": run.rate,
+            "messages": sum(run.messages),
+            "sent_bytes": sum(run.sent),
+            "disk_bytes": run.disk_bytes,
+            "cores": run.cores,
+            "is_correct": None if run.is_correct is None else int(run.is_correct),
+        }
+        key = {"callpath": run.kernel, "p": run.p, "n": run.n, "repetition": run.repetition}
+        for metric, value in figures.items():
+            if value is not None:
+                yield {**key, "metric": metric, "value": value}
+
+
+def warnings_of(runs: Sequence[Run]) -> list[str]:
+    """Say what a reader of runs must know, in sentences."""
+    said = []
+    crowded = {run.p: run.cores for run in runs if run.p > run.cores}
+    for p, cores in sorted(crowded.items()):
+        one = "one core" if cores == 1 else f"{cores} cores"
+        said.append(
+            f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup. "
+            "Processor seconds hold all the same."
+        )
+    wrong = [run for run in runs if run.is_correct is False]
+    if wrong:
+        places = ", ".join(f"p = {run.p}, n = {run.n}, {run.repetition}" for run in wrong[:4])
+        said.append(
+            f"The result is wrong at {places}: it is not that of one processor. Do not use these "
+            "times."
+        )
+    if runs and all(run.is_correct is None for run in runs):
+        largest = kernel_named(runs[0].kernel).checked_up_to
+        said.append(
+            f"No result was checked: without --check that is done up to n = {largest:,} only."
+        )
+    return said

@@ -1,0 +1,164 @@
+"""What a reader of a characterised program must know: what its figures rest on, and what not."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from parcast.characterise_result import CharacterisedRegion
+from parcast.errors import ParameterError
+from parcast.measurements import Measurements
+from parcast.models.counters import NOTICED, perturbation, perturbation_warnings
+from parcast.profile import LOOP_KINDS
+from parcast.units import percent
+from parcast.verbs.characterise_loops import Loop
+from parcast.verbs.characterise_runs import RunsOfProgram
+
+NOT_COVERED: Final = 0.05  # share of the time in no region that is told [D]
+WAITED: Final = 0.10  # share of the wall time of loops without processor that is told [D]
+WIDE: Final = 0.20  # interval of the time of an iteration that is told [D]
+
+
+def notes_of(
+    gathered: RunsOfProgram,
+    loops: Sequence[Loop],
+    rows: Sequence[CharacterisedRegion],
+    *,
+    clock: str,
+    plain: Measurements | None,
+) -> tuple[float, tuple[str, ...]]:
+    """Share of the time that timing took, and all warnings.
+
+    Raises
+    ------
+    ParameterError
+        If no time without regions is of a run.
+    """
+    took = max(run.perturbation for run in gathered.runs)
+    warnings = [
+        *_perturbed(took),
+        *(_compared(gathered, plain) if plain is not None else ()),
+        *gathered.warnings,
+        *(said for loop in loops for said in loop.warnings),
+        *_inexact(rows),
+        *_one_value(gathered),
+        *_spread_out(loops),
+        *_waited(gathered, clock),
+        *_uncovered(gathered),
+        *_other_threads(gathered),
+    ]
+    return took, tuple(warnings)
+
+
+def _perturbed(took: float) -> Iterator[str]:
+    """Warn of regions that are entered too often."""
+    if took > NOTICED:
+        yield (
+            f"Timing the regions took {percent(took)} of a run, as measured: times of regions "
+            "inside others are too long. Time fewer passes: put the region around the loop."
+        )
+
+
+def _compared(gathered: RunsOfProgram, plain: Measurements) -> Iterator[str]:
+    """Compare with times of the same runs without regions."""
+    counts, with_regions, without = [], [], []
+    for p, n, run in zip(gathered.p, _sizes(gathered), gathered.runs, strict=True):
+        same = plain.axes["p"] == p
+        if "n" in plain.axes and gathered.n is not None:
+            same &= plain.axes["n"] == n
+        if same.any():
+            counts.append(p)
+            with_regions.append(run.time)
+            without.append(float(np.median(plain.time[same])))
+    if not counts:
+        raise ParameterError(
+            "plain must have times at p (and n) of the runs, got none. Time the same runs without "
+            "PARCAST_PROFILE."
+        )
+    # Repetitions of one point are noise; their median tells what timing changes.
+    points = sorted(set(counts))
+    medians = [
+        (
+            float(np.median([x for x, p in zip(with_regions, counts, strict=True) if p == point])),
+            float(np.median([x for x, p in zip(without, counts, strict=True) if p == point])),
+        )
+        for point in points
+    ]
+    ratio = perturbation(*zip(*medians, strict=True))
+    yield from perturbation_warnings(points, ratio)
+
+
+def _sizes(gathered: RunsOfProgram) -> Sequence[float]:
+    """Sizes of the runs; ones where the program has none."""
+    return [1.0] * len(gathered.runs) if gathered.n is None else gathered.n.tolist()
+
+
+def _inexact(rows: Sequence[CharacterisedRegion]) -> Iterator[str]:
+    """Name formulas that do not meet all counts."""
+    for row in rows:
+        if not row.is_exact:
+            formulas = [f"calls {row.calls}"]
+            formulas += [f"iterations {row.iterations}"] if row.iterations else []
+            formulas += [f"volume {row.volume}"] if row.volume else []
+            yield (
+                f'No formula meets all counts of region "{row.name}"; the nearest: '
+                f"{', '.join(formulas)}. Check it before going far from the runs."
+            )
+
+
+def _one_value(gathered: RunsOfProgram) -> Iterator[str]:
+    """Say where an axis has one value, so that formulas cannot know it."""
+    if gathered.n is not None and len(np.unique(gathered.n)) == 1:
+        yield (
+            f"All runs are of n = {gathered.n[0]:g}: the formulas are good for this size alone. "
+            "Add a run of another size."
+        )
+    if len(np.unique(gathered.p)) == 1:
+        yield (
+            f"All runs are on p = {gathered.p[0]:g}: iterations and bytes are taken as those of "
+            "every p. Add a run on more processors."
+        )
+
+
+def _spread_out(loops: Sequence[Loop]) -> Iterator[str]:
+    """Name loops whose time of an iteration differs between runs."""
+    for loop in loops:
+        if loop.spread > WIDE:
+            yield (
+                f'The time of an iteration of region "{loop.name}" is known to '
+                f"{percent(loop.spread)} only: it differs between runs. Make more of them, on a "
+                "quiet machine, or see whether it depends on caches."
+            )
+
+
+def _waited(gathered: RunsOfProgram, clock: str) -> Iterator[str]:
+    """Say where loops waited for a processor, or several threads worked in them."""
+    loops = [region for region in gathered.regions if region.kind in LOOP_KINDS]
+    wall = sum(float(x.all_together("wall").sum()) for x in loops)
+    processor = sum(float(x.all_together("processor").sum()) for x in loops)
+    if wall > 0 and clock == "processor" and processor < wall * (1 - WAITED):
+        yield (
+            f"Loops had a processor for {percent(processor / wall)} of their wall time only: "
+            "others used the machine, or other threads of the program did the work. Processor "
+            "time of one thread is taken; where threads work, take --clock wall."
+        )
+
+
+def _uncovered(gathered: RunsOfProgram) -> Iterator[str]:
+    """Say how much of the time is in no region."""
+    share = gathered.uncovered
+    if share > NOT_COVERED:
+        yield (
+            f"Up to {percent(share)} of a run is in no region, and in no forecast. Put regions "
+            "around what is left."
+        )
+
+
+def _other_threads(gathered: RunsOfProgram) -> Iterator[str]:
+    """Say that other threads entered regions."""
+    passes = sum(rank.other_threads for run in gathered.runs for rank in run.ranks)
+    if passes:
+        yield (
+            f"{passes:,} passes of other threads were not timed: of each rank the thread of its "
+            "first region is."
+        )

@@ -1,0 +1,117 @@
+"""The table of a characterised program: the share of each region, and what the model misses."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.characterise_result import CharacterisedRegion
+from parcast.errors import ParameterError
+from parcast.machine import Machine
+from parcast.models.regions import Region
+from parcast.profile import LOOP_KINDS
+from parcast.verbs.characterise_loops import Loop
+from parcast.verbs.characterise_program import Called
+from parcast.verbs.characterise_runs import RegionRuns, RunsOfProgram
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Rows:
+    """What all rows of the table share."""
+
+    gathered: RunsOfProgram
+    clock: str  # of the loops
+    machine: Machine | None  # of the runs
+    rate: float | None  # its operations a second [1/s]
+
+    def row(
+        self, part: Loop | Called, region: RegionRuns, described: Region
+    ) -> CharacterisedRegion:
+        """One region of the program, of a complex loop one small region.
+
+        Parameters
+        ----------
+        part : Loop or Called
+            As it was characterised.
+        region : RegionRuns
+            What it was characterised from.
+        described : Region
+            As the program file has it.
+        """
+        clock = self._clock(region)
+        time, mean = region.most(clock), region.mean(clock)
+        imbalance = np.divide(time, mean, out=np.ones_like(time), where=mean > 0)
+        is_small = region.kind == "complex"
+        common: dict[str, Any] = {
+            "name": part.name,
+            "kind": part.kind,
+            "share": self._share(part, region),
+            "calls": part.calls.text,
+            "residual": None if is_small else self._residual(region, described, time),
+            "imbalance": float(imbalance.max()),
+        }
+        if isinstance(part, Loop):
+            return CharacterisedRegion(
+                **common,
+                iterations=part.iterations.text,
+                iteration=str(described.iteration),
+                volume=None,
+                unit_time=self._unit_time(part, region),
+                spread=part.spread,
+                is_exact=part.calls.is_exact and part.iterations.is_exact,
+            )
+        return CharacterisedRegion(
+            **common,
+            iterations=None,
+            iteration=None,
+            volume=None if part.volume is None else part.volume.times("B"),
+            unit_time=None,
+            spread=0.0,
+            is_exact=part.calls.is_exact and (part.volume is None or part.volume.is_exact),
+        )
+
+    def _clock(self, region: RegionRuns) -> str:
+        """What times a region: only loops have processor time."""
+        return self.clock if region.kind in LOOP_KINDS else "wall"
+
+    def _share(self, part: Loop | Called, region: RegionRuns) -> float:
+        """Share of a region, or of a small region in it, in the time of the largest run."""
+        run = self.gathered.largest
+        together = sum(self._time_in(x, run) for x in self.gathered.regions)
+        own = self._time_in(region, run)
+        if isinstance(part, Loop):
+            own = float(part.time[region.runs.index(run)])
+        return own / together if together > 0 else 0.0
+
+    def _time_in(self, region: RegionRuns, run: int) -> float:
+        """Time of the slowest rank in a region in one run. [s]."""
+        if run not in region.runs:
+            return 0.0
+        return float(region.most(self._clock(region))[region.runs.index(run)])
+
+    def _unit_time(self, loop: Loop, region: RegionRuns) -> float:
+        """Time of an iteration in the largest run; all runs have all loops. [s]."""
+        return float(loop.unit_time[region.runs.index(self.gathered.largest)])
+
+    def _residual(self, region: RegionRuns, described: Region, time: Array) -> float | None:
+        """Root mean square of model / measured - 1; None where the machine does not price it."""
+        if not described.is_loop and self.machine is None:
+            return None
+        at = {"p": region.p, **({} if region.n is None else {"n": region.n})}
+        known = self._bare() if self.machine is None else self.machine
+        try:
+            model = np.broadcast_to(described.time(known, at), time.shape)
+        except ParameterError:
+            return None
+        ok = (time > 0) & (model > 0)
+        return float(np.sqrt(np.mean((model[ok] / time[ok] - 1) ** 2))) if ok.any() else None
+
+    def _bare(self) -> Machine:
+        """Give a machine that knows no more than a rate."""
+        keys: dict[str, Any] = {}
+        if self.rate is not None:
+            keys = {"compute": {"rate": f"{self.rate!r} flop/s"}}
+        return Machine(**keys)

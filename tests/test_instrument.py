@@ -1,0 +1,301 @@
+"""`parcast.instrument`: what is timed, what is counted, what is written, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import parcast
+from parcast import ParameterError, profile_parameters, read_profiles, region
+from parcast.instrument import PROFILING, cost_of_a_region
+from parcast.instrument.ranks import RANK_AND_SIZE
+
+SPIN = 0.002  # [s]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Time regions in this process, into a file."""
+    for names in RANK_AND_SIZE:
+        for name in names:
+            monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "run.jsonl"
+    PROFILING.start(str(path))
+    yield path
+    PROFILING.stop()
+    PROFILING.program, PROFILING.parameters = "", {}
+
+
+def spin(seconds=SPIN):
+    """Keep the processor busy."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def totals():
+    """Regions of the run so far, by name."""
+    record = PROFILING.stop()
+    return {} if record is None else {x.name: x for x in record.regions}
+
+
+def test_nothing_is_timed_unless_it_is_asked_for():
+    assert PROFILING.recorder is None
+    with region("sweep", kind="no kind at all", iterations=-1) as off:
+        off.count("wet", 5)
+    assert PROFILING.recorder is None
+
+    def solve(x):
+        return x + 1
+
+    assert region("solve")(solve) is solve
+    assert PROFILING.stop() is None
+
+
+@pytest.mark.usefixtures("place")
+def test_passes_iterations_calls_and_bytes_add_up():
+    for step in range(1, 4):
+        with region("sweep", iterations=10 * step):
+            spin()
+        with region("halo", kind="halo", volume=100, calls=2):
+            pass
+    told = totals()
+    sweep, halo = told["sweep"], told["halo"]
+    assert (sweep.kind, sweep.entries, sweep.iterations) == ("compute", 3, 60)
+    assert (halo.kind, halo.entries, halo.calls, halo.volume) == ("halo", 3, 6, 300)
+    assert sweep.wall >= sweep.processor * 0.99 >= 3 * SPIN * 0.9
+    assert sweep.squares >= sweep.wall**2 / 3 * (1 - 1e-9)
+    assert halo.processor == 0
+
+
+def test_the_time_of_a_region_is_without_those_inside_it(place):
+    with region("outer"):
+        spin()
+        with region("inner"):
+            spin(4 * SPIN)
+        spin()
+    told = totals()
+    assert told["inner"].processor >= 4 * SPIN * 0.9
+    assert 2 * SPIN * 0.9 <= told["outer"].processor < told["inner"].processor
+    record = json.loads(place.read_text())
+    assert sum(x["wall_s"] for x in record["regions"]) <= record["span_s"]
+
+
+@pytest.mark.usefixtures("place")
+def test_a_function_may_be_a_region_and_call_itself():
+    @region("fall", iterations=2)
+    def fall(n):
+        """Fall n times."""
+        return 0 if n == 0 else 1 + fall(n - 1)
+
+    assert fall(3) == 3
+    assert fall.__doc__ == "Fall n times."
+    assert (totals()["fall"].entries, fall(1)) == (4, 1)
+
+
+@pytest.mark.usefixtures("place")
+def test_the_same_pass_may_be_entered_again_and_an_error_goes_through():
+    sweep = region("sweep", iterations=5)
+    with sweep:
+        pass
+    with pytest.raises(ZeroDivisionError), sweep:
+        _ = 1 / 0
+    assert totals()["sweep"].iterations == 10
+
+
+@pytest.mark.usefixtures("place")
+def test_counts_are_added_from_both_places():
+    for _ in range(2):
+        with region("cells", kind="complex", counts={"dry": 7}) as cells:
+            cells.count("wet", 5)
+            cells.count("wet")
+    assert totals()["cells"].counts == {"dry": 14, "wet": 12}
+
+
+@pytest.mark.usefixtures("place")
+def test_short_passes_are_sampled_and_long_ones_all_asked():
+    for _ in range(2000):
+        with region("short"):
+            pass
+    for _ in range(20):
+        with region("long"):
+            spin(4e-4)
+    recorder = PROFILING.recorder
+    assert recorder.totals["short"].sampled < 2000
+    assert recorder.totals["long"].sampled == 20
+
+
+@pytest.mark.usefixtures("place")
+def test_other_threads_are_counted_and_not_timed():
+    with region("mine"):
+        pass
+    timed = region("mine")(lambda: 1)
+
+    def work():
+        with region("theirs"):
+            timed()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    record = PROFILING.stop()
+    assert record.other_threads == 2
+    assert [(x.name, x.entries) for x in record.regions] == [("mine", 1)]
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: region("x", kind="bcast"), 'region "x" must be of a kind that is known, got'),
+        (lambda: region(""), "region must have a printable name, got ''."),
+        (lambda: region("a\nb"), "region must have a printable name, got 'a\\nb'."),
+        (
+            lambda: region("x", iterations=-1),
+            'iterations of region "x" must be at least 0, got -1',
+        ),
+        (lambda: region("x", volume=float("nan")), 'volume of region "x" must be a finite number'),
+        (lambda: region("x", calls="two"), "must be a finite number, got 'two'."),
+        (lambda: region("x", counts={"k": None}), 'count "k" of region "x" must be a finite'),
+        (lambda: profile_parameters(n="big"), "parameter n must be a finite number, got 'big'."),
+    ],
+)
+def test_what_makes_no_sense_is_refused(ask, says):
+    with pytest.raises(ParameterError) as caught:
+        ask()
+    assert says in str(caught.value)
+
+
+@pytest.mark.usefixtures("place")
+def test_a_region_keeps_its_kind():
+    with region("x"):
+        pass
+    with pytest.raises(ParameterError, match="must keep its kind, got write after compute"):
+        region("x", kind="write")
+
+
+def test_a_region_costs_less_than_a_person_would_notice():
+    entry, inside = cost_of_a_region()
+    assert 0 < entry < 1e-3  # generous: other tests run beside this one
+    assert inside >= 0
+    assert PROFILING.recorder is None
+
+
+def test_the_file_says_what_run_it_was_and_can_be_read(place):
+    profile_parameters(program="plate", n=64)
+    with region("sweep", iterations=3):
+        spin()
+    PROFILING.stop()
+    (run,) = read_profiles([place]).runs
+    assert (run.program, run.p, run.parameters) == ("plate", 1, {"n": 64})
+    assert run.ranks[0].version == parcast.__version__
+    assert run.time > 0
+    assert 0 < run.perturbation < 1
+    document = run.ranks[0].to_document()
+    assert document == json.loads(place.read_text())
+
+
+def test_several_runs_of_a_process_are_several_lines_and_a_warm_up_is_none(place):
+    with region("sweep"):
+        pass
+    PROFILING.discard()
+    for n in (10, 20):
+        PROFILING.begin_run("plate", n=n)
+        with region("sweep"):
+            spin()
+    PROFILING.stop()
+    assert [x.parameters["n"] for x in read_profiles([place]).runs] == [10, 20]
+    PROFILING.discard()  # nothing is timed any more
+    assert PROFILING.recorder is None
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(("rank", "size"), RANK_AND_SIZE)
+def test_the_rank_is_that_of_the_launcher(monkeypatch, rank, size):
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", None)
+    monkeypatch.setenv(rank, "2")
+    monkeypatch.setenv(size, "5")
+    with region("x"):
+        pass
+    record = PROFILING.stop()
+    assert (record.rank, record.p) == (2, 5)
+
+
+@pytest.mark.usefixtures("place")
+def test_the_rank_is_that_of_mpi_where_it_runs(monkeypatch):
+    class Running:
+        class COMM_WORLD:  # noqa: N801 - the name that mpi4py gives it
+            Get_rank = staticmethod(lambda: 1)
+            Get_size = staticmethod(lambda: 3)
+
+        Is_initialized = staticmethod(lambda: True)
+        Is_finalized = staticmethod(lambda: False)
+
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", Running)
+    with region("x"):
+        pass
+    record = PROFILING.stop()
+    assert (record.rank, record.p) == (1, 3)
+
+
+PROGRAM = """
+import sys
+import parcast
+for step in range(3):
+    with parcast.region("sweep", iterations=4):
+        pass
+assert not {"numpy", "mpi4py", "pydantic", "scipy"} & set(sys.modules)
+"""
+
+
+def started(tmp_path, place, program=PROGRAM):
+    """Run a program in a process of its own, with a profile."""
+    script = tmp_path / "jacobi.py"
+    script.write_text(program)
+    environment = os.environ | {"PARCAST_PROFILE": str(place)}
+    return subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, env=environment
+    )
+
+
+def test_a_program_that_is_started_with_a_place_writes_its_profile_there(tmp_path):
+    place = tmp_path / "out.jsonl"
+    for _ in range(2):
+        assert started(tmp_path, place).stderr == ""
+    runs = read_profiles([place]).runs
+    assert [(x.program, x.ranks[0].regions[0].entries) for x in runs] == [("jacobi", 3)] * 2
+
+
+def test_a_place_that_cannot_be_written_is_told_and_the_program_ends_well(tmp_path):
+    said = started(tmp_path, tmp_path / "no folder" / "out.jsonl")
+    assert said.stderr.startswith("parcast: the profile ")
+    assert "cannot be written: no such file or directory." in said.stderr
+
+
+def test_a_full_disk_leaves_the_lines_of_other_ranks_as_they_were(place, monkeypatch):
+    place.write_text("what others wrote\n")
+    real = os.write
+
+    def full(file, data):
+        if len(data) < 20:
+            raise OSError(28, "No space left on device")
+        return real(file, data[: len(data) - 10])
+
+    with region("x"):
+        pass
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        PROFILING.stop()
+    assert place.read_text() == "what others wrote\n"
+
+
+def test_a_forked_process_writes_no_line(place, monkeypatch):
+    with region("x"):
+        pass
+    monkeypatch.setattr(PROFILING.recorder, "process", -1)
+    assert PROFILING.stop() is None
+    assert not place.exists()
