@@ -37,6 +37,7 @@ LAWS: Final = {
     "matmul": "parcast.models.matmul:MatmulPhase",
     "gauss": "parcast.models.gauss:GaussPhase",
     "stencil": "parcast.models.stencil:StencilPhase",
+    "counted": "parcast.models.counted:CountedPhase",
 }
 ENTRY_POINTS: Final = "parcast.laws"
 

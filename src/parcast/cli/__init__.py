@@ -17,6 +17,7 @@ COMMANDS: Final = {  # each name and its module, in the order of the help
     "fit": "parcast.cli.fit",
     "simulate": "parcast.cli.simulate",
     "match": "parcast.cli.match",
+    "project": "parcast.cli.project",
     "characterise": "parcast.cli.characterise",
     "import": "parcast.cli.imports",
     "run": "parcast.cli.run",

@@ -1,0 +1,84 @@
+"""The answer to `project` for a person: times of a counted program, and where they go.
+
+On a narrow page the parts of the time are left out.
+"""
+
+import numpy as np
+
+from parcast.counted_result import CountedProjection
+from parcast.text.columns import Column, common_unit, side_by_side, spans
+from parcast.text.page import Page
+from parcast.text.rounding import rounded_interval
+from parcast.units import TIME_UNITS, shown
+
+LEGEND = (
+    "imbalance: waiting for the busiest; startups and pairs: messages; shared: what the network "
+    "that all share adds; in % of the model's time"
+)
+
+
+def counted_answer(told: CountedProjection, page: Page) -> list[str]:
+    """Lines of the answer.
+
+    Parameters
+    ----------
+    told : CountedProjection
+        What to show.
+    page : Page
+        Where it is shown.
+
+    Returns
+    -------
+    list of str
+    """
+    program, machine = (shown(x, limit=10_000) for x in (told.program, told.machine))
+    lines = [*map(page.bold, page.wrapped(f"{program} on {machine}, from counts", indent=0)), ""]
+    lines += _table(told, page)
+    lines += ["", *map(page.faint, page.wrapped(LEGEND, indent=0)), ""]
+    lines += page.entry("pace", f"{told.pace:.3g}, {told.pace_from}")
+    if told.donors:
+        names = ", ".join(shown(x) for x in told.donors)
+        low, high = float(told.factor.min()), float(told.factor.max())
+        lines += page.entry("donors", f"{names}; they change the times by {low:.2f} to {high:.2f}")
+    if len(told.p) > 1:
+        best = told.p[int(np.argmin(told.time))]
+        lines += page.entry("least", f"the least time of these is at p = {best:g}")
+    for text in told.warnings:
+        lines += page.entry("warning:", shown(text, limit=10_000), is_marked=True)
+    return lines
+
+
+def _table(told: CountedProjection, page: Page) -> list[str]:
+    """Write the table, as much of it as the page has room for."""
+    unit = common_unit(told.time.tolist())
+    second = TIME_UNITS[unit]
+    texts = [
+        rounded_interval(*(float(x[i]) / second for x in (told.time, told.lower, told.upper)))
+        for i in range(len(told.p))
+    ]
+    columns = [
+        Column(title="p", cells=[f"{p:g}" for p in told.p]),
+        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in texts]),
+        Column(
+            title="90 % interval",
+            unit=f"[{unit}]",
+            cells=spans([x[1] for x in texts], [x[2] for x in texts]),
+        ),
+    ]
+    total = np.sum(list(told.parts.values()), axis=0)
+    shares = [
+        Column(
+            title=name,
+            unit="[%]",
+            cells=[_percent(float(x)) for x in part / total],
+        )
+        for name, part in told.parts.items()
+    ]
+    laid_out = side_by_side([*columns, *shares], page) or side_by_side(columns, page)
+    laid_out = laid_out or side_by_side(columns, Page())
+    return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
+
+
+def _percent(share: float) -> str:
+    """Write a share in whole percent, never as nothing if it is something."""
+    return "<1" if 0 < share < 0.005 else f"{100 * share:.0f}"
