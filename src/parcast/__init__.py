@@ -6,6 +6,7 @@ The names below are loaded when first asked for, so that ``import parcast`` cost
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parcast.calibration_result import Calibration
     from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError
     from parcast.fit_result import Fit
     from parcast.instrument import profile_parameters, region
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from parcast.result import Forecast
     from parcast.simulation_result import Simulation
     from parcast.verbs.best_processors import best_processors
+    from parcast.verbs.calibrate import calibrate
     from parcast.verbs.call_paths import largest_regions
     from parcast.verbs.capacities import capacities
     from parcast.verbs.characterise import characterise
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "Calibration",
     "FileProblems",
     "Fit",
     "FitFailed",
@@ -48,6 +51,7 @@ __all__ = [
     "Program",
     "Simulation",
     "best_processors",
+    "calibrate",
     "capacities",
     "characterise",
     "fit",
@@ -70,6 +74,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Calibration": "parcast.calibration_result",
     "FileProblems": "parcast.errors",
     "Fit": "parcast.fit_result",
     "FitFailed": "parcast.errors",
@@ -83,6 +88,7 @@ _HOME = {
     "Program": "parcast.program",
     "Simulation": "parcast.simulation_result",
     "best_processors": "parcast.verbs.best_processors",
+    "calibrate": "parcast.verbs.calibrate",
     "capacities": "parcast.verbs.capacities",
     "characterise": "parcast.verbs.characterise",
     "fit": "parcast.verbs.fit",

@@ -18,6 +18,7 @@ COMMANDS: Final = {  # each name and its module, in the order of the help
     "simulate": "parcast.cli.simulate",
     "match": "parcast.cli.match",
     "project": "parcast.cli.project",
+    "calibrate": "parcast.cli.calibrate",
     "characterise": "parcast.cli.characterise",
     "import": "parcast.cli.imports",
     "run": "parcast.cli.run",

@@ -55,8 +55,9 @@ class Progress:
         self._stream = sys.stderr if is_a_terminal(sys.stderr) and may_move() else None
         self._shown = ""
 
-    def __call__(self, done: int, total: int | None) -> None:
-        """Say how much is done, once the task has taken a while."""
+    def __call__(self, done: float, total: float | None, *, task: str | None = None) -> None:
+        """Say how much is done, once the task has taken a while; `task` names its part."""
+        self._task = task or self._task
         if self._stream is None or time.monotonic() - self._begun < PATIENCE:
             return
         share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"

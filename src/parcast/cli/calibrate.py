@@ -1,0 +1,263 @@
+"""`parcast calibrate`: measure this machine, and write the file that describes it."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast import __version__
+from parcast.cli.calibrate_inputs import (
+    PARTS,
+    figures_of_files,
+    left_to_measure,
+    parts,
+    require_means,
+)
+from parcast.cli.failures import ANSWERED, INTERRUPTED
+from parcast.cli.match_options import duration
+from parcast.cli.outputs import check_outputs, format_of, print_pieces, write_all
+
+if TYPE_CHECKING:
+    from parcast.calibration_result import Calibration
+    from parcast.io.formats.machine_figures import MachineFigures
+
+OPTIONS: Final = {  # what Python calls an argument, and what the command line calls it
+    "ranks": "-np",
+    "time_limit": "--time-limit",
+    "only": "--only",
+    "directory": "--directory",
+}
+
+HELP = """Measure this machine and write the file that describes it.
+
+Starts MPI ranks (mpi4py and an MPI: pip install "parcast[mpi]") and measures processor, network,
+communication primitives and storage, each in several launches, until the intervals are narrow or
+the time limit is reached. It says which. Ctrl-C keeps what was measured.
+
+--from takes output of the OSU, Intel MPI or IOR benchmarks instead of measuring, for what these
+tell.
+
+\b
+Exit status: 0    measured, settled or not
+             2    wrong use, or an output that cannot be written
+             3    a file of --from cannot be read
+             4    no MPI, or nothing could be measured
+             130  interrupted; what was measured is written
+
+\b
+Examples:
+  parcast calibrate -np 4 -o here.toml
+  parcast calibrate -np 16 --slurm -o job.sh
+"""
+
+
+@click.command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
+@click.argument("more", metavar="", nargs=-1)
+@click.option(
+    "-np",
+    "--np",
+    "--ranks",
+    "ranks",
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="MPI ranks. More than there are cores share them, which is said.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="PATH",
+    help="Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable.",
+)
+@click.option("--quick", is_flag=True, help="Take less than 20 s, with wider intervals.")
+@click.option(
+    "--only", metavar="PARTS", callback=parts, help=f"Some of {', '.join(PARTS)}: network,storage."
+)
+@click.option(
+    "--time-limit",
+    metavar="TIME",
+    callback=duration,
+    help='Stop when it is over, narrow or not: "5 min", 90s.',
+)
+@click.option(
+    "--directory",
+    metavar="DIR",
+    help="Folder of the file system to measure, by default the current one.",
+)
+@click.option("--name", metavar="NAME", help="What to call the machine, by default its host name.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
+@click.option(
+    "--slurm",
+    is_flag=True,
+    help="Write a batch script that measures as many nodes, one rank each, and run nothing.",
+)
+@click.option(
+    "--from",
+    "first",
+    metavar="FILE...",
+    help="Output of OSU, IMB or IOR to take instead of measuring. More may follow.",
+)
+@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    more: tuple[str, ...],
+    first: str | None,
+    outputs: tuple[str, ...],
+    as_json: bool,
+    slurm: bool,
+    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
+    **asked: Any,
+) -> int:
+    """Measure, write and return the exit status."""
+    if more and first is None:
+        raise click.UsageError(
+            f"{more[0]!r:.60} is too much: calibrate measures this machine. Write --from before "
+            "the files of other benchmarks.",
+            ctx,
+        )
+    files = [*([first] if first is not None else []), *more]
+    if slurm:
+        _write_script(ctx, asked, files, outputs, as_json=as_json)
+        return ANSWERED
+    check_outputs(outputs, sources=files, as_json=as_json, formats=("toml", "json", "csv"))
+    told = figures_of_files(files)
+    only = left_to_measure(asked["only"] or PARTS, told)
+    require_means(only, asked["directory"])
+    calibration = _measured(asked, files, only)
+    _write(calibration, told, asked["name"], outputs, as_json=as_json)
+    return INTERRUPTED if calibration.was_interrupted else ANSWERED
+
+
+def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]) -> "Calibration":
+    """Measure what is left to measure."""
+    from dataclasses import replace
+
+    from parcast.cli.screen import Progress
+    from parcast.errors import ParameterError
+    from parcast.verbs.calibrate import calibrate
+
+    with Progress("measuring") as progress:
+        try:
+            calibration = calibrate(
+                ranks=asked["ranks"],
+                quick=asked["quick"],
+                time_limit=asked["time_limit"],
+                only=only,
+                directory=asked["directory"],
+                name=asked["name"] or "",
+                progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
+            )
+        except ParameterError as refusal:
+            raise click.UsageError(_in_options(str(refusal))) from refusal
+    inputs = {
+        **(calibration.inputs or {}),
+        "options": {**asked, "only": list(only), "from": list(files)},
+        "parcast": __version__,
+    }
+    warnings = tuple(map(_in_options, calibration.warnings))
+    return replace(calibration, inputs=inputs, warnings=warnings)
+
+
+def _write(
+    calibration: "Calibration",
+    told: Sequence["MachineFigures"],
+    name: str | None,
+    outputs: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Write and show what was measured."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.io.document import csv_pieces, json_pieces, write_document
+    from parcast.io.machine_file import calibration_document, machine_figures
+    from parcast.io.machine_primitives import primitive_words
+    from parcast.text.calibration_answer import calibration_answer
+
+    figures = machine_figures(calibration, told=told, name=name)
+    if as_json:
+        print_pieces(json_pieces(calibration_document(calibration, figures)))
+    elif "-" in outputs:
+        write_all(figures.to_toml())
+    else:
+        primitives = [*primitive_words(calibration)]
+        taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
+        page = page_of_stdout()
+        show(calibration_answer(calibration, page, primitives=primitives, taken=taken))
+    for note in figures.notes:
+        click.echo(f"parcast: {note}", err=True)
+    for output in outputs:  # last, so that what was measured is not lost with a full disk
+        ending = format_of(output)
+        if output != "-":
+            pieces = (
+                iter([figures.to_toml()])
+                if ending == "toml"
+                else json_pieces(calibration_document(calibration, figures))
+                if ending == "json"
+                else csv_pieces(calibration.table_rows())
+            )
+            write_document(_place_of(output, calibration), pieces)
+
+
+def _place_of(output: str, calibration: "Calibration") -> str:
+    """Where to write: half a calibration does not take the place of what is there."""
+    if not (calibration.was_interrupted and os.path.exists(output)):
+        return output
+    path = Path(output)
+    beside = str(path.with_name(f"{path.stem}.interrupted{path.suffix}"))
+    click.echo(f"parcast: {output} is left as it was; see {beside}.", err=True)
+    return beside
+
+
+def _write_script(
+    ctx: click.Context,
+    asked: dict[str, Any],
+    files: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Write the batch script instead of measuring."""
+    from parcast.cli.slurm_script import slurm_script
+    from parcast.io.document import write_document
+
+    if as_json:
+        raise click.UsageError("--json must not be asked of --slurm. Leave one out.", ctx)
+    if len(outputs) > 1:
+        raise click.UsageError("--slurm writes one script: give -o once.", ctx)
+    check_outputs(outputs, sources=files, as_json=False, formats=("sh", "slurm", "sbatch"))
+    arguments = ["-np", str(asked["ranks"]), "-o", "machine.toml", "-o", "machine.json"]
+    arguments += ["--quick"] if asked["quick"] else []
+    arguments += ["--only", ",".join(asked["only"])] if asked["only"] else []
+    if asked["time_limit"] is not None:
+        arguments += ["--time-limit", f"{asked['time_limit']:g}s"]
+    for option in ("directory", "name"):
+        arguments += [f"--{option}", asked[option]] if asked[option] else []
+    arguments += ["--from", *files] if files else []
+    place = outputs[0] if outputs else "-"
+    text = slurm_script(
+        arguments,
+        writes_files="storage" in (asked["only"] or PARTS) and not asked["directory"],
+        ranks=asked["ranks"],
+        time_limit=asked["time_limit"],
+        script="job.sh" if place == "-" else os.path.basename(place),
+    )
+    if place == "-":
+        write_all(text)
+    else:
+        write_document(place, [text])
+
+
+def _in_options(message: str) -> str:
+    """Call the arguments of `calibrate` by the options that stand for them."""
+    for argument, option in OPTIONS.items():
+        message = re.sub(rf"(?:^|(?<=with )){argument}(?= must|, |\.)", option, message)
+    return message

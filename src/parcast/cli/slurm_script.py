@@ -1,0 +1,102 @@
+"""The batch script of `calibrate --slurm`: the same calibration on the nodes of a cluster."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+LEAST: Final = 600.0  # that a job is given [s]
+MARGIN: Final = 1.5  # times the time limit of the calibration: queues of a file system, starts
+USUAL: Final = 1800.0  # where no time limit is asked for [s]
+WIDTH: Final = 78
+
+SCRIPT: Final = """\
+#!/bin/sh
+# Measures a cluster with parcast, one rank on each node, so that messages cross the network.
+# Look at the lines below EDIT, then submit it: sbatch {script}
+#SBATCH --job-name=parcast-calibrate
+#SBATCH --nodes={nodes}
+#SBATCH --ntasks-per-node=1
+#SBATCH --exclusive
+#SBATCH --time={time}
+#SBATCH --output=parcast-calibrate.%j.txt
+
+# EDIT: which nodes, and who pays. Take away one of the two # in front.
+##SBATCH --partition=NAME
+##SBATCH --account=NAME
+
+# EDIT: what makes parcast, mpi4py and the MPI of the cluster available on every node.
+# module load python openmpi
+# . "$HOME/venv/bin/activate"
+
+# EDIT: where ranks are started with srun and not with mpiexec, take away the # of these lines.
+# mkdir -p parcast-srun
+# printf '#!/bin/sh\\nexec srun --mpi=pmix "$@"\\n' > parcast-srun/mpiexec
+# chmod +x parcast-srun/mpiexec
+# PATH="$PWD/parcast-srun:$PATH"
+
+# Slurm and the MPI place the ranks; parcast does not pin them.
+export PARCAST_PLACEMENT=free
+
+{hint}{command}
+"""
+STORAGE: Final = """\
+# EDIT: submit it from the file system that your programs write to, or add --directory DIR.
+"""
+
+
+def slurm_script(
+    arguments: Sequence[str],
+    *,
+    ranks: int,
+    time_limit: float | None,
+    script: str,
+    writes_files: bool = False,
+) -> str:
+    r"""Text of a batch script that calibrates `ranks` nodes.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Of `parcast calibrate`, as they are to be given on the cluster.
+    ranks : int
+        Nodes, with one rank each. [1]
+    time_limit : float, optional
+        Of the calibration; the job is given more. [s]
+    script : str
+        What the script will be called.
+    writes_files : bool, default False
+        Whether it measures the file system of the folder that it is submitted from.
+
+    Examples
+    --------
+    >>> text = slurm_script(["-np", "4"], ranks=4, time_limit=600.0, script="job.sh")
+    >>> [line for line in text.splitlines() if "--nodes" in line or "--time" in line]
+    ['#SBATCH --nodes=4', '#SBATCH --time=00:15:00']
+    """
+    allowed = max(MARGIN * time_limit, LEAST) if time_limit is not None else USUAL
+    return SCRIPT.format(
+        script=shlex.quote(script),
+        nodes=ranks,
+        time=_clock(allowed),
+        hint=STORAGE if writes_files else "",
+        command=_wrapped(["parcast", "calibrate", *arguments]),
+    )
+
+
+def _clock(seconds: float) -> str:
+    """Write a time as Slurm reads it, in whole minutes."""
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:00"
+
+
+def _wrapped(words: Sequence[str]) -> str:
+    """Write a command, broken into lines before its options."""
+    lines: list[str] = []
+    for word in map(shlex.quote, words):
+        is_option = word.startswith("-")
+        if not lines or (is_option and len(lines[-1]) + len(word) > WIDTH // 2):
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}"
+    return " \\\n    ".join(lines)
