@@ -14,6 +14,8 @@ import shutil
 
 import pytest
 
+from parcast.cli import COMMANDS
+
 from .conftest import ROOT
 
 REFERENCE = ROOT / "docs" / "reference" / "command-line.md"
@@ -62,9 +64,11 @@ def six_digits(text):
     return re.sub(r'"parcast": "[^"]+"', '"parcast": "its version"', text)
 
 
-@pytest.mark.parametrize("command", ["forecast", "predict", "simulate"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_in_the_reference(parcast, command):
     page = REFERENCE.read_text(encoding="utf-8")
     section = page.split(f"## parcast {command}\n")[1].split("\n## ")[0]
-    for option in re.findall(r"--[a-z-]+", parcast(command, "--help").out):
+    options = re.findall(r"^  (?:-\w+, )*(--[a-z-]+)", parcast(command, "--help").out, re.MULTILINE)
+    assert options
+    for option in options:
         assert option in section or option == "--help"
