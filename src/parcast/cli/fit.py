@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast import __version__
+from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import columns, selection
-from parcast.cli.outputs import check_outputs, format_of, print_pieces, write_answer
+from parcast.cli.outputs import check_outputs, format_of, give
 from parcast.cli.reading import read_description, read_surface, wanted
 
 if TYPE_CHECKING:
@@ -101,19 +102,12 @@ class Question:
 )
 @click.option("--seed", metavar="NUMBER", type=click.IntRange(0), default=0, help="Of these sets.")
 @click.option("--interval/--no-interval", default=True, help="Find the intervals? By default yes.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .toml (PROGRAM, fitted), .json or .csv. "-" prints CSV. Repeatable.',
-)
+@json_option
+@output_option(".toml (PROGRAM, fitted), .json or .csv")
 @click.option(
     "--machine-output", metavar="PATH", help="Write MACHINE with its fitted amounts to PATH."
 )
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -122,7 +116,6 @@ def command(
     outputs: tuple[str, ...],
     machine_output: str | None,
     as_json: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -139,21 +132,16 @@ def command(
     places = [*outputs, *filter(None, [machine_output])]
     check_outputs(places, sources=files, as_json=as_json, formats=FORMATS)
     told, texts = _ask(question)
-    for output in outputs:
-        write_answer(
-            output,
-            rows=told.rows,
-            document=told.to_document,
-            draw=lambda path: _write_toml(told, texts["program"], path, of_machine=False),
-        )
     if machine_output:
         _write_toml(told, texts["machine"], machine_output, of_machine=True)
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(told.to_document()))
-    elif "-" not in outputs:
-        _show(told)
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+        draw=lambda path: _write_toml(told, texts["program"], path, of_machine=False),
+    )
     return _status(told)
 
 

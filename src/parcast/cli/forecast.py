@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parcast import __version__
+from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import Counts, columns, counts, efficiency, selection
-from parcast.cli.outputs import check_outputs, print_pieces, write_output
+from parcast.cli.outputs import check_outputs, give
 from parcast.cli.reading import read_file
 from parcast.cli.several import axis_values, check_several, plan_of_question, show_plan
 from parcast.units import shown
@@ -173,17 +174,10 @@ class Question:
     type=click.IntRange(min=1),
     help="Largest count of a planned run. By default below those of -p.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .csv, .json, .svg, .png or .pdf. "-" prints CSV. Repeatable.',
-)
+@json_option
+@output_option()
 @click.option("--all", "show_all", is_flag=True, help="Show every series, however many.")
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -192,7 +186,6 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     show_all: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -216,16 +209,27 @@ def command(
         document["plan_runs"] = [run.to_document() for run in planned]
     if question.knee is not None:
         document["knee"] = [_knee_document(knee) for knee in knees]
-    for output in outputs:
-        write_output(told, document, output, knees=knees)
-    if as_json:
-        from parcast.io.document import json_pieces
 
-        print_pieces(json_pieces(document))
-    elif "-" not in outputs:
+    def show() -> None:
         _show(told, knees, show_all=show_all)
         show_plan(planned)
+
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=lambda: document,
+        show=show,
+        draw=lambda path: _draw(told, knees, path),
+    )
     return _status(question, knees)
+
+
+def _draw(told: "Forecast", knees: "Sequence[Knee]", path: str) -> None:
+    """Draw the answer."""
+    from parcast.plot import figure_of, save_figure
+
+    save_figure(figure_of(told, knees=knees), path)
 
 
 def _ask(

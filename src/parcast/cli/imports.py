@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answer_options import debug_option, written_option
 from parcast.cli.failures import ANSWERED
 from parcast.cli.outputs import check_outputs, write_all
 
@@ -78,15 +79,8 @@ def pairs(
     callback=pairs,
     help="Add what FILES do not tell: p=64, machine=T3E. Repeatable.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH: .csv, or .toml of a machine. "-" prints it. Repeatable.',
-)
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@written_option('Write PATH: .csv, or .toml of a machine. "-" prints it. Repeatable.')
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -95,7 +89,6 @@ def command(
     files: tuple[str, ...],
     is_list: bool,
     outputs: tuple[str, ...],
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Import the files and return the exit status."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parcast import __version__
+from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer, in_options
 from parcast.cli.match_options import Budget, budget, certainty, duration, prices
 from parcast.cli.options import Counts, Sizes, columns, counts, disks, selection, sizes
-from parcast.cli.outputs import check_outputs, print_pieces, write_answer
+from parcast.cli.outputs import check_outputs, give
 from parcast.cli.reading import read_description, read_file
 from parcast.units import shown
 
@@ -130,16 +131,9 @@ class Question:
     default=0,
     help="Of the samples behind the probabilities.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .csv, .json, .svg, .png or .pdf. "-" prints CSV. Repeatable.',
-)
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@json_option
+@output_option()
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -147,7 +141,6 @@ def command(
     *,
     outputs: tuple[str, ...],
     as_json: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -162,22 +155,14 @@ def command(
             )
     check_outputs(outputs, sources=files, as_json=as_json)
     told = _ask(ctx, question)
-    for output in outputs:
-        write_answer(
-            output,
-            rows=told.rows,
-            document=told.to_document,
-            draw=lambda path: _draw(told, path),
-        )
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(told.to_document()))
-    elif "-" not in outputs:
-        from parcast.cli.screen import page_of_stdout, show
-        from parcast.text.match_answer import match_answer
-
-        show(match_answer(told, page_of_stdout()))
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+        draw=lambda path: _draw(told, path),
+    )
     if told.best is None:
         click.echo("parcast: no: no machine fits.", err=True)
         return ANSWER_IS_NO
@@ -274,3 +259,11 @@ def _draw(told: "Match", path: str) -> None:
     from parcast.plot.match import draw_match
 
     draw_match(told, path)
+
+
+def _show(told: "Match") -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.text.match_answer import match_answer
+
+    show(match_answer(told, page_of_stdout()))

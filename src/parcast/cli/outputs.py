@@ -5,13 +5,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
-
-if TYPE_CHECKING:
-    from parcast.result import Forecast
-    from parcast.verbs.knee import Knee
 
 PICTURES: Final = ("svg", "png", "pdf")
 FORMATS: Final = ("csv", "json", *PICTURES)
@@ -70,27 +66,41 @@ def check_outputs(
             )
 
 
-def write_output(
-    forecast: "Forecast",
-    document: Mapping[str, Any],
-    output: str,
+def give(
+    outputs: Sequence[str],
     *,
-    knees: Sequence["Knee"] = (),
+    as_json: bool,
+    rows: Callable[[], Iterable[Mapping[str, Any]]],
+    document: Callable[[], Mapping[str, Any]],
+    show: Callable[[], None],
+    draw: Callable[[str], None] | None = None,
 ) -> None:
-    """Write the answer to a path in the format of its ending; to "-", standard output, as CSV.
+    """Write an answer to every output, and print it once: as JSON, CSV, or for a person.
+
+    Parameters
+    ----------
+    outputs : sequence of str
+        Paths; "-" is standard output, as CSV.
+    as_json : bool
+        Whether to print the document.
+    rows, document, draw : callable
+        As for `write_answer`.
+    show : callable
+        Prints it for a person.
 
     Raises
     ------
     OSError
-        If it cannot be written; what was there before is still there.
+        If a file cannot be written; what was there before is still there.
     """
+    from parcast.io.document import json_pieces
 
-    def draw(path: str) -> None:
-        from parcast.plot import figure_of, save_figure
-
-        save_figure(figure_of(forecast, knees=knees), path)
-
-    write_answer(output, rows=forecast.rows, document=lambda: document, draw=draw)
+    for output in outputs:
+        write_answer(output, rows=rows, document=document, draw=draw)
+    if as_json:
+        print_pieces(json_pieces(document()))
+    elif "-" not in outputs:
+        show()
 
 
 def write_answer(
@@ -98,7 +108,7 @@ def write_answer(
     *,
     rows: Callable[[], Iterable[Mapping[str, Any]]],
     document: Callable[[], Mapping[str, Any]],
-    draw: Callable[[str], None],
+    draw: Callable[[str], None] | None = None,
 ) -> None:
     """Write an answer in the format that the ending of a path asks for; to "-" as CSV.
 
@@ -107,7 +117,8 @@ def write_answer(
     output : str
         Where to.
     rows, document, draw : callable
-        What gives the rows of CSV, the JSON document, and what draws the picture at a path.
+        What gives the rows of CSV, the JSON document, and what draws the picture at a path, if
+        there is one.
 
     Raises
     ------
@@ -123,7 +134,7 @@ def write_answer(
         write_document(output, csv_pieces(rows()))
     elif ending == "json":
         write_document(output, json_pieces(document()))
-    else:
+    elif draw is not None:
         draw(output)
 
 

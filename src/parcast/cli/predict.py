@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.configurations import Configurations, configurations, read_configurations
 from parcast.cli.failures import ANSWERED, NoAnswer, in_options
-from parcast.cli.outputs import PICTURES, check_outputs, format_of, print_pieces, write_answer
+from parcast.cli.outputs import PICTURES, check_outputs, format_of, give
 
 if TYPE_CHECKING:
     from parcast.prediction import Prediction
@@ -42,22 +43,15 @@ Examples:
     default=None,
     help="Give intervals? By default where a parameter has +-.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .csv, .json, .svg, .png or .pdf. "-" prints CSV. Repeatable.',
-)
+@json_option
+@output_option()
 @click.option(
     "--picture",
     type=click.Choice(["surface", "contours", "map", "lines"]),
     help="What a picture shows. By default what suits the axes.",
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -68,7 +62,6 @@ def command(
     picture: str | None,
     as_json: bool,
     show_all: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -80,19 +73,14 @@ def command(
         )
     check_outputs(outputs, sources=[question.program, question.machine], as_json=as_json)
     told = _ask(question, interval=interval)
-    for output in outputs:
-        write_answer(
-            output,
-            rows=told.rows,
-            document=told.to_document,
-            draw=lambda path: _draw(told, path, picture),
-        )
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(told.to_document()))
-    elif "-" not in outputs:
-        _show(told, show_all=show_all)
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told, show_all=show_all),
+        draw=lambda path: _draw(told, path, picture),
+    )
     if interval and told.interval is None:
         click.echo(
             "parcast: there is no interval, as no parameter has +-. "

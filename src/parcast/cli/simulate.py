@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answer_options import TABLES, debug_option, json_option, output_option
 from parcast.cli.configurations import Configurations, configurations, read_configurations
 from parcast.cli.failures import ANSWERED, NoAnswer, in_options
-from parcast.cli.outputs import check_outputs, print_pieces, write_answer
+from parcast.cli.outputs import check_outputs, give
 from parcast.errors import ParameterError
 from parcast.units import Dimension, quantity
 
@@ -97,17 +98,10 @@ def time_limit(_: click.Context, option: click.Parameter, text: str | None) -> f
     show_default=True,
     help="Processes that share the work; the times stay the same.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .csv or .json. "-" prints CSV. Repeatable.',
-)
+@json_option
+@output_option(TABLES)
 @click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -120,7 +114,6 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     show_all: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -133,14 +126,13 @@ def command(
         formats=FORMATS,
     )
     told = _ask(question, precision=precision, time_limit=time_limit, seed=seed, jobs=jobs)
-    for output in outputs:
-        write_answer(output, rows=told.rows, document=told.to_document, draw=lambda _: None)
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(told.to_document()))
-    elif "-" not in outputs:
-        _show(told, show_all=show_all)
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told, show_all=show_all),
+    )
     return ANSWERED
 
 
