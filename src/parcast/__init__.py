@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parcast.program import Program
     from parcast.result import Forecast
     from parcast.simulation_result import Simulation
+    from parcast.validation_result import Validation
     from parcast.verbs.best_processors import best_processors
     from parcast.verbs.calibrate import calibrate
     from parcast.verbs.call_paths import largest_regions
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from parcast.verbs.predict import predict
     from parcast.verbs.run import run_kernel
     from parcast.verbs.simulate import simulate
+    from parcast.verbs.validate import validate
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "Prediction",
     "Program",
     "Simulation",
+    "Validation",
     "best_processors",
     "calibrate",
     "capacities",
@@ -71,6 +74,7 @@ __all__ = [
     "region",
     "run_kernel",
     "simulate",
+    "validate",
 ]
 
 _HOME = {
@@ -87,6 +91,7 @@ _HOME = {
     "Prediction": "parcast.prediction",
     "Program": "parcast.program",
     "Simulation": "parcast.simulation_result",
+    "Validation": "parcast.validation_result",
     "best_processors": "parcast.verbs.best_processors",
     "calibrate": "parcast.verbs.calibrate",
     "capacities": "parcast.verbs.capacities",
@@ -108,6 +113,7 @@ _HOME = {
     "region": "parcast.instrument",
     "run_kernel": "parcast.verbs.run",
     "simulate": "parcast.verbs.simulate",
+    "validate": "parcast.verbs.validate",
 }
 
 

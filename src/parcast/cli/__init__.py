@@ -23,6 +23,7 @@ COMMANDS: Final = {  # each name and its module, in the order of the help
     "import": "parcast.cli.imports",
     "run": "parcast.cli.run",
     "testbed": "parcast.cli.testbed",
+    "validate": "parcast.cli.validate",
 }
 
 HELP: Final = """Forecast how a parallel program will scale.

@@ -1,0 +1,212 @@
+"""The fit of a law's capacities to launches of small sizes, for `validate`.
+
+The medians of the launches of every calibrated size and count give three kinds of equations, each
+relative to what was measured: wall time; processor time of the rank that computes most, which
+tells what is computing from what is waiting for the network; and time of access to files. Where
+processors are throttled, a processor second is taken for as many wall seconds as on one rank. The
+constants are those of at least 0 with the least sum of squares (`parcast.models.non_negative`
+says why); wall times count ten times as much as the two others, since they are what is predicted.
+How far a prediction may be off because of the calibration is found by drawing launches again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
+
+from parcast.breakdown import Array
+from parcast.validation_result import INTERVAL, Capacity
+from parcast.verbs.validate_runs import Cells
+from parcast.verbs.validate_terms import Column, Form, Terms
+
+HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
+RESAMPLES: Final = 200
+NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
+ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
+UNITS: Final = {
+    **{"W": "1/s", "n_half": "1", "m_half": "1"},
+    **{"u": "B/s", "t0": "s", "B": "B/s", "S0": "s"},
+}
+AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Calibration:
+    """A calibrated law."""
+
+    form: Form
+    costs: Array  # (columns,): constants, as inverse rates and times
+    resampled: Array  # (resamples, columns): the same from launches drawn again
+    residuals: Array  # (cells,): of the wall times, fitted over measured less 1 [1]
+
+    def time(self, terms: Terms) -> Array:
+        """Predicted wall time [s]."""
+        return np.asarray(terms.time @ self.costs)
+
+    def parts(self, terms: Terms) -> tuple[Array, Array, Array]:
+        """Computing, communication and file access of the predicted time [s]."""
+        symbols = [column.symbol for column in self.form.columns]
+        kinds = (["W", "n_half", "m_half", "m_2"], ["u", "t0"], ["B", "S0"])
+        computing, communication, disk = (
+            np.asarray(terms.time @ np.where(np.isin(symbols, kind), self.costs, 0.0))
+            for kind in kinds
+        )
+        return computing, communication, disk
+
+    def doubt(self, terms: Terms) -> Array:
+        """Standard deviation of the logarithm of the predicted time, by resampling [1]."""
+        times = np.maximum(terms.time @ self.resampled.T, np.finfo(float).tiny)
+        return np.asarray(np.std(np.log(times), axis=1))
+
+    def capacities(self) -> tuple[Capacity, ...]:
+        """Constants with their intervals, as the source names them."""
+        return tuple(
+            self._capacity(j, column)
+            for j, column in enumerate(self.form.columns)
+            if column.symbol in UNITS
+        )
+
+    def _capacity(self, j: int, column: Column) -> Capacity:
+        """One constant: rates are the inverse of what was fitted."""
+        cost, drawn = self.costs[j], self.resampled[:, j]
+        if column.symbol.endswith("half"):
+            w = 0  # the first is W on fewest ranks
+            cost, drawn = _over(cost, self.costs[w]), _over(drawn, self.resampled[:, w])
+        low, high = (float(np.sort(drawn)[i]) for i in ENDS)
+        is_rate = column.symbol in ("W", "u", "B")
+        if is_rate:
+            low, high = (1 / x if x > 0 else np.inf for x in (high, low))
+            cost = 1 / cost if cost > 0 else np.inf
+        is_known = bool(0 < cost < np.inf)
+        return Capacity(
+            symbol=column.symbol,
+            p=column.p,
+            value=float(cost) if is_known else None,
+            lower=float(low) if np.isfinite(low) and (is_known or is_rate) else None,
+            upper=float(high) if np.isfinite(high) else None,
+            unit=UNITS[column.symbol],
+        )
+
+
+def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
+    """Divide by a cost, infinite where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(cost) > 0, np.divide(amount, cost), np.inf)
+
+
+def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration:
+    """Fit the capacities of the simplest form that predicts as well as any.
+
+    Parameters
+    ----------
+    forms : sequence of Form
+        Of one law, the simplest first.
+    cells : mapping from n and p to samples
+        Of the calibrated sizes and counts, at least one sample of each.
+    seed : int
+        Of the resampling. [1]
+    """
+    places = np.array(list(cells), dtype=np.float64)
+    measured = [
+        np.array([[x.time, x.compute, x.disk] for x in samples]) for samples in cells.values()
+    ]
+    wall = _wall_of_a_processor_second(list(cells), measured)
+    measured = [x * [1.0, wall, 1.0] for x in measured]
+    middle = np.array([np.median(x, axis=0) for x in measured])
+    more = _counted_more(forms[0], cells)
+    of_forms = [form.terms(places[:, 0], places[:, 1], more) for form in forms]
+    mixtures = [form.mixture(places[:, 0].max()) for form in forms]
+    errors = np.array(
+        [
+            _error_of_others(terms, mixture, places, middle)
+            for terms, mixture in zip(of_forms, mixtures, strict=True)
+        ]
+    )
+    limit = AS_WELL[0] * errors.min() + AS_WELL[1]
+    chosen = int(np.argmax(errors <= limit))
+    terms, mixture = of_forms[chosen], mixtures[chosen]
+    costs = _solved(terms, mixture, middle)
+    random = np.random.default_rng([seed, len(cells)])
+    drawn = [np.array([_median_of_drawn(x, random) for x in measured]) for _ in range(RESAMPLES)]
+    return Calibration(
+        form=forms[chosen],
+        costs=costs,
+        resampled=np.array([_solved(terms, mixture, x) for x in drawn]),
+        residuals=terms.time @ costs / middle[:, 0] - 1.0,
+    )
+
+
+def _counted_more(form: Form, cells: Cells) -> Array:
+    """Steps that the program counted over those of the law, relative to its largest size.
+
+    What cannot be dealt out evenly, such as blocks, weighs on small sizes, and is no part of W.
+    """
+    largest = max(n for n, _ in cells)
+    ratio = {
+        (n, p): max(samples[0].runs[0].steps) / float(form.subject.counted(n, p).steps)
+        for (n, p), samples in cells.items()
+    }
+    return np.array([r / ratio[largest, p] if r > 0 else 1.0 for (_, p), r in ratio.items()])
+
+
+def _error_of_others(terms: Terms, mixture: Array, places: Array, middle: Array) -> float:
+    """Root mean square of the errors of cells by a fit to others.
+
+    Each cell by all others; and the largest size by the smaller ones, which is what is asked.
+    """
+    larger = places[:, 0] == places[:, 0].max()
+    parts = [np.arange(len(places)) == i for i in range(len(places))]
+    parts += [larger] if not larger.all() else []
+    squares = []
+    for left_out in parts if len(places) > 2 else []:
+        costs = _solved(_kept(terms, ~left_out), mixture, middle[~left_out])
+        off = terms.time[left_out] @ costs / middle[left_out, 0]
+        squares += (np.log(np.clip(off, 0.05, 20.0)) ** 2).tolist()
+    return float(np.sqrt(np.mean(squares))) if squares else 0.0
+
+
+def _kept(terms: Terms, keep: NDArray[np.bool_]) -> Terms:
+    """Keep the terms of some points."""
+    return Terms(time=terms.time[keep], compute=terms.compute[keep], disk=terms.disk[keep])
+
+
+def _wall_of_a_processor_second(cells: list[tuple[int, int]], measured: list[Array]) -> float:
+    """Wall seconds of a processor second on one rank: more than 1 where it is throttled."""
+    middle = [np.median(x, axis=0) for (_, p), x in zip(cells, measured, strict=True) if p == 1]
+    ratios = [(time - disk) / compute for time, compute, disk in middle if compute > 0]
+    return max(float(np.median(ratios)), 1.0) if ratios else 1.0
+
+
+def _median_of_drawn(times: Array, random: np.random.Generator) -> Array:
+    """Medians of as many launches drawn with replacement, spread as those of new ones would be.
+
+    Few launches drawn again spread less than new ones, by sqrt((k - 1)/k).
+    """
+    k = len(times)
+    if k == 1:
+        return np.asarray(times[0])
+    middle = np.median(times, axis=0)
+    drawn = np.median(times[random.integers(0, k, k)], axis=0)
+    wide = middle * (drawn / np.where(middle > 0, middle, 1.0)) ** np.sqrt(k / (k - 1))
+    return np.asarray(np.where(middle > 0, wide, drawn))
+
+
+def _solved(terms: Terms, mixture: Array, measured: Array) -> Array:
+    """Constants of at least 0 that fit wall, processor and file times (rows by kinds)."""
+    rows, ones = [], []
+    for matrix, times, weight in (
+        (terms.time, measured[:, 0], 1.0),
+        (terms.compute, measured[:, 1], HINT),
+        (terms.disk, measured[:, 2], HINT),
+    ):
+        usable = (times > 0) & (matrix > 0).any(axis=1)
+        rows.append(np.sqrt(weight) * (matrix[usable] @ mixture) / times[usable, None])
+        ones.append(np.full(int(usable.sum()), np.sqrt(weight)))
+    relative, ones_of_all = np.concatenate(rows), np.concatenate(ones)
+    size = np.sqrt((relative**2).sum(axis=0))
+    size = np.where(size > 0, size, 1.0)
+    found = nnls(relative / size, ones_of_all)[0] / size
+    return np.asarray(mixture @ np.where((relative * found).max(axis=0) > NOISE, found, 0.0))

@@ -1,0 +1,227 @@
+"""One program of `validate`: its sizes, its calibration, its predictions, its runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Final
+
+import numpy as np
+
+from parcast.errors import FitFailed
+from parcast.run.kernels.worker import free_memory
+from parcast.validation_result import Comparison, ValidatedProgram
+from parcast.verbs.validate_calibration import Calibration, calibrated
+from parcast.verbs.validate_interval import allowance, doubt_of_law, interval, scatter
+from parcast.verbs.validate_plan import (
+    CALIBRATED,
+    Sizes,
+    calibrated_counts,
+    chosen_sizes,
+    repetitions_for,
+    seconds_a_step,
+    steps_of,
+)
+from parcast.verbs.validate_runs import Cells, Runner, Stopwatch, jobs_of, launched, timed
+from parcast.verbs.validate_subject import Subject
+from parcast.verbs.validate_terms import forms_of
+from parcast.verbs.validate_verdict import count_checks, verdict_of, warnings_of
+
+LONGEST: Final = 5.0  # a predicted run on one processor, unless asked otherwise [s]
+LAUNCHES: Final = 5  # of a calibration, for each count [1]
+WITHIN: Final = 0.25  # of a launch, for the repetitions of one size [s]
+MOST_REPETITIONS: Final = 12
+QUICK_LONGEST, QUICK_CALIBRATED, QUICK_LAUNCHES = 0.5, 0.03, 3  # the same in a hurry
+A_LAUNCH: Final = 2  # runs of a predicted size in one launch [1]
+SLOWER: Final = 2.0  # a run on several ranks over the longest on one, if not asked otherwise [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What was asked of every program."""
+
+    counts: tuple[int, ...]  # of ranks, ascending
+    sizes: tuple[int, ...] | None  # to predict
+    calibrate_with: tuple[int, ...] | None
+    repetitions: int
+    longest: float  # [s]
+    is_quick: bool
+    seed: int
+    runner: Runner
+
+
+def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgram:
+    """Validate one program.
+
+    Raises
+    ------
+    RunFailed
+        If it fails or its result is wrong.
+    FitFailed
+        If the time was over before every count was calibrated.
+    KeyboardInterrupt
+        If the user interrupted before anything was predicted.
+    """
+    begun = watch.seconds
+    random = np.random.default_rng([task.seed, *subject.name.encode()])
+    counts = calibrated_counts(task.counts)
+    each = seconds_a_step(subject, runner=task.runner, seed=task.seed)
+    sizes = _sizes(task, subject, each)
+
+    def seconds(n: int) -> float:
+        return each * steps_of(subject, n)
+
+    most = 4 if task.is_quick else MOST_REPETITIONS
+    times = {n: repetitions_for(seconds(n), most=most, within=WITHIN) for n in sizes.calibrated}
+    launches = QUICK_LAUNCHES if task.is_quick else LAUNCHES
+    small = jobs_of(counts, times, launches=launches, seconds=seconds, random=random)
+    a_launch = min(A_LAUNCH, task.repetitions)
+    rounds = -(-task.repetitions // a_launch)
+    later = rounds * a_launch * len(task.counts) * sum(map(seconds, sizes.predicted))
+    watch.total = sum(job.expected for job in small) + later
+    cells = launched(subject.name, small, runner=task.runner, seed=task.seed, watch=watch)
+    _require_calibrated(subject, counts, cells, watch)
+    cores = max(samples[0].runs[0].cores for samples in cells.values())
+    forms = forms_of(subject, counts, sizes.calibrated, cores)
+    calibration = calibrated(forms, cells, seed=task.seed)
+    chosen = sizes.predicted
+    if task.sizes is None:
+        chosen = affordable(calibration, chosen, task.counts, longest=SLOWER * task.longest)
+    predicted = predictions(calibration, cells, chosen, task.counts)
+    large = jobs_of(
+        task.counts,
+        dict.fromkeys(chosen, a_launch),
+        launches=rounds,
+        seconds=seconds,
+        random=random,
+    )
+    found = launched(
+        subject.name, large, runner=task.runner, seed=task.seed + launches, watch=watch
+    )
+    compared = tuple(replace(x, runs=timed(found.get((x.n, x.p), ()))) for x in predicted)
+    everything = {key: [*cells.get(key, ()), *found.get(key, ())] for key in {**cells, **found}}
+    least = min((n for n, _ in found), default=sizes.calibrated[-1])
+    checks = count_checks(subject, everything, least=least)
+    holds, verdict = verdict_of([x for x in compared if x.runs], checks)
+    is_complete = all(len(x.runs) >= task.repetitions for x in compared)
+    return ValidatedProgram(
+        program=subject.name,
+        title=subject.title,
+        size=subject.size,
+        law=subject.phase.law,
+        source=subject.phase.source_of_law,
+        calibration=tuple(run for samples in cells.values() for run in timed(samples)),
+        capacities=calibration.capacities(),
+        counts=checks,
+        comparisons=compared,
+        holds=holds,
+        verdict=verdict,
+        warnings=tuple(warnings_of(subject, calibration, cells, compared, checks)),
+        cores=cores,
+        seconds=watch.seconds - begun,
+        ended_by="" if is_complete else watch.ended_by,
+    )
+
+
+def affordable(
+    calibration: Calibration, sizes: Sequence[int], counts: Sequence[int], *, longest: float
+) -> tuple[int, ...]:
+    """Bring sizes down, to four times those calibrated at least, where ranks take too long.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        The calibrated law.
+    sizes, counts : sequence of int
+        That would be predicted. [1]
+    longest : float
+        Predicted time that is still run, on any count. [s]
+    """
+    first, last = sizes[0], sizes[-1]
+    p = np.array(counts, dtype=np.float64)
+    while last > first:
+        if calibration.time(calibration.form.terms(np.full(p.shape, last), p)).max() <= longest:
+            break
+        last = max(round(0.9 * last), first)
+    kept = [n for n in sizes if n < 0.9 * last]
+    return tuple(dict.fromkeys([*kept, last]))
+
+
+def predictions(
+    calibration: Calibration, cells: Cells, sizes: Sequence[int], counts: Sequence[int]
+) -> tuple[Comparison, ...]:
+    """Predict every size on every count, with the interval of a run.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        The calibrated law.
+    cells : mapping from n and p to samples
+        What it was calibrated with.
+    sizes, counts : sequence of int
+        To predict. [1]
+    """
+    form = calibration.form
+    n, p = (np.array(x, dtype=np.float64) for x in zip(*product(sizes, counts), strict=True))
+    terms = form.terms(n, p)
+    time = calibration.time(terms)
+    factor = n / max(size for size, _ in cells)
+    deviation = np.sqrt(
+        calibration.doubt(terms) ** 2
+        + doubt_of_law(calibration.residuals, len(form.columns)) ** 2
+        + allowance(factor, p, form.counts) ** 2
+    )
+    lower, upper = interval(time, scatter(cells), deviation)
+    parts = calibration.parts(terms)
+    return tuple(
+        Comparison(
+            n=int(n[i]),
+            p=int(p[i]),
+            factor=float(factor[i]),
+            predicted=float(time[i]),
+            lower=float(lower[i]),
+            upper=float(upper[i]),
+            compute=float(parts[0][i]),
+            communication=float(parts[1][i]),
+            disk=float(parts[2][i]),
+            is_shared=bool(p[i] > form.cores),
+            is_calibrated_p=int(p[i]) in form.counts,
+        )
+        for i in range(n.size)
+    )
+
+
+def _sizes(task: Task, subject: Subject, each: float) -> Sizes:
+    """Choose sizes, as far as they were not given."""
+    if task.sizes is not None and task.calibrate_with is not None:
+        return Sizes(calibrated=task.calibrate_with, predicted=task.sizes)
+    chosen = chosen_sizes(
+        subject,
+        each,
+        longest=min(task.longest, QUICK_LONGEST) if task.is_quick else task.longest,
+        calibrated=QUICK_CALIBRATED if task.is_quick else CALIBRATED,
+        most_p=max(task.counts),
+        memory=free_memory() or float("inf"),
+    )
+    if task.sizes is not None:
+        below = [n for n in chosen.calibrated if n <= min(task.sizes)]
+        chosen = replace(chosen, calibrated=tuple(below) if len(below) > 1 else chosen.calibrated)
+        return replace(chosen, predicted=task.sizes)
+    if task.calibrate_with is not None:
+        largest = task.calibrate_with[-1]
+        ratio = [n / chosen.calibrated[-1] for n in chosen.predicted]
+        predicted = tuple(round(largest * x) for x in ratio)
+        return Sizes(calibrated=task.calibrate_with, predicted=predicted)
+    return chosen
+
+
+def _require_calibrated(
+    subject: Subject, counts: Sequence[int], cells: Cells, watch: Stopwatch
+) -> None:
+    """Refuse to predict from counts that were not run."""
+    if watch.interrupted:
+        raise KeyboardInterrupt
+    if not {p for _, p in cells} >= set(counts):
+        raise FitFailed(
+            f"{subject.name} could not be calibrated within the time limit. Allow more time, or "
+            "ask for --quick."
+        )

@@ -1,0 +1,238 @@
+"""Timed launches of a program for `validate`: in random order, until the time is over.
+
+A launch runs several sizes on one count of ranks, in an order of its own. Launches of all counts
+are dealt into rounds and each round is shuffled, so that a machine that grows slower or faster
+meanwhile does so for all of them alike.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, Protocol
+
+import numpy as np
+
+from parcast.errors import RunFailed
+from parcast.run.kernels.kernel import Run
+from parcast.validation_result import TimedRun
+
+Progress = Callable[[int, int | None], None]
+
+PATIENCE: Final = (120.0, 20.0)  # longest launch: so long, and times what is expected [s], [1]
+
+
+class Runner(Protocol):
+    """What starts a program and times it; `parcast.verbs.run.run_kernel` does."""
+
+    def __call__(
+        self,
+        name: str,
+        *,
+        n: Sequence[int],
+        ranks: int,
+        seed: int,
+        check: bool | None,
+        time_limit: float,
+    ) -> Sequence[Run]:
+        """Time one run of each size, in one launch."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """One launch that is to be made."""
+
+    p: int  # ranks
+    launch: int  # of this count, from 1
+    sizes: tuple[int, ...]  # in their order, each as often as it is to be run
+    expected: float = 0.0  # time that it should take at most [s]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """Runs of one size in one launch."""
+
+    launch: int
+    runs: tuple[Run, ...]
+
+    @property
+    def time(self) -> float:
+        """Median time [s]."""
+        return median(run.time for run in self.runs)
+
+    @property
+    def compute(self) -> float:
+        """Median of the processor seconds of the rank that computed most [s]."""
+        return median(max(run.compute) for run in self.runs)
+
+    @property
+    def disk(self) -> float:
+        """Median wall seconds of access to files [s]."""
+        return median(run.disk for run in self.runs)
+
+
+Cells = Mapping[tuple[int, int], Sequence[Sample]]  # of each size and count of ranks
+
+
+@dataclass(kw_only=True, slots=True)
+class Stopwatch:
+    """Time that is left, and who is told how far we are."""
+
+    limit: float | None = None  # [s]; None: as long as it takes
+    progress: Progress | None = None
+    clock: Callable[[], float] = time.monotonic
+    begun: float = 0.0
+    done: float = 0.0  # expected seconds of what was run
+    total: float = 0.0
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        """Start."""
+        self.begun = self.clock()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start [s]."""
+        return self.clock() - self.begun
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no launch may be begun any more."""
+        return self.interrupted or (self.limit is not None and self.seconds >= self.limit)
+
+    @property
+    def ended_by(self) -> str:
+        """Why no launch may be begun any more; "" while one may."""
+        if self.interrupted:
+            return "interrupted"
+        return "time limit" if self.is_over else ""
+
+    def advance(self, expected: float) -> None:
+        """Say how far we are."""
+        self.done += expected
+        if self.progress is not None and self.total > 0:
+            self.progress(min(round(1000 * self.done / self.total), 1000), 1000)
+
+
+def jobs_of(
+    counts: Sequence[int],
+    sizes: Mapping[int, int],
+    *,
+    launches: int,
+    seconds: Callable[[int], float],
+    random: np.random.Generator,
+) -> list[Job]:
+    """Launches of every count, one of each in every round, in random order.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Of ranks. [1]
+    sizes : mapping from int to int
+        Each size, and how often it is run in a launch. [1]
+    launches : int
+        Rounds. [1]
+    seconds : callable
+        Expected time of a size on one rank. [s]
+    random : numpy.random.Generator
+        Of the orders.
+    """
+    each = [n for n, times in sizes.items() for _ in range(times)]
+    expected = sum(map(seconds, each)) + 0.5
+    return [
+        Job(
+            p=counts[i],
+            launch=launch,
+            sizes=tuple(each[j] for j in random.permutation(len(each)).tolist()),
+            expected=expected,
+        )
+        for launch in range(1, launches + 1)
+        for i in random.permutation(len(counts)).tolist()
+    ]
+
+
+def launched(
+    name: str, jobs: Sequence[Job], *, runner: Runner, seed: int, watch: Stopwatch
+) -> dict[tuple[int, int], list[Sample]]:
+    """Make launches until all are made, the time is over or the user interrupts.
+
+    Parameters
+    ----------
+    name : str
+        Of the program.
+    jobs : sequence of Job
+        In their order.
+    runner : Runner
+        What makes them.
+    seed : int
+        Each round has its own input, from this on. [1]
+    watch : Stopwatch
+        Tells when the time is over; it is marked where the user interrupts.
+
+    Returns
+    -------
+    dict of lists of Sample
+        Those that were made, by size and count of ranks.
+
+    Raises
+    ------
+    RunFailed
+        If a launch fails, or a result is wrong: a wrong program is not timed.
+    """
+    cells: dict[tuple[int, int], list[Sample]] = {}
+    for job in jobs:
+        if watch.is_over:
+            break
+        try:
+            runs = tuple(
+                runner(
+                    name,
+                    n=job.sizes,
+                    ranks=job.p,
+                    seed=seed + job.launch,
+                    check=False,
+                    time_limit=PATIENCE[0] + PATIENCE[1] * job.expected,
+                )
+            )
+        except KeyboardInterrupt:
+            watch.interrupted = True
+            break
+        require_runs(name, job.sizes, job.p, runs)
+        for n in dict.fromkeys(job.sizes):
+            of_size = tuple(run for run in runs if run.n == n)
+            cells.setdefault((n, job.p), []).append(Sample(launch=job.launch, runs=of_size))
+        watch.advance(job.expected)
+    return cells
+
+
+def timed(samples: Sequence[Sample]) -> tuple[TimedRun, ...]:
+    """Give the runs of a size as the result has them."""
+    return tuple(
+        TimedRun(
+            n=run.n,
+            p=run.p,
+            launch=sample.launch,
+            repetition=number,
+            time=run.time,
+            compute=max(run.compute),
+            disk=run.disk,
+        )
+        for sample in samples
+        for number, run in enumerate(sample.runs, start=1)
+    )
+
+
+def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[Run]) -> None:
+    """Refuse a launch that lacks runs, has a wrong result or a time that is none."""
+    where = f"{name} on {p} rank{'s' if p > 1 else ''}"
+    if Counter(run.n for run in runs) != Counter(sizes):
+        raise RunFailed(f"{where} gave times of other sizes than asked. Run it by itself.")
+    if any(run.is_correct is False for run in runs):
+        raise RunFailed(
+            f"{where} gave a wrong result. It is not timed: run it by itself and look why."
+        )
+    if not all(0 < run.time < float("inf") for run in runs):
+        raise RunFailed(
+            f"{where} took no time that can be measured. Has the clock been set? Run it again."
+        )

@@ -1,0 +1,474 @@
+"""`parcast.validate`: laws that hold and laws that do not, what was asked, faults, parts."""
+
+import json
+
+import numpy as np
+import pytest
+
+from parcast.errors import FitFailed, ParameterError, RunFailed
+from parcast.verbs.validate import validate
+from parcast.verbs.validate_calibration import calibrated
+from parcast.verbs.validate_interval import allowance, interval, scatter
+from parcast.verbs.validate_plan import calibrated_counts, chosen_sizes, size_with
+from parcast.verbs.validate_runs import Sample, Stopwatch, jobs_of
+from parcast.verbs.validate_subject import subject_named
+from parcast.verbs.validate_terms import forms_of
+from parcast.verbs.validate_verdict import points_allowed
+from tests.validated import T0, B, FakeRunner, U, W, counted, lawful, subject
+
+
+def asked(runner=None, **options):
+    """Validate the program of these tests."""
+    return validate("sort", runner=runner or FakeRunner(), subject=subject, **options)
+
+
+def capacity(told, symbol, p=None):
+    return next(x for x in told.programs[0].capacities if (x.symbol, x.p) == (symbol, p))
+
+
+# a law that holds
+
+
+def test_a_law_without_noise_is_recovered_exactly():
+    told = asked(p=[1, 2, 3, 4])
+    assert told.holds
+    assert told.worst_error < 1e-6
+    assert told.coverage == 1.0
+    for symbol, true in (("W", W), ("u", U), ("B", B)):
+        assert capacity(told, symbol).value == pytest.approx(true, rel=1e-5)
+    assert capacity(told, "t0").value == pytest.approx(T0, rel=1e-3)
+    assert all(x.agrees and x.least == pytest.approx(1, rel=1e-4) for x in told.programs[0].counts)
+
+
+def test_sizes_are_four_to_ten_times_those_calibrated():
+    told = asked()
+    factors = sorted({round(x.factor, 1) for x in told.compared})
+    assert factors[0] == pytest.approx(4, abs=0.1)
+    assert factors[-1] == pytest.approx(10, abs=0.1)
+    assert {x.p for x in told.compared} == {1, 2}
+    assert all(len(x.runs) == 4 for x in told.compared)
+
+
+def test_runs_lie_in_their_intervals_as_often_as_said():
+    inside = [asked(FakeRunner(noise=0.05), seed=seed).coverage for seed in range(25)]
+    assert 0.86 <= np.mean(inside) <= 1.0
+
+
+def test_a_law_that_holds_is_refused_seldom():
+    held = [asked(FakeRunner(noise=0.04), seed=seed, quick=True).holds for seed in range(25)]
+    assert sum(held) >= 23
+
+
+def test_small_sizes_that_are_slow_do_not_spoil_large_ones():
+    def slow_at_first(n, p):
+        return lawful(n, p) * (1 + 20_000 / n)
+
+    told = asked(FakeRunner(time=slow_at_first))
+    assert told.holds
+    assert told.worst_error < 0.03
+    halves = [capacity(told, symbol).value or 0.0 for symbol in ("n_half", "m_half")]
+    assert sum(halves) > 10_000
+
+
+def test_more_ranks_than_cores_share_them_and_it_is_said():
+    def shared(n, p):
+        counts = counted(n, p)
+        more = float(counts.shared) * (max(p / 2, 1) - 1) / W
+        return lawful(n, p) + more
+
+    told = asked(FakeRunner(time=shared, cores=2), p=[1, 2, 4, 8])
+    assert told.worst_error < 0.01
+    assert {x.p for x in told.compared if x.is_shared} == {4, 8}
+    (warning,) = [x for x in told.programs[0].warnings if "cores" in x]
+    assert warning.startswith("p = 4, 8: more ranks than the 2 cores.")
+
+
+def test_rates_that_differ_between_counts_are_found():
+    def slower(n, p):
+        counts = counted(n, p)
+        rest = counts.disk_bytes / B + counts.network_bytes / (U if p == 2 else U / 3)
+        return float(counts.steps / (W if p == 1 else W / 2) + rest)
+
+    told = asked(FakeRunner(time=slower), p=[1, 2, 4])  # processor times say that W is one
+    assert told.worst_error < 0.05
+    assert told.holds
+
+
+def test_blocks_that_cannot_be_dealt_out_evenly_are_no_part_of_the_rate():
+    def blocks(n, p):
+        return float(counted(n, p).steps) * (1.0 + (20_000 / n if p > 1 else 0.0) ** 2)
+
+    def time(n, p):
+        return lawful(n, p) + (blocks(n, p) - float(counted(n, p).steps)) / W
+
+    told = asked(FakeRunner(steps=blocks, time=time))
+    assert told.worst_error < 0.01
+    assert all(check.agrees for check in told.programs[0].counts)
+
+
+def test_sizes_that_ranks_take_long_for_come_down_to_four_times():
+    def slow_network(n, p):
+        return lawful(n, p) + 40 * float(counted(n, p).network_bytes) / U
+
+    told = asked(FakeRunner(time=slow_network), longest=1.0)
+    assert {round(x.factor) for x in told.compared} == {4}
+    at_most = asked(FakeRunner(time=lambda n, p: lawful(n, p) * (2 if p > 1 else 1)))
+    factors = {round(x.factor, 1) for x in at_most.compared}
+    assert max(factors) <= 10
+
+
+def test_counts_between_those_calibrated_have_wider_intervals():
+    told = asked(p=[1, 2, 3, 6])
+    width = {x.p: x.upper / x.lower for x in told.compared if x.factor < 5}
+    assert width[3] > width[2]
+    assert not next(x for x in told.compared if x.p == 3).is_calibrated_p
+
+
+# a law that does not hold
+
+
+def test_a_program_that_grows_faster_than_its_law_is_told():
+    told = asked(FakeRunner(time=lambda n, p: lawful(n, p) * (n / 1e6) ** 0.3))
+    assert told.holds is False
+    (program,) = told.programs
+    assert "lie in their intervals. Of a law that holds" in program.verdict[0]
+    assert any("more than twice as far off" in x for x in program.verdict)
+
+
+def test_a_program_that_counts_other_steps_is_told():
+    def squared(n, p):
+        return float(counted(n, p).steps) * (n / 1e6) ** 0.5
+
+    told = asked(FakeRunner(steps=squared))
+    assert told.holds is False
+    assert "times the steps that the program counted" in told.programs[0].verdict[0]
+
+
+def test_superlinear_speedup_of_a_compact_algorithm_is_questioned():
+    told = asked(FakeRunner(time=lambda n, p: lawful(n, p) / (20 if p > 1 else 1)))
+    texts = told.programs[0].warnings
+    assert any(x.startswith("Measured: Speedup is above p") for x in texts)
+
+
+def test_a_negative_rate_of_the_network_is_explained():
+    told = asked(FakeRunner(time=lambda n, p: lawful(n, p) / (20 if p > 1 else 1)))
+    assert any("By the source's formula it is negative" in x for x in told.programs[0].warnings)
+
+
+def test_a_network_that_costs_nothing_has_a_bound_or_is_free():
+    def free(n, p):
+        counts = counted(n, p)
+        return float(counts.steps / W + counts.disk_bytes / B)
+
+    told = asked(FakeRunner(time=free, noise=0.01))
+    text = " ".join(told.programs[0].warnings)
+    u = capacity(told, "u")
+    assert u.value is None or u.value > 10 * U
+    assert u.value is not None or "is not determined" in text
+
+
+def test_a_machine_that_is_not_quiet_is_told():
+    told = asked(FakeRunner(noise=0.4))
+    assert any("The machine is not quiet" in x for x in told.programs[0].warnings)
+
+
+# what was asked
+
+
+def test_sizes_can_be_given():
+    told = asked(sizes=[2e6, 5e6], calibrate_with=[1e5, 2e5, 4e5], p=[1, 2], repetitions=3)
+    assert sorted({x.n for x in told.compared}) == [2_000_000, 5_000_000]
+    assert sorted({x.n for x in told.programs[0].calibration}) == [100_000, 200_000, 400_000]
+    assert {x.factor for x in told.compared} == {5.0, 12.5}
+    assert all(len(x.runs) >= 3 for x in told.compared)
+
+
+def test_only_predicted_sizes_are_given():
+    told = asked(sizes=[2e6])
+    assert {x.n for x in told.compared} == {2_000_000}
+    assert max(x.n for x in told.programs[0].calibration) <= 2_000_000
+
+
+def test_sizes_below_those_found_by_trial_can_be_predicted():
+    assert {x.n for x in asked(sizes=[100]).compared} == {100}
+
+
+def test_only_calibrated_sizes_are_given():
+    told = asked(calibrate_with=[1000, 10_000])
+    assert {x.n for x in told.programs[0].calibration} == {1000, 10_000}
+    assert min(x.factor for x in told.compared) == pytest.approx(4, abs=0.01)
+
+
+def test_one_rank_needs_no_network():
+    told = asked(p=[1])
+    assert told.holds
+    assert {x.symbol for x in told.programs[0].capacities} == {"W", "n_half", "B", "S0"}
+
+
+def test_launches_of_one_round_have_the_same_input_and_rounds_differ():
+    runner = FakeRunner()
+    asked(runner, seed=3)
+    pairs = {(x["p"], x["seed"]) for x in runner.asked[1:]}
+    assert len(pairs) == len(runner.asked[1:])
+    assert all(x["limit"] >= 120 for x in runner.asked)
+
+
+def test_the_same_seed_gives_the_same_answer():
+    one, other = (asked(FakeRunner(noise=0.05), seed=7) for _ in range(2))
+    first, second = one.to_document(), other.to_document()
+    for document in (first, second):
+        for program in document["programs"]:
+            del program["seconds"]
+    assert first == second
+    json.dumps(first, allow_nan=False)
+
+
+def test_progress_goes_from_nothing_to_all():
+    told = []
+    validate(
+        ["sort", "other"],
+        runner=FakeRunner(),
+        subject=subject,
+        progress=lambda done, total: told.append(done / total),
+    )
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"p": []}, "p must be counts from 1 to 4096, got []. Give such as 1, 2 and 4."),
+        ({"p": [0, 2]}, "p must be counts from 1 to 4096, got [0, 2]."),
+        ({"repetitions": 0}, "repetitions must be at least 1, got 0."),
+        ({"longest": 0.0}, "longest must be above 0, got 0."),
+        ({"sizes": [1.5]}, "sizes must be whole numbers of at least 1, got 1.5."),
+        ({"sizes": []}, "sizes must be at least 1 size, got 0."),
+        ({"calibrate_with": [1e4]}, "calibrate_with must be at least 2 sizes, got 1."),
+    ],
+)
+def test_bad_arguments_are_refused(options, says):
+    with pytest.raises(ParameterError) as caught:
+        asked(**options)
+    assert str(caught.value).startswith(says)
+
+
+def test_no_program_is_refused():
+    with pytest.raises(ParameterError, match="names must be programs, got none"):
+        validate([])
+
+
+def test_a_program_that_is_none_is_refused():
+    with pytest.raises(ParameterError, match="must be that of a program"):
+        validate("bubblesort")
+
+
+# faults
+
+
+def test_a_wrong_result_is_not_timed():
+    with pytest.raises(RunFailed, match="gave a wrong result"):
+        asked(FakeRunner(is_correct=False))
+
+
+def test_a_clock_that_steps_is_told():
+    with pytest.raises(RunFailed, match="took no time that can be measured"):
+        asked(FakeRunner(time=lambda _n, _p: -1.0))
+
+
+def test_runs_of_other_sizes_are_refused():
+    class Deaf(FakeRunner):
+        def __call__(self, name, *, n, **others):
+            return super().__call__(name, n=n[:1], **others)
+
+    with pytest.raises(RunFailed, match="gave times of other sizes than asked"):
+        asked(Deaf())
+
+
+def test_interrupted_it_shows_what_was_compared():
+    whole = FakeRunner()
+    asked(whole)
+    told = asked(FakeRunner(fails_after=len(whole.asked) - 2))
+    (program,) = told.programs
+    assert program.ended_by == "interrupted"
+    assert 0 < sum(len(x.runs) for x in program.compared) < 24
+    assert program.holds is not None
+
+
+def test_interrupted_before_any_comparison_nothing_is_judged():
+    whole = FakeRunner()
+    sizes = {x.n for x in asked(whole).compared}
+    calibrating = sum(1 for x in whole.asked if not sizes & set(x["n"]))
+    told = asked(FakeRunner(fails_after=calibrating))
+    assert told.holds is None
+    assert told.median_error is told.worst_error is told.coverage is None
+    assert told.programs[0].ended_by == "interrupted"
+    assert "not compared" in repr(told)
+
+
+def test_interrupted_while_calibrating_there_is_no_answer():
+    with pytest.raises(KeyboardInterrupt):
+        asked(FakeRunner(fails_after=3))
+
+
+def test_interrupted_in_the_second_program_the_first_is_shown():
+    whole = FakeRunner()
+    asked(whole)
+    runner = FakeRunner(fails_after=len(whole.asked) + 2)
+    told = validate(["sort", "other"], runner=runner, subject=subject)
+    assert [x.program for x in told.programs] == ["sort"]
+
+
+def test_too_little_time_to_calibrate_is_told():
+    with pytest.raises(FitFailed, match="could not be calibrated within the time limit"):
+        asked(time_limit=1e-9)
+
+
+def test_the_time_limit_ends_the_comparison():
+    ticks = iter(range(10_000))
+    watch = Stopwatch(limit=5, clock=lambda: next(ticks))
+    assert watch.ended_by == ""
+    while not watch.is_over:
+        pass
+    assert watch.ended_by == "time limit"
+
+
+def test_one_program_that_fails_does_not_stop_the_others():
+    class Fails(FakeRunner):
+        def __call__(self, name, **others):
+            if name == "other":
+                raise RunFailed("other was killed.")
+            return super().__call__(name, **others)
+
+    told = validate(["other", "sort"], runner=Fails(), subject=subject)
+    assert [x.program for x in told.programs] == ["sort"]
+    assert told.failures == {"other": "other was killed."}
+    with pytest.raises(RunFailed, match="No program could be validated"):
+        validate(
+            ["other", "other2"],
+            runner=FakeRunner(fails_after=0, failure=RunFailed("no")),
+            subject=subject,
+        )
+    with pytest.raises(RunFailed, match=r"other was killed\."):
+        validate("other", runner=Fails(), subject=subject)
+
+
+# the parts
+
+
+@pytest.mark.parametrize(
+    "name", ["sort", "square_sort", "fractal", "monte_carlo", "matmul", "gauss", "stencil"]
+)
+def test_every_program_has_a_law_that_counts(name):
+    told = subject_named(name)
+    counts = told.counted([100, 1000], [1, 2])
+    assert counts.steps.shape == counts.disk_bytes.shape == (2,)
+    assert np.all(counts.steps > 0)
+    assert counts.network_bytes[1] > 0
+
+
+def test_a_program_whose_law_does_not_count_is_refused(monkeypatch):
+    from dataclasses import replace
+
+    from parcast.run.kernels.registry import kernel_named
+
+    spmd = replace(kernel_named("fractal"), law="spmd", densities={"compute": {"parallel": "1 s"}})
+    monkeypatch.setattr("parcast.verbs.validate_subject.kernel_named", lambda _: spmd)
+    with pytest.raises(ParameterError, match="must be that of a program whose law counts"):
+        subject_named("fractal")
+
+
+def test_a_size_is_found_by_its_steps():
+    n = size_with(subject(), 1e7)
+    assert float(subject().counted(n, 1).steps) <= 1e7 < float(subject().counted(n + 1, 1).steps)
+
+
+def test_laws_that_grow_fast_get_smaller_factors_and_memory_bounds_all():
+    cubic = subject_named("matmul")
+    chosen = chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=float("inf"))
+    top = chosen.predicted[-1] / chosen.calibrated[-1]
+    assert 4 <= top < 10
+    assert cubic.counted(chosen.predicted[-1], 1).steps * 1e-10 <= 2.05
+    short = chosen_sizes(cubic, 1e-10, longest=0.1, most_p=2, memory=float("inf"))
+    assert short.predicted[-1] / short.calibrated[-1] == pytest.approx(5, abs=0.2)
+    small = chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e8)
+    assert cubic.memory(small.predicted[-1], 2) <= 0.4e8
+    with pytest.raises(ParameterError, match="needs more memory than there is"):
+        chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e3)
+
+
+def test_calibrated_counts_are_one_two_and_the_largest():
+    assert calibrated_counts([2, 3, 8]) == (1, 2, 8)
+
+
+def test_every_round_has_every_count_once():
+    jobs = jobs_of(
+        [1, 2], {10: 2, 20: 1}, launches=3, seconds=float, random=np.random.default_rng(0)
+    )
+    assert sorted((job.launch, job.p) for job in jobs) == [
+        (launch, p) for launch in (1, 2, 3) for p in (1, 2)
+    ]
+    assert all(sorted(job.sizes) == [10, 10, 20] for job in jobs)
+    assert len({job.sizes for job in jobs}) > 1
+
+
+def test_points_outside_are_allowed_as_chance_has_them():
+    assert [points_allowed(m) for m in (1, 2, 6, 20, 100)] == [1, 1, 2, 4, 15]
+
+
+def test_intervals_are_wider_on_the_side_of_disturbed_runs():
+    lower, upper = interval(np.array([1.0]), (-0.01, 0.2), np.array([0.02]))
+    assert np.log(upper) > 4 * -np.log(lower)
+
+
+def test_the_allowance_grows_with_size_and_count():
+    grown = allowance(np.array([0.5, 4.0, 10.0]), np.array([2.0, 2.0, 2.0]), [1, 2])
+    assert grown[0] == 0 < grown[1] < grown[2]
+    assert allowance(np.array([1.0]), np.array([4.0]), [1, 2])[0] > 0
+
+
+def samples_of(runner, sizes, counts, *, launches=3):
+    return {
+        (n, p): [
+            Sample(
+                launch=k,
+                runs=tuple(
+                    runner("sort", n=[n] * 2, ranks=p, seed=k, check=False, time_limit=1.0)
+                ),
+            )
+            for k in range(1, launches + 1)
+        ]
+        for n in sizes
+        for p in counts
+    }
+
+
+def test_one_launch_is_enough_to_calibrate_and_gives_no_doubt_of_its_own():
+    cells = samples_of(FakeRunner(noise=0.02), [10_000, 40_000], [1, 2], launches=1)
+    forms = forms_of(subject(), [1, 2], [10_000, 40_000], cores=4)
+    found = calibrated(forms, cells, seed=0)
+    form = found.form
+    assert found.doubt(form.terms([80_000], [2])) == pytest.approx(0, abs=1e-9)
+    low, high = scatter(cells)
+    assert low == -high < 0
+
+
+def test_one_size_has_no_half_size():
+    (form,) = forms_of(subject(), [1], [10_000], cores=1)
+    assert {column.symbol for column in form.columns} == {"W", "B", "S0"}
+
+
+def test_a_real_program_on_two_ranks():
+    told = validate(
+        "monte_carlo",
+        p=[1, 2],
+        sizes=[40_960],
+        calibrate_with=[4096, 8192, 10_240],
+        repetitions=1,
+        quick=True,
+        time_limit=60.0,
+    )
+    (program,) = told.programs
+    assert {x.p for x in program.compared} == {1, 2}
+    assert all(x.agrees for x in program.counts)
+    assert all(x.measured > 0 and x.lower < x.predicted < x.upper for x in program.compared)
