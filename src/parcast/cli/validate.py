@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast import __version__
+from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED
 from parcast.cli.options import Counts, Sizes, counts, sizes
-from parcast.cli.outputs import check_outputs, print_pieces, write_answer
+from parcast.cli.outputs import check_outputs, give
 from parcast.cli.simulate import time_limit
 from parcast.errors import ParameterError
 
@@ -86,16 +87,9 @@ ARGUMENTS: Final = {
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of inputs and orders."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .csv (all runs), .json, .svg, .png or .pdf. "-" prints CSV. Repeatable.',
-)
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@json_option
+@output_option(".csv (all runs), .json, .svg, .png or .pdf")
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -104,7 +98,6 @@ def command(
     names: tuple[str, ...],
     outputs: tuple[str, ...],
     as_json: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -115,22 +108,14 @@ def command(
         raise click.UsageError("Name programs, or all, not both.", ctx)
     check_outputs(outputs, sources=[], as_json=as_json)
     told = _ask(names, **asked)
-    for output in outputs:
-        write_answer(
-            output,
-            rows=told.rows,
-            document=told.to_document,
-            draw=lambda path: _draw(told, path),
-        )
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(told.to_document()))
-    elif "-" not in outputs:
-        from parcast.cli.screen import page_of_stdout, show
-        from parcast.text.validation_answer import validation_answer
-
-        show(validation_answer(told, page_of_stdout()))
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+        draw=lambda path: _draw(told, path),
+    )
     return _status(told)
 
 
@@ -210,3 +195,11 @@ def _draw(told: "Validation", path: str) -> None:
     from parcast.plot.validation import draw_validation
 
     draw_validation(told, path)
+
+
+def _show(told: "Validation") -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.text.validation_answer import validation_answer
+
+    show(validation_answer(told, page_of_stdout()))
