@@ -11,7 +11,8 @@ from pathlib import Path
 
 import parcast
 from parcast.plot import figure_of, save_figure
-from parcast.units import format_interval, format_quantity
+from parcast.text.rounding import rounded_interval
+from parcast.units import format_quantity
 
 HERE = Path(__file__).parent
 
@@ -24,7 +25,8 @@ def main(folder: Path) -> None:
     print("Time on 64 processors, forecast from runs on 1 to 32\n")
     print("machine  forecast  (90 % interval)   measured  error  in the interval")
     for row in told.rows():
-        forecast = format_interval(row["time_s"], row["lower_s"], row["upper_s"], "time")
+        ends = (row["time_s"], row["lower_s"], row["upper_s"])
+        forecast = "{} s  ({} to {} s)".format(*rounded_interval(*ends))
         measured = format_quantity(row["measured_s"], "time")
         error = row["time_s"] / row["measured_s"] - 1
         held = "yes" if row["lower_s"] <= row["measured_s"] <= row["upper_s"] else "no"

@@ -344,3 +344,10 @@ def test_certainty_may_be_text():
     assert by_text.certainty == by_number.certainty == 0.9
     with pytest.raises(ParameterError, match="certainty"):
         match(runs, within="6 s", certainty="often")
+
+
+def test_more_processors_are_advised_only_where_there_are_more():
+    machines = [machine("small", "1 Gflop/s", processors=2), machine("large", "1 Gflop/s")]
+    told = match(program(), machines, p=[1, 2])
+    advice = [text for text in told.warnings if "may be better still" in text]
+    assert advice == ["large: More than p = 2 may be better still. Ask for more."]

@@ -5,6 +5,7 @@ import pytest
 
 from parcast import Machine, Program, predict
 from parcast.errors import ParameterError
+from parcast.machine import Storage
 
 MACHINE = Machine(
     name="a cluster",
@@ -257,3 +258,18 @@ def test_the_fastest_of_those_asked_for_is_told_where_the_law_has_no_answer_betw
     program = Program(phase=[{"law": "spmd", "compute": {"serial": at_squares}}])
     told = predict(program, Machine(), p=[4, 16, 64], bounds=False)
     assert told.fastest == ("with p = 16 (2 s); more processors make it slower",)
+
+
+def test_a_parameter_that_the_program_overrules_is_named():
+    own = {"law": "matmul", "capacities": {"compute": "1 Gop/s", "network": "1 GB/s"}}
+    told = predict(Program(phase=[own]), CLUSTER, p=4, n=100, vary={"compute.rate": [1e9, 2e9]})
+    assert told.warnings[0] == (
+        "compute.rate changes no time here. The program's own capacities.compute, "
+        "capacities.network may win over it: vary that."
+    )
+
+
+def test_a_parameter_that_nothing_asks_for_is_named():
+    disks = CLUSTER.model_copy(update={"storage": Storage(bandwidth="1 GB/s")})
+    told = predict(PRODUCT, disks, p=[1, 4], n=100, vary={"storage.bandwidth": [1e9, 2e9]})
+    assert told.warnings == ("storage.bandwidth changes no time here.",)

@@ -116,6 +116,7 @@ def match(
         raise FitFailed(f"No machine has an answer. {name}: {why}")
     candidates = _ranked([_candidate(x, goal, asked) for x in found], found, goal, asked)
     currencies = {x.price.currency for x in named if x.price.currency}
+    sizes = {x.name: x.processors for x in named}
     has_fit = candidates[0].fits
     return Match(
         candidates=candidates,
@@ -126,7 +127,7 @@ def match(
         currency=next(iter(currencies), ""),
         left_out=left_out,
         verdict=() if has_fit else verdict_of(found, asked),
-        warnings=tuple(dict.fromkeys([*notes, *_warnings(candidates, found, goal, asked)])),
+        warnings=tuple(dict.fromkeys([*notes, *_warnings(candidates, found, goal, asked, sizes)])),
         program=what.name if isinstance(what, Program) else "",
         law=_law(what),
         sources=_sources(what),
@@ -230,9 +231,13 @@ def _ranked(
 
 
 def _warnings(
-    candidates: Sequence[Candidate], found: Sequence[Outcomes], goal: Goal, asked: Constraints
+    candidates: Sequence[Candidate],
+    found: Sequence[Outcomes],
+    goal: Goal,
+    asked: Constraints,
+    sizes: Mapping[str, int | None],
 ) -> list[str]:
-    """Give what a reader of the ranking must know."""
+    """Give what a reader of the ranking must know; `sizes` are the processors of each machine."""
     said = []
     by_name = {x.machine: x for x in found}
     good = [x for x in candidates if x.fits]
@@ -249,7 +254,8 @@ def _warnings(
     about: dict[str, list[str]] = {}  # machines of which the same is to be said
     for x in candidates:
         texts = list(by_name[x.machine].doubts(x.best_p))
-        if x.fits and goal == "time" and len(x.p) > 1 and x.chosen == len(x.p) - 1:
+        has_more = (sizes[x.machine] or np.inf) > x.p[-1]
+        if x.fits and goal == "time" and len(x.p) > 1 and x.chosen == len(x.p) - 1 and has_more:
             texts.append(f"More than p = {x.best_p} may be better still. Ask for more.")
         for text in texts:
             about.setdefault(text, []).append(x.machine)

@@ -16,7 +16,7 @@ from parcast.prediction import Prediction
 from parcast.program import Program
 from parcast.verbs.grid import axes_of, dimensions_of, require_times
 from parcast.verbs.predict_fastest import fastest_of
-from parcast.verbs.predict_notes import limits_of, warnings_of
+from parcast.verbs.predict_notes import idle_parameters, limits_of, warnings_of
 
 Array = NDArray[np.float64]
 
@@ -120,6 +120,7 @@ def predict(
         fastest=fastest_of(program, machine, found.time, axes, dimensions),
         warnings=(
             *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
+            *idle_parameters(program, found.time, axes),
             *superlinear_warnings(program, at["p"], speedup),
         ),
         law=", then ".join(dict.fromkeys(phase.law for phase in program.phase)),

@@ -104,6 +104,30 @@ def warnings_of(
     return tuple(_warnings(program, machine, axes, uncertain=uncertain))
 
 
+def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:
+    """Name varied parameters on which no time depends: something else is taken in their place.
+
+    Parameters
+    ----------
+    program : Program
+        What was predicted.
+    time : ndarray
+        Of the shape of the grid. [s]
+    axes : mapping from names to ndarray
+        Their values, in the order of the dimensions.
+    """
+    own = [name for name in program.parameters() if ".capacities." in f".{name}"]
+    for dimension, (name, values) in enumerate(axes.items()):
+        if name in ("p", "d", "n") or len(values) == 1:
+            continue
+        first = np.take(time, [0], axis=dimension)
+        if np.all(time == first):
+            wins = (
+                f" The program's own {', '.join(own)} may win over it: vary that." if own else ""
+            )
+            yield f"{name} changes no time here.{wins}"
+
+
 def _warnings(
     program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
 ) -> Iterator[str]:
