@@ -11,7 +11,7 @@ import pytest
 
 import parcast
 from parcast import ParameterError, profile_parameters, read_profiles, region
-from parcast.instrument import PROFILING, cost_of_a_region
+from parcast.instrument import PROFILING, cost_of_a_region, recorder
 from parcast.instrument.ranks import RANK_AND_SIZE
 
 SPIN = 0.002  # [s]
@@ -116,17 +116,59 @@ def test_counts_are_added_from_both_places():
     assert totals()["cells"].counts == {"dry": 14, "wet": 12}
 
 
+class Clocks:
+    """Clocks that only `pass_by` moves, and how often processor time was asked for."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.asked = 10**9, 0  # [ns]
+        monkeypatch.setattr(recorder, "perf_counter_ns", lambda: self.now)
+        monkeypatch.setattr(recorder, "thread_time_ns", self.thread_time_ns)
+        PROFILING.recorder.empty = 0
+
+    def thread_time_ns(self):
+        self.asked += 1
+        return self.now
+
+    def pass_by(self, name, times):
+        """Pass through a region, each time for so many microseconds."""
+        for microseconds in times:
+            with region(name):
+                self.now += 1000 * microseconds
+
+
 @pytest.mark.usefixtures("place")
-def test_short_passes_are_sampled_and_long_ones_all_asked():
-    for _ in range(2000):
-        with region("short"):
-            pass
-    for _ in range(20):
-        with region("long"):
-            spin(4e-4)
-    recorder = PROFILING.recorder
-    assert recorder.totals["short"].sampled < 2000
-    assert recorder.totals["long"].sampled == 20
+@pytest.mark.parametrize(
+    ("times", "asked"),
+    [
+        ([10] * 20, 20),  # the first are all asked
+        ([10] * 20_000, 20 + 1175),
+        ([400] * 20_000, 20 + 3996),
+        ([1, 1, 1, 1000] * 5000, 20 + 3996),  # stages that take turns
+        ([10] * 1000 + [1000] * 1000, 20 + 222),  # a loop that gets longer
+        ([1000] * 1000 + [10] * 1000, 20 + 396),
+        (list(range(2000, 0, -1)), 20 + 396),
+        (list(range(2000)), 20 + 360),
+    ],
+)
+def test_passes_that_were_not_asked_for_processor_time_are_stood_for(monkeypatch, times, asked):
+    clocks = Clocks(monkeypatch)
+    clocks.pass_by("loop", times)
+    assert clocks.asked / 2 == pytest.approx(asked, rel=0.1)
+    loop = totals()["loop"]
+    assert loop.wall == pytest.approx(1e-6 * sum(times))
+    assert loop.processor == pytest.approx(loop.wall, rel=0.02)
+
+
+@pytest.mark.usefixtures("place")
+def test_processor_time_of_passes_inside_others_is_theirs_alone(monkeypatch):
+    clocks = Clocks(monkeypatch)
+    for _ in range(400):
+        with region("outer"):
+            clocks.now += 300_000
+            clocks.pass_by("inner", [2, 4, 6])
+    told = totals()
+    assert told["outer"].processor == pytest.approx(400 * 300e-6)
+    assert told["inner"].processor == pytest.approx(400 * 12e-6, rel=0.02)
 
 
 @pytest.mark.usefixtures("place")
@@ -145,6 +187,86 @@ def test_other_threads_are_counted_and_not_timed():
     record = PROFILING.stop()
     assert record.other_threads == 2
     assert [(x.name, x.entries) for x in record.regions] == [("mine", 1)]
+
+
+@pytest.mark.usefixtures("place")
+def test_the_thread_that_is_timed_is_that_of_the_first_region():
+    def work():
+        with region("theirs"):
+            pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    with region("mine"):
+        pass
+    record = PROFILING.stop()
+    assert ([x.name for x in record.regions], record.other_threads) == (["theirs"], 1)
+
+
+@pytest.mark.usefixtures("place")
+def test_regions_that_cross_are_counted_and_spoil_none_after_them():
+    def stage(name):
+        with region(name):
+            yield
+
+    first, second = stage("first"), stage("second")
+    next(first), next(second)
+    next(first, None), next(second, None)
+    with region("after"), region("inner"):
+        spin()
+    record = PROFILING.stop()
+    assert record.overlapping == 2
+    assert [x.entries for x in record.regions] == [1, 1, 1, 1]
+    after = {x.name: x for x in record.regions}["after"]
+    assert after.wall < SPIN
+
+
+@pytest.mark.usefixtures("place")
+def test_what_runs_after_its_call_is_no_function_to_time():
+    def made():
+        yield 1
+
+    async def awaited():
+        return 1
+
+    async def both():
+        yield 1
+
+    for function in (made, awaited, both):
+        with pytest.raises(ParameterError, match=r"must not time calls of .* generator or a cor"):
+            region("x")(function)
+
+
+@pytest.mark.usefixtures("place")
+def test_a_method_is_timed_with_its_counts_in_every_call_and_every_run():
+    class Solver:
+        @region("solve", kind="complex", counts={"wet": 2})
+        def solve(self):
+            return self
+
+    solver = Solver()
+    assert solver.solve().solve() is solver
+    PROFILING.discard()
+    for _ in range(3):
+        solver.solve()
+    solve = totals()["solve"]
+    assert (solve.entries, solve.counts) == (3, {"wet": 6})
+
+
+def test_a_function_that_is_never_called_is_no_region(place):
+    region("idle")(spin)
+    assert PROFILING.stop() is None
+    assert not place.exists()
+
+
+@pytest.mark.usefixtures("place")
+def test_one_pass_that_is_entered_again_counts_again():
+    cells = region("cells", kind="complex", counts={"dry": 7})
+    for _ in range(2):
+        with cells:
+            pass
+    assert totals()["cells"].counts == {"dry": 14}
 
 
 @pytest.mark.usefixtures("place")
@@ -168,6 +290,27 @@ def test_what_makes_no_sense_is_refused(ask, says):
     with pytest.raises(ParameterError) as caught:
         ask()
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            {"iterations": float("nan")},
+            'iterations of region "x" must be a finite number, got nan',
+        ),
+        ({"volume": -5}, 'volume of region "x" must be at least 0, got -5'),
+        ({"counts": {"wet": -1}}, 'count "wet" of region "x" must be at least 0, got -1'),
+    ],
+)
+def test_what_a_later_pass_is_given_is_told_at_the_end_and_nothing_written(place, keys, says):
+    for given in ({}, keys):
+        with region("x", **given):
+            pass
+    with pytest.raises(ParameterError) as caught:
+        PROFILING.stop()
+    assert says in str(caught.value)
+    assert not place.exists()
 
 
 @pytest.mark.usefixtures("place")
@@ -272,8 +415,32 @@ def test_a_program_that_is_started_with_a_place_writes_its_profile_there(tmp_pat
 
 def test_a_place_that_cannot_be_written_is_told_and_the_program_ends_well(tmp_path):
     said = started(tmp_path, tmp_path / "no folder" / "out.jsonl")
-    assert said.stderr.startswith("parcast: the profile ")
-    assert "cannot be written: no such file or directory." in said.stderr
+    before, after = said.stderr.splitlines()
+    assert before.startswith("parcast: no profile can be written to ")
+    assert "no folder is missing. Put it right before the program ends" in before
+    assert after.startswith("parcast: the profile ")
+    assert "cannot be written: no such file or directory." in after
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_place_is_doubted_before_the_program_runs(tmp_path, monkeypatch, capsys, rank):
+    monkeypatch.setenv("PMI_RANK", str(rank))
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setattr(os, "access", lambda target, _: "closed" not in str(target))
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "old.jsonl").touch()
+    said = {}
+    for place in ("new.jsonl", "old.jsonl", "closed/new.jsonl", "closed", "none/new.jsonl"):
+        monkeypatch.setattr(PROFILING, "place", str(tmp_path / place))
+        PROFILING.doubt_place()
+        said[place] = capsys.readouterr().err
+    assert said["new.jsonl"] == said["old.jsonl"] == ""
+    if rank > 0:
+        assert not any(said.values())
+        return
+    assert "closed may not be written. Put it right" in said["closed/new.jsonl"]
+    assert "closed is a folder. Put it right" in said["closed"]
+    assert "none is missing. Put it right" in said["none/new.jsonl"]
 
 
 def test_a_full_disk_leaves_the_lines_of_other_ranks_as_they_were(place, monkeypatch):

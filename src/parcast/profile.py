@@ -65,6 +65,7 @@ class RankRecord:
     other_threads: int  # regions of other threads, which are not timed [1]
     parameters: Mapping[str, float]  # such as n, the size of the problem
     regions: tuple[RegionTotal, ...]
+    overlapping: int = 0  # passes that ended before others that began in them [1]
     version: str = ""  # of parcast
     host: str = ""
     line: int | None = None  # of the file, from 1; None where it was not read from one
@@ -92,6 +93,7 @@ class RankRecord:
             "span_s": self.span,
             "entry_s": self.entry,
             "other_threads": self.other_threads,
+            "overlapping": self.overlapping,
             "parameters": dict(self.parameters),
             "regions": [region.to_document() for region in self.regions],
         }

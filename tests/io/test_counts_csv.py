@@ -128,7 +128,7 @@ def test_all_faults_of_the_rows_come_back_together():
             ("compute_s", "must be a column. Add processor seconds."),
         ]),
         ("compute_s", [("p", "must be a column. Add the processors of each row.")]),
-        ("p,compute_s,p", [("p", "must stand in the header once. Remove one.")] * 2),
+        ("p,compute_s,p", [("p", "must stand in the header once. Remove one.")]),
         ("p,compute_s,bytes_reduce", [
             ("bytes_reduce", "must stand beside calls_reduce. Add it.")
         ]),
@@ -151,6 +151,7 @@ def test_all_faults_of_the_header_come_back_together(header, faults):
         ("# nothing\n", "must hold a table, got nothing."),
         ("p,compute_s\n", "must have rows below the header, got none. Add one for each p."),
         ('p,compute_s\n1,"8\n', "must be values between commas, got text that cannot be split"),
+        ("p;compute_s\n1;8\n", "must separate columns by commas, got semicolons. Convert it: tr"),
         ("p,compute_s,bytes\n4,8,100\n", "must be 0 without messages, got 100."),
     ],
 )

@@ -187,3 +187,29 @@ def test_a_stream_that_breaks_is_told():
 def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(FileProblems, match="must exist, but is not in"):
         read_profiles([tmp_path / "none.jsonl"])
+
+
+def test_a_file_that_is_named_twice_is_no_repetition(read):
+    with pytest.raises(FileProblems, match=r"must hold other runs than .*run0.jsonl, got the"):
+        read(line(), line())
+    assert len(read(line(), line(begun=2e9)).runs) == 2
+
+
+def test_passes_that_overlapped_are_read(read):
+    assert read(line(overlapping=3)).runs[0].ranks[0].overlapping == 3
+    assert read(line()).runs[0].ranks[0].overlapping == 0
+    with pytest.raises(FileProblems, match=r"overlapping.*must be a whole number of at least 0"):
+        read(line(overlapping=-1))
+
+
+def test_a_cut_text_is_told_with_one_at(read):
+    with pytest.raises(FileProblems, match="unterminated string starting at character 12"):
+        read(line()[:20])
+
+
+def test_a_file_of_wrong_lines_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(profiles, "HOPELESS", 20)
+    (tmp_path / "run.jsonl").write_text("{}\n" * 1000)
+    with pytest.raises(FileProblems) as caught:
+        read_profiles([tmp_path / "run.jsonl"])
+    assert len(caught.value.problems) + caught.value.unlisted == 21

@@ -201,3 +201,10 @@ def test_numbers_become_tables_and_come_back():
     assert work.in_turn.tolist() == [0.0, 150.0]
     assert work.calls["alltoall"].tolist() == [0.0, 8.0]
     assert work.volumes["alltoall"].tolist() == [0.0, 1234.5]
+
+
+def test_without_a_latency_messages_cost_their_bytes_alone():
+    machine = Machine(network={"bandwidth": "1 MB/s"})
+    costs = phase(ONE, FOUR).costs(machine, {"p": np.array([4.0])})
+    assert costs.startups.tolist() == [0.0]
+    assert costs.pairs > 0

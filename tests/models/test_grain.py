@@ -92,3 +92,25 @@ def test_bad_input_is_named_with_its_value(call, says):
     with pytest.raises(ParameterError) as caught:
         call()
     assert str(caught.value).startswith(says)
+
+
+def test_no_best_count_is_above_what_has_work():
+    assert float(best_p_of_matmul(4, compute=1.0, network=1e9)) == 4
+    assert float(best_p_of_square_sort(1)) == 1
+    assert float(best_p_of_square_sort(10, alpha=1e6)) == 10
+    assert float(best_partitions(10, alpha=1e6)) == 10
+    assert float(best_p_of_independent(10, alpha=1e6, compute=1.0, latency=1e-6)) == 10
+    assert float(best_p_of_matmul(4, compute=1e9, network=1.0)) == 1
+
+
+@pytest.mark.parametrize("alpha", [0.25, 1.0, 30.0])
+def test_the_weight_of_a_comparison_moves_the_best_counts(alpha):
+    p = np.arange(2, 2000)
+    best = p[np.argmin(square_sort_counts(40_000, p, alpha=alpha).steps)]
+    assert abs(best - float(best_p_of_square_sort(40_000, alpha=alpha))) <= 1
+    parts = p[np.argmin(square_sort_counts(40_000, 1, partitions=p, alpha=alpha).steps)]
+    assert abs(parts - float(best_partitions(40_000, alpha=alpha))) <= 1
+
+
+def test_a_monte_carlo_piece_is_halved_unless_more_is_asked_for():
+    assert best_grain("monte_carlo", 1000, 10) == (50.0, 100.0)

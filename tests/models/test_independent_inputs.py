@@ -83,3 +83,10 @@ def test_bad_input_is_named_with_its_value_and_a_remedy(bad, says):
     with pytest.raises(ParameterError) as caught:
         fractal_efficiency(**(good | bad))
     assert str(caught.value).startswith(says)
+
+
+@given(n=st.integers(64, 10**9), p=st.integers(2, 64))
+def test_a_master_sends_each_other_processor_its_part_and_gets_it_back(n, p):
+    assert float(fractal_counts(n, p).messages) == 2 * (p - 1)
+    assert float(monte_carlo_counts(n, p, slices=3).messages) == 6 * (p - 1)
+    assert float(fractal_counts(n, 1).messages) == 0

@@ -129,3 +129,10 @@ def test_a_program_file_may_name_the_law(tmp_path):
         'iteration = "1 ms"\n[[phase.region]]\nkind = "broadcast"\nvolume = "8 kB"\n'
     )
     assert predict(read_program(path), NETWORK, p=1).time == pytest.approx([0.1])
+
+
+@pytest.mark.parametrize("kind", ["loop", "replicated"])
+def test_a_loop_that_is_run_again_leaves_the_rest_over_each_time(kind):
+    loop = phase({"kind": kind, "iterations": 10, "iteration": "1 s", "calls": 7})
+    told = loop.times(NETWORK, {"p": [1.0, 4.0]})
+    assert np.all(told.compute == ([70.0, 21.0] if kind == "loop" else 70.0))

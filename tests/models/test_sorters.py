@@ -84,3 +84,14 @@ def test_parts_outside_the_domain_are_refused(k):
 def test_a_merge_that_is_none_is_refused():
     with pytest.raises(ParameterError, match="merge"):
         SortPhase(law="sort", merge="heap")
+
+
+@given(n=st.integers(64, 10**9), p=st.integers(2, 64))
+def test_a_master_sends_each_other_processor_its_part_and_gets_it_back(n, p):
+    for counts in (sort_counts, square_sort_counts):
+        assert float(counts(n, p).messages) == 2 * (p - 1)
+        assert float(counts(n, 1).messages) == 0
+
+
+def test_as_many_parts_as_keys_are_allowed():
+    assert float(square_sort_counts(16, 1, partitions=16).steps) == 16 + 16 + 16 * 16

@@ -11,7 +11,7 @@ from parcast.machine import PRIMITIVES
 from parcast.models.primitives import primitive_time
 from parcast.models.standard_primitives import COUNTS, WORDS, standard_time
 
-A, B = 1e-5, 1e-9  # start-up [s] and time of a byte [s/B]
+A, B = 1e-5, 1e-9  # startup [s] and time of a byte [s/B]
 PUBLISHED = {  # n bytes in all, lg p and p as the sources have them; p = 8, and 1 MB of a partner
     "broadcast": 3 * (A + 1e6 * B),
     "reduce": 3 * (A + 1e6 * B),

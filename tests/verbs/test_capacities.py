@@ -8,7 +8,7 @@ import pytest
 from parcast import FitFailed, Machine, Measurements, ParameterError, Program, fit, predict
 from parcast.models.spmd import SpmdPhase
 from parcast.program import law_named
-from parcast.verbs.capacities import capacities
+from parcast.verbs.capacities import bounds_in_words, capacities
 
 OWN = {"compute": "5 Mflop/s", "network": "60 kB/s", "disk": "3.5 MB/s"}
 
@@ -102,18 +102,19 @@ def test_a_processor_that_is_slower_at_larger_sizes_is_doubted():
     assert any(text.startswith("W is between 3.15 Mflop/s and 5 M") for text in found.warnings)
 
 
-def test_repetitions_give_intervals_that_hold_nine_times_in_ten():
+@pytest.mark.parametrize("repetitions", [2, 8])
+def test_repetitions_give_intervals_that_hold_nine_times_in_ten(repetitions):
     true = phase_of(capacities=OWN)
     held = []
-    for seed in range(100):
-        runs = runs_of(true, [1, 2, 5], 40_000, noise=0.02, repetitions=8, seed=seed)
+    for seed in range(200):
+        runs = runs_of(true, [1, 2, 5], 40_000, noise=0.02, repetitions=repetitions, seed=seed)
         found = capacities(phase_of(capacities={"disk": "3.5 MB/s"}), runs, samples=200)
         each = (found.compute, *found.network_by_p)
         ok = [x.lower <= y <= x.upper for x, y in zip(each, (5e6, 6e4, 6e4), strict=True)]
         held.append(ok)
         assert not any("timed once" in text for text in found.warnings)
     share = np.mean(held, axis=0)
-    assert np.all((share >= 0.8) & (share <= 1.0))
+    assert np.all((share >= 0.83) & (share <= 0.97))
 
 
 def test_single_runs_have_no_interval_and_it_says_so():
@@ -337,3 +338,26 @@ def test_fit_is_silent_of_bounds_where_there_are_none():
     parallel = runs_of(phase_of(capacities=OWN), [2, 3, 5], 40_000)
     told = fit(Program(phase=[phase_of(capacities=OWN)]), parallel, fixed=["capacities.disk"])
     assert not any("network's rate" in x for x in told.warnings)
+
+
+def test_bounds_are_told_of_a_program_of_one_phase_alone():
+    law = phase_of(capacities=OWN)
+    runs = runs_of(law, [1, 2, 5], 40_000)
+    assert list(bounds_in_words(Program(phase=[law]), Machine(), runs))
+    assert not list(bounds_in_words(Program(phase=[law, law]), Machine(), runs))
+
+
+def test_an_odd_repetition_of_the_disk_is_not_heard():
+    disk = 16 * 40_000 / 3.5e6
+    runs = runs_of(
+        phase_of(capacities=OWN), [1, 2], 40_000, repetitions=3, disk_s=[disk, disk, 9 * disk] * 2
+    )
+    found = capacities(phase_of(), runs)
+    assert found.disk.value == pytest.approx(3.5e6)
+
+
+def test_a_processor_that_is_as_fast_at_all_sizes_is_not_doubted():
+    law = phase_of("merge_sort", capacities={"disk": "3.5 MB/s"})
+    true = phase_of("merge_sort", capacities={"compute": "5 Mflop/s", "disk": "3.5 MB/s"})
+    found = capacities(law, runs_of(true, 1, [1e4, 1e6]))
+    assert not any(text.startswith("W is between") for text in found.warnings)

@@ -54,6 +54,7 @@ def run(p, regions_of, *, n=None, program="plate", span=None, entry=1e-7, **keys
                 span=span or sum(x.wall for x in regions),
                 entry=entry,
                 other_threads=keys.get("other_threads", 0),
+                overlapping=keys.get("overlapping", 0),
                 parameters={} if n is None else {"n": float(n), **keys.get("parameters", {})},
                 regions=regions,
             )
@@ -161,6 +162,19 @@ def test_runs_that_differ_widen_the_interval_and_are_told():
     assert any('region "sweep" is known to' in x for x in told.warnings)
 
 
+@pytest.mark.parametrize("sizes", [(402, 602, 802), (402, 402, 602, 602, 802, 802)])
+def test_nine_in_ten_further_runs_are_within_the_spread(sizes):
+    held = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        paces = 1e-8 * np.exp(random.normal(0, 0.03, len(sizes) + 1))
+        told = characterise([plate(n, 1, pace=x) for n, x in zip(sizes, paces, strict=False)])
+        loop = told.program.phase[0].region[0]
+        one = float(loop.iteration({"p": 1.0, "n": 1002.0}))
+        held.append(abs(np.log(paces[-1] / one)) <= np.log1p(loop.iteration.spread))
+    assert 0.86 <= np.mean(held) <= 0.96
+
+
 def test_one_run_has_the_spread_of_its_passes():
     told = characterise([plate(102, 1)])
     assert 0.01 < by_name(told)["sweep"].spread < 0.1
@@ -222,6 +236,23 @@ def test_small_regions_that_run_in_step_are_refused_with_the_condition_number():
         characterise([cells(10, 10, 20), cells(20, 40, 80), cells(30, 90, 180)])
 
 
+def test_a_rank_that_took_no_time_says_nothing_of_small_regions():
+    idle = {"wall": 0.0, "processor": 0.0, "counts": {"wet": 0, "dry": 0}}
+    busy = {"wall": 350e-6, "counts": {"wet": 50, "dry": 200}}
+    last = run(2, lambda r: [total("cells", "complex", **(idle if r else busy))], n=30)
+    rows = by_name(characterise([cells(10, 10, 90), cells(20, 80, 320), last]))
+    assert rows["cells wet"].unit_time == pytest.approx(3e-6)
+    assert rows["cells dry"].unit_time == pytest.approx(1e-6)
+
+
+def test_a_loop_that_ranks_run_unequally_often_is_one_of_all_its_iterations():
+    def regions(rank):
+        return [total("a", "compute", wall=1.0, entries=4 * (1 + rank), iterations=30)]
+
+    row = by_name(characterise([run(2, regions, n=1)]))["a"]
+    assert (row.calls, row.iterations) == ("1", "60")
+
+
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
@@ -266,6 +297,13 @@ def test_timing_that_takes_too_long_is_told():
     assert told.warnings[0].startswith("Timing the regions took 10% of a run")
 
 
+def test_what_timing_takes_is_a_share_of_the_run_and_nothing_of_no_time():
+    regions = [total("a", "compute", wall=1.0, entries=1000), total("b", "compute", wall=1.0)]
+    long = run(1, lambda _: regions, entry=1e-4, span=4.0).ranks[0]
+    assert long.perturbation == pytest.approx(1020 * 1e-4 / 4.0)
+    assert dataclasses.replace(long, span=0.0).perturbation == 0.0
+
+
 def test_times_without_regions_tell_what_timing_changes():
     p = [1, 2, 4]
     plain = Measurements(p=p, n=[402] * 3, time=[plate(402, k).time * 0.8 for k in p])
@@ -273,6 +311,13 @@ def test_times_without_regions_tell_what_timing_changes():
     assert told.warnings[0].startswith("Counters change the time by more than 5% at p = 1, 2, 4")
     with pytest.raises(ParameterError, match="plain must have times at p"):
         characterise([plate(102, 1)], plain=plain)
+
+
+def test_an_odd_time_without_regions_is_not_heard():
+    took = plate(10, 1).time
+    plain = Measurements(p=[1, 1, 1], n=[10, 10, 10], time=[took, took, 9 * took])
+    told = characterise([plate(10, 1)], plain=plain)
+    assert not any(x.startswith("Counters change") for x in told.warnings)
 
 
 def test_a_program_without_a_size_is_compared_and_its_small_regions_share():
@@ -318,6 +363,12 @@ def test_time_outside_all_regions_and_other_threads_are_told():
     assert any("50% of a run is in no region" in x for x in told.warnings)
     threads = run(1, lambda _: [total("a", "compute", wall=1.0)], other_threads=1200)
     assert any("1,200 passes of other threads" in x for x in characterise([threads]).warnings)
+
+
+def test_regions_that_last_over_a_yield_are_told():
+    crossing = run(1, lambda _: [total("a", "compute", wall=1.0)], overlapping=7)
+    said = characterise([crossing]).warnings
+    assert any("7 passes ended while a later one went on, as in generators" in x for x in said)
 
 
 def test_counts_that_no_formula_meets_are_told():

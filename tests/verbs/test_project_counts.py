@@ -48,9 +48,40 @@ def test_a_run_on_more_processors_gives_it_without_what_is_sent():
     assert told.pace_from == "a run at p = 4"
 
 
+def test_the_pace_is_that_of_the_busiest():
+    counts = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "5 s"}]
+    program = Program(phase=[{"law": "counted", "count": counts}])
+    told = project_counts(program, HERE, [4], known={"p": [4], "time": [15.0]})
+    assert told.pace == pytest.approx(3.0)
+
+
+def test_a_pace_that_is_described_is_told_as_a_speed():
+    counts = [{"p": 1, "compute": "8 s"}]
+    program = Program(phase=[{"law": "counted", "pace": 4, "count": counts}])
+    said = project_counts(program, HERE, [1]).warnings[0]
+    assert said.startswith("No run on here: it is taken to compute at 25% of the speed of the")
+
+
 def test_repetitions_count_by_their_median():
     known = {"p": [1, 1, 1], "time": [24.0, 23.0, 90.0]}
     assert project_counts(PROGRAM, HERE, [1], known=known).pace == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ({"n": [10, 20]}, "known must be of one n, got 10.0, 20.0. Keep the runs that"),
+        ({"machine": ["here", "there"]}, "known must be of one machine, got here, there. Keep"),
+        ({"callpath": ["main", "loop"]}, "known must be of one callpath, got main, loop. Keep"),
+    ],
+)
+def test_runs_that_are_not_alike_have_no_median(column, says):
+    with pytest.raises(ParameterError) as refusal:
+        project_counts(PROGRAM, HERE, [1], known={"p": [1, 1], "time": [24.0, 90.0], **column})
+    assert str(refusal.value).startswith(says)
+    donors = {"p": [1, 4, 4], "time": [8.0, 2.5, 9.0], "machine": ["fast"] * 3, "n": [10, 10, 20]}
+    with pytest.raises(ParameterError, match=r"donors must be of one n, got 10\.0, 20\.0\."):
+        project_counts(PROGRAM, HERE, [1], donors=donors, donor_machines=[FAST])
 
 
 def test_without_a_run_the_pace_is_that_of_the_phase_and_said():

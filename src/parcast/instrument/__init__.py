@@ -17,7 +17,9 @@ the others: the file may be on a disk that all share, and it takes the lines of 
 rank that is killed leaves no line, and the reader says which are missing.
 
 MPI is asked for the rank where the program has loaded it, and the launcher's environment where it
-has not. One thread of a rank is timed, that of the first region. Neither NumPy nor MPI is loaded.
+has not. One thread of a rank is timed, that of the first region. A region ends where it began: in
+a generator or a coroutine it must not last over a yield or an await. Neither NumPy nor MPI is
+loaded.
 """
 
 from parcast.instrument.regions import PROFILING, cost_of_a_region, profile_parameters, region

@@ -1,7 +1,9 @@
 """Running totals of the regions of this process, and the passes that add to them.
 
 What a pass does stands here and nowhere else, as it is what a program pays for: two clocks, and
-sums in place of lists.
+sums in place of lists. Asking for processor time costs more than all the rest, so after the first
+passes only some are asked. Each of them stands for those since the one before it, so that a loop
+that gets longer counts right, and one in a prime number, so that stages which take turns do too.
 """
 
 import os
@@ -13,15 +15,18 @@ from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from parcast.errors import ParameterError
-from parcast.instrument.arguments import require_count
+from parcast.instrument.arguments import require_call_that_computes, require_count
 from parcast.instrument.ranks import rank_of_environment, rank_of_mpi
 
 if TYPE_CHECKING:
     from parcast.profile import RankRecord
 
 NANO: Final = 1e-9  # [s]
-SHORT: Final = 100_000  # mean of passes below which processor time is asked of some only [ns]
-ONE_IN: Final = 16  # of these
+FIRST: Final = 20  # passes that are all asked for their processor time
+SHORT: Final = 100_000  # mean of passes below which fewer are asked [ns]
+OF_SHORT, OF_LONG = 17, 5  # one in so many, then
+
+AMOUNTS: Final = ("iterations", "calls", "volume")  # of a pass
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,14 +54,15 @@ class Total:
     """Running totals of one region."""
 
     __slots__ = (
-        *("calls", "computes", "counts", "entries", "iterations", "kind", "name", "processor"),
-        *("sampled", "squares", "volume", "wall"),
+        *("asked", "calls", "computes", "counts", "entries", "iterations", "kind", "name"),
+        *("processor", "squares", "volume", "wall"),
     )
 
     def __init__(self, name: str, kind: str, *, computes: bool) -> None:
         self.name, self.kind = name, kind
         self.computes = computes  # only then processor time is asked for
-        self.entries = self.sampled = 0  # passes, and those whose processor time was asked for
+        self.entries = 0  # passes
+        self.asked = 0  # of these, those up to the last whose processor time was asked for
         self.wall = self.processor = self.squares = 0  # [ns], [ns], [ns^2]
         self.iterations = self.calls = self.volume = 0.0
         self.counts: dict[str, float] = {}
@@ -66,11 +72,13 @@ class Timed:
     """One pass through a region, or several one after the other."""
 
     __slots__ = (
-        *("_amounts", "_inner_processor", "_inner_wall", "_parent", "_processor", "_recorder"),
-        *("_total", "_wall"),
+        *("_amounts", "_inner_processor", "_inner_wall", "_is_asked", "_parent", "_processor"),
+        *("_recorder", "_total", "_wall"),
     )
+    _counts: Mapping[str, float] | None = None  # of small regions in each pass
     _inner_processor: int  # of regions inside this pass [ns]
     _inner_wall: int  # [ns]
+    _is_asked: bool  # for its processor time; others are for the sake of the pass around them
     _parent: "Timed | None"  # pass that this one stands in
     _processor: int  # thread's when it was entered; 0 where it is not asked for [ns]
     _wall: int  # clock when it was entered [ns]
@@ -86,11 +94,12 @@ class Timed:
         self._parent = parent = recorder.inside
         recorder.inside = self
         self._inner_wall = self._inner_processor = 0
-        # Asking for processor time costs more than all the rest: of short passes only some are.
-        asked = total.computes and (
-            total.wall >= SHORT * total.entries or not total.entries % ONE_IN
+        entries = total.entries
+        self._is_asked = is_asked = total.computes and (
+            entries < FIRST
+            or not entries % (OF_LONG if total.wall >= SHORT * entries else OF_SHORT)
         )
-        self._processor = thread_time_ns() if asked or (parent and parent._processor) else 0
+        self._processor = thread_time_ns() if is_asked or (parent and parent._processor) else 0
         self._wall = perf_counter_ns()
         return self
 
@@ -98,17 +107,24 @@ class Timed:
         end = perf_counter_ns()
         wall = end - self._wall
         recorder, total, parent = self._recorder, self._total, self._parent
-        recorder.inside, recorder.last = parent, end
+        recorder.last = end
+        if recorder.inside is self:
+            recorder.inside = parent
+        else:  # another that began later goes on
+            recorder.overlapping += 1
+            recorder.inside = None
+        total.entries += 1
         if self._processor:
             processor = thread_time_ns() - self._processor
-            total.processor += processor - self._inner_processor
-            total.sampled += 1
+            if self._is_asked:
+                new = total.entries - total.asked
+                total.processor += (processor - self._inner_processor) * new
+                total.asked = total.entries
             if parent is not None:
                 parent._inner_processor += processor
         if parent is not None:
             parent._inner_wall += wall
         wall -= self._inner_wall
-        total.entries += 1
         total.wall += wall
         total.squares += wall * wall
         iterations, calls, volume = self._amounts
@@ -118,14 +134,17 @@ class Timed:
 
     def __call__(self, function: Function) -> Function:
         """Time every call of a function as a pass through this region."""
-        recorder, total, amounts = self._recorder, self._total, self._amounts
+        from parcast.instrument.regions import region
+
+        name, kind, counts = self._total.name, self._total.kind, self._counts
+        require_call_that_computes(f'region "{name}"', function)
+        iterations, calls, volume = self._amounts
 
         @wraps(function)
         def timed(*args: Any, **kwargs: Any) -> Any:
-            if get_ident() != recorder.thread:
-                recorder.other_threads += 1
-                return function(*args, **kwargs)
-            with Timed(recorder, total, amounts):
+            with region(
+                name, kind, iterations=iterations, calls=calls, volume=volume, counts=counts
+            ):
                 return function(*args, **kwargs)
 
         return timed  # type: ignore[return-value]  # wraps keeps the signature
@@ -134,6 +153,36 @@ class Timed:
         """Count passes through a small region inside this one."""
         counts = self._total.counts
         counts[name] = counts.get(name, 0) + times
+
+
+class Counted(Timed):
+    """One pass in which small regions were counted beforehand, or several alike."""
+
+    __slots__ = ("_counts",)
+    _counts: Mapping[str, float]
+
+    def __init__(
+        self,
+        recorder: "Recorder",
+        total: Total,
+        amounts: tuple[float, float, float],
+        counts: Mapping[str, float],
+    ) -> None:
+        super().__init__(recorder, total, amounts)
+        self._counts = counts
+
+    def __enter__(self) -> Self:
+        for name, times in self._counts.items():
+            self.count(name, times)
+        return super().__enter__()
+
+
+def _require_sums(total: Total) -> None:
+    """Refuse sums that are none: of the passes of a region only the first is looked at."""
+    for what in AMOUNTS:
+        require_count(f'{what} of region "{total.name}"', getattr(total, what))
+    for small, times in total.counts.items():
+        require_count(f'count "{small}" of region "{total.name}"', times)
 
 
 OFF: Final = Off()
@@ -146,9 +195,10 @@ class Recorder:
         self.empty = empty  # processor time of an empty region [ns]
         self.totals: dict[str, Total] = {}
         self.inside: Timed | None = None  # the innermost region that has been entered
-        self.thread = get_ident()
+        self.thread = get_ident()  # that of the first region, once there is one
         self.process = os.getpid()
-        self.other_threads = 0
+        self.other_threads = 0  # passes of others, which are not timed
+        self.overlapping = 0  # passes that ended before others that began in them
         self.begun = time.time()
         self.first = self.last = perf_counter_ns()
         self.rank_and_size: tuple[int, int] | None = None
@@ -161,6 +211,8 @@ class Recorder:
         counts: Mapping[str, float] | None,
     ) -> "Timed | Off":
         """Give a pass through a region that is new, counts, or runs on another thread."""
+        if not self.totals:
+            self.thread = get_ident()
         if get_ident() != self.thread:
             self.other_threads += 1
             return OFF
@@ -172,10 +224,7 @@ class Recorder:
                 f'region "{name}" must keep its kind, got {kind} after {total.kind}. Give the '
                 "other one another name."
             )
-        if counts:
-            for small, times in counts.items():
-                total.counts[small] = total.counts.get(small, 0) + times
-        return Timed(self, total, amounts)
+        return Counted(self, total, amounts, counts) if counts else Timed(self, total, amounts)
 
     def _new(
         self,
@@ -196,7 +245,7 @@ class Recorder:
                 f'region "{name}" must be of a kind that is known, got {kind!r:.60}. Known are '
                 f"{', '.join(KINDS)}."
             )
-        for what, given in zip(("iterations", "calls", "volume"), amounts, strict=True):
+        for what, given in zip(AMOUNTS, amounts, strict=True):
             require_count(f'{what} of region "{name}"', given)
         for small, times in (counts or {}).items():
             require_count(f'count "{small}" of region "{name}"', times)
@@ -214,6 +263,8 @@ class Recorder:
         from parcast import __version__
         from parcast.profile import RankRecord, RegionTotal
 
+        for total in self.totals.values():
+            _require_sums(total)
         rank, size = self.rank_and_size or rank_of_mpi() or rank_of_environment()
         return RankRecord(
             program=program,
@@ -223,6 +274,7 @@ class Recorder:
             span=(self.last - self.first) * NANO,
             entry=entry,
             other_threads=self.other_threads,
+            overlapping=self.overlapping,
             parameters=parameters,
             regions=tuple(
                 RegionTotal(
@@ -238,6 +290,7 @@ class Recorder:
                     counts={name: float(times) for name, times in total.counts.items()},
                 )
                 for total in self.totals.values()
+                if total.entries  # a function that was never called is none
             ),
             version=__version__,
             host=platform.node(),
@@ -245,5 +298,5 @@ class Recorder:
 
     def _processor(self, total: Total) -> float:
         """Processor time of all passes, from those that were asked for it. [s]."""
-        net = max(total.processor - self.empty * total.sampled, 0)
-        return net * NANO * (total.entries / total.sampled) if total.sampled else 0.0
+        net = max(total.processor - self.empty * total.asked, 0)
+        return net * NANO * (total.entries / total.asked) if total.asked else 0.0

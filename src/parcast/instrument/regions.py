@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from parcast.instrument.arguments import require_number
 from parcast.instrument.profile_file import append
-from parcast.instrument.ranks import name_of_program
+from parcast.instrument.ranks import name_of_program, rank_of_environment
 from parcast.instrument.recorder import NANO, OFF, Off, Recorder, Timed
 
 if TYPE_CHECKING:
     from parcast.profile import RankRecord
 
 PLACE: Final = "PARCAST_PROFILE"  # in the environment: the file to write
-TRIALS, TRIAL = 5, 100  # of empty regions that tell what one costs: so many times so many
+TRIALS, TRIAL = 5, 400  # of empty regions that tell what one costs: so many times so many
 
 
 class Profiling:
@@ -37,6 +37,23 @@ class Profiling:
         self.place = place
         self.entry, inside = cost_of_a_region()
         self.recorder = Recorder(inside)
+
+    def doubt_place(self) -> None:
+        """Say at once, on one rank, where the file cannot be written as things are."""
+        target = self.place if os.path.exists(self.place) else os.path.dirname(self.place)
+        what = "may not be written"
+        if not os.path.exists(target):
+            what = "is missing"
+        elif os.path.isdir(self.place):
+            what = "is a folder"
+        elif os.access(target, os.W_OK):
+            return
+        if rank_of_environment()[0] == 0:
+            print(  # noqa: T201 - the program that loads this has not begun
+                f"parcast: no profile can be written to {self.place}: {target} {what}. Put it "
+                "right before the program ends, or start it again with another PARCAST_PROFILE.",
+                file=sys.stderr,
+            )
 
     def discard(self) -> None:
         """Forget what was timed so far, such as a run that only warmed up."""
@@ -60,12 +77,16 @@ class Profiling:
         ------
         OSError
             If the file cannot be written; it is then as it was before.
+        ParameterError
+            If a later pass was given numbers below 0 or none, so that their sum is.
         """
         recorder, self.recorder = self.recorder, None
         atexit.unregister(self._stop_quietly)
-        if recorder is None or not recorder.totals or recorder.process != os.getpid():
+        if recorder is None or recorder.process != os.getpid():
             return None
         record = recorder.record(self.program or name_of_program(), self.parameters, self.entry)
+        if not record.regions:
+            return None
         append(self.place, record)
         return record
 
@@ -183,10 +204,11 @@ def cost_of_a_region() -> tuple[float, int]:
                 pass
         least = min(least, perf_counter_ns() - begun)
         trial = recorder.totals[name]
-        inside = min(inside, trial.processor // trial.sampled)
+        inside = min(inside, trial.processor // trial.asked)
     PROFILING.recorder = before
     return least * NANO / TRIAL, inside
 
 
 if os.environ.get(PLACE):
     PROFILING.start(os.path.abspath(os.environ[PLACE]))
+    PROFILING.doubt_place()

@@ -99,7 +99,7 @@ def _titles(header: str, line: int, below: Sequence[str], faults: Faults) -> lis
     except csv.Error as error:
         broken = str(error)
     if "p" not in map(str.strip, titles):
-        _refuse_other_separators(header, line, below, faults)
+        refuse_other_separators(header, line, below, faults)
         if any(re.fullmatch(f"[-+]?{NUMBER}", title.strip()) for title in titles):
             faults.refuse(
                 "must name the columns, got numbers. Put a line such as p,time_s above it.",
@@ -167,7 +167,7 @@ def _listed(titles: Sequence[str]) -> str:
     return shown(", ".join(titles))
 
 
-def _refuse_other_separators(header: str, line: int, below: Sequence[str], faults: Faults) -> None:
+def refuse_other_separators(header: str, line: int, below: Sequence[str], faults: Faults) -> None:
     """Refuse columns between semicolons, tabs, bars or blanks, and say how to convert them."""
     marks = {
         mark: name for mark, name in SEPARATORS.items() if header.count(mark) > header.count(",")

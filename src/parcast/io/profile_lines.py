@@ -138,6 +138,7 @@ def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:
         other_threads=keys.whole("other_threads", 0),
         parameters=keys.numbers("parameters", may_be_negative=True),
         regions=_regions(document, keys, line, faults),
+        overlapping=keys.whole("overlapping", 0) if "overlapping" in document else 0,
         version=str(document.get("parcast", "")),
         host=str(document.get("host", "")),
         line=line,

@@ -21,6 +21,7 @@ from parcast.units import shown
 
 LARGEST: Final = 64_000_000  # bytes of one file: some 100,000 ranks
 AT_ONCE: Final = 0.5  # share of the shorter of two runs; less is a clock that was set
+HOPELESS: Final = 10_000  # faults after which no more lines are looked at
 PIECE: Final = 2**20  # read at a time [B]
 NOT_TEXT: Final = {
     b"PK\x03\x04": "a zip archive. Unpack it",
@@ -72,6 +73,10 @@ def read_profiles(paths: Sequence[str | os.PathLike[str]]) -> ProfilesRead:
             runs += found.runs
             notes += found.notes
             files += found.files
+            same = next((x for x, digest, _ in files[:-1] if digest == files[-1][1]), None)
+            if same is not None:
+                wrong = f"must hold other runs than {same}, got the same. Name each file once."
+                refusals.append(FileProblems(os.fspath(path), [Problem(message=wrong)]))
     if refusals:
         _refuse(refusals)
     if not runs:
@@ -149,6 +154,8 @@ def _records(content: bytes, faults: Faults) -> Iterator[RankRecord]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
+        if len(faults) > HOPELESS:
+            return
         document = _document(line, number, faults, is_last=number == len(lines))
         if document is not None:
             record = record_of(document, number, faults)
@@ -171,7 +178,8 @@ def _document(line: bytes, number: int, faults: Faults, *, is_last: bool) -> Any
     except json.JSONDecodeError as error:
         is_cut = is_last and line.startswith(b'{"schema": "parcast/profile/')
         message = (
-            f"must be a rank's record as JSON: {error.msg.lower()} at character {error.colno}"
+            f"must be a rank's record as JSON: {error.msg.lower().removesuffix(' at')} at "
+            f"character {error.colno}"
         )
         message += (
             ". The line was cut: delete it, and its run is left out, or make that run again."
@@ -201,7 +209,7 @@ def _runs(
             listed = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
             notes.append(
                 f"The run of {place} is left out: of {first.p} ranks it lacks {listed}, which "
-                "did not end as they should."
+                "did not end as they should or ran at another time."
             )
             continue
         _check_ranks(ranks, faults)

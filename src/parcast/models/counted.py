@@ -7,7 +7,7 @@ C_max      processor seconds of the busiest rank, counted on some machine
 pace       how much longer the machine takes for them: T(1) over the seconds counted at P = 1
 M, V       messages between two ranks and their bytes, of all ranks together
 m          messages that one rank waits for, one after another: M / P where all send at once
-t0, r_inf  start-up and rate of one message [1]_, r_sat rate of all pairs together, both measured
+t0, r_inf  startup and rate of one message [1]_, r_sat rate of all pairs together, both measured
 T_q        time of a collective, see `parcast.models.primitives`; an alltoall that was not measured
            is never faster than all its bytes at r_sat
 

@@ -5,7 +5,7 @@ shortens what is sent, so its error grows with the share of the time that sendin
 
     half-width^2 = COMPUTE^2 + (OWN * own / T)^2 + (SHARED * shared / T)^2
 
-own is what each rank waits for by itself (start-ups, bytes at the rate of a pair, collectives),
+own is what each rank waits for by itself (startups, bytes at the rate of a pair, collectives),
 and shared what the network shared by all adds, which is nearly sure: bytes that must pass it do.
 
 A run on another machine, the donor, shows this error there, log(measured / modelled). It is taken
@@ -14,7 +14,7 @@ over as far as the same things take the time here [D]:
     log T = log T_model + k * log(T_donor / T_model,donor)
     k     = sum over parts of min(share here, share on the donor) / sum of shares on the donor
 
-with shares of the time by start-ups, bytes of pairs, bytes shared and collectives. So a donor
+with shares of the time by startups, bytes of pairs, bytes shared and collectives. So a donor
 whose network is a bus does not correct a machine whose time is latency. Nothing in k is fitted.
 The study behind the constants is in ``docs/explanation/counted-programs.md``.
 """

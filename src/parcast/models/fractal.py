@@ -13,13 +13,14 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.breakdown import Array
 from parcast.description import Of
 from parcast.models.steady_state import (
@@ -119,6 +120,7 @@ class FractalPhase(SteadyStatePhase):
     """
 
     source_of_law: ClassVar[str] = "fractal: Shi c. 1996, equations (4.1) to (4.4)"
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(fractal_counts)
     law: Literal["fractal"] = Field(description="Timing law of the phase.")
     alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
         default="32000", validate_default=True, description="Steps of an input."
@@ -126,8 +128,3 @@ class FractalPhase(SteadyStatePhase):
     beta: Annotated[Amount, Of("size", name="beta")] = Field(
         default="8 B", validate_default=True, description="Bytes that are sent for an input."
     )
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        return fractal_counts(n, p, alpha=self.alpha(at), beta=self.beta(at))

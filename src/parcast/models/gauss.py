@@ -16,13 +16,14 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.description import Of
 from parcast.models.steady_state import (
     Counts,
@@ -106,6 +107,7 @@ class GaussPhase(SteadyStatePhase):
     """
 
     source_of_law: ClassVar[str] = "gauss: Shi c. 1996, equations (7.1) to (7.3)"
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(gauss_counts)
     law: Literal["gauss"] = Field(description="Timing law of the phase.")
     alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
         default="3", validate_default=True, description="Steps of an entry in a wave."
@@ -118,9 +120,3 @@ class GaussPhase(SteadyStatePhase):
     exchange: Exchange = Field(
         default="rows", description="What travels in a wave: all rows, or the pivot row alone."
     )
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        alpha, beta = self.alpha(at), self.beta(at)
-        return gauss_counts(n, p, alpha=alpha, beta=beta, exchange=self.exchange)

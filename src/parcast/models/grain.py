@@ -60,7 +60,7 @@ def best_p_of_matmul(
     n, _ = sizes(n, 1.0)
     compute, network = positive("compute", compute), positive("network", network)
     alpha, beta = positive("alpha", alpha), positive("beta", beta)
-    return np.maximum(np.sqrt(alpha * n * network / (beta * compute)), 1.0)
+    return np.clip(np.sqrt(alpha * n * network / (beta * compute)), 1.0, n)
 
 
 def best_p_of_square_sort(n: ArrayLike, *, alpha: ArrayLike = 1.0) -> Array:
@@ -70,7 +70,7 @@ def best_p_of_square_sort(n: ArrayLike, *, alpha: ArrayLike = 1.0) -> Array:
     43.09
     """
     n, _ = sizes(n, 1.0)
-    return np.maximum(np.cbrt(2.0 * positive("alpha", alpha) * n), 1.0)
+    return np.clip(np.cbrt(2.0 * positive("alpha", alpha) * n), 1.0, n)
 
 
 def best_partitions(n: ArrayLike, *, alpha: ArrayLike = 1.0) -> Array:

@@ -15,13 +15,14 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.description import Of
 from parcast.models.steady_state import (
     Counts,
@@ -102,6 +103,7 @@ class MatmulPhase(SteadyStatePhase):
     """
 
     source_of_law: ClassVar[str] = "matmul: Shi c. 1996, equations (6.1) to (6.3)"
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(matmul_counts)
     law: Literal["matmul"] = Field(description="Timing law of the phase.")
     alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
         default="1",
@@ -117,9 +119,3 @@ class MatmulPhase(SteadyStatePhase):
     broadcast: bool = Field(
         default=False, description="Whether the network sends to all at once by itself."
     )
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        alpha, beta, kappa = self.alpha(at), self.beta(at), self.kappa(at)
-        return matmul_counts(n, p, alpha=alpha, beta=beta, kappa=kappa, broadcast=self.broadcast)

@@ -1,8 +1,8 @@
 """A primitive as its micro-benchmark measured it, whatever number of counts there are.
 
-Of three counts of processors or more, `fit_primitive` chooses how start-up and time of a byte
+Of three counts of processors or more, `fit_primitive` chooses how startup and time of a byte
 depend on P. With fewer, the line of the largest count is taken for every P [D], which a machine
-file then says. Of one size, or of a barrier, there is a start-up and nothing else.
+file then says. Of one size, or of a barrier, there is a startup and nothing else.
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ def chosen_sizes(sizes: list[int]) -> list[int]:
 
 
 def _only_startup(times: Times) -> PrimitiveFit:
-    """Start-up of the largest count, for every P."""
+    """Startup of the largest count, for every P."""
     seconds = list(times[max(times)].values())
     return PrimitiveFit(
         startup_form="constant",

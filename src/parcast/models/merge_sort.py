@@ -12,14 +12,14 @@ References
    c. 1996. The equations are reconstructed; they give its Tables 1 to 3 to the digits printed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.description import Of
 from parcast.machine import Machine
 from parcast.models.steady_state import Counts, SteadyStatePhase, density, sizes
@@ -58,6 +58,11 @@ def merge_sort_counts(n: ArrayLike, *, alpha: ArrayLike = 1.0, gamma: ArrayLike 
     return Counts(steps=alpha * n * np.log2(n), disk_bytes=np.asarray(2.0 * gamma * n))
 
 
+def _on_one(n: ArrayLike, _: ArrayLike, **densities: ArrayLike) -> Counts:
+    """Count the same on any number of processors."""
+    return merge_sort_counts(n, **densities)
+
+
 class MergeSortPhase(SteadyStatePhase):
     """A merge sort on one processor, whatever the processors.
 
@@ -70,6 +75,7 @@ class MergeSortPhase(SteadyStatePhase):
     """
 
     source_of_law: ClassVar[str] = "merge_sort: Shi c. 1996, equations (1.1) and (1.2)"
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(_on_one)
     law: Literal["merge_sort"] = Field(description="Timing law of the phase.")
     alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
         default="1", validate_default=True, description="Steps of a comparison."
@@ -77,11 +83,6 @@ class MergeSortPhase(SteadyStatePhase):
     gamma: Annotated[Amount, Of("size", name="gamma")] = Field(
         default="8 B", validate_default=True, description="Bytes of a key on the disk, each way."
     )
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        return merge_sort_counts(n, alpha=self.alpha(at), gamma=self.gamma(at))
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""

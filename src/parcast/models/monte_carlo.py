@@ -12,12 +12,13 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.description import Of
 from parcast.models.fractal import fractal_counts
 from parcast.models.steady_state import Counts, SteadyStatePhase, density
@@ -83,6 +84,7 @@ class MonteCarloPhase(SteadyStatePhase):
     """
 
     source_of_law: ClassVar[str] = "monte_carlo: Shi c. 1996, equations (5.1) to (5.4)"
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(monte_carlo_counts)
     law: Literal["monte_carlo"] = Field(description="Timing law of the phase.")
     alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
         default="1", validate_default=True, description="Steps of a sample."
@@ -95,9 +97,3 @@ class MonteCarloPhase(SteadyStatePhase):
     slices: Annotated[Amount, Of("count", name="slices")] = Field(
         default="1", validate_default=True, description="Time slices."
     )
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        alpha, beta, slices = self.alpha(at), self.beta(at), self.slices(at)
-        return monte_carlo_counts(n, p, alpha=alpha, beta=beta, slices=slices)

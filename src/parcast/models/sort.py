@@ -19,13 +19,14 @@ References
    figure.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.breakdown import Array
 from parcast.description import Of
 from parcast.models.merge_sort import merge_sort_counts
@@ -112,6 +113,7 @@ class SortPhase(SteadyStatePhase):
     """
 
     source_of_law: ClassVar[str] = "sort: Shi c. 1996, equations (3.1) and (3.2)"
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(sort_counts)
     law: Literal["sort"] = Field(description="Timing law of the phase.")
     alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
         default="1",
@@ -125,9 +127,3 @@ class SortPhase(SteadyStatePhase):
         default="8 B", validate_default=True, description="Bytes of a key on the disk, each way."
     )
     merge: Merge = Field(default="scan", description=MERGE)
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        alpha, beta, gamma = self.alpha(at), self.beta(at), self.gamma(at)
-        return sort_counts(n, p, alpha=alpha, beta=beta, gamma=gamma, merge=self.merge)

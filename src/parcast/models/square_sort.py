@@ -15,13 +15,14 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.description import Of
 from parcast.errors import require
 from parcast.models.sort import MERGE, Merge, merge_steps
@@ -114,6 +115,7 @@ class SquareSortPhase(SteadyStatePhase):
 
     source_of_law: ClassVar[str] = "square_sort: Shi c. 1996, equations (3.4) and (3.5)"
     is_compact: ClassVar[bool | None] = False
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(square_sort_counts)
     law: Literal["square_sort"] = Field(description="Timing law of the phase.")
     alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
         default="1",
@@ -130,16 +132,3 @@ class SquareSortPhase(SteadyStatePhase):
     partitions: Annotated[Amount, Of("count", name="partitions")] | None = Field(
         default=None, description="Parts that one processor sorts in turn and merges."
     )
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        return square_sort_counts(
-            n,
-            p,
-            alpha=self.alpha(at),
-            beta=self.beta(at),
-            gamma=self.gamma(at),
-            merge=self.merge,
-            partitions=None if self.partitions is None else self.partitions(at),
-        )

@@ -1,6 +1,6 @@
 """Communication primitives from latency and bandwidth alone, as a textbook prices them.
 
-With start-up ``a`` of a message, time ``b`` of a byte, and the volume m of one partner,
+With startup ``a`` of a message, time ``b`` of a byte, and the volume m of one partner,
 L = ceil(lg P):
 
     send, receive        a + b*m                       one message
@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 SLACK = 1e-9  # by which lg P may exceed a whole number by rounding
-Counts = Callable[[Array], tuple[Array, Array]]  # start-ups and volumes after one another
+Counts = Callable[[Array], tuple[Array, Array]]  # startups and volumes after one another
 
 
 def levels(p: Array) -> Array:
@@ -87,18 +87,18 @@ WORDS: Final = {  # each of `COUNTS`, for those who read of it
     "broadcast": "a tree of ceil(log2 p) messages",
     "reduce": "a tree of ceil(log2 p) messages",
     "allreduce": "two trees of ceil(log2 p) messages",
-    "gather": "ceil(log2 p) start-ups and p - 1 volumes",
-    "scatter": "ceil(log2 p) start-ups and p - 1 volumes",
-    "allgather": "ceil(log2 p) start-ups and p - 1 volumes",
+    "gather": "ceil(log2 p) startups and p - 1 volumes",
+    "scatter": "ceil(log2 p) startups and p - 1 volumes",
+    "allgather": "ceil(log2 p) startups and p - 1 volumes",
     "alltoall": "p - 1 messages",
-    "barrier": "ceil(log2 p) start-ups",
+    "barrier": "ceil(log2 p) startups",
 }
 
 
 def standard_time(
     name: str, p: ArrayLike, volume: ArrayLike, *, startup: ArrayLike, byte: ArrayLike
 ) -> Array:
-    """Time of one call of a primitive from start-up and rate of a message; 0 on one processor.
+    """Time of one call of a primitive from startup and rate of a message; 0 on one processor.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def standard_time(
 
     Examples
     --------
-    Eight ranks give the root 1 MB each: three start-ups of 10 us, and 7 MB at 1 GB/s.
+    Eight ranks give the root 1 MB each: three startups of 10 us, and 7 MB at 1 GB/s.
 
     >>> round(float(standard_time("gather", 8, 1e6, startup=10e-6, byte=1e-9)), 6)
     0.00703

@@ -19,7 +19,6 @@ References
    c. 1996. The general forms are reconstructed from its prose, [R].
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
@@ -130,6 +129,9 @@ class SteadyStatePhase(Phase):
     """A phase whose law counts; each of these laws is a class derived from this one."""
 
     is_compact: ClassVar[bool | None] = True
+    law_counts: ClassVar[
+        Callable[..., Counts]
+    ]  # of n, p, and what a law has keys for beside `law`
     size: Annotated[Amount, Of("count", name="size")] = Field(
         default="n", validate_default=True, description="Problem size that the law calls n."
     )
@@ -144,9 +146,8 @@ class SteadyStatePhase(Phase):
     )
     capacities: Capacities = Capacities()
 
-    @abstractmethod
     def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does.
+        """Count what one cycle does, by the function of the law and the keys of the phase.
 
         Parameters
         ----------
@@ -162,6 +163,11 @@ class SteadyStatePhase(Phase):
         ParameterError
             If a size lies outside the domain of the law.
         """
+        at = {"n": n, "p": p} if at is None else at
+        known = {*SteadyStatePhase.model_fields, "law"}
+        own = {key: getattr(self, key) for key in type(self).model_fields if key not in known}
+        keys = {key: x(at) if isinstance(x, Amount) else x for key, x in own.items()}
+        return self.law_counts(n, p, **keys)
 
     def counted(self, at: Point) -> Counts:
         """Count what one cycle does at every point of a grid, with the messages of the phase."""

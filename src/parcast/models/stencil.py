@@ -20,13 +20,14 @@ References
    parallel machines," c. 2000, equation (1).
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from parcast.amounts import Amount, Point
+from parcast.amounts import Amount
 from parcast.description import Of
 from parcast.models.steady_state import Counts, SteadyStatePhase, density, in_parallel, sizes
 
@@ -100,6 +101,7 @@ class StencilPhase(SteadyStatePhase):
     """
 
     source_of_law: ClassVar[str] = "stencil: parcast, after In, Jin, Peir, Ranka and Sahni c. 2000"
+    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(stencil_counts)
     law: Literal["stencil"] = Field(description="Timing law of the phase.")
     time_steps: Annotated[Amount, Of("count", name="time_steps")] = Field(
         default="1", validate_default=True, description="Time steps of a cycle."
@@ -110,14 +112,3 @@ class StencilPhase(SteadyStatePhase):
     number: Annotated[Amount, Of("size", name="number")] = Field(
         default="8 B", validate_default=True, description="Bytes of a number."
     )
-
-    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does."""
-        at = {"n": n, "p": p} if at is None else at
-        return stencil_counts(
-            n,
-            p,
-            time_steps=self.time_steps(at),
-            checkpoints=self.checkpoints(at),
-            number=self.number(at),
-        )

@@ -12,6 +12,7 @@ from parcast.measurements import Measurements
 from parcast.units import shown
 
 DISK: Final = "disk_s"  # column of seconds that the disk took
+FARTHEST: Final = 10.0  # logarithm of a time from the measured one
 OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 
 
@@ -23,6 +24,7 @@ class TimedRuns:
     time: Array  # median of the repetitions [s]
     disk: Array | None  # of them, median [s]
     deviation: Array | None  # of the logarithm of a median; None without repetitions [1]
+    freedom: float  # degrees of it: repetitions beyond the first of each configuration [1]
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
@@ -58,21 +60,24 @@ def timed_runs(runs: Measurements) -> TimedRuns:
     disk = runs.axes.get(DISK)
     logs = np.log(runs.time)
     sizes = np.array([len(rows) for rows in groups])
-    deviation = None
-    if (sizes > 1).any():
+    deviation, freedom = None, float((sizes - 1).sum())
+    if freedom > 0:
         squares = sum(float(((logs[rows] - logs[rows].mean()) ** 2).sum()) for rows in groups)
-        noise = np.sqrt(squares / float((sizes - 1).sum()))
+        noise = np.sqrt(squares / freedom)
         deviation = np.where(sizes > 2, OF_MEDIAN, 1.0) * noise / np.sqrt(sizes)
     return TimedRuns(
         axes=dict(zip(axes, table, strict=True)),
         time=np.array([np.median(runs.time[rows]) for rows in groups]),
         disk=None if disk is None else np.array([np.median(disk[rows]) for rows in groups]),
         deviation=deviation,
+        freedom=freedom,
     )
 
 
 def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
     """Times and disk times as they may have been, the measured ones first.
+
+    Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
 
     Returns
     -------
@@ -83,6 +88,8 @@ def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
     if timed.deviation is None:
         return timed.time[None], disk[None]
     random = np.random.default_rng(seed)
-    factors = np.exp(random.normal(size=(samples + 1, 1, len(timed.time))) * timed.deviation)
+    normal = random.normal(size=(samples + 1, 1, len(timed.time)))
+    unsure = np.sqrt(timed.freedom / random.chisquare(timed.freedom, size=(samples + 1, 1, 1)))
+    factors = np.exp(np.clip(normal * unsure * timed.deviation, -FARTHEST, FARTHEST))
     factors[0] = 1.0
     return timed.time * factors[:, 0], disk * factors[:, 0]

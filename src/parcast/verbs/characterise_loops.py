@@ -24,6 +24,7 @@ from parcast.verbs.characterise_runs import RegionRuns
 Array = NDArray[np.float64]
 
 UNEVEN: Final = 0.01  # share by which the most may exceed an even share unnoticed [D]
+OF_MEDIAN: Final = np.pi / 2  # its variance over that of the mean, normal law
 LEAST_SPREAD: Final = 0.001  # that is written [1]
 CLOCKS: Final = ("processor", "wall")
 
@@ -129,7 +130,7 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
         for k, run in enumerate(found.fit.hangs_on)
         if run is not None
     ]
-    spread = _of_spreads(found.fit.residuals + 1.0)
+    spread = _of_spreads(found.fit.residuals + 1.0, told=len(names))
     loops = [
         _small_loop(region, name, float(unit), spread)
         for name, unit in zip(names, found.fit.coefficients, strict=True)
@@ -238,11 +239,17 @@ def _of_passes(total: RegionTotal) -> float:
     return float(min(1.645 * np.sqrt(variance / total.entries) / mean, WIDEST)) if mean else 0.0
 
 
-def _of_spreads(ratio: Array) -> float:
-    """Half-width of the 90 % interval of what several runs told, by Student's law. [1]."""
+def _of_spreads(ratio: Array, *, told: int = 1) -> float:
+    """Half-width of the 90 % interval of one more run, by Student's law. [1].
+
+    It holds that run's own noise, and that of what the others told: `told` figures, of which each
+    is as unsure as a median.
+    """
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # SciPy ships no types
 
-    if len(ratio) < 2:
+    freedom = len(ratio) - told
+    if freedom < 1:
         return 0.0
-    sigma = float(np.std(np.log(np.maximum(ratio, 1e-300)), ddof=1))
-    return float(min(np.expm1(min(stdtrit(len(ratio) - 1, 0.95) * sigma, 5.0)), WIDEST))
+    sigma = float(np.std(np.log(np.maximum(ratio, 1e-300)), ddof=told))
+    sigma *= np.sqrt(1.0 + OF_MEDIAN * told / len(ratio))
+    return float(min(np.expm1(min(stdtrit(freedom, 0.95) * sigma, 5.0)), WIDEST))

@@ -45,7 +45,7 @@ def notes_of(
         *_spread_out(loops),
         *_waited(gathered, clock),
         *_uncovered(gathered),
-        *_other_threads(gathered),
+        *_not_timed(gathered),
     ]
     return took, tuple(warnings)
 
@@ -154,11 +154,17 @@ def _uncovered(gathered: RunsOfProgram) -> Iterator[str]:
         )
 
 
-def _other_threads(gathered: RunsOfProgram) -> Iterator[str]:
-    """Say that other threads entered regions."""
-    passes = sum(rank.other_threads for run in gathered.runs for rank in run.ranks)
-    if passes:
+def _not_timed(gathered: RunsOfProgram) -> Iterator[str]:
+    """Say that other threads entered regions, and that regions began and ended crosswise."""
+    ranks = [rank for run in gathered.runs for rank in run.ranks]
+    if passes := sum(rank.other_threads for rank in ranks):
         yield (
             f"{passes:,} passes of other threads were not timed: of each rank the thread of its "
             "first region is."
+        )
+    if passes := sum(rank.overlapping for rank in ranks):
+        yield (
+            f"{passes:,} passes ended while a later one went on, as in generators or coroutines "
+            "that take turns: their times are counted twice. Let no region last over a yield or "
+            "an await."
         )

@@ -87,7 +87,7 @@ def project_counts(
     require("p", counts, ok, must="be whole numbers of at least 1", hint="Count processors.")
     pace_from = "as the phase has it"
     if known is not None:
-        pace, at = _pace(phase, machine, _fastest(known), what="known")
+        pace, at = _pace(phase, machine, _medians(known, what="known"), what="known")
         phase, pace_from = _paced(phase, pace), f"a run at p = {at:g}"
     costs = _costs(phase, machine, counts)
     told = _told_by(phase, donors, donor_machines, costs, counts)
@@ -131,9 +131,17 @@ def phase_of(program: Program) -> CountedPhase:
     return phase
 
 
-def _fastest(runs: Measurements | Any) -> tuple[Array, Array]:
-    """Give counts and medians of the times of runs, whatever their machine."""
+def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
+    """Give counts and medians of the times of runs, which must be alike in all else."""
     runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
+    others = {name: values for name, values in runs.axes.items() if name != "p"}
+    for name, values in {**runs.labels, **others}.items():
+        several = list(dict.fromkeys(values.tolist()))
+        if len(several) > 1:
+            raise ParameterError(
+                f"{what} must be of one {name}, got {shown(', '.join(map(str, several)))}. Keep "
+                "the runs that the counts are of."
+            )
     counts = np.unique(runs.p)
     return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])
 
@@ -194,7 +202,7 @@ def _told_by(
                 f"donor_machines must describe {shown(repr(name))}, got "
                 f"{', '.join(map(repr, by_name)) or 'none'}. Describe it, by that name."
             )
-        of_donor = _fastest(runs.select(machine=name))
+        of_donor = _medians(runs.select(machine=name), what="donors")
         told[name] = _told_by_one(phase, by_name[name], of_donor, here, counts)
     return told
 
