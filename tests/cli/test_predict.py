@@ -262,7 +262,7 @@ def refused(said, status):
         ),
         (
             ("-p", "4", "-n", "0"),
-            "-n must be numbers above 0 and up to 1e+15, got 0. "
+            "-n must be numbers above 0 and up to 1e+18, got 0. "
             "Write such as 64,128 or 64..1024x2.\n",
         ),
         (

@@ -128,8 +128,8 @@ WRITE = "Write such as 64,128 or 64..1024x2."
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("0", f"-n must be numbers above 0 and up to 1e+15, got 0. {WRITE}"),
-        ("1e16", f"-n must be numbers above 0 and up to 1e+15, got 1e16. {WRITE}"),
+        ("0", f"-n must be numbers above 0 and up to 1e+18, got 0. {WRITE}"),
+        ("1e19", f"-n must be numbers above 0 and up to 1e+18, got 1e19. {WRITE}"),
         ("5 MB", f"-n must be plain numbers, got '5 MB'. {WRITE}"),
         (
             "",

@@ -15,7 +15,7 @@ from parcast.errors import ParameterError
 from parcast.units import EXPECTED, NUMBER, Dimension, quantity, shown
 
 MOST_VALUES: Final = 100_000
-LARGEST_SIZE: Final = 10**15  # of a problem
+LARGEST_SIZE: Final = 10**18
 
 _PART = re.compile(
     rf"(?P<first>{NUMBER})\s*(?P<first_unit>[^\s.x+:0-9-][^.+]*?)?\s*"
