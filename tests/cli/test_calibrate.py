@@ -95,6 +95,20 @@ def test_a_disk_that_is_full_takes_nothing_of_the_answer(
     assert not (tmp_path / "here.toml").exists()
 
 
+def test_a_standard_output_that_is_closed_takes_nothing_of_the_files(
+    parcast, measuring, tmp_path, monkeypatch
+):
+    measuring()
+
+    def closed(_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("parcast.cli.screen.show", closed)
+    paths = [tmp_path / "here.toml", tmp_path / "here.json"]
+    assert parcast("calibrate", "-o", paths[0], "-o", paths[1]).status == 141
+    assert all(path.stat().st_size for path in paths)
+
+
 def test_few_counts_of_ranks_are_told(parcast, measuring, tmp_path):
     two = tuple(x for x in WHOLE.tables if x.ranks < 8)
     measuring(replace(WHOLE, tables=two))

@@ -1,6 +1,7 @@
 """`parcast run`: what it prints in every form, what it refuses, and with which status."""
 
 import csv
+import errno
 import io
 import json
 from dataclasses import replace
@@ -21,14 +22,15 @@ def asked(monkeypatch):
     """Run programs here, on one rank each, in place of a launch; note what was asked."""
     calls = []
 
-    def run_kernel(name, *, n, ranks, **options):
+    def run_kernel(name, *, n, ranks, each, **options):
         calls.append({"name": name, "n": n, "ranks": ranks, **options})
         repetitions = options["repetitions"]
         task = Task(kernel=name, sizes=tuple(n), repetitions=repetitions, check=options["check"])
         for run in runs_of(Alone(), task):
-            yield from (run for _ in ranks)
+            for _ in ranks:
+                each(run)
 
-    monkeypatch.setattr("parcast.verbs.run.run_kernel", lambda *x, **y: tuple(run_kernel(*x, **y)))
+    monkeypatch.setattr("parcast.verbs.run.run_kernel", run_kernel)
     return calls
 
 
@@ -115,6 +117,52 @@ def test_what_fails_ends_with_4(parcast, monkeypatch):
     said = parcast("run", "gauss", "--n", "10")
     assert (said.status, said.out) == (4, "")
     assert said.err == "parcast: Starting ranks needs mpi4py, which is not installed.\n"
+
+
+@pytest.mark.parametrize(
+    ("failure", "ends"),
+    [
+        (RunFailed("gauss on 2 ranks did not end."), (4, "gauss on 2 ranks did not end.")),
+        (KeyboardInterrupt(), (130, "interrupted.")),
+    ],
+)
+def test_what_had_ended_before_a_failure_is_shown_and_written(
+    parcast, monkeypatch, tmp_path, failure, ends
+):
+    def run_kernel(name, *, n, each, **_):
+        for run in runs_of(Alone(), Task(kernel=name, sizes=tuple(n))):
+            each(run)
+        raise failure
+
+    monkeypatch.setattr("parcast.verbs.run.run_kernel", run_kernel)
+    there, new = tmp_path / "there.csv", tmp_path / "new.csv"
+    there.write_text("mine\n")
+    said = parcast("run", "gauss", "--n", "10,20", "-np", "1,2", "-o", there, "-o", new)
+    assert (said.status, said.err.splitlines()[-1]) == (ends[0], f"parcast: {ends[1]}")
+    assert said.out.startswith("gauss: ")
+    assert there.read_text() == "mine\n"
+    assert len(package.read_measurements(new).time) == 2
+    assert (tmp_path / "there.interrupted.csv").read_text() == new.read_text()
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_path, monkeypatch):
+    from parcast.io import document as written
+
+    write = written.write_document
+
+    def full(path, pieces):
+        if str(path).endswith("full.csv"):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, pieces)
+
+    monkeypatch.setattr("parcast.io.document.write_document", full)
+    outputs = ("-o", tmp_path / "full.csv", "-o", tmp_path / "runs.json")
+    said = parcast("run", "gauss", "--n", "10", *outputs)
+    assert said.status == 2
+    assert "full.csv: cannot be written: no space left on device" in said.err
+    assert said.out.startswith("gauss: ")
+    assert (tmp_path / "runs.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -168,3 +168,15 @@ def test_a_person_who_types_a_table_is_told_how_to_end_it(parcast, monkeypatch):
     said = parcast("forecast", "-", "-p", "4", stdin="p,time_s\n1,2\n2,1\n")
     assert said.status == 0
     assert said.err == "parcast: reading a table from the terminal; end it with Ctrl-D.\n"
+
+
+def test_a_terminal_that_was_closed_ends_the_progress_and_not_the_task(monkeypatch):
+    def closed(_):
+        raise OSError("input/output error")
+
+    stream = SimpleNamespace(closed=False, isatty=lambda: True, write=closed, flush=print)
+    monkeypatch.setattr(screen.sys, "stderr", stream)
+    monkeypatch.setattr(screen, "PATIENCE", -1.0)
+    with Progress("measuring") as progress:
+        progress(1.0, 4.0)
+        progress(2.0, 4.0)

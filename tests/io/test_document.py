@@ -1,6 +1,7 @@
 """`parcast.io.document`: strict JSON, plain CSV, and files that are whole or not there."""
 
 import csv
+import errno
 import io
 import json
 import math
@@ -175,3 +176,15 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
         f"{tmp_path / 'result.csv'} must stand in a folder that can be written to, "
         "got: permission denied. Choose another place."
     )
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path):
+    def pieces():
+        yield "some"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    place = tmp_path / "answer.json"
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write_document(place, pieces())
+    assert caught.value.filename == str(place)
+    assert list(tmp_path.iterdir()) == []

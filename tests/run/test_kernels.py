@@ -165,7 +165,7 @@ def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeyp
         sort.KERNEL.run(Alone(), 1_000_000, directory=tmp_path)
     assert str(caught.value) == (
         f"{tmp_path} has 1 MB free, and the files of the keys take 16 MB. "
-        "Take fewer keys, or another --directory."
+        "Take fewer keys, or another directory."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -179,7 +179,7 @@ def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch)
         sort.KERNEL.run(Alone(), 1000, directory=tmp_path)
     assert str(caught.value) == (
         f"{tmp_path} cannot hold the files of the keys: no space left on device. "
-        "Choose another --directory."
+        "Choose another directory."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -484,6 +484,11 @@ def test_a_table_of_measurements_has_a_row_for_each_figure_that_is_known():
     }
 
 
+def test_a_run_in_which_the_clock_stepped_has_no_time():
+    rows = list(measurement_rows([run_of(time=-0.5)]))
+    assert "time_s" not in {row["metric"] for row in rows}
+
+
 def test_what_a_reader_must_know_is_said():
     assert warnings_of([]) == []
     assert warnings_of([run_of(is_correct=None), run_of()]) == []
@@ -496,6 +501,9 @@ def test_what_a_reader_must_know_is_said():
     assert warnings_of([run_of(is_correct=False)]) == [
         "The result is wrong at p = 2, n = 8, 1: it is not that of one processor. Do not use "
         "these times."
+    ]
+    assert warnings_of([run_of(time=-0.5), run_of()]) == [
+        "The clock stepped, so that there is no wall time at p = 2, n = 8, 1. Run it again."
     ]
     assert warnings_of([run_of(is_correct=None)]) == [
         "No result was checked: without --check that is done up to n = 4,000,000 only."

@@ -1,15 +1,21 @@
+import ctypes
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from parcast.errors import ParameterError, RunFailed
-from parcast.run import leftovers, mpi, rank
+from parcast.run import launcher, leftovers, mpi, rank
+from parcast.run.interrupts import as_interrupts
 from parcast.run.launcher import run_ranks
+from parcast.run.tied import main as become
+from parcast.run.tied import tied
 
 HERE = Path(__file__).parent
 
@@ -82,7 +88,7 @@ def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(rank
     assert not [name for name in left if name not in before and name not in others]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_a_launcher_that_is_told_to_end_takes_its_ranks_along(tmp_path, number):
     source = (
         "from parcast.run.launcher import run_ranks;"
@@ -92,15 +98,77 @@ def test_a_launcher_that_is_told_to_end_takes_its_ranks_along(tmp_path, number):
         [sys.executable, "-c", source],
         env=os.environ | {"PYTHONPATH": str(HERE)},
         stderr=subprocess.DEVNULL,
-    ) as launcher:
+    ) as started:
         end = time.monotonic() + 30
         while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < end:
             time.sleep(0.05)
-        launcher.send_signal(number)
-        assert launcher.wait(30) != 0
+        started.send_signal(number)
+        assert started.wait(30) != 0
     numbers = told_by(tmp_path)[0]
     assert len(numbers) == 2
+    while number == signal.SIGKILL and any(map(is_alive, numbers)) and time.monotonic() < end:
+        time.sleep(0.05)  # nobody waits for them
     assert not any(map(is_alive, numbers))
+
+
+def test_a_signal_is_an_interrupt_only_where_it_would_end_the_program():
+    with pytest.raises(KeyboardInterrupt), as_interrupts():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    usual = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup has it
+    try:
+        with as_interrupts():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, usual)
+    other = threading.Thread(target=as_interrupts().__enter__)
+    other.start()
+    other.join()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_program_is_tied_to_its_parent_where_the_system_can(monkeypatch):
+    done = subprocess.run(tied(["/bin/echo", "a b"]), capture_output=True, text=True, check=True)
+    assert done.stdout == "a b\n"
+    orphan = tied(["/bin/echo", "never"])
+    orphan[orphan.index(str(os.getpid()))] = "1"  # whose parent is gone already
+    assert subprocess.run(orphan, capture_output=True, check=True).stdout == b""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert tied(["/bin/echo"]) == ["/bin/echo"]
+
+
+def test_the_kernel_is_asked_to_tell_of_the_end_of_the_parent(monkeypatch):
+    done = []
+    library = SimpleNamespace(prctl=lambda *given: done.append(given[:2]))
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
+    monkeypatch.setattr(os, "execv", lambda *given: done.append(given))
+    become([str(os.getppid()), "/bin/echo", "a b"])
+    assert done == [(1, signal.SIGTERM), ("/bin/echo", ["/bin/echo", "a b"])]
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "expected"),
+    [
+        (-9, "", "status -9: mpiexec was ended by the system: Killed, as it is where memory"),
+        (9, "EXIT STRING: Killed (signal 9)", "status 9: a rank was ended by the system: Killed,"),
+        (7, "Bus error (signal 7)", "a rank was ended by the system: Bus error, as it is where /"),
+        (139, "-----\nexited on signal 11 (Segm)\n-----", "system: Segmentation fault. Nothing"),
+        (3, "-----\nout of slots\n-----\n", "status 3: out of slots. Nothing of it runs on."),
+        (3, "signal 4000", "status 3: signal 4000. Nothing of it runs on."),
+        (3, "", "status 3. Nothing of it runs on."),
+        (9, "E: x\nMemoryError: no room\nsignal 9", "status 9: MemoryError: no room. Nothing"),
+    ],
+)
+def test_how_ranks_ended_is_told(status, said, expected):
+    assert expected in str(launcher._failure("parcast.run.x", 2, status, "", said))
+
+
+def test_the_folder_of_a_session_that_was_killed_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers.tempfile, "gettempdir", lambda: str(tmp_path))
+    for name in ("ompi.17", "ompi.18"):
+        (tmp_path / name / "0").mkdir(parents=True)
+    leftovers.remove_session(17)
+    assert [path.name for path in tmp_path.iterdir()] == ["ompi.18"]
 
 
 @pytest.mark.parametrize("ranks", [0, -1, 5000])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast import characterise, read_profiles
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, RunFailed
 from parcast.instrument import PROFILING
 from parcast.models.stencil import stencil_counts
 from parcast.run.kernels import stencil
@@ -109,7 +109,7 @@ def test_a_size_that_is_none_is_refused(n, says):
 
 
 def test_a_checkpoint_that_cannot_be_written_is_an_error(tmp_path):
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(RunFailed, match="cannot hold the files of stencil: no such file"):
         KERNEL.run(Alone(), 10, directory=tmp_path / "none")
     assert os.listdir(tmp_path) == []
 

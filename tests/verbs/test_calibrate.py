@@ -136,10 +136,10 @@ def test_the_parameters_of_a_known_machine_are_found(tmp_path):
     assert found.line("barrier", 2).rate == inf
     assert found.line("barrier", 2).startup == pytest.approx(2 * LATENCY)
     assert found.table("alltoall", 2).bytes.tolist() == [8, 1024, 32768, 524288]
-    assert found.table("alltoall", 3) is None
-    assert found.line("alltoall", 3) is None
+    assert found.table("alltoall", 5) is None
+    assert found.line("alltoall", 5) is None
     assert found.host.mpi == "Fake MPI 1.0"
-    assert found.host.placement == {1: "own", 2: "own", 4: "own"}
+    assert found.host.placement == {1: "own", 2: "own", 3: "own", 4: "own"}
     (warning,) = found.warnings
     assert warning.startswith(f"The ping-pong was measured from Python: {NO_COMPILER}.")
 
@@ -250,6 +250,9 @@ def test_without_mpi_the_rest_is_measured_with_one_warning(fake, monkeypatch, tm
     )
     assert fake.mpi is None
     assert found.host.mpi == ""
+    (told,) = calibrate(only=("storage",), directory=tmp_path, quick=True).warnings
+    assert told.startswith("The storage was measured with one writer only. Starting ranks")
+    assert calibrate(only=("processor",), quick=True).warnings == ()
     with pytest.raises(RunFailed, match="parcast\\[mpi\\]"):
         calibrate(only=("network",))
 
@@ -532,3 +535,12 @@ def test_this_machine_is_measured(monkeypatch, tmp_path):
     assert found["network.latency"].value > 0
     assert found.lost == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_was_removed_does_not_matter_without_storage(fake, tmp_path, monkeypatch):
+    assert fake
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert calibrate(only=["processor"], quick=True)["compute.rate"].value == pytest.approx(FLOPS)

@@ -23,8 +23,9 @@ def launched(monkeypatch):
         document = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
         answer = document.pop("answer")
         tasks.append((ranks, time_limit, document))
-        runs = [run.to_document() for run in runs_of(Alone(), Task.from_document(document))]
-        Path(answer).write_text(json.dumps(runs), encoding="utf-8")
+        with Path(answer).open("w", encoding="utf-8") as stream:
+            for run in runs_of(Alone(), Task.from_document(document)):
+                stream.write(json.dumps(run.to_document()) + "\n")
 
     monkeypatch.setattr(verb, "run_ranks", run_ranks)
     return tasks
@@ -59,6 +60,26 @@ def test_sizes_and_repetitions_share_a_launch(launched):
     assert steps == [(0, 2), (1, 2)]
 
 
+@pytest.mark.parametrize("failure", [RunFailed("kernels.worker on 2 ranks."), KeyboardInterrupt()])
+def test_what_ended_before_a_failure_is_handed_over(monkeypatch, failure):
+    def run_ranks(_, arguments, *, ranks, **__):
+        document = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+        answer = document.pop("answer")
+        runs = runs_of(Alone(), Task.from_document(document))
+        told = [json.dumps(run.to_document()) for run in runs]
+        if ranks == 1:
+            Path(answer).write_text("\n".join(told), encoding="utf-8")
+            return
+        Path(answer).write_text(f"{told[0]}\n{told[1][:20]}", encoding="utf-8")
+        raise failure
+
+    monkeypatch.setattr(verb, "run_ranks", run_ranks)
+    ended = []
+    with pytest.raises(type(failure)):
+        parcast.run_kernel("monte_carlo", n=[10, 20], ranks=[1, 2, 3], each=ended.append)
+    assert [run.n for run in ended] == [10, 20, 10]
+
+
 def test_a_size_may_be_text(launched):
     [run] = parcast.run_kernel("monte_carlo", n="1e2")
     assert (run.n, len(launched)) == (100, 1)
@@ -80,6 +101,7 @@ def test_files_stand_in_the_directory_for_a_while(launched, tmp_path):
         ({"n": 10**15}, "n must leave the memory of the host enough, got 1,000,000,000,000,000"),
         ({"ranks": 0}, "ranks must be whole numbers of at least 1, got 0. Count from 1."),
         ({"ranks": [1, 1.5]}, "ranks must be whole numbers of at least 1, got 1.5."),
+        ({"ranks": [1, 5000]}, "ranks must be at most 4096, got 5000. They all run on this"),
         ({"repetitions": 0}, "repetitions must be at least 1, got 0."),
         ({"seed": -1}, "seed must be at least 0, got -1."),
         ({"time_limit": 0}, "time_limit must be above 0, got 0."),

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -19,6 +19,7 @@ from parcast.cli.calibrate_inputs import (
 from parcast.cli.failures import ANSWERED, INTERRUPTED
 from parcast.cli.match_options import duration
 from parcast.cli.outputs import check_outputs, format_of, print_pieces, write_all
+from parcast.cli.parts import place_of_part
 
 if TYPE_CHECKING:
     from parcast.calibration_result import Calibration
@@ -183,38 +184,30 @@ def _write(
     from parcast.text.calibration_answer import calibration_answer
 
     figures = machine_figures(calibration, told=told, name=name)
-    if as_json:
-        print_pieces(json_pieces(calibration_document(calibration, figures)))
-    elif "-" in outputs:
-        write_all(figures.to_toml())
-    else:
-        primitives = [*primitive_words(calibration)]
-        taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
-        page = page_of_stdout()
-        show(calibration_answer(calibration, page, primitives=primitives, taken=taken))
-    for note in figures.notes:
-        click.echo(f"parcast: {note}", err=True)
-    for output in outputs:  # last, so that what was measured is not lost with a full disk
-        ending = format_of(output)
-        if output != "-":
-            pieces = (
-                iter([figures.to_toml()])
-                if ending == "toml"
-                else json_pieces(calibration_document(calibration, figures))
-                if ending == "json"
-                else csv_pieces(calibration.table_rows())
-            )
-            write_document(_place_of(output, calibration), pieces)
-
-
-def _place_of(output: str, calibration: "Calibration") -> str:
-    """Where to write: half a calibration does not take the place of what is there."""
-    if not (calibration.was_interrupted and os.path.exists(output)):
-        return output
-    path = Path(output)
-    beside = str(path.with_name(f"{path.stem}.interrupted{path.suffix}"))
-    click.echo(f"parcast: {output} is left as it was; see {beside}.", err=True)
-    return beside
+    with ExitStack() as others:  # each is written, whatever becomes of those before it
+        for output in reversed(outputs):
+            ending = format_of(output)
+            if output != "-":
+                pieces = (
+                    iter([figures.to_toml()])
+                    if ending == "toml"
+                    else json_pieces(calibration_document(calibration, figures))
+                    if ending == "json"
+                    else csv_pieces(calibration.table_rows())
+                )
+                place = place_of_part(output) if calibration.was_interrupted else output
+                others.callback(write_document, place, pieces)
+        if as_json:
+            print_pieces(json_pieces(calibration_document(calibration, figures)))
+        elif "-" in outputs:
+            write_all(figures.to_toml())
+        else:
+            primitives = [*primitive_words(calibration)]
+            taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
+            page = page_of_stdout()
+            show(calibration_answer(calibration, page, primitives=primitives, taken=taken))
+        for note in figures.notes:
+            click.echo(f"parcast: {note}", err=True)
 
 
 def _write_script(

@@ -1,5 +1,7 @@
 """`parcast run`: a reference program that really runs, on ranks that are started for it."""
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -8,7 +10,9 @@ from parcast import __version__
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import Counts, counts
 from parcast.cli.outputs import check_outputs, print_pieces, write_answer
+from parcast.cli.parts import place_of_part
 from parcast.cli.simulate import time_limit
+from parcast.errors import RunFailed
 
 if TYPE_CHECKING:
     from parcast.run.kernels.kernel import Run
@@ -30,6 +34,8 @@ Exit status: 0  it ran, and no result is wrong
              1  it ran, and a result is wrong
              2  wrong use, or an output that cannot be written
              4  it did not run: no MPI, no room, too long, a rank that failed
+             130  interrupted
+             With 4 and 130 the runs that had ended are shown and written.
 
 \b
 Examples:
@@ -133,35 +139,56 @@ def command(
     if n is None:
         raise click.UsageError("--n must be given. Write such as --n 1e6.", ctx)
     check_outputs(outputs, sources=[], as_json=as_json, formats=FORMATS)
-    runs = _ask(name, n, ranks, asked)
-    document = _document(runs, name, n, ranks, asked)
-    for output in outputs:
-        write_answer(
-            output,
-            rows=lambda: _measurement_rows(runs),
-            document=lambda: document,
-            draw=lambda _: None,
-        )
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(document))
-    elif "-" not in outputs:
-        _show(document)
-    return ANSWER_IS_NO if any(run.is_correct is False for run in runs) else ANSWERED
+    ended: list[Run] = []
+    try:
+        _ask(name, n, ranks, asked, ended)
+    except (RunFailed, KeyboardInterrupt):
+        if ended:
+            _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=False)
+        raise
+    _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=True)
+    return ANSWER_IS_NO if any(run.is_correct is False for run in ended) else ANSWERED
 
 
-def _ask(name: str, n: list[int], ranks: Counts, asked: dict[str, Any]) -> "tuple[Run, ...]":
-    """Run the program."""
+def _ask(
+    name: str, n: list[int], ranks: Counts, asked: dict[str, Any], ended: "list[Run]"
+) -> None:
+    """Run the program, and add its runs."""
     from parcast.cli.screen import Progress
     from parcast.verbs.run import run_kernel
 
     with Progress(f"running {name:.20}") as progress:
-        return run_kernel(name, n=n, ranks=ranks.values, progress=progress, **asked)
+        run_kernel(name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked)
+
+
+def _tell(
+    document: dict[str, Any],
+    runs: "Sequence[Run]",
+    outputs: Sequence[str],
+    as_json: bool,
+    *,
+    whole: bool,
+) -> None:
+    """Show and write the runs, each whatever becomes of the others."""
+    from parcast.io.document import json_pieces
+
+    with ExitStack() as others:
+        for output in reversed(outputs):
+            others.callback(
+                write_answer,
+                output if whole or output == "-" else place_of_part(output),
+                rows=lambda: _measurement_rows(runs),
+                document=lambda: document,
+                draw=lambda _: None,
+            )
+        if as_json:
+            print_pieces(json_pieces(document))
+        elif "-" not in outputs:
+            _show(document)
 
 
 def _document(
-    runs: "tuple[Run, ...]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
+    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
     from parcast.run.kernels.run_rows import document_of
@@ -173,7 +200,7 @@ def _document(
     return {**document_of(runs), "inputs": inputs}
 
 
-def _measurement_rows(runs: "tuple[Run, ...]") -> Any:
+def _measurement_rows(runs: "Sequence[Run]") -> Any:
     """Give the rows of a table of measurements."""
     from parcast.run.kernels.run_rows import measurement_rows
 

@@ -73,10 +73,14 @@ class Progress:
         self._put("")
 
     def _put(self, text: str) -> None:
-        if self._stream is not None and text != self._shown:
+        if self._stream is None or text == self._shown:
+            return
+        try:
             self._stream.write(f"\r{text:{len(self._shown)}}" + ("" if text else "\r"))
             self._stream.flush()
-            self._shown = text
+        except OSError:  # the terminal was closed; the task goes on
+            self._stream = None
+        self._shown = text
 
 
 def is_a_terminal(stream: TextIO | None) -> bool:

@@ -144,8 +144,12 @@ def write_document(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
     OSError
         If it cannot be written. What was there before is still there.
     """
-    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
-        stream.writelines(pieces)
+    try:
+        with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+            stream.writelines(pieces)
+    except OSError as failure:  # a full disk does not say which file
+        failure.filename = failure.filename or os.fspath(path)
+        raise
 
 
 @contextmanager

@@ -145,7 +145,7 @@ def few_counts(calibration: Calibration) -> Iterator[str]:
         largest = "of which the largest stands" if len(few[0].counts) > 1 else "which stands"
         yield (
             f"Primitives were measured at p = {listed(few[0].counts)}, {largest} for every p. "
-            f"{FEWEST_COUNTS} counts or more give formulas in p: -np 8, where there are as many "
+            f"{FEWEST_COUNTS} counts or more give formulas in p: -np 4, where there are as many "
             "cores."
         )
 

@@ -2,22 +2,27 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import Final, Literal
 
 from parcast.errors import FitFailed, ParameterError, ParcastError, RunFailed
-from parcast.run.leftovers import TOKEN, kill_processes_of, remove_shared_memory
+from parcast.run.interrupts import as_interrupts
+from parcast.run.leftovers import (
+    TOKEN,
+    kill_processes_of,
+    remove_session,
+    remove_shared_memory,
+)
 from parcast.run.mpi import Mpi, available_cores, find_mpi
 from parcast.run.rank import PLACEMENT, REFUSAL
+from parcast.run.tied import tied
 from parcast.units import shown
 
 Placement = Literal["auto", "own", "one", "spread", "free"]
@@ -25,6 +30,12 @@ Placement = Literal["auto", "own", "one", "spread", "free"]
 GRACE: Final = 3.0  # for mpiexec to end its ranks by itself when it is told to [s]
 MOST_RANKS: Final = 4096
 LONGEST: Final = 400  # characters of what a rank said
+_WORD: Final = re.compile(r"\w")  # that a line of dashes has not
+_SIGNAL: Final = re.compile(r"\bsignal (\d+)")
+_HINTS: Final[dict[int, str]] = {
+    signal.SIGKILL: ", as it is where memory runs out",
+    signal.SIGBUS: ", as it is where /dev/shm is full",
+}
 _KINDS: Final[dict[str, type[ParcastError]]] = {
     kind.__name__: kind for kind in (ParameterError, FitFailed, RunFailed)
 }
@@ -101,7 +112,7 @@ def run_ranks(
     started = time.monotonic()
     status: int | None = None
     try:
-        with _ended_by_sigterm():
+        with as_interrupts():
             status, out, err = _waited([*command, module, *arguments], variables, time_limit)
     finally:
         if kill_processes_of(token) or status != 0:
@@ -112,7 +123,7 @@ def run_ranks(
             "killed. Allow more time, or ask for less."
         )
     if status:
-        raise _failure(module, ranks, status, err)
+        raise _failure(module, ranks, status, out, err)
     return Ended(status=status, stdout=out, stderr=err, seconds=time.monotonic() - started)
 
 
@@ -121,7 +132,7 @@ def _waited(
 ) -> tuple[int | None, str, str]:
     """Start mpiexec and wait for it; a status of None says that the time is over."""
     with subprocess.Popen(
-        command,
+        tied(command),
         env=dict(variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -138,6 +149,10 @@ def _waited(
         except BaseException:
             _stop(started, variables[TOKEN])
             raise
+        finally:
+            if started.returncode != 0:
+                kill_processes_of(variables[TOKEN])
+                remove_session(started.pid)
     return started.returncode, out, err
 
 
@@ -151,39 +166,32 @@ def _stop(started: "subprocess.Popen[str]", token: str) -> None:
     kill_processes_of(token)
 
 
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end this process through its `finally` clauses, as Ctrl-C does."""
-    usual = threading.current_thread() is threading.main_thread() and (
-        signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    )
-    if not usual:
-        yield
-        return
-
-    def end(number: int, _: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _failure(module: str, ranks: int, status: int, stderr: str) -> ParcastError:
+def _failure(module: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:
     """Say why ranks failed, in the words of the first that said something."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    lines = [line.strip() for line in stderr.splitlines() if _WORD.search(line)]
     for line in lines:
         if REFUSAL in line:
             told = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
             return _KINDS.get(told["kind"], RunFailed)(told["message"])
-    said = next((line for line in lines if _is_exception(line)), lines[-1] if lines else "")
+    said = next((line for line in lines if _is_exception(line)), "")
+    if not said:
+        said = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
     reason = f": {shown(said, limit=LONGEST)}" if said else ""
-    killed = " It was killed." if status in (-signal.SIGKILL, 128 + signal.SIGKILL) else ""
     return RunFailed(
-        f"{_named(module)} on {ranks} ranks ended with status {status}{reason}.{killed} "
+        f"{_named(module)} on {ranks} ranks ended with status {status}{reason}. "
         "Nothing of it runs on. Try fewer ranks, or look at the message."
+    )
+
+
+def _signal_of(status: int, said: str) -> str:
+    """Say which signal ended mpiexec, or a rank of which mpiexec told, and what that may mean."""
+    told = _SIGNAL.search(said)
+    number = -status if status < 0 else int(told[1]) if told else 0
+    if number not in set(signal.Signals):
+        return ""
+    name = signal.strsignal(number) or f"signal {number}"
+    return f"{'mpiexec' if status < 0 else 'a rank'} was ended by the system: {name}" + (
+        _HINTS.get(number, "")
     )
 
 

@@ -1,11 +1,13 @@
-"""What a run may leave behind when it is killed: processes, and shared memory without an owner.
+"""What a run may leave behind when it is killed: processes, shared memory, a session's folder.
 
 All processes of a run carry its token in their environment, wherever they stand in the tree of
 processes; ranks are often not children of the mpiexec that started them.
 """
 
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -63,6 +65,17 @@ def remove_shared_memory(since: float) -> None:
     for path in ours:
         if path.name not in used:
             path.unlink(missing_ok=True)
+
+
+def remove_session(mpiexec: int) -> None:
+    """Remove the folder in which an mpiexec of Open MPI that was killed kept its session.
+
+    Parameters
+    ----------
+    mpiexec : int
+        Number of the process.
+    """
+    shutil.rmtree(Path(tempfile.gettempdir(), f"ompi.{mpiexec}"), ignore_errors=True)
 
 
 def _processes() -> Iterator[tuple[int, Path]]:

@@ -17,7 +17,7 @@ from typing import Final
 
 from parcast.errors import RunFailed
 
-INSTALL: Final = 'Install both with: pip install "parcast[mpi]"'
+INSTALL: Final = 'Install mpi4py and an MPI with: pip install "parcast[mpi]"'
 PATIENCE: Final = 30.0  # that mpiexec has to tell its version [s]
 _VERSION = re.compile(r"\d+(?:\.\d+)+\w*")
 _VENDORS: Final = {

@@ -6,7 +6,6 @@ Ranks are pinned, each to a core of its own where there are enough, since an unp
 one of two times, on the same core or on another, and which one no statistics can tell.
 """
 
-import tempfile
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from os import PathLike
@@ -18,6 +17,8 @@ from parcast.calibration_result import Calibration, Line, Measured, Table
 from parcast.errors import ParameterError, RunFailed
 from parcast.run.bench.compiled import compile_pingpong
 from parcast.run.bench.records import Plan
+from parcast.run.folders import folder_for
+from parcast.run.interrupts import as_interrupts
 from parcast.run.mpi import Mpi, find_mpi
 from parcast.verbs.calibrate_host import Clocks, clock_notes, host_of, load_average, told_cache
 from parcast.verbs.calibrate_jobs import PARTS, WITHOUT_MPI, Job, jobs_of, placement_of
@@ -54,8 +55,9 @@ def calibrate(
     Parameters
     ----------
     ranks : int, default 2
-        The most MPI processes; network and primitives are measured with 2, 4, 8, ... and these.
-        More than there are cores are all pinned to one core, and a warning says so. [1]
+        The most MPI processes; network and primitives are measured with 2, 4, 8, ... and these,
+        and with 3 where formulas in p would have too few counts else. More than there are cores
+        are all pinned to one core, and a warning says so. [1]
     quick : bool, default False
         Three launches of few sizes, under 20 s on a quiet machine for two ranks.
     time_limit : float, optional
@@ -75,7 +77,8 @@ def calibrate(
     Returns
     -------
     Calibration
-        Where it was interrupted (Ctrl-C) what had been measured until then.
+        Where it was interrupted, by Ctrl-C or by SIGTERM of a batch system, what had been
+        measured until then.
 
     Raises
     ------
@@ -87,20 +90,22 @@ def calibrate(
     chosen = _checked(ranks, only, launches, time_limit)
     least = launches or (QUICK_LAUNCHES if quick else LAUNCHES)
     limit = time_limit or (QUICK_TIME_LIMIT if quick else TIME_LIMIT)
-    where = Path.cwd() if directory is None else Path(directory)
+    where = Path(directory or ".")
+    if "storage" in chosen:
+        where = where.absolute()
     if "storage" in chosen and not where.is_dir():
         raise ParameterError(f"directory must be a folder that is there, got {str(where)!r}.")
     date, began, load, clocks = _now(), monotonic(), load_average(), Clocks.read()
     mpi, notes = _mpi(chosen)
-    with tempfile.TemporaryDirectory(prefix="parcast-") as folder:
+    with as_interrupts(), folder_for("parcast-calibrate-") as folder:
         program = None
         if mpi is not None and "network" in chosen and ranks > 1:
-            program = _program(mpi, Path(folder), notes)
+            program = _program(mpi, folder, notes)
         jobs = jobs_of(chosen, ranks=ranks, quick=quick, directory=where, mpi=mpi, program=program)
         course = launch_all(
             jobs,
             starter(mpi),
-            Path(folder),
+            folder,
             least=least,
             most=least if quick else max(MOST_LAUNCHES, least),
             time_limit=limit - (monotonic() - began),
@@ -182,8 +187,11 @@ def _mpi(chosen: Sequence[str]) -> tuple[Mpi | None, list[str]]:
         if not alone:
             raise
         left = [part for part in chosen if part not in WITHOUT_MPI]
-        without = f"Not measured: {' and '.join(left)}. " if left else ""
-        return None, [f"{without}{missing}"]
+        if left:
+            return None, [f"Not measured: {' and '.join(left)}. {missing}"]
+        if "storage" in chosen:
+            return None, [f"The storage was measured with one writer only. {missing}"]
+        return None, []
 
 
 def _program(mpi: Mpi, folder: Path, notes: list[str]) -> Path | None:
@@ -221,7 +229,9 @@ def _require_something(jobs: Sequence[Job], course: Course, notes: Sequence[str]
     if course.was_interrupted:
         raise KeyboardInterrupt
     reasons = [reason for job in jobs for reason in job.lost]
-    why = reasons[0] if reasons else (notes or ["a single rank has no network"])[0]
+    why = (
+        reasons[0] if reasons else (notes or ["a single rank has no network. Give 2 or more."])[0]
+    )
     raise RunFailed(f"Nothing could be measured: {why}")
 
 

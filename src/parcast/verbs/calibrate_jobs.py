@@ -56,16 +56,28 @@ class Job:
         return len(self.lost) > 1 + len(self.launches)
 
 
-def counts_of(ranks: int) -> tuple[int, ...]:
+def counts_of(ranks: int, *, alike: int) -> tuple[int, ...]:
     """Numbers of ranks that are measured: 2, 4, 8, ... and `ranks`; none of a single rank.
+
+    Formulas in p need three counts, so 3 is one of them where else there are only 2 and 4.
+
+    Parameters
+    ----------
+    ranks : int
+        The most. [1]
+    alike : int
+        Up to how many are placed as 2 are: more share a core, which is another formula. [1]
 
     Examples
     --------
-    >>> counts_of(2), counts_of(6), counts_of(1)
-    ((2,), (2, 4, 6), ())
+    >>> counts_of(4, alike=2), counts_of(4, alike=64), counts_of(6, alike=6), counts_of(1, alike=1)
+    ((2, 4), (2, 3, 4), (2, 4, 6), ())
     """
     doubled = [1 << power for power in range(1, ranks.bit_length()) if 1 << power < ranks]
-    return (*doubled, ranks) if ranks > 1 else ()
+    counts = (*doubled, ranks) if ranks > 1 else ()
+    if [count for count in counts if count <= alike] == [2, 4]:
+        return (2, 3, *counts[1:])
+    return counts
 
 
 def placement_of(ranks: int) -> str:
@@ -103,7 +115,9 @@ def jobs_of(
         The compiled ping-pong and stream.
     """
     plans = QUICK if quick else FULL
-    counts = counts_of(ranks) if mpi is not None else ()
+    is_alike = placement_of(ranks) == placement_of(2)
+    alike = ranks if is_alike else len(available_cores())
+    counts = counts_of(ranks, alike=alike) if mpi is not None else ()
     found = []
     if "processor" in only:
         found.append(Job(part="processor", module="processor", ranks=1, plan=plans["processor"]))

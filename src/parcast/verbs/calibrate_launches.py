@@ -19,6 +19,7 @@ from parcast.run.bench.records import Launch, read_launch
 from parcast.run.launcher import run_ranks
 from parcast.run.mpi import ONE_THREAD, Mpi
 from parcast.run.rank import PLACEMENT
+from parcast.run.tied import tied
 from parcast.verbs.calibrate_jobs import Job, placement_of
 
 Progress = Callable[[float, str], None]  # share that is done, and what is being done
@@ -153,7 +154,7 @@ def _start_alone(module: str, arguments: Sequence[str]) -> None:
     command = [sys.executable, "-m", module, *arguments]
     try:
         done = subprocess.run(
-            command,
+            tied(command),
             check=False,
             env=variables,
             stdin=subprocess.DEVNULL,

@@ -2,16 +2,19 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from numbers import Integral
 from pathlib import Path
 from typing import Final
 
 from parcast.errors import ParameterError, RunFailed, require
+from parcast.run.folders import failing_for, folder_for
+from parcast.run.interrupts import as_interrupts
 from parcast.run.kernels.kernel import Run
 from parcast.run.kernels.registry import kernel_named
 from parcast.run.kernels.worker import Task, memory_refusal, whole_size
-from parcast.run.launcher import run_ranks
+from parcast.run.launcher import MOST_RANKS, run_ranks
 
 WORKER: Final = "parcast.run.kernels.worker"
 HOUR: Final = 3600.0  # [s]
@@ -28,6 +31,7 @@ def run_kernel(
     directory: str | Path | None = None,
     time_limit: float = HOUR,
     progress: Callable[[int, int], object] | None = None,
+    each: Callable[[Run], object] | None = None,
 ) -> tuple[Run, ...]:
     """Runs of a reference program, on ranks that are started here.
 
@@ -54,6 +58,9 @@ def run_kernel(
         For each launch. [s]
     progress : callable, optional
         Called with the number of launches done and of all.
+    each : callable, optional
+        Called with each run when its launch has ended, also where that failed or was interrupted:
+        what had ended until then is not lost.
 
     Returns
     -------
@@ -84,6 +91,8 @@ def run_kernel(
     for p in counts:
         is_count = isinstance(p, Integral) and p >= 1
         require("ranks", p, is_count, must="be whole numbers of at least 1", hint="Count from 1.")
+        must = f"be at most {MOST_RANKS}"
+        require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
     must = "be at least 1"
     require("repetitions", repetitions, repetitions >= 1, must=must, hint="Once is enough.")
     require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")
@@ -93,45 +102,51 @@ def run_kernel(
         if refusal:
             raise ParameterError(refusal)
     runs: list[Run] = []
-    with _folder(None) as desk, _folder(directory) as folder:
+    with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
         task = Task(
             kernel=name,
             sizes=sizes,
             repetitions=repetitions,
             seed=seed,
             check=check,
-            directory=folder if kernel.uses_files else None,
+            directory=str(folder) if kernel.uses_files else None,
         )
         for done, p in enumerate(counts):
             if progress is not None:
                 progress(done, len(counts))
-            runs += _launched(task, int(p), Path(desk), time_limit)
+            answer = desk / f"runs_{done}.jsonl"
+            try:
+                _launch(task, int(p), answer, time_limit)
+            finally:
+                for run in _ended(answer):
+                    runs.append(run)
+                    if each is not None:
+                        each(run)
     return tuple(runs)
 
 
-def _launched(task: Task, p: int, desk: Path, time_limit: float) -> Sequence[Run]:
-    """Run a task on so many ranks."""
-    asked, answer = desk / "task.json", desk / "runs.json"
+def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
+    """Run a task on so many ranks, which write the runs to a file."""
+    asked = answer.with_name("task.json")
     asked.write_text(json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8")
     try:
         run_ranks(WORKER, [str(asked)], ranks=p, time_limit=time_limit)
     except RunFailed as failure:
         text = str(failure)
         raise RunFailed(text.replace("kernels.worker on", f"{task.kernel} on", 1)) from failure
-    told = json.loads(answer.read_text(encoding="utf-8"))
-    answer.unlink()
-    return [Run.from_document(document) for document in told]
 
 
-def _folder(directory: str | Path | None) -> "tempfile.TemporaryDirectory[str]":
+def _ended(answer: Path) -> Iterator[Run]:
+    """Give the runs of a launch that ended; the last line may be torn."""
+    with suppress(OSError, json.JSONDecodeError):  # none ended, or it was killed as it wrote
+        for line in answer.read_text(encoding="utf-8").splitlines():
+            yield Run.from_document(json.loads(line))
+
+
+@contextmanager
+def _folder(directory: str | Path | None) -> Iterator[Path]:
     """Make a folder that is removed with all that is in it, however the run ends."""
-    try:
-        return tempfile.TemporaryDirectory(
-            prefix="parcast-run-", dir=directory, ignore_cleanup_errors=True
-        )
-    except OSError as failure:
-        place = directory or tempfile.gettempdir()
-        why = (failure.strerror or str(failure)).lower()
-        raise RunFailed(
-            f"{place} cannot hold the files of the run: {why}. Choose another directory."
-        ) from failure
+    with ExitStack() as stack:
+        with failing_for(directory or tempfile.gettempdir(), "the run"):
+            folder = stack.enter_context(folder_for("parcast-run-", directory))
+        yield folder

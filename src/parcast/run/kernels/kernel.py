@@ -6,6 +6,7 @@ result with the serial reference, untimed. All ranks call each of them. The inpu
 `n` and `seed` alone, whatever the ranks.
 """
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from parcast.errors import require
+from parcast.run.folders import failing_for
 from parcast.run.kernels.ledger import Communicator, Ledger
 
 
@@ -73,6 +75,7 @@ class Kernel:
     finish: Callable[[Any], None] = lambda _: None  # of the state: removes its files
     uses_files: bool = False  # whether it reads and writes files in a directory
     tiny: int = 64  # an n for the untimed run that comes before all others [1]
+    block: int = 1  # of n, that no two ranks share: what is dealt out [1]
 
     @property
     def phase(self) -> dict[str, Any]:
@@ -119,9 +122,8 @@ class Kernel:
         ParameterError
             If `n` or `seed` is below 0.
         RunFailed
-            If the input cannot be computed with, such as a singular matrix.
-        OSError
-            If a file cannot be written.
+            If the input cannot be computed with, such as a singular matrix, or a file cannot be
+            written.
 
         Examples
         --------
@@ -136,12 +138,13 @@ class Kernel:
         ledger = Ledger(comm, directory)
         state = self.prepare(ledger, n, seed)
         try:
-            comm.Barrier()
-            begun = time.perf_counter()
-            result = self.work(ledger, state)
-            took = time.perf_counter() - begun
-            wanted = n <= self.checked_up_to if check is None else check
-            verdict = self.is_correct(ledger, state, result) if wanted else None
+            with failing_for(directory or tempfile.gettempdir(), self.name):
+                comm.Barrier()
+                begun = time.perf_counter()
+                result = self.work(ledger, state)
+                took = time.perf_counter() - begun
+                wanted = n <= self.checked_up_to if check is None else check
+                verdict = self.is_correct(ledger, state, result) if wanted else None
         finally:
             self.finish(state)
         told = comm.allgather(

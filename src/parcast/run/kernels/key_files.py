@@ -9,7 +9,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import RunFailed
+from parcast.run.folders import failing_for
 from parcast.units import format_quantity
 
 Keys = NDArray[np.int64]
@@ -71,7 +71,7 @@ class KeyFiles:
             is left.
         """
         place = directory or Path(tempfile.gettempdir())
-        with _told(place):
+        with failing_for(place, "the keys"):
             _require_room(place, 2 * KEY * n)
             files = cls(Path(tempfile.mkdtemp(prefix="parcast-keys-", dir=place)), n)
             try:
@@ -100,7 +100,10 @@ class KeyFiles:
         RunFailed
             If there is no room.
         """
-        with _told(self.folder.parent), self.output.open("wb", buffering=0) as stream:
+        with (
+            failing_for(self.folder.parent, "the keys"),
+            self.output.open("wb", buffering=0) as stream,
+        ):
             for first in range(0, keys.size, BLOCK):
                 _write_all(stream.fileno(), keys[first : first + BLOCK])
             os.fsync(stream.fileno())
@@ -111,7 +114,7 @@ class KeyFiles:
 
     def _keys(self, path: Path) -> Keys:
         keys = np.empty(self.n, dtype=np.int64)
-        with _told(self.folder.parent), path.open("rb", buffering=0) as stream:
+        with failing_for(self.folder.parent, "the keys"), path.open("rb", buffering=0) as stream:
             for first in range(0, self.n, BLOCK):
                 left = keys[first : first + BLOCK].data.cast("B")
                 while left:
@@ -142,17 +145,5 @@ def _require_room(place: Path, needed: int) -> None:
     if free < needed:
         raise RunFailed(
             f"{place} has {format_quantity(free, 'size')} free, and the files of the keys take "
-            f"{format_quantity(needed, 'size')}. Take fewer keys, or another --directory."
+            f"{format_quantity(needed, 'size')}. Take fewer keys, or another directory."
         )
-
-
-@contextmanager
-def _told(place: Path) -> Iterator[None]:
-    """Say in words that files cannot be written."""
-    try:
-        yield
-    except OSError as failure:
-        why = (failure.strerror or str(failure)).lower()
-        raise RunFailed(
-            f"{place} cannot hold the files of the keys: {why}. Choose another --directory."
-        ) from failure

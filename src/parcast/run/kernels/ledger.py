@@ -6,6 +6,7 @@ are those of the thread: what others do on a shared machine is not in them.
 """
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -59,38 +60,22 @@ class Alone:
     Send = Isend = Recv = Irecv = _nobody
 
 
-class _Processor:
-    """Adds the processor seconds of its block."""
+class _Seconds:
+    """Adds the seconds of its block, by a clock."""
 
-    __slots__ = ("_begun", "seconds")
+    __slots__ = ("_begun", "_now", "seconds")
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         self.seconds = 0.0
+        self._now = now
         self._begun = 0.0
 
     def __enter__(self) -> Self:
-        self._begun = time.thread_time()
+        self._begun = self._now()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.seconds += time.thread_time() - self._begun
-
-
-class _Wall:
-    """Adds the wall seconds of its block."""
-
-    __slots__ = ("_begun", "seconds")
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._begun = 0.0
-
-    def __enter__(self) -> Self:
-        self._begun = time.perf_counter()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self._begun
+        self.seconds += self._now() - self._begun
 
 
 class Ledger:
@@ -122,8 +107,8 @@ class Ledger:
         self.messages = 0
         self.sent = 0
         self.disk_bytes = 0
-        self.computing = _Processor()
-        self.accessing = _Wall()
+        self.computing = _Seconds(time.thread_time)
+        self.accessing = _Seconds(time.perf_counter)
 
     @property
     def is_master(self) -> bool:

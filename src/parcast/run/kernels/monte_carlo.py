@@ -181,4 +181,5 @@ KERNEL: Final = Kernel(
     memory=memory,
     checked_up_to=400_000,
     example=1_000_000,
+    block=BLOCK,
 )

@@ -42,11 +42,11 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     """Give runs as rows of a table of measurements, one for each figure of a run.
 
     The pair of columns `metric,value` holds the time, which a forecast reads, and all else, which
-    it passes over.
+    it passes over. A run that took no time or less, since the clock stepped, has no time.
     """
     for run in runs:
         figures: dict[str, float | None] = {
-            "time_s": run.time,
+            "time_s": run.time if run.time > 0 else None,
             "compute_max": max(run.compute),
             "compute_mean": sum(run.compute) / run.p,
             "disk": run.disk,
@@ -74,12 +74,17 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
             f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup. "
             "Processor seconds hold all the same."
         )
+    stepped = [run for run in runs if run.time <= 0]
+    if stepped:
+        said.append(
+            f"The clock stepped, so that there is no wall time at {_places(stepped)}. "
+            "Run it again."
+        )
     wrong = [run for run in runs if run.is_correct is False]
     if wrong:
-        places = ", ".join(f"p = {run.p}, n = {run.n}, {run.repetition}" for run in wrong[:4])
         said.append(
-            f"The result is wrong at {places}: it is not that of one processor. Do not use these "
-            "times."
+            f"The result is wrong at {_places(wrong)}: it is not that of one processor. "
+            "Do not use these times."
         )
     if runs and all(run.is_correct is None for run in runs):
         largest = kernel_named(runs[0].kernel).checked_up_to
@@ -87,3 +92,8 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
             f"No result was checked: without --check that is done up to n = {largest:,} only."
         )
     return said
+
+
+def _places(runs: Sequence[Run]) -> str:
+    """Name some runs."""
+    return ", ".join(f"p = {run.p}, n = {run.n}, {run.repetition}" for run in runs[:4])

@@ -1,7 +1,8 @@
 """What the ranks of `parcast run` execute: a program at some sizes, repeated, after a tiny run.
 
-Its only argument is the path of a JSON file with the task; the runs are written to the path that
-the task names. The tiny run comes first and is not counted: it loads the code and opens the
+Its only argument is the path of a JSON file with the task. Each run that has ended is added to the
+file that the task names, as a line of JSON, so that it is not lost with those after it. The tiny
+run comes first and is not counted: it loads the code and opens the
 connections.
 """
 
@@ -166,11 +167,11 @@ def main(arguments: Sequence[str]) -> None:
     from mpi4py import MPI
 
     given = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    answer = given.pop("answer")
-    runs = list(runs_of(MPI.COMM_WORLD, Task.from_document(given)))
-    if MPI.COMM_WORLD.Get_rank() == 0:
-        text = json.dumps([run.to_document() for run in runs])
-        Path(answer).write_text(text, encoding="utf-8")
+    answer = Path(given.pop("answer"))
+    for run in runs_of(MPI.COMM_WORLD, Task.from_document(given)):
+        if MPI.COMM_WORLD.Get_rank() == 0:
+            with answer.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(run.to_document()) + "\n")
 
 
 if __name__ == "__main__":
