@@ -20,7 +20,7 @@ class CharacterisedRegion:
     iterations: str | None  # formula; None of what is no loop
     iteration: str | None  # time, or operations, of one; None of what is no loop
     volume: str | None  # formula; None of a loop, and of what sends no bytes
-    unit_time: float | None  # of one iteration, in the largest run [s]
+    unit_time: float | None  # of one iteration, as the file has it, at the largest run [s]
     spread: float  # half-width of the 90 % interval of the time of an iteration [1]
     is_exact: bool  # whether the formulas meet all counts
     residual: float | None  # root mean square over runs of model / measured - 1; None: unpriced

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from parcast.machine import Machine
 from parcast.program import Program
 from parcast.result import whole
-from parcast.units import Dimension
+from parcast.units import Dimension, in_percent
 
 Array = NDArray[np.float64]
 
@@ -195,5 +195,5 @@ class Fit:
         settled = sum(x.is_determined for x in self.parameters)
         return (
             f"Fit({self.program.name}: {settled} of {len(self.parameters)} parameters determined "
-            f"by {len(self.measured)} runs, rms error {100 * self.rms:.2g} %)"
+            f"by {len(self.measured)} runs, rms error {in_percent(self.rms)} %)"
         )

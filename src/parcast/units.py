@@ -257,6 +257,15 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.0f}%" if fraction < 10 else f"{_short(100 * fraction, 2)}%"
 
 
+def in_percent(fraction: float, *, sign: bool = False) -> str:
+    """Number of percent to two digits, in whole percent from ten on.
+
+    >>> in_percent(0.00126), in_percent(1.74), in_percent(0.1, sign=True)
+    ('0.13', '170', '+10')
+    """
+    return ("+" if sign and fraction >= 0 else "") + _short(100 * fraction, 2)
+
+
 def shown(value: object, *, limit: int = 60) -> str:
     """Text as a message may print it: one line, no control characters, cut after `limit`.
 

@@ -42,6 +42,26 @@ def test_a_narrow_page_is_not_overrun(parcast, monkeypatch, width):
     assert "sweep" in said.out
 
 
+def test_columns_are_left_out_one_after_another_and_small_shares_are_short(
+    parcast, monkeypatch, tmp_path
+):
+    place = tmp_path / "runs.jsonl"
+    records = [json.loads(line) for line in PROFILE.read_text().splitlines()]
+    for record in records:
+        for region in record["regions"]:
+            if region["name"] == "change":
+                region["wall_s"] *= 1e-4
+                region["processor_s"] *= 1e-4
+    place.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    heads = {}
+    for width in (80, 72, 64):
+        monkeypatch.setenv("COLUMNS", str(width))
+        head, *rows = parcast("characterise", place).out.splitlines()
+        heads[width] = {"kind", "unequal"} & set(head.split())
+        assert "<1%" in next(row for row in rows if row.startswith("change"))
+    assert heads == {80: {"kind", "unequal"}, 72: {"kind"}, 64: set()}
+
+
 def test_a_machine_and_times_without_regions_are_read(parcast, tmp_path):
     here = ROOT / "examples" / "stencil" / "machine.toml"
     plain = tmp_path / "plain.csv"

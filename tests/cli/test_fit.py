@@ -4,7 +4,10 @@ import csv
 import json
 import tomllib
 
+import numpy as np
 import pytest
+
+from parcast import Machine, Program, read_program
 
 from .conftest import ROOT
 
@@ -40,6 +43,25 @@ def test_a_fit_that_determines_everything_ends_well(parcast):
         "compute.parallel  10.0 s  9.5 to 10.6 s         5 s  runs",
         "compute.serial    2.00 s  1.83 to 2.17 s        1 s  runs",
     ]
+
+
+def test_a_law_that_counts_needs_no_capacities_and_its_file_gets_them(parcast, files):
+    (files / "law.toml").write_text('[[phase]]\nlaw = "gauss"\n')
+    true = {"law": "gauss", "capacities": {"compute": "50 Mflop/s", "network": "20 MB/s"}}
+    at = {"p": [1.0, 2, 4] * 2, "n": [200.0] * 3 + [400.0] * 3}
+    times = Program(phase=[true]).times(Machine(), {x: np.array(at[x]) for x in at}).time
+    rows = zip(at["p"], at["n"], times, strict=True)
+    text = "".join(f"{p:g},{n:g},{float(t)!r}\n" for p, n, t in rows)
+    (files / "runs.csv").write_text(f"p,n,time_s\n{text}")
+    said = parcast("fit", "law.toml", "runs.csv", "-o", "fitted.toml")
+    assert (said.status, said.err) == (0, "")
+    assert "the fit began at guesses from the runs" in " ".join(said.out.split())
+    capacities = read_program("fitted.toml").phase[0].capacities
+    assert float(capacities.compute({})) == pytest.approx(50e6, rel=1e-3)
+    assert float(capacities.network({})) == pytest.approx(20e6, rel=1e-3)
+    fixed = parcast("fit", "law.toml", "runs.csv", "--fix", "capacities.network")
+    assert fixed.status == 4
+    assert "capacities.network must be described, as it is not fitted here." in fixed.err
 
 
 def test_the_example_is_fitted_and_says_what_is_open(parcast, monkeypatch):

@@ -81,11 +81,27 @@ def test_a_person_is_told_times_and_where_they_go(project):
     assert "donors      old; they change the times by" in out
 
 
-def test_a_narrow_screen_has_the_times_alone(project, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
+@pytest.mark.parametrize(
+    ("width", "parts", "legend"),
+    [
+        ("100", ["compute", "wait", "start", "pairs", "shared", "coll."], "model's time"),
+        ("80", ["compute", "wait", "start", "pairs", "shared", "coll."], "model's time"),
+        ("60", ["compute", "wait", "start", "pairs", "shared"], "time; no room for coll."),
+        ("40", ["compute", "shared"], "time; no room for wait, start, pairs, coll."),
+    ],
+)
+def test_a_narrow_screen_has_fewer_parts_and_explains_those(
+    project, monkeypatch, width, parts, legend
+):
+    monkeypatch.setenv("COLUMNS", width)
     _, out, _ = project(*QUESTION)
-    assert out.splitlines()[2].split() == ["p", "time", "90", "%", "interval"]
-    assert max(map(len, out.splitlines())) <= 60
+    lines = out.splitlines()
+    assert lines[2].split() == ["p", "time", "90", "%", "interval", *parts]
+    assert max(map(len, lines)) <= int(width)
+    explained = " ".join(out.partition("pace  ")[0].split())
+    assert explained.endswith(legend)
+    for name in ("wait", "start", "pairs", "shared", "coll."):
+        assert (f"{name}: " in explained) == (name in parts)
 
 
 def test_files_are_written_by_their_endings(project, files):
@@ -106,7 +122,7 @@ def test_one_of_several_programs_is_chosen(project, files):
     ("args", "status", "says"),
     [
         (("counts.csv", "here.toml"), 2, "Missing option '-p'"),
-        ((*QUESTION, "--program", "sort"), 2, "--program must be a program of COUNTS, got 'sort'"),
+        ((*QUESTION, "--program", "sort"), 2, "COUNTS, got 'sort'. There are: 'solve'."),
         ((*QUESTION, "--donors", "old.csv"), 2, "--donors and --donor-machine must be given"),
         (("-", "-", "-p", "4"), 2, "One file alone may be -, standard input."),
         ((*QUESTION, "-o", "told.svg"), 2, "-o must be a path that ends in .csv, .json"),

@@ -137,7 +137,8 @@ def test_all_faults_of_the_rows_come_back_together():
     ],
 )  # fmt: skip
 def test_all_faults_of_the_header_come_back_together(header, faults):
-    found = problems(f"{header}\n1,2\n")
+    ones = ",".join("1" for _ in header.split(","))
+    found = problems(f"{header}\n{ones}\n")
     assert len(found) == len(faults)
     for (line, field, message), (name, says) in zip(found, faults, strict=True):
         assert (line, field) == (1, name)
@@ -167,3 +168,22 @@ def test_bytes_that_are_no_text_are_refused():
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(FileProblems, match="must exist, but is not in"):
         read_counts(tmp_path / "counts.csv")
+
+
+def test_faults_of_the_header_and_of_the_rows_come_back_together():
+    text = "p,compute_s,busiest_s,mesages,bytes\n0,8,8,0,0\n2,x,3,1,3\n2,8,4,1,-3\n"
+    assert [(line, field) for line, field, _ in problems(text)] == [
+        (1, "mesages"),
+        (2, "p"),
+        (3, "compute_s"),
+        (4, "bytes"),
+        (4, "p"),
+    ]
+
+
+def test_rows_of_a_table_without_its_p_are_not_said_to_repeat_it():
+    assert [(line, field) for line, field, _ in problems("P,compute_s\n1,8\n2,x\n")] == [
+        (1, "P"),
+        (1, "p"),
+        (3, "compute_s"),
+    ]

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from parcast import FileProblems, read_machine, read_program, read_runs
+from parcast import FileProblems, Program, read_machine, read_program, read_runs
 from parcast.io.speedup_table import LARGEST
 from parcast.io.toml_program import with_amounts, write_description
 
@@ -108,3 +108,28 @@ def test_a_table_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("parcast.io.speedup_table.LARGEST", 20)
     with pytest.raises(FileProblems, match="must have at most 20 bytes"):
         read_runs(io.StringIO("p,time_s\n1,8\n2,4\n4,2\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (
+            '[[phase]]\nlaw = "sort"\n# The end.\n',
+            '[[phase]]\nlaw = "sort"\n# The end.\ncapacities = {compute = "5 Mflop/s"}\n',
+        ),
+        (
+            '[[phase]]\nlaw = "sort"\n[phase.capacities]\ndisk = "1 MB/s"  # old\n',
+            '[[phase]]\nlaw = "sort"\n[phase.capacities]\ndisk = "1 MB/s"  # old\n'
+            'compute = "5 Mflop/s"\n',
+        ),
+        (
+            'phase = [{law = "sort"}]\n',
+            'phase = [{law = "sort",capacities = {compute = "5 Mflop/s"}}]\n',
+        ),
+    ],
+)
+def test_amounts_that_the_text_lacks_are_added(text, written):
+    keys = {"law": "sort", "capacities": {"compute": "5 Mflop/s"}}
+    program = Program(phase=[keys])
+    assert with_amounts(text, {"capacities.compute": "5 Mflop/s"}, program) == written
+    read_text(written, read_program)

@@ -51,6 +51,11 @@ def test_a_narrow_page_shows_each_constant_on_a_few_lines(found):
     assert " x formula" in lines[7]
 
 
+def test_a_law_that_misses_runs_by_far_is_told_in_whole_percent(found):
+    far = replace(found, fitted=found.measured * 2.74)
+    assert any("worst +170 % at" in line for line in fit_answer(far, Page()))
+
+
 def test_a_fit_without_intervals_shows_none(found):
     parameters = tuple(replace(x, lower=np.nan, upper=np.nan) for x in found.parameters)
     bare = replace(found, parameters=parameters)

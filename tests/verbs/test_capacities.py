@@ -317,11 +317,12 @@ def test_fit_passes_over_seconds_of_a_disk_that_is_not_used():
     assert told["capacities.compute"].value == pytest.approx(1e6)
 
 
-def test_fit_asks_for_a_first_guess_of_the_disk():
+def test_fit_asks_for_a_first_guess_of_the_disk_of_a_machine():
     runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, disk_s=0.1)
     own = {"compute": "1 Mflop/s", "network": "1 MB/s"}
+    machine = Machine(storage={"bandwidth": "1 MB/s"})
     with pytest.raises(ParameterError) as caught:
-        fit(Program(phase=[phase_of(capacities=own)]), runs)
+        fit(Program(phase=[phase_of(capacities=own)]), runs, machine)
     assert str(caught.value) == (
         "capacities.disk must be given where runs have disk_s. Write a first guess."
     )

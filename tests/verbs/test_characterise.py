@@ -182,6 +182,60 @@ def test_one_run_has_the_spread_of_its_passes():
     said = " ".join(told.warnings)
     assert "All runs are of n = 102: the formulas are good for this size alone." in said
     assert "All runs are on p = 1: iterations and bytes are taken as those of every p." in said
+    assert "seen at" not in said
+
+
+def test_passes_of_one_run_that_differ_are_no_difference_between_runs():
+    def regions(_):
+        yield dataclasses.replace(total("a", "compute", wall=1.0), squares=1.0)
+
+    said = " ".join(characterise([run(1, regions)]).warnings)
+    assert "it differs between passes of the run. Make more runs" in said
+
+
+@pytest.mark.parametrize(
+    ("runs", "says"),
+    [
+        (
+            [plate(202, 1), plate(302, 1), plate(302, 2)],
+            [
+                'Regions "halo", "change", "sync" were seen at n = 302 only (nobody communicates '
+                "at p = 1): calls and bytes are taken as those of every size. Add a run of "
+                "another size on several processors.",
+                'Regions "halo", "change", "sync" were seen at p = 2 only (nobody communicates at '
+                "p = 1): calls and bytes are taken as those of every p. Add a run on more "
+                "processors.",
+            ],
+        ),
+        ([plate(202, 1), plate(202, 2), plate(302, 4)], []),
+    ],
+)
+def test_communication_that_was_seen_at_one_size_is_told(runs, says):
+    told = characterise(runs).warnings
+    assert [x for x in told if "seen at" in x] == says
+
+
+def test_regions_that_the_machine_does_not_explain_are_told():
+    def waiting(rank):
+        yield total("sweep", "compute", wall=0.1 + rank * 1e-3)
+        yield total("halo", "halo", wall=0.5, volume=8e6)
+        yield total("change", "reduce", wall=0.4, volume=160)
+
+    (said,) = [x for x in characterise([run(2, waiting)], machine=NETWORK).warnings if "expl" in x]
+    assert said.startswith(
+        'Regions "halo", "change" take 90% of the run at p = 2, and the machine explains less '
+        "than 1% of that: ranks waited for each other"
+    )
+    fast = [plate(402, p) for p in (1, 2, 4)]
+    assert not any("explains" in x for x in characterise(fast, machine=NETWORK).warnings)
+    assert not any("explains" in x for x in characterise([run(2, waiting)]).warnings)
+
+
+def test_the_time_of_an_iteration_that_is_told_is_the_one_that_is_written():
+    runs = [plate(n, 1, pace=pace) for n, pace in ((102, 9e-9), (202, 8e-9), (402, 4e-9))]
+    (row,) = [x for x in characterise(runs).regions if x.name == "sweep"]
+    assert row.unit_time == pytest.approx(8e-9)
+    assert row.iteration.startswith("8 ns +- ")
 
 
 def test_uneven_iterations_are_those_of_the_rank_with_the_most_and_are_told():

@@ -377,6 +377,7 @@ def fitted(described, **keys):
         (fitted("1.5 * (8 MB / p)"), "3 * (8 MB / p)"),
         (fitted("2 * (8 MB / p) + 3 * (1 MB)"), "2 * (2 * (8 MB / p) + 3 * (1 MB))"),
         (fitted("1 MB", scale=1e6, lower=1.8, upper=2.2), "2 MB +- 11%"),
+        (fitted("1 MB", scale=1e6, lower=0.6, upper=5.0), "2 MB +- 190%"),
         (fitted("1 MB", scale=1e6, lower=0.1, upper=90.0), "2 MB"),
         (fitted("1 d", scale=86400.0, dimension="time"), "172800 s"),
         (fitted("1 s", scale=1.0, dimension="time", lower=0.0, upper=3.0), "2 s"),

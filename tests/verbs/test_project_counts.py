@@ -230,3 +230,26 @@ def test_the_answer_is_text_with_what_was_found():
 def test_one_count_has_no_least():
     text = str(project_counts(PROGRAM, HERE, [4], known=KNOWN))
     assert "least" not in text
+
+
+@pytest.mark.parametrize(
+    ("time", "says"),
+    [
+        (
+            1e-4,
+            "By the known run, here computes 80,000 times faster than the machine that counted",
+        ),
+        (8e6, "By the known run, here computes 1,000,000 times slower than the machine that"),
+    ],
+)
+def test_a_pace_that_no_machine_has_is_told(time, says):
+    told = project_counts(PROGRAM, HERE, [1], known={"p": [1], "time": [time]})
+    assert told.warnings[0].startswith(says)
+    assert "most likely a unit is wrong" in told.warnings[0]
+
+
+def test_more_processors_than_the_machine_has_are_told():
+    small = HERE.model_copy(update={"processors": 2})
+    assert not any("processors;" in x for x in project_counts(PROGRAM, small, [1, 2]).warnings)
+    said = project_counts(PROGRAM, small, [1, 4], known=KNOWN).warnings
+    assert said[0] == "here has 2 processors; p beyond that is a larger machine like it."

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast import __version__
+from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWERED
-from parcast.cli.outputs import check_outputs, print_pieces, write_answer
+from parcast.cli.outputs import check_outputs, give
 from parcast.cli.reading import read_description
 
 if TYPE_CHECKING:
@@ -70,16 +71,9 @@ class Question:
     help="What times the loops (default processor).",
 )
 @click.option("--name", metavar="TEXT", help="What to call the program.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .toml (the program), .json or .csv. "-" prints CSV. Repeatable.',
-)
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@json_option
+@output_option(".toml (the program), .json or .csv")
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -87,7 +81,6 @@ def command(
     *,
     outputs: tuple[str, ...],
     as_json: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -97,19 +90,14 @@ def command(
         raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
     check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
     told = _ask(question)
-    for output in outputs:
-        write_answer(
-            output,
-            rows=told.rows,
-            document=told.to_document,
-            draw=lambda path: _write_toml(told, path),
-        )
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(told.to_document()))
-    elif "-" not in outputs:
-        _show(told)
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+        draw=lambda path: _write_toml(told, path),
+    )
     return ANSWERED
 
 

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answer_options import TABLES, debug_option, json_option, output_option
 from parcast.cli.failures import ANSWERED, NoAnswer, in_options
 from parcast.cli.options import Counts, counts
-from parcast.cli.outputs import check_outputs, print_pieces, write_answer
+from parcast.cli.outputs import check_outputs, give
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -62,16 +63,9 @@ Examples:
     metavar="FILE",
     help="Description of a machine of --donors, called as there. Repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .csv or .json. "-" prints CSV. Repeatable.',
-)
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@json_option
+@output_option(TABLES)
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -86,7 +80,6 @@ def command(
     described: tuple[str, ...],
     outputs: tuple[str, ...],
     as_json: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
 ) -> int:
     """Answer the question and return the exit status."""
     files = [counts_file, machine, *(x for x in (known, donors) if x), *described]
@@ -100,17 +93,13 @@ def command(
         )
     check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
     told = _ask(counts_file, machine, p, name, known=known, donors=donors, described=described)
-    for output in outputs:
-        write_answer(output, rows=told.rows, document=told.to_document, draw=lambda _: None)
-    if as_json:
-        from parcast.io.document import json_pieces
-
-        print_pieces(json_pieces(told.to_document()))
-    elif "-" not in outputs:
-        from parcast.cli.screen import page_of_stdout, show
-        from parcast.text.counted_answer import counted_answer
-
-        show(counted_answer(told, page_of_stdout()))
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+    )
     return ANSWERED
 
 
@@ -145,6 +134,14 @@ def _ask(
         raise NoAnswer(in_options(str(refusal))) from refusal
 
 
+def _show(told: "CountedProjection") -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.text.counted_answer import counted_answer
+
+    show(counted_answer(told, page_of_stdout()))
+
+
 def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":
     """Give the program of this name, or the only one there is."""
     by_name = {program.name: program for program in programs}
@@ -153,6 +150,6 @@ def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":
         raise click.UsageError(f"--program must name one of the programs: {listed}.")
     if name is not None and name not in by_name:
         raise click.UsageError(
-            f"--program must be a program of COUNTS, got {name!r:.60}. {listed}."
+            f"--program must be a program of COUNTS, got {name!r:.60}. There are: {listed}."
         )
     return programs[0] if name is None else by_name[name]

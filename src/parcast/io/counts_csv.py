@@ -124,7 +124,7 @@ def _cells(text: str, line: int, faults: Faults) -> list[str] | None:
 
 
 def _header(titles: list[str], line: int, faults: Faults) -> list[str]:
-    """Check the titles of the columns; what they cannot mean makes the rest unreadable."""
+    """Check the titles of the columns; without any that is needed the rest is not read."""
     for title in dict.fromkeys(titles):
         if title not in TITLES:
             near = difflib.get_close_matches(title, TITLES, n=1)
@@ -139,7 +139,7 @@ def _header(titles: list[str], line: int, faults: Faults) -> list[str]:
     for title, name in VOLUMES.items():
         if title in titles and f"calls_{name}" not in titles:
             faults.add(f"must stand beside calls_{name}. Add it.", line=line, field=title)
-    if faults:
+    if not any(title in titles for title in NEEDED):
         faults.raise_all()
     return titles
 
@@ -151,6 +151,8 @@ def _row(cells: Mapping[str, str], line: int, faults: Faults) -> tuple[str, dict
         if title == "program":
             if not cell:
                 faults.add("must be a name, got nothing. Fill it in.", line=line, field=title)
+            continue
+        if title not in TITLES:  # told at the header
             continue
         number = _number(cell)
         if fault := _fault(title, number):
@@ -169,7 +171,9 @@ def _row(cells: Mapping[str, str], line: int, faults: Faults) -> tuple[str, dict
             line=line,
             field="busiest_s",
         )
-    if row.get("volume", 0.0) > 0 and row.get("messages", 0.0) == 0:
+    # A column that is not known may be that of the messages.
+    messages = row.get("messages", 0.0 if all(title in TITLES for title in cells) else math.nan)
+    if row.get("volume", 0.0) > 0 and messages == 0:
         faults.add(
             f"must be 0 without messages, got {row['volume']:g}. Give messages as well.",
             line=line,
@@ -205,6 +209,8 @@ def _require_each_p_once(label: str, rows: Sequence[Row], faults: Faults) -> Non
     first: dict[float, int] = {}
     for line, row in rows:
         p = row.get("p", math.nan)
+        if math.isnan(p):  # told in its row
+            continue
         if p in first:
             of = f" of {shown(label)}" if label else ""
             faults.add(

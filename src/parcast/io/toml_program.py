@@ -20,7 +20,8 @@ def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = 
     text : str
         TOML of a program, or of a machine.
     texts : mapping
-        New texts by the names of the amounts, as `Fit.program.parameters()` has them.
+        New texts by the names of the amounts, as `Fit.program.parameters()` has them. What
+        `text` does not have is added to it.
     program : Program, optional
         The program that `text` describes; without it `text` describes a machine.
 
@@ -47,11 +48,14 @@ def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = 
             place, inner = document["phase"][i], name.removeprefix(f"{label}.") if label else name
         *tables, key = inner.split(".")
         for table in tables:
+            if table not in place:
+                place[table] = tomlkit.inline_table()
             place = place[table]
-        old = place[key]
+        old = place.get(key)
         place[key] = new
-        after, before = place[key].trivia, old.trivia  # what stands after it on its line
-        after.comment_ws, after.comment = before.comment_ws, before.comment
+        if old is not None:
+            after, before = place[key].trivia, old.trivia  # what stands after it on its line
+            after.comment_ws, after.comment = before.comment_ws, before.comment
     return tomlkit.dumps(document)
 
 

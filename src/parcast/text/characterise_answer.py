@@ -1,13 +1,15 @@
 """A characterised program for a person: its regions, where they come from, what to beware of."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from parcast.characterise_result import Characterisation, CharacterisedRegion
 from parcast.text.columns import Column, side_by_side
 from parcast.text.page import Page
 from parcast.units import format_quantity, percent, shown
 
-UNKNOWN = "-"
+UNKNOWN: Final = "-"
+LEFT_OUT: Final = ((), ("unequal",), ("unequal", "kind"))  # columns, the first that fits is taken
 
 
 def characterise_answer(told: Characterisation, page: Page) -> list[str]:
@@ -27,20 +29,31 @@ def characterise_answer(told: Characterisation, page: Page) -> list[str]:
     columns = [
         Column(title="region", cells=[shown(x.name) for x in told.regions], is_text=True),
         Column(title="kind", cells=[x.kind for x in told.regions], is_text=True),
-        Column(title="share", cells=[percent(x.share) for x in told.regions]),
+        Column(title="share", cells=[_share(x.share) for x in told.regions]),
         Column(title="calls", cells=[x.calls for x in told.regions]),
         Column(title="I, or bytes", cells=[_amount(x) for x in told.regions], is_text=True),
         Column(title="E", cells=[_unit_time(x) for x in told.regions]),
         Column(title="residual", cells=[_residual(x) for x in told.regions]),
         Column(title="unequal", cells=[_imbalance(x) for x in told.regions]),
     ]
-    shorter = [x for x in columns if x.title not in ("unequal", "kind")]
-    laid_out = side_by_side(columns, page) or side_by_side(shorter, page)
     table = list(_in_full(told, page))
-    if laid_out:
-        head, _, *rows = laid_out
-        table = [page.bold(head), *rows]
+    for left_out in LEFT_OUT:
+        if laid_out := side_by_side([x for x in columns if x.title not in left_out], page):
+            head, _, *rows = laid_out
+            table = [page.bold(head), *rows]
+            break
     return [*table, "", *_about(told, page)]
+
+
+def _share(share: float) -> str:
+    """Write a share in few letters, never as nothing if it is something.
+
+    >>> _share(0.003), _share(0.25)
+    ('<1%', '25%')
+    """
+    if not share:
+        return "0%"
+    return "<1%" if share < 0.01 else percent(share)
 
 
 def _amount(region: CharacterisedRegion) -> str:
@@ -59,13 +72,13 @@ def _unit_time(region: CharacterisedRegion) -> str:
 
 def _residual(region: CharacterisedRegion) -> str:
     """Write what the model misses."""
-    return UNKNOWN if region.residual is None else percent(region.residual)
+    return UNKNOWN if region.residual is None else _share(region.residual)
 
 
 def _imbalance(region: CharacterisedRegion) -> str:
     """Write how much the slowest rank computes over the mean; others wait for each other."""
     over = region.imbalance - 1 if region.unit_time is not None else 0.0
-    return UNKNOWN if over < 0.005 else f"+{percent(over)}"
+    return UNKNOWN if over < 0.005 else f"+{max(100 * over, 1):.0f}%"
 
 
 def _in_full(told: Characterisation, page: Page) -> Iterator[str]:
@@ -74,7 +87,7 @@ def _in_full(told: Characterisation, page: Page) -> Iterator[str]:
         if i:
             yield ""
         yield page.bold(shown(region.name))
-        yield f"  kind      {region.kind}, {percent(region.share)}"
+        yield f"  kind      {region.kind}, {_share(region.share)}"
         yield f"  calls     {region.calls}"
         yield f"  {'I' if region.iterations else 'bytes'!s:9} {_amount(region)}"
         if region.unit_time is not None:

@@ -1,7 +1,9 @@
 """The answer to `project` for a person: times of a counted program, and where they go.
 
-On a narrow page the parts of the time are left out.
+On a narrow page parts of the time are left out, one after another, and so are their explanations.
 """
+
+from typing import Final
 
 import numpy as np
 
@@ -11,10 +13,21 @@ from parcast.text.page import Page
 from parcast.text.rounding import rounded_interval
 from parcast.units import TIME_UNITS, shown
 
-LEGEND = (
-    "imbalance: waiting for the busiest; startups and pairs: messages; shared: what the network "
-    "that all share adds; in % of the model's time"
-)
+SHORT: Final = {  # parts of the time, as titles of columns
+    "compute": "compute",
+    "imbalance": "wait",
+    "startups": "start",
+    "pairs": "pairs",
+    "shared": "shared",
+    "collectives": "coll.",
+}
+LEGEND: Final = {  # what titles mean
+    "wait": "for the busiest rank",
+    "start": "startups of messages",
+    "pairs": "their bytes",
+    "shared": "what the network that all share adds",
+    "coll.": "collectives",
+}
 
 
 def counted_answer(told: CountedProjection, page: Page) -> list[str]:
@@ -33,8 +46,10 @@ def counted_answer(told: CountedProjection, page: Page) -> list[str]:
     """
     program, machine = (shown(x, limit=10_000) for x in (told.program, told.machine))
     lines = [*map(page.bold, page.wrapped(f"{program} on {machine}, from counts", indent=0)), ""]
-    lines += _table(told, page)
-    lines += ["", *map(page.faint, page.wrapped(LEGEND, indent=0)), ""]
+    table, parts = _table(told, page)
+    lines += [*table, ""]
+    if parts:
+        lines += [*map(page.faint, page.wrapped(_legend(parts), indent=0)), ""]
     lines += page.entry("pace", f"{told.pace:.3g}, {told.pace_from}")
     if told.donors:
         names = ", ".join(shown(x) for x in told.donors)
@@ -48,8 +63,8 @@ def counted_answer(told: CountedProjection, page: Page) -> list[str]:
     return lines
 
 
-def _table(told: CountedProjection, page: Page) -> list[str]:
-    """Write the table, as much of it as the page has room for."""
+def _table(told: CountedProjection, page: Page) -> tuple[list[str], list[str]]:
+    """Write the table, as much of it as the page has room for, and name the parts in it."""
     unit = common_unit(told.time.tolist())
     second = TIME_UNITS[unit]
     texts = [
@@ -68,15 +83,32 @@ def _table(told: CountedProjection, page: Page) -> list[str]:
     total = np.sum(list(told.parts.values()), axis=0)
     shares = [
         Column(
-            title=name,
+            title=SHORT[name],
             unit="[%]",
             cells=[_percent(float(x)) for x in part / total],
         )
         for name, part in told.parts.items()
     ]
-    laid_out = side_by_side([*columns, *shares], page) or side_by_side(columns, page)
-    laid_out = laid_out or side_by_side(columns, Page())
-    return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
+    # What takes least of the time goes first.
+    order = np.argsort([-np.max(part / total) for part in told.parts.values()], kind="stable")
+    for count in range(len(shares), -1, -1):
+        shown_ones = [shares[i] for i in sorted(order[:count])]
+        if laid_out := side_by_side([*columns, *shown_ones], page):
+            break
+    else:
+        laid_out, shown_ones = side_by_side(columns, Page()), []
+    names = [column.title for column in shown_ones]
+    return [*map(page.bold, laid_out[:2]), *laid_out[2:]], names
+
+
+def _legend(parts: list[str]) -> str:
+    """Say what the columns of parts mean, and that some are left out."""
+    meanings = [f"{name}: {LEGEND[name]}" for name in parts if name in LEGEND]
+    scale = "in % of the model's time"
+    if len(parts) < len(SHORT):
+        left_out = [name for name in SHORT.values() if name not in parts]
+        scale += f"; no room for {', '.join(left_out)}"
+    return "; ".join([*meanings, scale])
 
 
 def _percent(share: float) -> str:

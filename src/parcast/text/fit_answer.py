@@ -6,7 +6,7 @@ from math import isfinite, isnan
 from parcast.fit_result import Fit, FittedParameter
 from parcast.text.columns import Column, side_by_side
 from parcast.text.page import Page
-from parcast.units import format_interval, format_quantity
+from parcast.units import format_interval, format_quantity, in_percent
 
 SHORT = 5  # digits of a value without an interval
 
@@ -93,8 +93,8 @@ def _about(fit: Fit, page: Page) -> Iterator[str]:
     kind = "times" if fit.quantity == "time" else "speedups"
     yield from page.entry(
         "fit",
-        f"{runs} {kind}, rms error {_percent(fit.rms)}, worst {100 * error:+.2g} % at {place}; "
-        f"E = {_percent(fit.error)}",
+        f"{runs} {kind}, rms error {_percent(fit.rms)}, worst "
+        f"{in_percent(error, sign=True)} % at {place}; E = {_percent(fit.error)}",
     )
     yield from page.entry(
         "noise",
@@ -116,4 +116,4 @@ def _about(fit: Fit, page: Page) -> Iterator[str]:
 
 def _percent(share: float) -> str:
     """Write a share."""
-    return f"{100 * share:.2g} %"
+    return f"{in_percent(share)} %"

@@ -94,13 +94,13 @@ def capacities(
         runs = Measurements.from_table(runs)
     machine = Machine() if machine is None else machine
     timed = timed_runs(runs)
-    counts = _columns(phase, timed)
+    counts = counts_of_runs(phase, timed)
     if method == "fit":
         return _fitted(phase, timed, counts)
     return by_source(phase, machine, timed, counts, samples=samples, seed=seed)
 
 
-def _columns(phase: SteadyStatePhase, timed: TimedRuns) -> Array:
+def counts_of_runs(phase: SteadyStatePhase, timed: TimedRuns) -> Array:
     """Counts of all cycles of each run, shape (runs, 4), in the order of `NAMES`."""
     counts = phase.counted(timed.axes)
     columns = (
@@ -187,7 +187,7 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:
         return program, runs
-    disk_bytes = _columns(phase, timed_runs(runs))[:, NAMES.index("disk")]
+    disk_bytes = counts_of_runs(phase, timed_runs(runs))[:, NAMES.index("disk")]
     rest = Measurements(**{name: x for name, x in runs.columns.items() if name != DISK})
     if not (disk_bytes > 0).any():
         return program, rest

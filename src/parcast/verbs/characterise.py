@@ -96,7 +96,14 @@ def characterise(
         for (part, region), described in zip(parts, phase.region, strict=True)
     )
     loops = [part for part, _ in parts if isinstance(part, Loop)]
-    perturbation, warnings = notes_of(gathered, loops, rows, clock=clock, plain=plain)
+    explained = {
+        described.name: share
+        for (_, region), described in zip(parts, phase.region, strict=True)
+        if (share := table.explained(region, described)) is not None
+    }
+    perturbation, warnings = notes_of(
+        gathered, loops, rows, clock=clock, plain=plain, explained=explained
+    )
     return Characterisation(
         program=program,
         toml=text,

@@ -1,6 +1,6 @@
 """What a reader of a characterised program must know: what its figures rest on, and what not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -9,7 +9,7 @@ from parcast.characterise_result import CharacterisedRegion
 from parcast.errors import ParameterError
 from parcast.measurements import Measurements
 from parcast.models.counters import NOTICED, perturbation, perturbation_warnings
-from parcast.profile import LOOP_KINDS
+from parcast.profile import LOOP_KINDS, MESSAGE_KINDS
 from parcast.units import percent
 from parcast.verbs.characterise_loops import Loop
 from parcast.verbs.characterise_runs import RunsOfProgram
@@ -17,6 +17,8 @@ from parcast.verbs.characterise_runs import RunsOfProgram
 NOT_COVERED: Final = 0.05  # share of the time in no region that is told [D]
 WAITED: Final = 0.10  # share of the wall time of loops without processor that is told [D]
 WIDE: Final = 0.20  # interval of the time of an iteration that is told [D]
+EXPLAINED: Final = 0.5  # share of its time that the machine must explain of a region [D]
+MUCH: Final = 0.10  # share of a run that is told where the machine does not explain it [D]
 
 
 def notes_of(
@@ -26,8 +28,21 @@ def notes_of(
     *,
     clock: str,
     plain: Measurements | None,
+    explained: Mapping[str, float],
 ) -> tuple[float, tuple[str, ...]]:
     """Share of the time that timing took, and all warnings.
+
+    Parameters
+    ----------
+    gathered, loops, rows
+        What was characterised.
+    clock : {"processor", "wall"}
+        What times the loops.
+    plain : Measurements, optional
+        Times of the same runs without regions.
+    explained : mapping
+        By the names of regions that a machine prices, the time that it gives over the measured
+        one, in the largest run. [1]
 
     Raises
     ------
@@ -42,8 +57,10 @@ def notes_of(
         *(said for loop in loops for said in loop.warnings),
         *_inexact(rows),
         *_one_value(gathered),
+        *_one_value_of_some(gathered),
         *_spread_out(loops),
         *_waited(gathered, clock),
+        *_unexplained(gathered, rows, explained),
         *_uncovered(gathered),
         *_not_timed(gathered),
     ]
@@ -120,14 +137,46 @@ def _one_value(gathered: RunsOfProgram) -> Iterator[str]:
         )
 
 
+def _one_value_of_some(gathered: RunsOfProgram) -> Iterator[str]:
+    """Say of which communication an axis has one value, though the runs have several."""
+    axes = [("p", "p", "Add a run on more processors.")]
+    if gathered.n is not None:
+        axes.insert(0, ("n", "size", "Add a run of another size on several processors."))
+    for axis, what, hint in axes:
+        if len(np.unique(getattr(gathered, axis))) == 1:
+            continue  # told of all
+        alone: dict[float, list[str]] = {}
+        for region in gathered.regions:
+            values = np.unique(getattr(region, axis)[region.p > 1])
+            if region.kind in MESSAGE_KINDS and len(values) == 1:
+                alone.setdefault(float(values[0]), []).append(region.name)
+        for value, names in alone.items():
+            yield (
+                f"{_regions(names)} seen at {axis} = {value:g} only (nobody communicates at "
+                f"p = 1): calls and bytes are taken as those of every {what}. {hint}"
+            )
+
+
+def _regions(names: Sequence[str]) -> str:
+    """Write names of regions as the subject of a sentence.
+
+    >>> _regions(["halo"]), _regions(["halo", "change"])
+    ('Region "halo" was', 'Regions "halo", "change" were')
+    """
+    listed = ", ".join(f'"{name}"' for name in names)
+    return f"Region {listed} was" if len(names) == 1 else f"Regions {listed} were"
+
+
 def _spread_out(loops: Sequence[Loop]) -> Iterator[str]:
-    """Name loops whose time of an iteration differs between runs."""
+    """Name loops whose time of an iteration differs between runs, or passes of the only one."""
     for loop in loops:
         if loop.spread > WIDE:
+            several = np.count_nonzero(loop.unit_time) > 1
             yield (
                 f'The time of an iteration of region "{loop.name}" is known to '
-                f"{percent(loop.spread)} only: it differs between runs. Make more of them, on a "
-                "quiet machine, or see whether it depends on caches."
+                f"{percent(loop.spread)} only: it differs between "
+                f"{'runs' if several else 'passes of the run'}. Make more runs, on a quiet "
+                "machine, or see whether it depends on caches."
             )
 
 
@@ -141,6 +190,26 @@ def _waited(gathered: RunsOfProgram, clock: str) -> Iterator[str]:
             f"Loops had a processor for {percent(processor / wall)} of their wall time only: "
             "others used the machine, or other threads of the program did the work. Processor "
             "time of one thread is taken; where threads work, take --clock wall."
+        )
+
+
+def _unexplained(
+    gathered: RunsOfProgram,
+    rows: Sequence[CharacterisedRegion],
+    explained: Mapping[str, float],
+) -> Iterator[str]:
+    """Say which regions took much longer than the machine has it, if they are much of the run."""
+    shares = {x.name: x.share for x in rows if explained.get(x.name, 1.0) < EXPLAINED}
+    took = sum(shares.values())
+    if took > MUCH:
+        model = sum(share * explained[name] for name, share in shares.items()) / took
+        listed = ", ".join(f'"{name}"' for name in shares)
+        one, takes = ("Region", "takes") if len(shares) == 1 else ("Regions", "take")
+        yield (
+            f"{one} {listed} {takes} {percent(took)} of the run at "
+            f"{gathered.place_of(gathered.largest)}, and the machine explains {percent(model)} of "
+            "that: ranks waited for each other, others used the machine, or it is not the one of "
+            "the runs. No forecast has this time."
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parcast.models.count_formulas import CountFormula
-from parcast.units import format_quantity
+from parcast.units import format_quantity, in_percent
 from parcast.verbs.characterise_loops import LEAST_SPREAD, Loop
 
 
@@ -36,7 +36,7 @@ def keys_of_loop(loop: Loop, rate: float | None) -> dict[str, str]:
     unit = "s" if rate is None else "flop"
     text = _scaled(loop.iteration, 1.0 if rate is None else rate, unit)
     if loop.spread >= LEAST_SPREAD:
-        text += f" +- {_percent(loop.spread)}"
+        text += f" +- {in_percent(loop.spread)}%"
     keys = {"name": loop.name, "kind": loop.kind}
     if loop.calls.text != "1":
         keys["calls"] = loop.calls.text
@@ -85,11 +85,6 @@ def _scaled(formula: CountFormula, factor: float, unit: str) -> str:
     if constant is not None:
         return format_quantity(constant, "time" if unit == "s" else "operations", 6)
     return scaled.times(unit)
-
-
-def _percent(share: float) -> str:
-    """Text of a share, to two digits."""
-    return f"{float(f'{100 * share:.2g}'):g}%"
 
 
 def _quoted(text: str) -> str:

@@ -59,7 +59,7 @@ class Rows:
                 iterations=part.iterations.text,
                 iteration=str(described.iteration),
                 volume=None,
-                unit_time=self._unit_time(part, region),
+                unit_time=self._unit_time(part),
                 spread=part.spread,
                 is_exact=part.calls.is_exact and part.iterations.is_exact,
             )
@@ -92,22 +92,42 @@ class Rows:
             return 0.0
         return float(region.most(self._clock(region))[region.runs.index(run)])
 
-    def _unit_time(self, loop: Loop, region: RegionRuns) -> float:
-        """Time of an iteration in the largest run; all runs have all loops. [s]."""
-        return float(loop.unit_time[region.runs.index(self.gathered.largest)])
+    def explained(self, region: RegionRuns, described: Region) -> float | None:
+        """Time that the machine gives a region over that measured, in the largest run. [1].
+
+        None of loops, whose time is that of the runs, and where there is no machine that prices
+        it, or no time.
+        """
+        run = self.gathered.largest
+        time = self._time_in(region, run)
+        if described.is_loop or self.machine is None or time <= 0:
+            return None
+        model = self._modelled(region, described)
+        return None if model is None else float(model[region.runs.index(run)]) / time
+
+    def _unit_time(self, loop: Loop) -> float:
+        """Time of an iteration as the program file has it, in the largest run. [s]."""
+        run, sizes = self.gathered.largest, self.gathered.n
+        return float(loop.iteration(self.gathered.p[run], 1.0 if sizes is None else sizes[run]))
 
     def _residual(self, region: RegionRuns, described: Region, time: Array) -> float | None:
         """Root mean square of model / measured - 1; None where the machine does not price it."""
         if not described.is_loop and self.machine is None:
             return None
-        at = {"p": region.p, **({} if region.n is None else {"n": region.n})}
-        known = self._bare() if self.machine is None else self.machine
-        try:
-            model = np.broadcast_to(described.time(known, at), time.shape)
-        except ParameterError:
+        model = self._modelled(region, described)
+        if model is None:
             return None
         ok = (time > 0) & (model > 0)
         return float(np.sqrt(np.mean((model[ok] / time[ok] - 1) ** 2))) if ok.any() else None
+
+    def _modelled(self, region: RegionRuns, described: Region) -> Array | None:
+        """Time of a region in each run; None where the machine does not price it. [s]."""
+        at = {"p": region.p, **({} if region.n is None else {"n": region.n})}
+        known = self._bare() if self.machine is None else self.machine
+        try:
+            return np.broadcast_to(described.time(known, at), region.p.shape)
+        except ParameterError:
+            return None
 
     def _bare(self) -> Machine:
         """Give a machine that knows no more than a rate."""

@@ -35,6 +35,7 @@ from parcast.program import Program
 from parcast.units import shown
 from parcast.verbs.capacities import bounds_in_words, with_disk_seconds
 from parcast.verbs.fit_findings import findings
+from parcast.verbs.fit_guesses import guesses_in_words, with_guesses
 from parcast.verbs.fit_model import Model
 from parcast.verbs.fit_noise import Noise, expected_noise
 from parcast.verbs.fit_parameters import Parameter, parameters_of
@@ -73,6 +74,7 @@ def fit(
     ----------
     program : Program
         Its amounts are where the fit starts; those with +- are measurements of their own.
+        Capacities that a law that counts needs, and nothing gives, are guessed from the runs.
     measurements : Measurements
         Axes p, perhaps d and n, and times; of repetitions the median is taken, and each run
         counts alike. Of a law that counts, `disk_s` may hold the seconds that the disk took.
@@ -121,6 +123,9 @@ def fit(
     _require_choices(quantity, starts)
     if not isinstance(measurements, Measurements):
         measurements = _as_measurements(measurements)
+    free, fixed = None if free is None else list(free), list(fixed or ())
+    guessed = free if quantity == "time" else []  # speedups do not tell rates
+    program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
     if quantity == "time":
         program, measurements = with_disk_seconds(program, measurements)
     runs = runs_of(measurements, program, machine)
@@ -163,7 +168,7 @@ def fit(
     if model.is_speedup:
         return told
     bounds = bounds_in_words(told.program, told.machine, measurements)
-    return replace(told, warnings=(*told.warnings, *bounds))
+    return replace(told, warnings=(*guesses_in_words(guesses), *told.warnings, *bounds))
 
 
 def _solve(task: Task, starts: Array) -> tuple[Solution, Noise, int, int]:

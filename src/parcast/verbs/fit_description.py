@@ -8,7 +8,7 @@ from parcast.amounts import WIDEST
 from parcast.fit_result import FittedParameter
 from parcast.machine import Machine
 from parcast.program import Program
-from parcast.units import NUMBER, format_quantity
+from parcast.units import NUMBER, format_quantity, in_percent
 
 DIGITS: Final = 6
 _SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
@@ -38,7 +38,7 @@ def fitted_text(parameter: FittedParameter) -> str:
             formula, factor = found[2], factor * float(found[1])
         text = f"{factor:.{DIGITS}g} * ({formula})"
     if parameter.spread is not None and parameter.spread <= WIDEST:
-        text += f" +- {100 * parameter.spread:.2g}%"
+        text += f" +- {in_percent(parameter.spread)}%"
     return text
 
 

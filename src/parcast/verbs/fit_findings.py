@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.fit_result import Fit, FittedParameter
-from parcast.units import format_quantity
+from parcast.units import format_quantity, in_percent
 from parcast.verbs.fit_candidates import candidate_runs
 from parcast.verbs.fit_description import fitted_machine, fitted_program, fitted_text
 from parcast.verbs.fit_identifiability import (
@@ -296,12 +296,12 @@ def _warnings(
             yield f"{x.name} is on its bound: the runs want it to be {side}."
     if noise.level > POOR:
         yield (
-            f"The law misses these runs by {100 * noise.level:.2g} %: either it is not the law of "
-            "this program, or what is left as described, or written with +-, is wrong."
+            f"The law misses these runs by {in_percent(noise.level)} %: either it is not the law "
+            "of this program, or what is left as described, or written with +-, is wrong."
         )
     if noise.from_runs < FEW_FREEDOM and noise.level <= POOR:
         yield (
-            f"Too few runs to see how far they scatter about the law: {100 * noise.level:.2g} % "
+            f"Too few runs to see how far they scatter about the law: {in_percent(noise.level)} % "
             "is assumed."
         )
     if holds_scale:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg  # type: ignore[import-untyped]  # SciPy ships no types
 
+from parcast.units import in_percent
+
 Array = NDArray[np.float64]
 
 WEAK: Final = 1.0  # standard deviation of a logarithm: known within a factor of e
@@ -166,7 +168,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _percent(share: float) -> str:
     """Write a small share."""
-    return f"{100 * share:.2g} %"
+    return f"{in_percent(share)} %"
 
 
 def advice(

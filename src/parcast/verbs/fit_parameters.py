@@ -80,7 +80,7 @@ def parameters_of(
     for argument, names in (("free", free), ("fixed", fixed)):
         for name in names or ():
             _require_known(argument, name, known)
-    chosen = [name for name in ours if _is_usual(name)] if free is None else list(free)
+    chosen = [name for name in ours if is_usual(name)] if free is None else list(free)
     parameters = []
     for name in dict.fromkeys(chosen):
         if name in set(fixed or ()) or name in points:
@@ -131,7 +131,7 @@ def scaled(parameters: Iterable[Parameter], coordinates: Array) -> dict[str, Arr
     return at
 
 
-def _is_usual(name: str) -> bool:
+def is_usual(name: str) -> bool:
     """Whether an amount is fitted unless something else is said."""
     inner = f".{name}"
     return any(f".{table}" in inner for table in TABLES) and not name.endswith(INSEPARABLE)

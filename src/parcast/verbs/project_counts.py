@@ -31,6 +31,7 @@ Told = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and l
 
 LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
 TINY: Final = 1e-300  # against division by nothing
+ABSURD: Final = 1e3  # pace, or its inverse, that only a wrong unit explains [D]
 
 
 def project_counts(
@@ -272,7 +273,24 @@ def _warnings(
             f"{percent(float(1.0 / phase.pace({'p': np.ones(())})))} of the speed of the machine "
             "that counted. Give a run at p = 1."
         )
+    else:
+        yield from _absurd(float(phase.pace({"p": np.ones(())})), machine)
+    most = machine.processors
+    if most is not None and counts.max() > most:
+        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
     for name, (_, likeness) in told.items():
         if not np.any(likeness > LIKE):
             yield f"{name} says nothing here: other things take its time, or other counts."
     yield from phase.warnings(machine)
+
+
+def _absurd(pace: float, machine: Machine) -> Iterator[str]:
+    """Warn of a pace that no two machines differ by."""
+    if 1.0 / ABSURD <= pace <= ABSURD:
+        return
+    ratio, word = (1.0 / pace, "faster") if pace < 1.0 else (pace, "slower")
+    yield (
+        f"By the known run, {machine.name} computes {float(format(ratio, '.2g')):,.0f} times "
+        f"{word} than the machine that counted: most likely a unit is wrong. Check the seconds of "
+        "the run and of compute_s."
+    )

@@ -1,0 +1,19 @@
+"""`parcast.text.counted_answer`: pages where parts of the time have no room."""
+
+import pytest
+
+from parcast import Machine, Program
+from parcast.text.counted_answer import counted_answer
+from parcast.text.page import Page
+from parcast.verbs.project_counts import project_counts
+
+COUNTS = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2 s"}]
+
+
+@pytest.mark.parametrize(("width", "has_legend"), [(None, True), (36, True), (24, False)])
+def test_a_page_without_room_for_parts_does_not_explain_them(width, has_legend):
+    program = Program(phase=[{"law": "counted", "count": COUNTS}])
+    told = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [8.0]})
+    lines = counted_answer(told, Page(width=width))
+    assert any("90 % interval" in line for line in lines)
+    assert ("in % of" in " ".join(lines)) == has_legend
