@@ -26,6 +26,8 @@ from parcast.validation_result import Validation
 from parcast.verbs.validate import validate
 from parcast.verbs.validate_interval import SIZE_ALLOWANCE, Z
 
+WORDS = {True: "holds", False: "fails", None: "open"}
+
 
 def line(name: str, told: Validation) -> str:
     """One program, or all of them, as a line of the table."""
@@ -36,7 +38,7 @@ def line(name: str, told: Validation) -> str:
     inside = sum(x.runs_inside for x in compared)
     errors = " ".join(f"{100 * x.error:+5.1f}" for x in compared) if name != "all" else ""
     return (
-        f"{name:12} {'holds' if told.holds else 'fails':6} {100 * told.median_error:6.1f} "
+        f"{name:12} {WORDS[told.holds]:6} {100 * told.median_error:6.1f} "
         f"{100 * told.worst_error:6.1f} {100 * inside / runs:7.0f} {runs:5}   {errors}"
     )
 

@@ -1,5 +1,6 @@
 """What `validate` answers: what a law predicted for real programs, beside what they took."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -136,12 +137,20 @@ class ValidatedProgram:
     capacities: tuple[Capacity, ...]
     counts: tuple[CountCheck, ...]
     comparisons: tuple[Comparison, ...]
-    holds: bool | None  # None: nothing was compared
+    holds: bool | None  # None: nothing was compared, or that cannot tell
     verdict: tuple[str, ...]  # by which rules
     warnings: tuple[str, ...]
     cores: int  # that the ranks may use [1]
     seconds: float  # spent [s]
     ended_by: str = ""  # "time limit" or "interrupted" where not all was compared
+    repetitions: int = 1  # runs that were asked of each size and count [1]
+
+    @property
+    def answer(self) -> str:
+        """Whether the law holds, in words."""
+        if self.holds is None:
+            return "cannot tell" if self.compared else "not compared"
+        return "holds" if self.holds else "does not hold"
 
     @property
     def compared(self) -> tuple[Comparison, ...]:
@@ -155,6 +164,7 @@ class Validation:
 
     programs: tuple[ValidatedProgram, ...]
     failures: Mapping[str, str] = field(default_factory=dict)  # programs without answer, and why
+    left_out: tuple[str, ...] = ()  # programs that were not begun or not calibrated: interrupted
     seed: int = 0
     interval: float = INTERVAL
     inputs: Mapping[str, Any] | None = None  # what was asked: set by who reads
@@ -183,9 +193,9 @@ class Validation:
 
     @property
     def holds(self) -> bool | None:
-        """Whether every law holds; None where nothing was compared."""
-        verdicts = [x.holds for x in self.programs if x.holds is not None]
-        return all(verdicts) if verdicts else None
+        """Whether every law holds; None where none is refused, but not all can be told."""
+        verdicts = {x.holds for x in self.programs}
+        return None if None in verdicts and False not in verdicts else False not in verdicts
 
     def comparisons(self) -> Iterator[dict[str, Any]]:
         """Give one row for each program, size and count of ranks."""
@@ -201,6 +211,32 @@ class Validation:
             for x in program.comparisons:
                 for run in x.runs:
                     yield _row(program.program, "comparison", run, x)
+
+    def measurement_rows(self) -> Iterator[dict[str, Any]]:
+        """Give runs as rows of a table of measurements, one for each figure of a run.
+
+        The pair of columns `metric,value` holds the time, which a forecast reads, and all else,
+        which it passes over. Repetitions are counted over all launches.
+        """
+        made: Counter[tuple[str, int, int]] = Counter()
+        for row in self.rows():
+            program, n, p = place = (row["program"], row["n"], row["p"])
+            made[place] += 1
+            key = {"callpath": program, "p": p, "n": n, "repetition": made[place]}
+            figures = {
+                "time_s": row["time_s"],
+                "compute_max": row["compute_s"],
+                "disk": row["disk_s"],
+                "launch": row["launch"],
+                "is_calibration": int(row["purpose"] == "calibration"),
+                "predicted": row["predicted_s"],
+                "lower": row["lower_s"],
+                "upper": row["upper_s"],
+                "is_inside": None if row["inside"] is None else int(row["inside"]),
+            }
+            for metric, value in figures.items():
+                if value is not None:
+                    yield {**key, "metric": metric, "value": value}
 
     def to_document(self) -> dict[str, Any]:
         """Everything as one JSON document, schema ``parcast/validation/1``."""
@@ -220,6 +256,7 @@ class Validation:
                     "size": x.size,
                     "law": x.law,
                     "source": x.source,
+                    "answer": x.answer,
                     "holds": x.holds,
                     "verdict": list(x.verdict),
                     "capacities": [capacity.row() for capacity in x.capacities],
@@ -232,6 +269,7 @@ class Validation:
                 for x in self.programs
             ],
             "failures": [{"program": name, "why": why} for name, why in self.failures.items()],
+            "left_out": list(self.left_out),
             "seed": self.seed,
             "inputs": dict(self.inputs or {}),
         }
@@ -255,10 +293,15 @@ class Validation:
 
         return "\n".join(validation_answer(self, Page()))
 
+    def _repr_html_(self) -> str:
+        """Show the tables, the verdicts and the warnings in a notebook."""
+        from parcast.text.validation_html import html_of_validation
+
+        return html_of_validation(self)
+
     def __repr__(self) -> str:
         """Say what was validated, in one line."""
-        words = {True: "holds", False: "does not hold", None: "not compared"}
-        told = ", ".join(f"{x.program} {words[x.holds]}" for x in self.programs)
+        told = ", ".join(f"{x.program} {x.answer}" for x in self.programs)
         return f"Validation({told})"
 
 

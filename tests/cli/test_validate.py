@@ -3,11 +3,16 @@
 import csv
 import io
 import json
+import os
 import re
+import signal
 
 import pytest
 
+from parcast.errors import RunFailed
+from parcast.io.csv_table import read_measurements
 from parcast.verbs import validate as verb
+from parcast.verbs import validate_runs
 from tests.validated import FakeRunner, lawful, subject
 
 from .conftest import ROOT
@@ -65,14 +70,91 @@ def test_every_form_has_the_same_facts(parcast, machine, tmp_path):
         "seed": 0,
     }
     rows = list(csv.DictReader(io.StringIO(table.read_text())))
-    assert [float(row["time_s"]) for row in rows] == [row["time_s"] for row in told["rows"]]
-    assert list(rows[0]) == list(told["rows"][0])
-    assert {row["purpose"] for row in rows} == {"calibration", "comparison"}
+    for metric, name in (
+        *(("time_s", "time_s"), ("compute_max", "compute_s"), ("disk", "disk_s")),
+        *(("launch", "launch"), ("predicted", "predicted_s"), ("lower", "lower_s")),
+        *(("upper", "upper_s"), ("is_inside", "inside")),
+    ):
+        of_document = [row[name] for row in told["rows"] if row[name] is not None]
+        assert [float(row["value"]) for row in rows if row["metric"] == metric] == of_document
+    purposes = [row["value"] for row in rows if row["metric"] == "is_calibration"]
+    assert purposes == [str(int(x["purpose"] == "calibration")) for x in told["rows"]]
+    assert {row["purpose"] for row in told["rows"]} == {"calibration", "comparison"}
+    measured = read_measurements(table)
+    assert len(measured) == len(told["rows"])
     compared = [row for row in told["rows"] if row["purpose"] == "comparison"]
     assert told["coverage"] == sum(row["inside"] for row in compared) / len(compared)
     assert picture.read_text().startswith("<?xml")
     printed = parcast("validate", "sort", "--quick", "-o", "-")
-    assert printed.out.startswith("program,purpose,n,p,")
+    assert printed.out.startswith("callpath,p,n,repetition,metric,value\nsort,")
+
+
+def test_a_table_of_its_runs_can_be_forecast(parcast, machine, tmp_path):
+    machine(FakeRunner(noise=0.01))
+    table = tmp_path / "runs.csv"
+    assert parcast("validate", "sort", "-np", "1,2,4", "-o", table).status == 0
+    said = parcast("forecast", table, "-p", "8")
+    assert (said.status, said.err) == (0, "")
+    assert "sort" in said.out
+
+
+def test_intervals_that_tell_nothing_have_the_status_4(parcast, machine):
+    machine(FakeRunner(noise=0.8))
+    said = parcast("validate", "sort", "--json")
+    assert said.status == 4
+    assert said.err == "parcast: no answer for sort. It says why, and what to do.\n"
+    document = json.loads(said.out)
+    (program,) = document["programs"]
+    assert (document["holds"], program["holds"], program["answer"]) == (None, None, "cannot tell")
+    assert "that a wrong law would pass. Ask again on" in program["verdict"][0]
+
+
+def test_a_program_that_fails_beside_others_has_the_status_4(parcast, machine):
+    class Fails(FakeRunner):
+        def __call__(self, name, **others):
+            if name == "gauss":
+                raise RunFailed("It was killed.")
+            return super().__call__(name, **others)
+
+    machine(Fails())
+    said = parcast("validate", "gauss", "sort")
+    assert said.status == 4
+    assert said.err.startswith("parcast: no answer for gauss.")
+
+
+def test_time_that_is_over_before_anything_was_compared_is_no_answer(
+    parcast, machine, monkeypatch
+):
+    machine(FakeRunner())
+    whole = validate_runs.launched
+
+    def then_late(*args, watch, **others):
+        cells = whole(*args, watch=watch, **others)
+        watch.limit = 0.0
+        return cells
+
+    monkeypatch.setattr("parcast.verbs.validate_program.launched", then_late)
+    said = parcast("validate", "sort")
+    assert said.status == 4
+    assert "ended by    time limit: nothing was compared" in said.out
+
+
+def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machine, tmp_path):
+    whole = machine(FakeRunner())
+    parcast("validate", "sort")
+
+    class Ended(FakeRunner):
+        def __call__(self, name, **others):
+            if len(self.asked) == len(whole.asked) - 1:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return super().__call__(name, **others)
+
+    machine(Ended())
+    table = tmp_path / "runs.csv"
+    said = parcast("validate", "sort", "-o", table)
+    assert (said.status, said.err) == (130, "parcast: interrupted.\n")
+    assert "ended by    interrupted: 18 of 24 runs were made" in said.out
+    assert any(x.time.size for x in [read_measurements(table)])
 
 
 def test_without_a_name_the_programs_are_listed(parcast):
@@ -90,6 +172,16 @@ def test_interrupted_it_shows_what_was_compared(parcast, machine):
     said = parcast("validate", "sort")
     assert said.status == 130
     assert "ended by    interrupted" in said.out
+    assert said.err == "parcast: interrupted.\n"
+
+
+def test_interrupted_in_a_later_program_it_shows_the_first(parcast, machine):
+    whole = machine(FakeRunner())
+    parcast("validate", "sort")
+    machine(FakeRunner(fails_after=len(whole.asked) + 2))
+    said = parcast("validate", "sort", "fractal", "gauss")
+    assert said.status == 130
+    assert "warning:    interrupted before anything of fractal, gauss was compared." in said.out
     assert said.err == "parcast: interrupted.\n"
 
 

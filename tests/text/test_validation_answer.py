@@ -75,11 +75,49 @@ def test_failures_and_what_was_not_compared_are_told(told):
     stopped = replace(program, comparisons=waiting, holds=None, verdict=(), ended_by="time limit")
     text = str(replace(told, programs=(stopped,), failures={"gauss": "It was killed."}))
     assert "law         not compared" in text
-    assert "ended by    time limit: 6 of 6 not compared" in text
+    assert "ended by    time limit: nothing was compared" in text
     assert "warning:    gauss failed. It was killed." in text
     assert "median error" not in text
     narrow = validation_answer(replace(told, programs=(stopped,)), Page(width=40))
     assert not any("measured   " in line for line in narrow)
+
+
+def test_what_was_left_out_is_counted(told):
+    (program,) = told.programs
+    first, second, *others = program.comparisons
+    part = (first, replace(second, runs=second.runs[:2]), *(replace(x, runs=()) for x in others))
+    stopped = replace(program, comparisons=part, ended_by="interrupted")
+    text = str(replace(told, programs=(stopped,)))
+    assert "ended by    interrupted: 6 of 24 runs were made, none of 4 of the 6 sizes and" in text
+    part = (*program.comparisons[:-1], replace(program.comparisons[-1], runs=first.runs[:2]))
+    text = str(replace(told, programs=(replace(stopped, comparisons=part),)))
+    assert "interrupted: 22 of 24 runs were made\n" in text
+
+
+def test_a_law_that_cannot_be_told_says_so(told):
+    (program,) = told.programs
+    text = str(replace(told, programs=(replace(program, holds=None, verdict=("why",)),)))
+    assert "law         cannot tell: why" in text
+
+
+def test_a_notebook_shows_the_same_facts(told):
+    (program,) = told.programs
+    odd = replace(program, program="<b>&", warnings=("less < more",))
+    both = replace(told, programs=(odd, program), failures={"x": "<i>"}, left_out=("y", "z"))
+    html = both._repr_html_()
+    assert "<li>interrupted before anything of y, z was compared.</li>" in html
+    assert "<b>&amp;" not in html.replace("&lt;b&gt;&amp;", "")
+    assert "<p><b>&lt;b&gt;&amp;: sort keys" in html
+    assert "<li>less &lt; more</li>" in html
+    assert "<li>x failed. &lt;i&gt;</li>" in html
+    assert html.count("<table>") == 2
+    assert html.count("<tr>") == 2 + 2 * len(program.comparisons)
+    assert "law holds: " in html
+    assert "median error" in html
+    bare = replace(program, comparisons=(), holds=None, verdict=())
+    html = replace(told, programs=(bare,))._repr_html_()
+    assert "<table>" not in html
+    assert "law not compared" in html
 
 
 @pytest.mark.parametrize(

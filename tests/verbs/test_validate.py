@@ -1,19 +1,29 @@
 """`parcast.validate`: laws that hold and laws that do not, what was asked, faults, parts."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from parcast.errors import FitFailed, ParameterError, RunFailed
+from parcast.run.testbed import Testbed
+from parcast.validation_result import Comparison, TimedRun
 from parcast.verbs.validate import validate
 from parcast.verbs.validate_calibration import calibrated
 from parcast.verbs.validate_interval import allowance, interval, scatter
-from parcast.verbs.validate_plan import calibrated_counts, chosen_sizes, size_with
+from parcast.verbs.validate_plan import (
+    LOWEST,
+    calibrated_counts,
+    chosen_sizes,
+    size_with,
+    waiting_in,
+)
+from parcast.verbs.validate_program import share_of_core
 from parcast.verbs.validate_runs import Sample, Stopwatch, jobs_of
 from parcast.verbs.validate_subject import subject_named
 from parcast.verbs.validate_terms import forms_of
-from parcast.verbs.validate_verdict import points_allowed
+from parcast.verbs.validate_verdict import count_checks, points_allowed, verdict_of
 from tests.validated import T0, B, FakeRunner, U, W, counted, lawful, subject
 
 
@@ -167,9 +177,81 @@ def test_a_network_that_costs_nothing_has_a_bound_or_is_free():
     assert u.value is not None or "is not determined" in text
 
 
+def test_calibrated_runs_that_do_little_but_wait_are_told():
+    def waits(n, p):
+        return lawful(n, p) + 4000 * T0 * float(counted(n, p).messages)
+
+    told = asked(FakeRunner(time=waits))
+    (warning,) = [x for x in told.programs[0].warnings if "do little but wait" in x]
+    assert "% of their time on some ranks" in warning
+    assert not any("do little but wait" in x for x in asked().programs[0].warnings)
+    assert not any("do little but wait" in x for x in asked(p=[1]).programs[0].warnings)
+
+
 def test_a_machine_that_is_not_quiet_is_told():
     told = asked(FakeRunner(noise=0.4))
     assert any("The machine is not quiet" in x for x in told.programs[0].warnings)
+
+
+# verdicts that nobody should rely on
+
+
+def points(n=6, *, factor=5.0, half=1.2, off=(), runs=(1.0, 1.0), p=2):
+    """Comparisons predicted with 1 s; those numbered in `off` took 1.5 times their upper end."""
+    return [
+        Comparison(
+            **{"n": 100, "p": p, "factor": factor, "predicted": 1.0},
+            **{"lower": 1 / half, "upper": half, "compute": 1.0, "communication": 0.0},
+            **{"disk": 0.0, "is_shared": False, "is_calibrated_p": True},
+            runs=tuple(
+                TimedRun(n=100, p=p, launch=1, repetition=1, time=t, compute=t, disk=0.0)
+                for t in ([1.3 * half for _ in runs] if i in off else runs)
+            ),
+        )
+        for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("compared", "holds", "says"),
+    [
+        (points(), True, "6 of 6 medians lie in their intervals, as of a law that holds"),
+        (points(half=1.55), True, "as of a law that holds"),
+        (points(half=1.6), None, "the middle one from 625 ms to 1.6 s, that a wrong law would"),
+        (points(half=1.6, off=range(6)), False, "0 of 6 medians lie in their intervals. Of a law"),
+        (points(runs=(0.5, 1.0, 1.5)), None, "runs of one size and count differ 3.0 times, so"),
+        (points(1, half=1.5, off=[0]), None, "0 of 1 medians lie in their intervals, but these"),
+        (points(factor=1.0), None, "no size is larger than those calibrated, and no count"),
+        (points(off=[0, 1, 2], half=1.5), False, "more than 2 lie outside in less than"),
+        (points(off=[0, 1], half=1.5), True, "4 of 6 medians lie in their intervals, as"),
+        ((), None, ""),
+    ],
+)
+def test_a_law_holds_only_where_it_could_have_been_refused(compared, holds, says):
+    told, rules = verdict_of(compared, ())
+    assert told is holds
+    assert says in " ".join(rules)
+    assert bool(rules) == bool(compared)
+
+
+def test_runs_that_scatter_refuse_a_law_only_if_all_of_them_lie_outside():
+    scattered = points(half=1.1, runs=(0.5, 1.2, 1.5))
+    assert verdict_of(scattered, ())[0] is None
+    beyond = points(half=1.1, runs=(1.2, 2.0, 4.0))
+    assert verdict_of(beyond, ())[0] is False
+
+
+def test_all_programs_must_be_told_for_all_to_hold():
+    told = asked()
+    (one,) = told.programs
+    for verdicts, of_all in (
+        ([True, True], True),
+        ([True, None], None),
+        ([False, None], False),
+        ([False, True], False),
+    ):
+        programs = tuple(replace(one, holds=x) for x in verdicts)
+        assert replace(told, programs=programs).holds is of_all
 
 
 # what was asked
@@ -397,6 +479,89 @@ def test_laws_that_grow_fast_get_smaller_factors_and_memory_bounds_all():
         chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e3)
 
 
+def test_sizes_are_whole_blocks_for_every_rank():
+    paths = subject_named("monte_carlo")
+    assert paths.block == 512
+    for seconds in (1e-8, 1e-7, 1e-6):
+        chosen = chosen_sizes(paths, seconds, longest=2.0, most_p=2, memory=float("inf"))
+        assert all(n % 1024 == 0 for n in (*chosen.calibrated, *chosen.predicted))
+        assert len(chosen.calibrated) > 1
+        assert chosen.predicted[0] >= 4 * chosen.calibrated[-1]
+
+
+def test_counts_of_few_blocks_are_not_compared():
+    paths = subject_named("monte_carlo")
+
+    def cells_with(blocks):
+        n = 512 * blocks
+        share = 512 * -(-blocks // 2)
+        law = paths.counted(n, 2)
+        run = FakeRunner()("sort", n=[n], ranks=2, seed=0, check=False, time_limit=1.0)[0]
+        sent = (96, 32 * (n - share))
+        steps = (64 * share, 64 * (n - share))
+        run = replace(run, steps=steps, sent=sent, messages=(round(float(law.messages)), 0))
+        run = replace(run, disk_bytes=0)
+        alone = replace(run, p=1, steps=(64 * n,), sent=(0,), messages=(0,))
+        return {
+            (n, 2): [Sample(launch=1, runs=(run,))],
+            (n, 1): [Sample(launch=1, runs=(alone,))],
+        }
+
+    few = {**cells_with(3), **cells_with(8), **cells_with(11)}  # 2 and 1, 4 and 4, 6 and 5
+    assert [x.what for x in count_checks(paths, few, least=1)] == ["steps"]
+    assert all(x.agrees for x in count_checks(paths, few, least=1))
+    many = {**few, **cells_with(80), **cells_with(81)}
+    checks = {x.what: x for x in count_checks(paths, many, least=1)}
+    assert set(checks) == {"steps", "network bytes", "messages"}
+    assert all(x.agrees for x in checks.values())
+
+
+def slow_network(startup):
+    """Give a program whose waves cost a startup each, as a runner and as a subject."""
+    waves = subject_named("gauss")
+
+    def runner(name, *, n, ranks, seed, check, time_limit):
+        del name, seed, check, time_limit
+        made = []
+        for size in n:
+            law = waves.counted(float(size), float(ranks))
+            took = float(law.steps) * 1e-9 + float(law.messages) * startup
+            took += float(law.network_bytes) * 1e-11
+            (run,) = FakeRunner()("gauss", n=[size], ranks=1, seed=0, check=False, time_limit=1.0)
+            made.append(replace(run, p=ranks, time=took, cores=64))
+        return made
+
+    return waves, runner
+
+
+@pytest.mark.parametrize(
+    ("startup", "factor"), [(0.0, (5, 10)), (1e-5, (4, 4.2)), (1e-2, (2.4, 2.6))]
+)
+def test_calibrated_sizes_grow_where_small_runs_do_little_but_wait(startup, factor):
+    waves, runner = slow_network(startup)
+    alone = chosen_sizes(waves, 1e-9, longest=1.0, most_p=8, memory=float("inf"))
+    n = alone.calibrated[-1]
+    share = waiting_in(waves, 1e-9, n=n, p=8, runner=runner, seed=0)
+    law = waves.counted(float(n), 8.0)
+    parts = [float(law.steps) * 1e-9 + float(law.network_bytes) * 1e-11]
+    parts += [float(law.messages) * startup]
+    assert share(n) == pytest.approx(1 - float(law.steps) * 1e-9 / sum(parts), abs=1e-6)
+    chosen = chosen_sizes(
+        waves, 1e-9, longest=1.0, most_p=8, memory=float("inf"), waiting=share, lowest=LOWEST
+    )
+    assert factor[0] <= chosen.predicted[-1] / chosen.calibrated[-1] <= factor[1]
+    assert chosen.calibrated[-1] >= n
+    assert chosen.predicted[-1] <= 1.01 * alone.predicted[-1]
+    here = chosen_sizes(waves, 1e-9, longest=1.0, most_p=8, memory=float("inf"), waiting=share)
+    assert here.predicted[0] >= 4 * here.calibrated[-1]
+
+
+def test_programs_whose_messages_do_not_grow_need_no_second_trial():
+    runner = FakeRunner()
+    share = waiting_in(subject(), 1e-8, n=1000, p=8, runner=runner, seed=0)
+    assert (share(1000), runner.asked) == (0.0, [])
+
+
 def test_calibrated_counts_are_one_two_and_the_largest():
     assert calibrated_counts([2, 3, 8]) == (1, 2, 8)
 
@@ -472,3 +637,14 @@ def test_a_real_program_on_two_ranks():
     assert {x.p for x in program.compared} == {1, 2}
     assert all(x.agrees for x in program.counts)
     assert all(x.measured > 0 and x.lower < x.predicted < x.upper for x in program.compared)
+
+
+@pytest.mark.parametrize(("cap", "share"), [(0.1, 0.1), (None, 1.0)])
+def test_on_a_testbed_a_rank_gets_the_share_of_a_core_that_its_host_has(monkeypatch, cap, share):
+    monkeypatch.setenv("PARCAST_TESTBED", json.dumps(Testbed(hosts=2, cpu=cap).description()))
+    assert share_of_core() == share
+
+
+def test_elsewhere_a_rank_has_a_core(monkeypatch):
+    monkeypatch.delenv("PARCAST_TESTBED", raising=False)
+    assert share_of_core() == 1.0

@@ -7,7 +7,7 @@ import click
 
 from parcast import __version__
 from parcast.cli.answer_options import debug_option, json_option, output_option
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
 from parcast.cli.options import Counts, Sizes, counts, sizes
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.simulate import time_limit
@@ -28,7 +28,7 @@ LIST names counts: 1,2 or 1..8 or 1..8x2 (doubling). SIZES are numbers: 1e5,2e5.
 Exit status: 0    answered: the law holds
              1    answered: a law does not hold
              2    wrong use, or an output that cannot be written
-             4    no answer: no MPI, a rank failed, not enough time
+             4    no answer: the runs cannot tell, no MPI, a rank failed, not enough time
              130  interrupted; what was compared is shown
 
 \b
@@ -88,7 +88,7 @@ ARGUMENTS: Final = {
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of inputs and orders."
 )
 @json_option
-@output_option(".csv (all runs), .json, .svg, .png or .pdf")
+@output_option(".csv (measurements), .json, .svg, .png or .pdf")
 @debug_option
 @click.pass_context
 def command(
@@ -111,7 +111,7 @@ def command(
     give(
         outputs,
         as_json=as_json,
-        rows=told.rows,
+        rows=told.measurement_rows,
         document=told.to_document,
         show=lambda: _show(told),
         draw=lambda path: _draw(told, path),
@@ -172,14 +172,20 @@ def _in_options(message: str) -> str:
 
 def _status(told: "Validation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
-    if any(program.ended_by == "interrupted" for program in told.programs):
+    if told.left_out or any(x.ended_by == "interrupted" for x in told.programs):
         click.echo("parcast: interrupted.", err=True)
         return INTERRUPTED
     wrong = [program.program for program in told.programs if program.holds is False]
     if wrong:
         laws = "The law does" if len(wrong) == 1 else "The laws do"
         click.echo(f"parcast: no: {laws} not hold for {', '.join(wrong)}.", err=True)
-    return ANSWER_IS_NO if wrong else ANSWERED
+        return ANSWER_IS_NO
+    open_ = [program.program for program in told.programs if program.holds is None]
+    open_ += list(told.failures)
+    if open_:
+        names = ", ".join(open_)
+        click.echo(f"parcast: no answer for {names}. It says why, and what to do.", err=True)
+    return NO_FORECAST if open_ else ANSWERED
 
 
 def _list_programs() -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from parcast.plot.canvas import house_style, new_figure, save_figure
 from parcast.plot.match import COLOURS, MARKERS
 from parcast.plot.scales import round_ticks, scale_time, span
-from parcast.text.validation_answer import WORDS
 from parcast.units import shown
 from parcast.validation_result import Comparison, TimedRun, ValidatedProgram, Validation
 
@@ -101,7 +100,7 @@ def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks
     ax.set_xticks(at, labels=[_short(tick) for tick in at])
     ax.minorticks_off()
     ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
-    ax.set_title(f"{program.program}: {WORDS[program.holds]}", fontsize="medium", parse_math=False)
+    ax.set_title(f"{program.program}: {program.answer}", fontsize="medium", parse_math=False)
     ax.grid(color=PALE, lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

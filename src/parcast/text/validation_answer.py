@@ -18,7 +18,6 @@ LEGEND: Final = (
     "error: predicted over measured time, less 1; inside: runs in their interval, of all; "
     "*: the median lies outside"
 )
-WORDS: Final = {True: "holds", False: "does not hold", None: "not compared"}
 MEANING: Final[dict[str, tuple[str, Dimension]]] = {
     "W": ("steps of one processor", "operation_rate"),
     "n_half": ("size at half of W", "count"),
@@ -47,6 +46,9 @@ def validation_answer(validation: Validation, page: Page) -> list[str]:
         written += [*_overview(validation, page), ""]
     for name, why in validation.failures.items():
         written += page.entry("warning:", _one_line(f"{name} failed. {why}"), is_marked=True)
+    if validation.left_out:
+        text = f"interrupted before anything of {', '.join(validation.left_out)} was compared."
+        written += page.entry("warning:", _one_line(text), is_marked=True)
     if validation.compared:
         written += page.entry(
             "all" if len(validation.programs) > 1 else "in sum", sum_of(validation)
@@ -76,17 +78,13 @@ def title_of(program: ValidatedProgram) -> str:
 
 def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
     """Give the verdict, what it rests on and the calibrated law, each with its name."""
-    verdict = WORDS[program.holds]
+    verdict = program.answer
     yield (
         "law",
         f"{verdict}{': ' if program.verdict else ''}{_one_line('; '.join(program.verdict))}",
     )
     if program.ended_by:
-        waiting = len(program.comparisons) - len(program.compared)
-        yield (
-            "ended by",
-            f"{program.ended_by}: {waiting} of {len(program.comparisons)} not compared",
-        )
+        yield "ended by", f"{program.ended_by}: {_left_out(program)}"
     runs = len(program.calibration)
     sizes = sorted({run.n for run in program.calibration})
     counts = sorted({run.p for run in program.calibration})
@@ -107,6 +105,18 @@ def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
         + " (law over program)",
     )
     yield "source", program.source
+
+
+def _left_out(program: ValidatedProgram) -> str:
+    """Say what was not run any more."""
+    asked, made = program.repetitions, sum(len(x.runs) for x in program.compared)
+    waiting = len(program.comparisons) - len(program.compared)
+    if not made:
+        return "nothing was compared"
+    text = f"{made} of {asked * len(program.comparisons)} runs were made"
+    if waiting:
+        text += f", none of {waiting} of the {len(program.comparisons)} sizes and counts"
+    return text
 
 
 def capacity_text(capacity: Capacity) -> str:
@@ -229,7 +239,7 @@ def _overview(validation: Validation, page: Page) -> list[str]:
     inside = [sum(y.runs_inside for y in x.compared) for x in programs]
     columns = [
         Column(title="program", cells=[x.program for x in programs], is_text=True),
-        Column(title="law", cells=[WORDS[x.holds] for x in programs], is_text=True),
+        Column(title="law", cells=[x.answer for x in programs], is_text=True),
         Column(title="median", unit="error [%]", cells=[_percent(median(x)) for x in errors]),
         Column(title="worst", unit="error [%]", cells=[_percent(max(x)) for x in errors]),
         Column(

@@ -15,6 +15,7 @@ What is predicted is predicted before it runs: no run of step 5 has a part in st
 from collections.abc import Callable, Iterable, Sequence
 
 from parcast.errors import ParameterError, ParcastError, RunFailed, require
+from parcast.run.interrupts import as_interrupts
 from parcast.run.kernels.kernel import Run
 from parcast.run.kernels.registry import KERNELS
 from parcast.validation_result import ValidatedProgram, Validation
@@ -72,7 +73,8 @@ def validate(
     Returns
     -------
     Validation
-        With what was compared so far where the user interrupts or the time is over.
+        With what was compared so far where the user interrupts, the process is asked to end
+        (SIGTERM) or the time is over.
 
     Raises
     ------
@@ -114,25 +116,29 @@ def validate(
     watch = Stopwatch(limit=time_limit)
     told: list[ValidatedProgram] = []
     failures: dict[str, str] = {}
+    left_out: tuple[str, ...] = ()
     for i, each in enumerate(subjects):
         watch.progress = _part(progress, i, len(subjects))
         watch.done = watch.total = 0.0
         try:
-            told.append(validated(task, each, watch))
+            with as_interrupts():  # between launches too
+                told.append(validated(task, each, watch))
         except KeyboardInterrupt:
             if not told:
                 raise
-            watch.interrupted = True
+            left_out = tuple(x.name for x in subjects[i:])
+            break
         except (ParcastError, OSError) as failure:
             if len(subjects) == 1:
                 raise
             failures[each.name] = str(failure)
         if watch.interrupted:
+            left_out = tuple(x.name for x in subjects[i + 1 :])
             break
     if not told:
         why = "; ".join(f"{name}: {text}" for name, text in failures.items())
         raise RunFailed(f"No program could be validated. {why}")
-    return Validation(programs=tuple(told), failures=failures, seed=seed)
+    return Validation(programs=tuple(told), failures=failures, left_out=left_out, seed=seed)
 
 
 def _run_kernel(

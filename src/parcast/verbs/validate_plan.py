@@ -5,13 +5,23 @@ calibrated one takes about 0.06 s on one processor and the largest predicted one
 no longer than allowed. Where the steps grow so fast that both cannot be had, first the factor of
 ten shrinks, down to five, then the calibrated sizes: a law is no better than what it was
 calibrated with.
+
+Where messages grow with the size, as in an elimination, small runs on a slow network do little but
+wait, which says little of larger ones. Then a second trial, on all ranks, shows what is waiting,
+and the calibrated sizes grow until that takes no more than two thirds of a run, or until the
+factor has come down to four. Ranks on hosts of their own, as on a testbed, may have a factor down
+to two and a half, where waiting still takes four fifths. [D]
+
+Where a testbed gives a host only a share of a core, all of these times are longer by that: the
+share comes in slices of some 10 ms, and a run of few slices tells of slices, not of the law. [D]
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.errors import ParameterError
 from parcast.verbs.validate_runs import PATIENCE, Runner, require_runs
@@ -25,6 +35,10 @@ TRIAL: Final = 0.02  # time of a trial that is long enough to go by [s]
 MOST_TRIALS: Final = 5
 REPEATED: Final = 5  # runs of a trial [1]
 SMALLEST: Final = 16  # n [1]
+WAITING: Final = 2 / 3  # share of a calibrated run that may be no computing [1] [D]
+WAITING_AT_MOST: Final = 0.8  # share from which the factor may be `LOWEST` [1] [D]
+LOWEST: Final = 2.5  # factor on hosts, where the calibrated runs do little but wait [1] [D]
+NEAR: Final = 1.1  # factors that differ less give one size [1]
 MEMORY_SHARE: Final = 0.4  # of the memory that is available [1]
 
 
@@ -36,10 +50,21 @@ class Sizes:
     predicted: tuple[int, ...]
 
 
-def seconds_a_step(subject: Subject, *, runner: Runner, seed: int) -> float:
+def seconds_a_step(subject: Subject, *, runner: Runner, seed: int, trial: float = TRIAL) -> float:
     """Time of a step on one processor, found by trial [s].
 
     The shortest of some runs counts, so that others on the machine do not make the sizes smaller.
+
+    Parameters
+    ----------
+    subject : Subject
+        The program.
+    runner : Runner
+        What runs it.
+    seed : int
+        Of the input. [1]
+    trial : float, optional
+        Time of a trial that is long enough to go by. [s]
 
     Raises
     ------
@@ -55,11 +80,59 @@ def seconds_a_step(subject: Subject, *, runner: Runner, seed: int) -> float:
         require_runs(subject.name, sizes, 1, runs)
         took = min(run.time for run in runs)
         each = took / steps_of(subject, n)
-        larger = size_with(subject, TRIAL * 2 / each)
-        if took >= TRIAL or larger <= n:
+        larger = size_with(subject, trial * 2 / each)
+        if took >= trial or larger <= n:
             break
         n = larger
     return each
+
+
+def waiting_in(
+    subject: Subject, each: float, *, n: int, p: int, runner: Runner, seed: int
+) -> Callable[[int], float]:
+    """Give the share of a run of some size that is no computing, by a trial of two sizes [1].
+
+    What runs of n and 2n take beside computing is split into messages and bytes, with costs of at
+    least 0. Where messages do not grow with n there is no trial, and the share is 0.
+
+    Parameters
+    ----------
+    subject : Subject
+        The program.
+    each : float
+        Time of a step on one processor. [s]
+    n, p : int
+        Smaller size, and ranks. [1]
+    runner : Runner
+        What runs it.
+    seed : int
+        Of the input. [1]
+
+    Raises
+    ------
+    RunFailed
+        If the program fails or its result is wrong.
+    """
+    tried = [n, 2 * n]
+    counted = subject.counted(tried, float(p))
+    if p == 1 or counted.messages[1] <= counted.messages[0]:
+        return lambda _: 0.0
+    sizes = [n, 2 * n] * (REPEATED // 2 + 1)
+    runs = runner(subject.name, n=sizes, ranks=p, seed=seed, check=None, time_limit=PATIENCE[0])
+    require_runs(subject.name, sizes, p, runs)
+    a_step = each * max(p / runs[0].cores, 1.0)
+    took = np.array([min(run.time for run in runs if run.n == size) for size in tried])
+    rest = np.maximum(1.0 - counted.steps * a_step / took, 0.0)
+    matrix = np.stack([counted.messages, counted.network_bytes], axis=1) / took[:, None]
+    scale = matrix.max(axis=0)
+    startup, a_byte = nnls(matrix / scale, rest)[0] / scale
+
+    def share(size: int) -> float:
+        there = subject.counted(float(size), float(p))
+        waiting = float(there.messages) * startup + float(there.network_bytes) * a_byte
+        return float(waiting / (waiting + float(there.steps) * a_step))
+
+    return share
 
 
 def steps_of(subject: Subject, n: int) -> float:
@@ -86,6 +159,8 @@ def chosen_sizes(
     calibrated: float = CALIBRATED,
     most_p: int,
     memory: float,
+    waiting: Callable[[int], float] = lambda _: 0.0,
+    lowest: float = LEAST,
 ) -> Sizes:
     """Choose the sizes.
 
@@ -103,17 +178,26 @@ def chosen_sizes(
         Largest count of ranks. [1]
     memory : float
         That is available. [B]
+    waiting : callable, optional
+        Share of a run of a size on `most_p` ranks that is no computing. [1]
+    lowest : float, optional
+        Factor that is still taken where that is nearly all. [1]
 
     Raises
     ------
     ParameterError
         If the memory has no room for sizes four times those calibrated.
     """
-    fewest = max(SMALLEST, 4 * most_p)
+    grain = subject.block * most_p if subject.block > 1 else 1
+    fewest = max(SMALLEST, 4 * most_p * subject.block)
     base = size_with(subject, min(calibrated, longest / LEAST) / each)
     largest = size_with(subject, longest / each)
     base = max(min(base, int(largest / MIDDLE)), fewest)
-    top = min(max(largest / base, LEAST), MOST)
+    base = _grown(base, int(largest / LEAST), waiting, WAITING)
+    grown = _grown(base, int(largest / lowest), waiting, WAITING_AT_MOST)
+    lowest = min(largest / grown, LEAST) if grown > base else LEAST
+    base = grown
+    top = min(max(largest / base, lowest), MOST)
     while subject.memory(round(top * base), most_p) > MEMORY_SHARE * memory:
         base = int(base * 0.8)
         if base < fewest:
@@ -121,11 +205,29 @@ def chosen_sizes(
                 f"{subject.name} needs more memory than there is, even for small sizes. Give "
                 "sizes with --sizes, or fewer ranks."
             )
-    factors = [LEAST, top] if top < 1.5 * LEAST else [LEAST, (LEAST * top) ** 0.5, top]
+    factors = [lowest, (lowest * top) ** 0.5, top] if top >= 1.5 * lowest else [lowest, top]
+    factors = factors if top >= NEAR * lowest else [top]
+    small = {max(_whole(part * base, grain), 4 * most_p) for part in PARTS}
     return Sizes(
-        calibrated=tuple(sorted({max(round(part * base), 4 * most_p) for part in PARTS})),
-        predicted=tuple(sorted({round(x * base) for x in factors})),
+        calibrated=tuple(sorted(small)),
+        predicted=tuple(sorted({_whole(x * max(small), grain) for x in factors})),
     )
+
+
+def _grown(base: int, most: int, waiting: Callable[[int], float], share: float) -> int:
+    """Grow a size until waiting takes no more than a share, or it is as large as it may be."""
+    while base < most and waiting(base) > share:
+        base = min(round(1.1 * base) + 1, most)
+    return base
+
+
+def _whole(n: float, grain: int) -> int:
+    """Nearest size that can be dealt out evenly, of one piece at least. [1].
+
+    >>> _whole(1600.0, 512), _whole(100.0, 512), _whole(7.6, 1)
+    (1536, 512, 8)
+    """
+    return max(round(n / grain), 1) * grain
 
 
 def calibrated_counts(p: Sequence[int]) -> tuple[int, ...]:

@@ -1,7 +1,9 @@
 """One program of `validate`: its sizes, its calibration, its predictions, its runs."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Final
 
@@ -9,17 +11,23 @@ import numpy as np
 
 from parcast.errors import FitFailed
 from parcast.run.kernels.worker import free_memory
+from parcast.run.rank import PLACEMENT
+from parcast.run.testbed.words import testbed_here
 from parcast.validation_result import Comparison, ValidatedProgram
 from parcast.verbs.validate_calibration import Calibration, calibrated
 from parcast.verbs.validate_interval import allowance, doubt_of_law, interval, scatter
 from parcast.verbs.validate_plan import (
     CALIBRATED,
+    LEAST,
+    LOWEST,
+    TRIAL,
     Sizes,
     calibrated_counts,
     chosen_sizes,
     repetitions_for,
     seconds_a_step,
     steps_of,
+    waiting_in,
 )
 from parcast.verbs.validate_runs import Cells, Runner, Stopwatch, jobs_of, launched, timed
 from parcast.verbs.validate_subject import Subject
@@ -64,7 +72,9 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
     begun = watch.seconds
     random = np.random.default_rng([task.seed, *subject.name.encode()])
     counts = calibrated_counts(task.counts)
-    each = seconds_a_step(subject, runner=task.runner, seed=task.seed)
+    each = seconds_a_step(
+        subject, runner=task.runner, seed=task.seed, trial=TRIAL / share_of_core()
+    )
     sizes = _sizes(task, subject, each)
 
     def seconds(n: int) -> float:
@@ -119,6 +129,7 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
         cores=cores,
         seconds=watch.seconds - begun,
         ended_by="" if is_complete else watch.ended_by,
+        repetitions=rounds * a_launch,
     )
 
 
@@ -190,18 +201,31 @@ def predictions(
     )
 
 
+def share_of_core() -> float:
+    """Share of a core that a rank gets: that of a host on a testbed, else all of it [1]."""
+    testbed = testbed_here()
+    return 1.0 if testbed is None or testbed.cap is None else min(testbed.cap, 1.0)
+
+
 def _sizes(task: Task, subject: Subject, each: float) -> Sizes:
     """Choose sizes, as far as they were not given."""
     if task.sizes is not None and task.calibrate_with is not None:
         return Sizes(calibrated=task.calibrate_with, predicted=task.sizes)
-    chosen = chosen_sizes(
+    choose = partial(
+        chosen_sizes,
         subject,
         each,
         longest=min(task.longest, QUICK_LONGEST) if task.is_quick else task.longest,
-        calibrated=QUICK_CALIBRATED if task.is_quick else CALIBRATED,
+        calibrated=(QUICK_CALIBRATED if task.is_quick else CALIBRATED) / share_of_core(),
         most_p=max(task.counts),
         memory=free_memory() or float("inf"),
     )
+    chosen = choose()
+    if task.calibrate_with is None:
+        n, p = chosen.calibrated[-1], max(task.counts)
+        waiting = waiting_in(subject, each, n=n, p=p, runner=task.runner, seed=task.seed)
+        has_hosts = os.environ.get(PLACEMENT) == "free"
+        chosen = choose(waiting=waiting, lowest=LOWEST if has_hosts else LEAST)
     if task.sizes is not None:
         below = [n for n in chosen.calibrated if n <= min(task.sizes)]
         chosen = replace(chosen, calibrated=tuple(below) if len(below) > 1 else chosen.calibrated)

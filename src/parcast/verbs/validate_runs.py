@@ -181,10 +181,10 @@ def launched(
         If a launch fails, or a result is wrong: a wrong program is not timed.
     """
     cells: dict[tuple[int, int], list[Sample]] = {}
-    for job in jobs:
-        if watch.is_over:
-            break
-        try:
+    try:
+        for job in jobs:
+            if watch.is_over:
+                break
             runs = tuple(
                 runner(
                     name,
@@ -195,14 +195,13 @@ def launched(
                     time_limit=PATIENCE[0] + PATIENCE[1] * job.expected,
                 )
             )
-        except KeyboardInterrupt:
-            watch.interrupted = True
-            break
-        require_runs(name, job.sizes, job.p, runs)
-        for n in dict.fromkeys(job.sizes):
-            of_size = tuple(run for run in runs if run.n == n)
-            cells.setdefault((n, job.p), []).append(Sample(launch=job.launch, runs=of_size))
-        watch.advance(job.expected)
+            require_runs(name, job.sizes, job.p, runs)
+            for n in dict.fromkeys(job.sizes):
+                of_size = tuple(run for run in runs if run.n == n)
+                cells.setdefault((n, job.p), []).append(Sample(launch=job.launch, runs=of_size))
+            watch.advance(job.expected)
+    except KeyboardInterrupt:
+        watch.interrupted = True
     return cells
 
 

@@ -26,6 +26,7 @@ class Subject:
     phase: SteadyStatePhase  # its law, with the densities of this program
     memory: Callable[[int, int], int]  # of n and p [B]
     example: int  # an n that takes about a second on one processor [1]
+    block: int = 1  # of n, that no two ranks share [1]
 
     def counted(self, n: ArrayLike, p: ArrayLike) -> Counts:
         """Count, with every array of the shape of `n` and `p` broadcast together."""
@@ -68,4 +69,5 @@ def subject_named(name: str) -> Subject:
         phase=phase,
         memory=kernel.memory,
         example=kernel.example,
+        block=kernel.block,
     )

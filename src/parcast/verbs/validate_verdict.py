@@ -21,13 +21,23 @@ FAR: Final = 2.0  # half widths of its interval from which one point alone refus
 ALIKE: Final = 1.1  # ratio of counts that still grow alike [1]
 UNSTEADY: Final = 0.1  # spread of launches of one size that is warned about [1]
 SUPERLINEAR: Final = 1.05  # speedup over p that is more than noise [1]
-SLIGHT: Final = 0.02  # share of the time below which a cost is not told [1]
+BLOCKS: Final = 20  # of a rank, from which shares are even enough to compare counts [1]
+# Upper over lower end of an interval, and longest over shortest run, above which a point cannot
+# show that a law holds. A law whose power of n is off by a third is off by 4^(1/3) = 1.6 at four
+# times the size, and 1.6 is sqrt(2.5): wider intervals would let it pass. [1] [D]
+WIDEST: Final = 2.5
+MOSTLY: Final = 0.8  # share of communication in calibrated runs that is warned about [1]
+LARGER: Final = 1.5  # size over the largest calibrated one from which it is another [1]
+REMEDY: Final = "Ask again on a quieter machine, with larger sizes (longest), or without quick"
 
 
 def verdict_of(
     compared: Sequence[Comparison], counts: Sequence[CountCheck]
 ) -> tuple[bool | None, tuple[str, ...]]:
     """Tell whether a law holds, and by which rules.
+
+    A law is refused by points outside and by counts; it holds only where the points could have
+    refused it.
 
     Parameters
     ----------
@@ -39,7 +49,7 @@ def verdict_of(
     Returns
     -------
     holds : bool or None
-        None where nothing was compared.
+        None where nothing was compared, or what was compared cannot tell.
     rules : tuple of str
         What decided.
     """
@@ -47,23 +57,68 @@ def verdict_of(
     told = [_counted(check) for check in differing]
     if not compared:
         return (False if differing else None), tuple(told)
+    sure = [x for x in compared if is_sure(x)]
     outside = [x for x in compared if not x.is_inside]
-    allowed = points_allowed(len(compared))
-    far = [x for x in outside if is_far(x)]
+    refusing = [x for x in outside if is_sure(x)]
+    allowed = points_allowed(len(sure))
+    far = [x for x in refusing if is_far(x)]
+    unknown = _why_unknown(compared, sure)
     said = f"{len(compared) - len(outside)} of {len(compared)} medians lie in their intervals"
-    if len(outside) > allowed:
+    refused = bool(told) or bool(far) or len(refusing) > allowed
+    if len(refusing) > allowed:
         told.append(
             f"{said}. Of a law that holds, more than {allowed} lie outside in less than "
             f"{percent(CHANCE)} of cases"
         )
-    elif not far and not told:
-        told.append(f"{said}, as of a law that holds")
+    elif not refused:
+        end = f", but {unknown}. {REMEDY}" if unknown else ", as of a law that holds"
+        told.append(f"{said}{end}")
     told += [
         f"n = {x.n}, p = {x.p}: predicted {format_quantity(x.predicted, 'time')}, took "
         f"{format_quantity(x.measured, 'time')}, more than twice as far off as its interval allows"
         for x in far
     ]
-    return not differing and not far and len(outside) <= allowed, tuple(told)
+    return (False if refused else None if unknown else True), tuple(told)
+
+
+def _why_unknown(compared: Sequence[Comparison], sure: Sequence[Comparison]) -> str:
+    """Say why points that do not refuse a law do not show that it holds either; "" if they do."""
+    width = median(x.upper / x.lower for x in compared)
+    if width > WIDEST:
+        return (
+            f"the intervals are so wide, the middle one from {_in_words(compared, width)}, that a "
+            "wrong law would pass"
+        )
+    if 2 * len(sure) <= len(compared):
+        apart = median(_apart(x) for x in compared)
+        return f"runs of one size and count differ {apart:.1f} times, so that they show nothing"
+    if 2 * sum(not x.is_inside for x in compared) >= len(compared):
+        return "these are too few to say more"
+    if not any(x.factor >= LARGER or not x.is_calibrated_p for x in compared):
+        return (
+            "no size is larger than those calibrated, and no count another, so that little was "
+            "predicted"
+        )
+    return ""
+
+
+def _in_words(compared: Sequence[Comparison], width: float) -> str:
+    """Name the interval whose width is in the middle."""
+    x = min(compared, key=lambda x: abs(log(x.upper / x.lower / width)))
+    low, high = (format_quantity(end, "time") for end in (x.lower, x.upper))
+    return f"{low} to {high}"
+
+
+def is_sure(x: Comparison) -> bool:
+    """Whether the runs agree, or all lie beyond one end of the interval."""
+    times = [run.time for run in x.runs]
+    return _apart(x) <= WIDEST or min(times) > x.upper or max(times) < x.lower
+
+
+def _apart(x: Comparison) -> float:
+    """Longest over shortest run [1]."""
+    times = [run.time for run in x.runs]
+    return max(times) / min(times)
 
 
 def points_allowed(points: int) -> int:
@@ -99,11 +154,14 @@ def count_checks(subject: Subject, cells: Cells, *, least: int) -> tuple[CountCh
     cells : mapping from n and p to samples
         Calibrated and compared runs.
     least : int
-        Size from which runs on several ranks count: in smaller ones, rows or blocks cannot be
-        dealt out evenly. [1]
+        Size from which runs on several ranks count, if a rank has `BLOCKS` rows or blocks: fewer
+        cannot be dealt out evenly. [1]
     """
     runs = [
-        s.runs[0] for (n, p), samples in cells.items() if n >= least or p == 1 for s in samples
+        s.runs[0]
+        for (n, p), samples in cells.items()
+        if p == 1 or n >= max(least, BLOCKS * subject.block * p)
+        for s in samples
     ]
     n, p = (np.array([getattr(run, x) for run in runs], dtype=np.float64) for x in "np")
     law = subject.counted(n, p)
@@ -151,6 +209,7 @@ def warnings_of(
 ) -> Iterator[str]:
     """Say what a person should know of a calibration and its predictions."""
     yield from _network(calibration, cells)
+    yield from _waiting(calibration, cells)
     yield from (
         f"{_counted(check)}. Startups may be priced wrongly."[:1].upper()
         + f"{_counted(check)}. Startups may be priced wrongly."[1:]
@@ -184,6 +243,22 @@ def _network(calibration: Calibration, cells: Cells) -> Iterator[str]:
         text += ": what the network costs does not show beside computing at these sizes"
     bounds = [f"{format_quantity(x.lower, 'rate')}" for x in unknown if x.lower]
     yield text + (f". It is at least {', '.join(bounds)}." if bounds else ". It is taken as free.")
+
+
+def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
+    """Warn where calibrated runs show the network and hardly anything else."""
+    n = max(size for size, _ in cells)
+    p = [float(x) for x in calibration.form.counts if x > 1]
+    if not p:
+        return
+    computing, communication, disk = calibration.parts(calibration.form.terms([n] * len(p), p))
+    share = float((communication / (computing + communication + disk)).max())
+    if share > MOSTLY:
+        yield (
+            f"The largest calibrated runs do little but wait for the network: {percent(share)} of "
+            "their time on some ranks. What the prediction is off by is of startups, more than of "
+            "the law. Ask for larger sizes (longest)."
+        )
 
 
 def _is_negative(calibration: Calibration, cells: Cells, capacity: Capacity) -> bool:

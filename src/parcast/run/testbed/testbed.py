@@ -68,14 +68,12 @@ class Testbed:
         if self.cpu is not None and self.cpu != "auto":
             cores = len(available_cores())
             most = min(cores / self.hosts, 1.0)
-            require(
-                "cpu",
-                self.cpu,
-                0.001 <= self.cpu <= most,
-                must=f"lie from 0.1% to {100 * most:.3g}%, so that {self.hosts} hosts fit on "
-                f"{cores} cores",
-                hint="Give a share of one core, or fewer hosts.",
-            )
+            if not 0.001 <= self.cpu <= most:
+                hosts = f"{self.hosts} host{'s fit' if self.hosts > 1 else ' fits'}"
+                raise ParameterError(
+                    f"cpu must lie from 0.1% to {100 * most:.3g}%, so that {hosts} on {cores} "
+                    f"cores, got {100 * self.cpu:.6g}%. Give a share of one core, or fewer hosts."
+                )
 
     @property
     def cap(self) -> float | None:
@@ -197,17 +195,34 @@ class Testbed:
         with self._kept(command, {}, {}) as kept:
             return exit_status(kept.process.wait())
 
-    @contextmanager
-    def _kept(
-        self, command: Sequence[str], environment: Mapping[str, str], streams: Mapping[str, int]
-    ) -> Iterator[Kept]:
-        """Start the keeper of this testbed, and take everything away at the end."""
+    def require_means(self, command: Sequence[str]) -> None:
+        """Refuse what cannot be run here.
+
+        Parameters
+        ----------
+        command : sequence of str
+            A program and its arguments.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such command.
+        RunFailed
+            If the testbed cannot be made here.
+        """
         if not command or shutil.which(command[0]) is None:
             name = shown(command[0]) if command else "nothing"
             raise ParameterError(f"COMMAND must be a program that is there, got {name}.")
         reason = self.obstacle()
         if reason is not None:
             raise RunFailed(f"No testbed can be made here: {reason}")
+
+    @contextmanager
+    def _kept(
+        self, command: Sequence[str], environment: Mapping[str, str], streams: Mapping[str, int]
+    ) -> Iterator[Kept]:
+        """Start the keeper of this testbed, and take everything away at the end."""
+        self.require_means(command)
         cgroups.remove_leftovers()
         places = cgroups.hierarchies(cap=self.cap is not None, disk=self.disk is not None)
         name = f"{os.getpid()}_{time.monotonic_ns()}"
