@@ -212,6 +212,7 @@ class Host:
     numpy: str
     placement: Mapping[int, str]  # of each number of ranks: "own", "one" or "free"
     directory: str  # where files were written; "" where none were
+    hosts: int = 0  # of a testbed on this machine, each a processor; 0: no testbed [1]
 
     def row(self) -> dict[str, Any]:
         """As the JSON document has it."""
@@ -228,6 +229,7 @@ class Host:
             "numpy": self.numpy,
             "placement": {str(ranks): how for ranks, how in self.placement.items()},
             "directory": self.directory,
+            "hosts": self.hosts,
         }
 
 

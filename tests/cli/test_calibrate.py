@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from parcast import Calibration, calibrate, read_machine
+from parcast.cli.calibrate_inputs import MOST_RANKS
 from parcast.cli.slurm_script import slurm_script
 from parcast.errors import ParameterError, RunFailed
 from tests.calibrated import INTERRUPTED, WHOLE
@@ -168,7 +169,9 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-np", "0"], "0 is not in the range x>=1"),
+        (["-np", "0"], "-np must be a whole number from 1 to 1024, got 0. Write such as -np 4."),
+        (["-np", "100000"], "-np must be a whole number from 1 to 1024, got 100000."),
+        (["-np", "two"], "-np must be a whole number from 1 to 1024, got two. Write such as"),
         (["--only", "net"], "--only must be some of processor, network, primitives, storage, got"),
         (["--only", ""], "got ''"),
         (["--time-limit", "5"], "--time-limit must be a time"),
@@ -327,6 +330,12 @@ def test_warnings_name_the_options(parcast, measuring):
     assert json.loads(said.out)["warnings"] == [
         "Allow more time with --time-limit, or ask for less with --only. Only that."
     ]
+
+
+def test_the_command_line_knows_how_many_ranks_there_may_be():
+    from parcast.verbs.calibrate import MOST_RANKS as MOST
+
+    assert MOST_RANKS == MOST
 
 
 def test_every_option_is_in_the_reference(parcast):

@@ -38,9 +38,7 @@ def test_without_a_name_the_programs_are_listed(parcast, monkeypatch):
     monkeypatch.setattr("parcast.run.kernels.registry.KERNELS", {"sort": KERNELS["sort"]})
     said = parcast("run")
     assert (said.status, said.err) == (0, "")
-    assert said.out == (
-        "sort  sort keys of a file by merging, O(n lg n); n: keys, such as 4,000,000\n"
-    )
+    assert said.out == ("sort  sort keys of a file by merging, O(n lg n); n: keys, such as 4e6\n")
 
 
 def test_a_run_is_printed_as_a_table(parcast, asked):
@@ -178,6 +176,7 @@ def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_pat
             "n must leave the memory of the host enough, got 1,000,000,000",
         ),
         (("sort", "--n", "5", "-np", "0"), "-np must be"),
+        (("sort", "--n", "5", "-np", "5000"), "-np must be at most 4096, got 5000. They all run"),
         (("sort", "--n", "5", "--repetitions", "0"), "'--repetitions'"),
         (("sort", "--n", "5", "--time-limit", "0 s"), "--time-limit must be above 0"),
         (("sort", "--n", "5", "-o", "a.svg"), "-o must be a path that ends in .csv, .json"),

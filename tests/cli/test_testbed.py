@@ -5,9 +5,8 @@ import subprocess
 
 import pytest
 
-from parcast.cli.testbed import _bits, _in_words
-from parcast.errors import RunFailed
 from parcast.run.testbed import Testbed
+from parcast.run.testbed.words import in_bits, in_words
 
 from .conftest import COMMAND, ROOT
 
@@ -25,6 +24,7 @@ def attended(monkeypatch):
         return 7
 
     monkeypatch.setattr(Testbed, "attend", attend)
+    monkeypatch.setattr(Testbed, "require_means", lambda *_: None)
     return seen
 
 
@@ -66,7 +66,7 @@ def test_a_link_is_given_in_bits_or_bytes(parcast, attended, link):
             '--latency must be a time such as "150 us", got "50", which',
         ),
         (["--cpu", "fast", "true"], "--cpu must be a fraction such as"),
-        (["--cpu", "200%", "true"], "--cpu must lie from 0.1% to"),
+        (["--cpu", "200%", "true"], "cores, got 200%. Give a share of one core, or"),
         (["no-such-program-anywhere"], "COMMAND must be a program that is there"),
         ([], "COMMAND is missing. Write it last, after --."),
     ],
@@ -79,14 +79,11 @@ def test_wrong_use_is_told(parcast, options, says):
 
 
 def test_where_it_cannot_be_made_the_status_is_4(parcast, monkeypatch):
-    def attend(_, __):
-        raise RunFailed("No testbed can be made here: no. Or with cpu=None and disk=None, which.")
-
-    monkeypatch.setattr(Testbed, "attend", attend)
+    told = "no. Or with cpu=None and disk=None, which."
+    monkeypatch.setattr(Testbed, "obstacle", lambda _: told)
     said = parcast("testbed", "--hosts", "1", "--link", "none", "--cpu", "none", "true")
     assert said.status == 4
     assert said.err == (
-        "parcast: testbed of 1 host on a switch.\n"
         "parcast: No testbed can be made here: no. Or with --cpu none and --disk none, which.\n"
     )
 
@@ -95,8 +92,8 @@ def test_where_it_cannot_be_made_the_status_is_4(parcast, monkeypatch):
     ("rate", "text"), [(125e6, "1 Gbit/s"), (12.5e6, "100 Mbit/s"), (1e3, "8 kbit/s")]
 )
 def test_a_link_is_told_in_bits(rate, text):
-    assert _bits(rate) == text
-    assert text in _in_words(Testbed(hosts=2, link=rate))
+    assert in_bits(rate) == text
+    assert text in in_words(Testbed(hosts=2, link=rate))
 
 
 @pytest.mark.skipif(OBSTACLE is not None, reason=f"no testbed can be made: {OBSTACLE}")

@@ -96,19 +96,47 @@ def test_each_value_stands_below_its_origin():
     ]
 
 
-def test_one_launch_has_no_spread_and_says_so():
+def test_one_launch_is_never_exact_and_says_so():
     one = measured("network.latency", 1e-6, "time", launches=1, settled=False)
-    one = replace(one, lower=1e-6, upper=1e-6)
+    one = replace(one, lower=math.nan, upper=math.nan)
     told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
     figure = told.figures[-1]
-    assert (figure.key, figure.text) == ("network.latency", "1 us")
-    assert figure.source.endswith("1 launch, 500 timings, its spread is not known, not settled")
+    assert (figure.key, figure.text) == ("network.latency", "1 us +- 100%")
+    said = "1 launch, 500 timings, of one launch, so that its +- is taken to be 100%, not settled"
+    assert figure.source.endswith(said)
+
+
+def test_no_key_of_one_launch_is_exact():
+    nothing = {"startup_lower": math.nan, "startup_upper": math.nan}
+    nothing |= {"rate_lower": math.nan, "rate_upper": math.nan}
+    once = replace(
+        WHOLE,
+        measured=tuple(replace(x, launches=1, lower=math.nan, upper=math.nan) for x in VALUES),
+        tables=tuple(
+            replace(
+                x,
+                samples=tuple(
+                    replace(y, launches=1, lower=math.nan, upper=math.nan) for y in x.samples
+                ),
+            )
+            for x in WHOLE.tables
+        ),
+        lines=tuple(replace(x, **nothing) for x in WHOLE.lines),
+    )
+    figures = machine_figures(once).figures
+    exact = [x.key for x in figures if "+- 100%" not in x.text]
+    assert exact == ["processors", "storage.servers"]
+    assert {x.counts for x in primitive_words(once)} == {
+        "2, 4, 8 (one launch)",
+        "16, 32 on one core (one launch)",
+    }
 
 
 def test_what_the_system_told_was_not_measured():
     one = measured("storage.cache", 2**31, "size", launches=0, method="told by the system")
     told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
     assert told.figures[-1].source == "told by the system, 2026-11-21"
+    assert "+-" not in told.figures[-1].text
 
 
 def test_disturbed_timings_are_told():
@@ -177,26 +205,42 @@ def test_a_primitive_without_a_rate_is_no_key(machine):
     told = machine(figures)
     assert told.primitives.send.startup is None
     assert told.primitives.barrier.startup is not None
-    assert figures.remarks[3].startswith("send: startup 1 us; p = 2, 4, 8, each on a core of its")
+    assert figures.remarks[3].startswith("send: startup 1 us +- 2.1%; p = 2, 4, 8, each on a core")
     assert figures.remarks[3].endswith(", too short for a rate")
 
 
 def test_ranks_that_share_a_core_have_a_part_of_the_formula():
     figures = {x.key: x for x in machine_figures(WHOLE).figures}
     startup = figures["primitives.broadcast.startup"]
-    assert startup.text == "2 us*log2(p) if p <= 8 else 100 us +- 2.1%"
+    assert startup.text == "2 us*log2(p) if p <= 8 else 100 us +- 6.6%"
     assert "; beyond 8: p = 16, 32, all on one core, 2026-11-21, 5 launches" in startup.source
     assert startup.source.endswith("the largest taken for every such p")
     flat = tuple(
         replace(x, samples=tuple(replace(y, time=1.0) for y in x.samples)) if x.ranks > 8 else x
         for x in WHOLE.tables
     )
-    texts = {x.key: x.text for x in machine_figures(replace(WHOLE, tables=flat)).figures}
+    level = tuple(
+        replace(x, startup=1.0, rate=math.inf) if x.ranks > 8 else x for x in WHOLE.lines
+    )
+    texts = {
+        x.key: x.text for x in machine_figures(replace(WHOLE, tables=flat, lines=level)).figures
+    }
     assert texts["primitives.send.startup"].startswith("1 us if p <= 8 else 1 s")
     assert texts["primitives.send.bandwidth"].startswith("5 GB/s +-")
     only = tuple(x for x in WHOLE.tables if x.ranks > 8)
     texts = {x.key: x.text for x in machine_figures(replace(WHOLE, tables=only)).figures}
     assert texts["primitives.send.startup"].startswith("10 us +-")
+
+
+def test_counts_on_one_core_are_told_as_such():
+    tables = tuple(x for x in WHOLE.tables if x.ranks in (2, 16))
+    (note,) = machine_figures(replace(WHOLE, tables=tables)).notes
+    assert note.startswith(
+        "Primitives were measured at p = 2, which stands for every p up to 8, and at p = 16 on "
+        "one core, which stands for every p beyond. 3 counts or more"
+    )
+    alone = tuple(x for x in WHOLE.tables if x.ranks == 16)
+    assert machine_figures(replace(WHOLE, tables=alone)).notes == ()
 
 
 def test_what_files_tell_takes_the_place_of_what_was_measured(machine):

@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.machine import PRIMITIVES
-from parcast.models.calibrated_primitives import half_width, primitive_formulas
+from parcast.models.calibrated_primitives import ONE_LAUNCH, half_width, primitive_formulas
+from parcast.models.least_startup import with_least_startup
 from parcast.models.measured_primitives import MOST_SIZES, chosen_sizes, measured_primitive
-from parcast.models.primitives import NO_BYTES, fit_startup
-from tests.calibrated import TIMES, WHOLE
+from parcast.models.primitives import NO_BYTES, PrimitiveFit, fit_startup
+from tests.calibrated import TIMES, WHOLE, sample
 
 
 def formula(name, calibration=WHOLE):
@@ -91,7 +94,8 @@ def test_what_is_not_settled_or_has_outliers_is_told():
     assert not found.is_settled
     assert found.outliers == 4
     assert not found.holds_for_every_p
-    assert formula("send", replace(WHOLE, tables=two, lines=())).startup_spread is None
+    unknown = formula("send", replace(WHOLE, tables=two, lines=()))
+    assert (unknown.startup_spread, unknown.byte_spread) == (ONE_LAUNCH, ONE_LAUNCH)
     endless = tuple(replace(x, startup_lower=0.0) for x in WHOLE.lines)
     assert formula("send", replace(WHOLE, lines=endless)).row()["startup_spread"] is None
     row = formula("send").row()
@@ -103,12 +107,98 @@ def test_what_is_not_settled_or_has_outliers_is_told():
     [
         (100.0, 96.0, 103.0, 100 / 96 - 1),
         (100.0, 99.0, 103.0, 0.03),
-        (1.0, 1.0, 1.0, None),
+        (1.0, 1.0, 1.0, 0.0),
         (1.0, 0.0, 2.0, np.inf),
         (0.0, 0.0, 2.0, None),
-        (1.0, 0.5, np.inf, None),
-        (3.0, 1.0, 2.0, None),
+        (np.inf, 1.0, np.inf, None),
+        (1.0, 0.5, np.inf, np.inf),
+        (1.0, np.nan, np.nan, ONE_LAUNCH),
+        (3.0, 1.0, 2.0, 2.0),
     ],
 )
 def test_a_half_width_holds_both_sides(value, lower, upper, spread):
     assert half_width(value, lower, upper) == (spread and pytest.approx(spread))
+
+
+# The least startup
+
+
+def rough(name, startup, rate, ranks=(2,)):
+    """Calibration of a primitive whose lines are given, though its times bend."""
+    bent = {8: 1e-6, 1024: 1.2e-6, 32768: 2e-6, 524288: 5e-4}
+    tables = tuple(
+        replace(
+            table,
+            samples=tuple(
+                sample(m, t, launches=1, lower=np.nan, upper=np.nan) for m, t in bent.items()
+            ),
+        )
+        for table in WHOLE.tables
+        if table.bench == name and table.ranks in ranks
+    )
+    ends = {"startup_lower": np.nan, "startup_upper": np.nan}
+    lines = tuple(
+        replace(x, startup=startup, rate=rate, rate_lower=np.nan, rate_upper=np.nan, **ends)
+        for x in WHOLE.lines
+        if x.bench == name and x.ranks in ranks
+    )
+    return replace(WHOLE, tables=tables, lines=lines)
+
+
+def test_with_few_counts_the_line_is_the_formula():
+    found = formula("allreduce", rough("allreduce", 1.033e-6, 9.959e9))
+    assert found.fit.startup == (1.033e-6, 0.0)
+    assert found.fit.byte == pytest.approx((1 / 9.959e9, 0.0))
+    assert found.launches == 1
+    assert found.startup_spread >= ONE_LAUNCH
+    assert found.byte_spread >= ONE_LAUNCH
+
+
+def test_a_line_through_the_origin_has_a_startup_all_the_same():
+    found = formula("allreduce", rough("allreduce", 0.0, 1e9))
+    assert found.fit.startup == (0.5e-6, 0.0)
+    assert found.fit.byte[0] > 0
+    assert found.startup_spread >= ONE_LAUNCH
+
+
+def test_a_formula_of_many_counts_has_at_least_half_the_shortest_message():
+    times = {p: {8: 1e-6 * p, 1024: 1.1e-6 * p, 10**6: 1e-3 * p} for p in (2, 4, 8)}
+    none = PrimitiveFit(
+        startup_form="constant",
+        byte_form="linear",
+        startup=(0.0, 0.0),
+        byte=(0.0, 1e-9),
+        error=0.3,
+    )
+    raised = with_least_startup(none, times)
+    assert raised.startup_form == "linear"
+    assert raised.time([2, 4, 8], 0) == pytest.approx([1e-6, 2e-6, 4e-6])
+    assert raised.byte == pytest.approx((0.0, 1e-9), rel=0.25)
+    assert raised.error >= none.error
+    assert with_least_startup(raised, times) is raised
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([2, 3, 4, 8]),
+        st.dictionaries(
+            st.sampled_from([8, 64, 4096, 10**6]), st.floats(1e-7, 1.0), min_size=2, max_size=4
+        ),
+        min_size=1,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_no_startup_is_less_than_half_the_shortest_message(times):
+    fit = measured_primitive(times)
+    largest = max(times)
+    looked_at = times if len(times) >= 3 else {largest: times[largest]}
+    for p, of_size in looked_at.items():
+        assert fit.time(p, 0.0) >= 0.5 * of_size[min(of_size)] * (1 - 1e-9)
+
+
+def test_where_the_startup_leaves_nothing_the_bytes_keep_their_time():
+    fit = PrimitiveFit(
+        startup_form="constant", byte_form="constant", startup=(0, 0), byte=(1e-9, 0), error=0
+    )
+    raised = with_least_startup(fit, {2: {0: 1.0, 64: 0.1, 128: 0.1}})
+    assert (raised.startup, raised.byte) == ((0.5, 0.0), fit.byte)

@@ -46,7 +46,7 @@ def groups_left():
         ({"link": float("nan")}, "link must be a rate of at least 1 kB/s, got nan."),
         ({"disk": -1.0}, "disk must be a rate of at least 1 kB/s, got -1."),
         ({"latency": 2.0}, "latency must lie from 0 to 1 s, got 2."),
-        ({"cpu": 0.9}, "cpu must lie from 0.1% to 50%, so that 4 hosts fit on 2 cores, got 0.9."),
+        ({"cpu": 0.9}, "cpu must lie from 0.1% to 50%, so that 4 hosts fit on 2 cores, got 90%."),
         ({"cpu": 0.0}, "cpu must lie from 0.1% to 50%"),
     ],
 )

@@ -1,5 +1,6 @@
 """`parcast.text.calibration_answer`: what a person sees of a calibration."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -72,3 +73,10 @@ def test_one_core_is_one():
 def test_an_interval_needs_two_ends(lower, upper, words):
     each = replace(measured("network.latency", 1e-6, "time"), lower=lower, upper=upper)
     assert interval_words(each) == words
+
+
+def test_a_value_of_one_launch_says_so():
+    once = measured("network.latency", 1e-6, "time", launches=1)
+    assert interval_words(replace(once, lower=math.nan, upper=math.nan)) == ("1 us", "one launch")
+    told = replace(once, lower=math.nan, upper=math.nan, launches=0)
+    assert interval_words(told) == ("1 us", "")

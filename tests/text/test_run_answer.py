@@ -1,5 +1,8 @@
 """The runs of a program as text, on a wide page and on a narrow one."""
 
+import pytest
+
+from parcast.cli.run import sizes
 from parcast.text.page import Page
 from parcast.text.run_answer import listing, run_answer
 
@@ -69,13 +72,23 @@ def test_a_narrow_page_has_lines_for_each_run():
     assert max(map(len, lines)) <= 40
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(2500, "2500"), (4000000, "4e6"), (100000, "1e5"), (1200000, "1200000"), (64, "64")],
+)
+def test_an_example_can_be_copied(size, text):
+    (line,) = listing([("sort", "sort keys", "keys", size)], Page())
+    assert line.endswith(f"such as {text}")
+    assert sizes(None, None, text) == [size]
+
+
 def test_programs_are_listed_with_what_n_counts():
     told = [("sort", "sort keys", "keys", 4000000), ("gauss", "eliminate", "unknowns", 1000)]
     assert listing(told, Page()) == [
-        "sort   sort keys; n: keys, such as 4,000,000",
-        "gauss  eliminate; n: unknowns, such as 1,000",
+        "sort   sort keys; n: keys, such as 4e6",
+        "gauss  eliminate; n: unknowns, such as 1000",
     ]
-    assert listing(told, Page(width=40))[:2] == [
+    assert listing(told, Page(width=37))[:2] == [
         "sort   sort keys; n: keys, such as",
-        "       4,000,000",
+        "       4e6",
     ]

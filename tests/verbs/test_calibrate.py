@@ -1,6 +1,7 @@
 """`parcast.verbs.calibrate` on fake machines whose parameters are known, and on this one."""
 
 import json
+from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 
 from parcast.calibration_result import Measured, Sample, Table
 from parcast.errors import ParameterError, RunFailed
+from parcast.io.machine_file import machine_figures
 from parcast.run.bench.primitives import PRIMITIVES
 from parcast.run.bench.records import Launch, Plan, Recorder
 from parcast.run.mpi import Mpi, find_mpi
+from parcast.run.testbed import Testbed
 from parcast.verbs import calibrate as verb
 from parcast.verbs import calibrate_host, calibrate_jobs
 from parcast.verbs.calibrate import calibrate
@@ -38,7 +41,7 @@ class FakeMachine:
         self.mpi = mpi
         return self.start
 
-    def start(self, job, path):
+    def start(self, job, path, _seconds):
         self.started.append(job.title)
         record = Recorder(path, job.ranks)
         factor = float(np.exp(self.random.normal(0.0, self.noise)))
@@ -295,6 +298,54 @@ def test_time_that_is_over_is_told(fake, monkeypatch):
     assert found.warnings[0].startswith("Time was over after 1 of 5 launches. Allow more time")
 
 
+def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
+    now, launches, slow = [0.0], verb.launch_all, "primitives"
+
+    def start(job, path, seconds):
+        if job.part == slow:
+            now[0] += seconds
+            if job.part == "primitives":
+                Recorder(path, job.ranks).times("send", 8, [1e-6])
+            raise RunFailed("it did not end in time")
+        fake.processor(job, Recorder(path), 1.0)
+
+    def launched_by(*given, **named):
+        return launches(*given, **named, clock=lambda: now[0])
+
+    fake.start = start
+    monkeypatch.setattr(verb, "launch_all", launched_by)
+    found = calibrate(only=("processor", "primitives"), time_limit=8.0)
+    assert "Time was over in the middle of a launch: primitives, 2 ranks. What" in str(
+        found.warnings
+    )
+    assert found.table("send", 2).samples[0].launches == 1
+    slow = "processor"
+    with pytest.raises(RunFailed, match=r"time was over in the first launch \(processor\)\."):
+        calibrate(only=("processor",), time_limit=8.0)
+
+
+def test_on_a_testbed_its_hosts_are_the_processors(fake, monkeypatch):
+    told = Testbed(hosts=4, bus=True, cpu=0.1).description()
+    whole = calibrate(only=("processor",), quick=True)
+    assert (whole.host.hosts, whole.to_document()["host"]["hosts"]) == (0, 0)
+    monkeypatch.setenv("PARCAST_TESTBED", json.dumps(told))
+    found = calibrate(only=("processor",), quick=True)
+    assert fake.started
+    assert found.name == "testbed of 4 hosts on a bus, 100 Mbit/s"
+    rate = found["compute.rate"]
+    assert rate.value == pytest.approx(0.1 * whole["compute.rate"].value)
+    assert rate.method.endswith("times 10%, the share of a core that a host has")
+    assert found["compute.half_intensity"].value == whole["compute.half_intensity"].value
+    text = machine_figures(found).to_toml()
+    assert "processors = 4" in text
+    assert "# hosts of testbed of 4 hosts on a bus, 100 Mbit/s that may be used" in text
+    monkeypatch.setenv("PARCAST_TESTBED", json.dumps(told | {"cpu": None}))
+    free = calibrate(only=("processor",), quick=True, name="box")
+    assert (free.name, free["compute.rate"].value) == ("box", whole["compute.rate"].value)
+    monkeypatch.setenv("PARCAST_TESTBED", "no document")
+    assert calibrate(only=("processor",), quick=True).host.hosts == 0
+
+
 def test_a_disk_that_runs_full_is_told(fake, tmp_path):
     usual = fake.storage
 
@@ -333,7 +384,7 @@ def test_the_compiled_pingpong_is_tried_before_it_is_used(fake, monkeypatch):
     ("asked", "says"),
     [
         ({"ranks": 0}, "ranks must lie in 1 to 1024, got 0. Give 2 or more."),
-        ({"ranks": 5000}, "ranks must lie in 1 to 1024, got 5000. Give 2 or more."),
+        ({"ranks": 5000}, "ranks must lie in 1 to 1024, got 5000. Give fewer."),
         ({"launches": 0}, "launches must be at least 1, got 0. Give 5 or more."),
         ({"time_limit": nan}, "time_limit must be above 0, got nan. Give seconds."),
         (
@@ -502,6 +553,8 @@ def test_many_outliers_are_told_with_the_worst():
     assert apart.startswith("In 7% of all repetitions another program had a core of a rank.")
     assert told.startswith("12% of all repetitions took much longer than the others; the worst")
     assert "31.4 times their median (reduce, 4 ranks, 8 B)" in told
+    alone = replace(one, bench="polynomial", ranks=1)
+    assert "median (polynomial, 1 rank, order 8)" in notes([launched()], [alone])[0]
 
 
 def test_the_spread_holds_the_wider_side():

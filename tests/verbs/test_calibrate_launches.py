@@ -31,12 +31,17 @@ def job(part="storage", ranks=1):
     return Job(part=part, module=part, ranks=ranks, plan=PLAN)
 
 
-def run(jobs, tmp_path, start=None, *, takes=1.0, settled=lambda _: True, **limits):
+def run(jobs, tmp_path, start=None, *, takes=1.0, settled=lambda _: True, records=True, **limits):
     clock, told, order = Clock(), [], []
     tmp_path = Path(tempfile.mkdtemp(dir=tmp_path))
 
-    def usual(one, record):
+    def usual(one, record, seconds):
         order.append(one.title)
+        if takes > seconds:
+            clock.now += seconds
+            if records:
+                Recorder(record, one.ranks).times("write", 8, [1.0])
+            raise RunFailed("it did not end")
         clock.now += takes
         if start is not None:
             start(one, record)
@@ -89,6 +94,30 @@ def test_the_first_launch_is_made_whatever_the_time(tmp_path):
     assert course.was_out_of_time
 
 
+def test_a_launch_is_ended_when_the_time_is_over_and_keeps_what_it_recorded(tmp_path):
+    jobs = [job(), job("processor")]
+    course, order, told = run(jobs, tmp_path, takes=40.0)
+    assert order == ["storage", "processor", "storage"][: len(order)]
+    assert (course.was_out_of_time, course.cut) == (True, "")  # a third would end too late
+    long = [job()]
+    course, order, told = run(long, tmp_path, takes=400.0, time_limit=20.0)
+    assert (course.was_out_of_time, course.cut, order) == (True, "storage", ["storage"])
+    assert long[0].launches[0].times == {("write", 1, 8): [1.0]}
+    assert (long[0].lost, long[0].seconds, told[-1]) == ([], 20.0, (1.0, "done"))
+    nothing = [job()]
+    course, _, _ = run(nothing, tmp_path, takes=400.0, time_limit=20.0, records=False)
+    assert (nothing[0].launches, nothing[0].lost, course.cut) == ([], [], "storage")
+    brief = [job()]
+    run(brief, tmp_path, takes=400.0, time_limit=1.0)
+    assert brief[0].seconds == calibrate_launches.FIRST
+
+
+def test_a_launch_that_hangs_though_there_is_time_is_lost(tmp_path):
+    jobs = [job()]
+    course, order, _ = run(jobs, tmp_path, takes=400.0, time_limit=1000.0)
+    assert (len(order), len(jobs[0].lost), course.was_out_of_time) == (2, 2, False)
+
+
 def test_a_launch_that_fails_is_lost_and_the_others_stand(tmp_path):
     def fail_once(one, _):
         if len(one.launches) == 1 and not one.lost:
@@ -112,7 +141,7 @@ def test_what_fails_twice_before_it_works_is_given_up(tmp_path):
 
 
 def test_a_launch_that_records_nothing_is_lost_with_its_reason(tmp_path):
-    def start(one, record):
+    def start(one, record, _):
         if one.part == "storage":
             Recorder(record).fact("refused", "no space")
 
@@ -205,13 +234,13 @@ def test_ranks_are_started_by_the_launcher_with_what_they_need(monkeypatch, tmp_
         calibrate_launches, "run_ranks", lambda *given, **named: calls.append((given, named))
     )
     start = starter(MPI)
-    start(job("network", 2), tmp_path / "r")
+    start(job("network", 2), tmp_path / "r", 12.0)
     compiled = Job(part="network", module="compiled", ranks=2, plan=PLAN, program="/pingpong")
-    start(compiled, tmp_path / "r")
+    start(compiled, tmp_path / "r", 12.0)
     (module, arguments), named = calls[0]
     assert module == "parcast.run.bench.network"
     assert arguments == [str(tmp_path / "r"), PLAN.to_text()]
-    assert (named["ranks"], named["mpi"]) == (2, MPI)
+    assert (named["ranks"], named["mpi"], named["time_limit"]) == (2, MPI, 12.0)
     assert calls[1][0][1] == ["/pingpong", str(tmp_path / "r"), "0.0", "5", "200", "8"]
 
 
@@ -228,14 +257,14 @@ def test_one_process_measures_alone_and_its_failure_is_told(monkeypatch, tmp_pat
     monkeypatch.delenv("PARCAST_PLACEMENT", raising=False)
     monkeypatch.setattr(subprocess, "run", ended)
     start = starter(None)
-    start(job(), tmp_path / "r")
+    start(job(), tmp_path / "r", 300.0)
     command, placement = commands[0]
     assert command[: len(tied([]))] == tied([])
     assert command[len(tied([])) :][:3] == [sys.executable, "-m", "parcast.run.bench.storage"]
     assert command[-1] == "alone"
     assert placement == "one"
     with pytest.raises(RunFailed, match=r"processor ended with status 1: OSError: no\. Try"):
-        start(job("processor"), tmp_path / "r")
+        start(job("processor"), tmp_path / "r", 300.0)
 
 
 def test_a_process_that_hangs_is_killed(monkeypatch, tmp_path):
@@ -244,4 +273,4 @@ def test_a_process_that_hangs_is_killed(monkeypatch, tmp_path):
 
     monkeypatch.setattr(subprocess, "run", late)
     with pytest.raises(RunFailed, match="did not end within 300 s and was killed"):
-        starter(None)(job(), tmp_path / "r")
+        starter(None)(job(), tmp_path / "r", 300.0)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast import __version__
+from parcast.cli.answer_options import debug_option, json_option, written_option
 from parcast.cli.calibrate_inputs import (
     PARTS,
     figures_of_files,
     left_to_measure,
     parts,
+    ranks,
     require_means,
 )
 from parcast.cli.failures import ANSWERED, INTERRUPTED
@@ -63,18 +65,13 @@ Examples:
     "--ranks",
     "ranks",
     metavar="COUNT",
-    type=click.IntRange(min=1),
-    default=2,
+    callback=ranks,
+    default="2",
     show_default=True,
     help="MPI ranks. More than there are cores share them, which is said.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help="Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable.",
+@written_option(
+    "Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable."
 )
 @click.option("--quick", is_flag=True, help="Take less than 20 s, with wider intervals.")
 @click.option(
@@ -92,7 +89,7 @@ Examples:
     help="Folder of the file system to measure, by default the current one.",
 )
 @click.option("--name", metavar="NAME", help="What to call the machine, by default its host name.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
+@json_option
 @click.option(
     "--slurm",
     is_flag=True,
@@ -104,7 +101,7 @@ Examples:
     metavar="FILE...",
     help="Output of OSU, IMB or IOR to take instead of measuring. More may follow.",
 )
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -115,7 +112,6 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     slurm: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Measure, write and return the exit status."""

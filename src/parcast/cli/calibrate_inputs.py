@@ -18,7 +18,18 @@ WHOLE: Final = {
     "storage": {"storage.bandwidth", "storage.read_bandwidth"},
 }
 
+MOST_RANKS: Final = 1024  # as `parcast.verbs.calibrate` has it, which is not loaded for this
 NEEDS_MPI: Final = frozenset({"network", "primitives"})
+
+
+def ranks(_: click.Context, __: click.Parameter, text: str) -> int:
+    """Read the most ranks."""
+    if not text.strip().isdecimal() or not 1 <= int(text) <= MOST_RANKS:
+        raise click.UsageError(
+            f"-np must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. Write such as "
+            "-np 4."
+        )
+    return int(text)
 
 
 def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:

@@ -1,5 +1,6 @@
 """`parcast run`: a reference program that really runs, on ranks that are started for it."""
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
@@ -7,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast import __version__
+from parcast.cli.answer_options import TABLES, debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import Counts, counts
 from parcast.cli.outputs import check_outputs, print_pieces, write_answer
 from parcast.cli.parts import place_of_part
 from parcast.cli.simulate import time_limit
-from parcast.errors import RunFailed
+from parcast.errors import ParameterError, RunFailed
 
 if TYPE_CHECKING:
     from parcast.run.kernels.kernel import Run
@@ -109,16 +111,9 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
     metavar="TIME",
     help="Time after which ranks are ended, for each count of them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help='Write PATH too: .csv or .json. "-" prints CSV. Repeatable.',
-)
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@json_option
+@output_option(TABLES)
+@debug_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -129,7 +124,6 @@ def command(
     ranks: Counts,
     outputs: tuple[str, ...],
     as_json: bool,
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     **asked: Any,
 ) -> int:
     """Run the program and return the exit status."""
@@ -158,7 +152,12 @@ def _ask(
     from parcast.verbs.run import run_kernel
 
     with Progress(f"running {name:.20}") as progress:
-        run_kernel(name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked)
+        try:
+            run_kernel(
+                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked
+            )
+        except ParameterError as refusal:
+            raise ParameterError(re.sub(r"^ranks must", "-np must", str(refusal))) from refusal
 
 
 def _tell(

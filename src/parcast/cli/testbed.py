@@ -1,12 +1,11 @@
 """`parcast testbed`: a cluster in a box, and a command that runs on it."""
 
 import re
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import click
 
-if TYPE_CHECKING:
-    from parcast.run.testbed import Testbed
+from parcast.cli.answer_options import debug_option
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
 
@@ -57,11 +56,10 @@ _OPTIONS: Final = [
     help="Of a core for each host: 5%, or none. By default 10%, or less for many hosts.",
 )
 @click.option("--disk", default="none", metavar="RATE", help="Of each host: 10MB/s.")
-@click.option("--debug", is_flag=True, help="Show a traceback when something fails.")
+@debug_option
 def command(
     *,
     words: tuple[str, ...],
-    debug: bool,  # noqa: ARG001 - `failures.run` looks for it
     hosts: int,
     link: str,
     bus: bool,
@@ -71,7 +69,8 @@ def command(
 ) -> int:
     """Run COMMAND on a testbed and return its status."""
     from parcast.errors import ParameterError, RunFailed
-    from parcast.run.testbed import Testbed
+    from parcast.run.testbed.testbed import Testbed
+    from parcast.run.testbed.words import in_words
     from parcast.units import quantity
 
     if not words:
@@ -85,7 +84,8 @@ def command(
             cpu=_share(cpu),
             disk=_rate(disk, "disk"),
         )
-        click.echo(f"parcast: {_in_words(testbed)}", err=True)
+        testbed.require_means(words)
+        click.echo(f"parcast: {in_words(testbed)}", err=True)
         return testbed.attend(words)
     except ParameterError as error:
         raise click.UsageError(_in_options(str(error))) from error
@@ -117,30 +117,3 @@ def _in_options(message: str) -> str:
     for argument, option in _OPTIONS:
         message = re.sub(argument, option, message)
     return message
-
-
-def _in_words(testbed: "Testbed") -> str:
-    """Say what the testbed is.
-
-    >>> from parcast.run.testbed import Testbed
-    >>> _in_words(Testbed(hosts=2, cpu=None))
-    'testbed of 2 hosts on a switch, 100 Mbit/s each.'
-    """
-    said = f"testbed of {testbed.hosts} host{'s' if testbed.hosts > 1 else ''} on a "
-    said += "bus" if testbed.bus else "switch"
-    if testbed.link is not None:
-        said += f", {_bits(testbed.link)} {'together' if testbed.bus else 'each'}"
-    if testbed.latency:
-        said += f", {testbed.latency * 1e6:g} us more for each packet"
-    if testbed.cap is not None:
-        said += f", {100 * testbed.cap:.3g}% of a core each"
-    if testbed.disk is not None:
-        said += f", {testbed.disk / 1e6:g} MB/s of disk each"
-    return f"{said}."
-
-
-def _bits(rate: float) -> str:
-    """Text for a rate of a link, in bits as its name has them."""
-    bits = 8 * rate
-    prefix, factor = next(pair for pair in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if bits >= pair[1])
-    return f"{bits / factor:g} {prefix}bit/s"

@@ -18,7 +18,7 @@ from parcast.io.machine_primitives import (
     primitive_figures,
     primitives_without_rate,
 )
-from parcast.io.machine_words import PLACEMENTS, counted, listed, with_spread
+from parcast.io.machine_words import PLACEMENTS, UNKNOWN, counted, listed, with_spread
 from parcast.machine import PRIMITIVES, Machine
 from parcast.models.calibrated_primitives import half_width, primitive_formulas
 from parcast.units import format_quantity
@@ -113,9 +113,9 @@ def _table_of(key: str) -> int:
 def _values(calibration: Calibration) -> Iterator[Figure]:
     """Give the measured values that have a key."""
     host = calibration.host
-    yield Figure(
-        key="processors", text=str(host.cores), source=f"cores of {host.name} that may be used"
-    )
+    processors = "hosts" if host.hosts else "cores"
+    source = f"{processors} of {host.name} that may be used"
+    yield Figure(key="processors", text=str(host.hosts or host.cores), source=source)
     known = set(machine_keys())
     stored = [x for x in calibration.measured if x.key.startswith("storage.") and x.key in known]
     if stored:
@@ -123,9 +123,13 @@ def _values(calibration: Calibration) -> Iterator[Figure]:
         yield Figure(key="storage.servers", text="1", source=source)
     for each in calibration.measured:
         if each.key in known and 0 <= each.value < math.inf:
-            spread = half_width(each.value, each.lower, each.upper)
-            text = with_spread(_text(each), spread)
+            text = with_spread(_text(each), _spread(each))
             yield Figure(key=each.key, text=text, source=_origin(each, calibration.date))
+
+
+def _spread(each: Measured) -> float | None:
+    """Half-width of a value as +- has it; None of what the system tells."""
+    return half_width(each.value, each.lower, each.upper) if each.launches else None
 
 
 def _text(each: Measured) -> str:
@@ -149,7 +153,7 @@ def _origin(each: Measured, date: str) -> str:
     if each.disturbed:
         facts.append(f"{each.disturbed} left out as another program had a core")
     if each.launches == 1:
-        facts.append("its spread is not known")
+        facts.append(UNKNOWN)
     if not each.settled:
         facts.append("not settled")
     return ", ".join(facts)
@@ -159,8 +163,7 @@ def _facts(calibration: Calibration, *, known: Mapping[str, Any]) -> Iterator[st
     """Give the values that no key holds."""
     for each in calibration.measured:
         if each.key not in known or not 0 <= each.value < math.inf:
-            spread = half_width(each.value, each.lower, each.upper)
-            yield f"{each.key} = {with_spread(_text(each), spread)}; {each.method}"
+            yield f"{each.key} = {with_spread(_text(each), _spread(each))}; {each.method}"
 
 
 def _source(calibration: Calibration) -> str:

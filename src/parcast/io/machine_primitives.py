@@ -7,9 +7,9 @@ from typing import Final
 from parcast.calibration_result import Calibration, Line
 from parcast.io.formats.collective_figures import written_keys
 from parcast.io.formats.machine_figures import Figure, written
-from parcast.io.machine_words import PLACEMENTS, counted, listed, with_spread
+from parcast.io.machine_words import PLACEMENTS, UNKNOWN, counted, listed, with_spread
 from parcast.machine import PRIMITIVES
-from parcast.models.calibrated_primitives import NO_BYTES, PrimitiveFormula, primitive_formulas
+from parcast.models.calibrated_primitives import BARRIER, PrimitiveFormula, primitive_formulas
 from parcast.models.primitives import FEWEST_COUNTS
 from parcast.text.calibration_answer import PrimitiveWords
 from parcast.units import TIME_UNITS, format_quantity, percent
@@ -29,9 +29,15 @@ def primitive_words(calibration: Calibration) -> Iterator[PrimitiveWords]:
             startup=_sum_words(formula.fit.startup, formula.fit.startup_form),
             bandwidth=_rate_words(formula),
             error=_share(formula.fit.error),
-            counts=", ".join(map(str, formula.counts)) + (ONE if formula.shares_a_core else ""),
+            counts=_counts_words(formula),
             is_settled=formula.is_settled,
         )
+
+
+def _counts_words(formula: PrimitiveFormula) -> str:
+    """Say among how many ranks it was measured, and whether only once: "2, 4 (one launch)"."""
+    counts = ", ".join(map(str, formula.counts)) + (ONE if formula.shares_a_core else "")
+    return f"{counts} (one launch)" if formula.launches == 1 else counts
 
 
 def _share(error: float) -> str:
@@ -98,7 +104,7 @@ def primitive_figures(calibration: Calibration) -> Iterator[Figure]:
 
 def is_complete(formula: PrimitiveFormula) -> bool:
     """Tell whether a primitive has all that a region may ask for."""
-    return formula.name == NO_BYTES or "bandwidth" in written_keys(formula.fit)
+    return formula.name == BARRIER or "bandwidth" in written_keys(formula.fit)
 
 
 def primitives_without_rate(calibration: Calibration) -> Iterator[str]:
@@ -123,6 +129,8 @@ def primitive_origin(formula: PrimitiveFormula, date: str) -> str:
         f"{date[:10]}, {counted(formula.launches, 'launch', 'launches')}",
         f"error {percent(formula.fit.error)}",
     ]
+    if formula.launches == 1:
+        facts.append(UNKNOWN)
     if not formula.holds_for_every_p:
         largest = "the largest " if len(formula.counts) > 1 else ""
         facts.append(f"{largest}taken for every {'such ' if formula.shares_a_core else ''}p")
@@ -136,18 +144,24 @@ def primitive_origin(formula: PrimitiveFormula, date: str) -> str:
 
 def few_counts(calibration: Calibration) -> Iterator[str]:
     """Say where formulas of primitives know of no other P."""
-    few = [
-        formula
-        for formula in primitive_formulas(calibration)
-        if not (formula.holds_for_every_p or formula.shares_a_core)
-    ]
-    if few:
-        largest = "of which the largest stands" if len(few[0].counts) > 1 else "which stands"
-        yield (
-            f"Primitives were measured at p = {listed(few[0].counts)}, {largest} for every p. "
-            f"{FEWEST_COUNTS} counts or more give formulas in p: -np 4, where there are as many "
-            "cores."
+    few = [formula for formula in primitive_formulas(calibration) if not formula.holds_for_every_p]
+    own = next((formula for formula in few if not formula.shares_a_core), None)
+    if own is None:
+        return
+    shared = next((formula for formula in few if formula.shares_a_core), None)
+    largest = "of which the largest stands" if len(own.counts) > 1 else "which stands"
+    text = f"Primitives were measured at p = {listed(own.counts)}, {largest} for every p"
+    if shared is not None:
+        largest = "the largest" if len(shared.counts) > 1 else "which stands"
+        cores = calibration.host.cores
+        text += (
+            f" up to {cores}, and at p = {listed(shared.counts)} on one core, {largest} for every "
+            "p beyond"
         )
+    yield (
+        f"{text}. {FEWEST_COUNTS} counts or more give formulas in p: -np 4, where there are as "
+        "many cores."
+    )
 
 
 def line_remarks(calibration: Calibration, *, leave_out: set[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ PLACEMENTS: Final = {
     "spread": "dealt out to the cores",
     "free": "not pinned",
 }
+UNKNOWN: Final = "of one launch, so that its +- is taken to be 100%"
 ROUNDING: Final = 1e-9  # of a share, which is no reason to write more
 
 

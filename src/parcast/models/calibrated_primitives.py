@@ -1,11 +1,16 @@
 """Primitives of a calibrated machine: one formula over P and size for each, and how sure it is.
 
 The source fits "first per P, then one simplified formula for any P" [1]_. The lines per P are in
-the calibration; the formula is that of `parcast.models.measured_primitives`. Its +- is the wider
-of two [D]: the median over P of what the line per P has, and 1.64 times the cross-validated error,
-which is what one formula for all P costs. A formula knows no protocol switches: the pieces of a
-line stand in the calibration. Ranks that share a core take turns, which is another law, so they
-have a formula of their own.
+the calibration; the formula is that of `parcast.models.measured_primitives`, and with fewer than
+three counts of P the line of the largest. Its +- is the wider of two [D]: the median over P of
+what the line per P has, and 1.64 times the error of the formula, which is what one formula costs.
+
+What only one launch measured has a +- of 100 % [D], and so have a startup that was raised to the
+least that is possible and what is not known else. Launches on a shared machine differ by 10 to
+40 % (standard deviation over mean), and 1.64 times 40 % is a factor of 2 either way.
+
+A formula knows no protocol switches: the pieces of a line stand in the calibration. Ranks that
+share a core take turns, which is another law, so they have a formula of their own.
 
 References
 ----------
@@ -16,20 +21,22 @@ References
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from math import inf, isfinite, isnan
 from statistics import median
 from typing import Any, Final, TypeVar
 
 from parcast.amounts import NORMAL_90
 from parcast.calibration_result import Calibration, Line, Table
 from parcast.machine import PRIMITIVES
-from parcast.models.measured_primitives import chosen_sizes, measured_primitive
-from parcast.models.primitives import FEWEST_COUNTS, PrimitiveFit
+from parcast.models.least_startup import least_startup
+from parcast.models.measured_primitives import chosen_sizes, measured_primitive, of_line
+from parcast.models.primitives import FEWEST_COUNTS, NO_BYTES, PrimitiveFit
 
 Found = TypeVar("Found", Table, Line)
 
-NO_BYTES: Final = "barrier"  # the primitive whose volume is nothing
+BARRIER: Final = "barrier"  # the primitive whose volume is nothing
 SHARED: Final = "one"  # placement of ranks that share a core
+ONE_LAUNCH: Final = 1.0  # half-width over its value of what one launch measured: a factor of 2 [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,8 +50,8 @@ class PrimitiveFormula:
     outliers: int  # in all tables [1]
     is_settled: bool  # whether each time has an interval as narrow as was asked
     fit: PrimitiveFit
-    startup_spread: float | None  # half-width of its 90 % interval over it; None: not known [1]
-    byte_spread: float | None  # [1]
+    startup_spread: float  # half-width of its 90 % interval over it [1]
+    byte_spread: float | None  # [1]; None where none are sent
 
     @property
     def holds_for_every_p(self) -> bool:
@@ -111,16 +118,19 @@ def _of(measured: Sequence[Found], name: str, *, shares: bool) -> list[Found]:
 
 
 def half_width(value: float, lower: float, upper: float) -> float | None:
-    """Half-width of an interval as +- has it, over the value; None where it has no width. [1].
+    """Half-width of an interval as +- has it, over the value; None of a value of 0 or without end.
 
-    It is infinite where the interval begins at 0.
+    It is infinite where the interval begins at 0 or has no end, and that of one launch where there
+    is no interval. [1].
 
     >>> round(half_width(100.0, 96.0, 103.0), 4), half_width(1.0, 0.0, 2.0)
     (0.0417, inf)
     """
-    if not 0 <= lower < upper < inf or not lower <= value <= upper or value == 0:
+    if not 0 < value < inf:
         return None
-    return max(upper / value, value / lower if lower > 0 else inf) - 1.0
+    if isnan(lower) or isnan(upper):
+        return ONE_LAUNCH
+    return max(upper / value, value / lower if lower > 0 else inf, 1.0) - 1.0
 
 
 def _finite(spread: float | None) -> float | None:
@@ -130,16 +140,18 @@ def _finite(spread: float | None) -> float | None:
 
 def _formula(name: str, tables: Sequence[Table], lines: Sequence[Line]) -> PrimitiveFormula:
     """Fit the tables of one primitive."""
-    fit = measured_primitive(_times(name, tables))
-    cost = NORMAL_90 * fit.error
+    times = _times(name, tables)
     many = len(tables) >= FEWEST_COUNTS
-    if name == NO_BYTES:
+    fit = measured_primitive(times)
+    if not many and lines and lines[-1].ranks == max(times) and isfinite(lines[-1].rate):
+        fit = of_line(lines[-1].startup, 1.0 / lines[-1].rate, lines[-1].error, times)
+    cost = NORMAL_90 * fit.error
+    if fit.byte_form == NO_BYTES:
         samples = [table.samples[0] for table in tables]
         startups = [half_width(x.time, x.lower, x.upper) for x in samples]
-        rates: list[float | None] = []
     else:
-        startups = [half_width(x.startup, x.startup_lower, x.startup_upper) for x in lines]
-        rates = [half_width(x.rate, x.rate_lower, x.rate_upper) for x in lines]
+        startups = [_startup_spread(x, times) for x in lines]
+    rates = [half_width(x.rate, x.rate_lower, x.rate_upper) for x in lines]
     every = [sample for table in tables for sample in table.samples]
     return PrimitiveFormula(
         name=name,
@@ -150,13 +162,20 @@ def _formula(name: str, tables: Sequence[Table], lines: Sequence[Line]) -> Primi
         is_settled=all(sample.settled for sample in every),
         fit=fit,
         startup_spread=_wider(startups, many=many, cost=cost),
-        byte_spread=_wider(rates, many=many, cost=cost),
+        byte_spread=None if fit.byte_form == NO_BYTES else _wider(rates, many=many, cost=cost),
     )
+
+
+def _startup_spread(line: Line, times: dict[int, dict[int, float]]) -> float | None:
+    """Half-width of a startup; where it was raised, that of a guess from half to twice."""
+    if line.ranks in times and line.startup < least_startup(times[line.ranks]):
+        return ONE_LAUNCH
+    return half_width(line.startup, line.startup_lower, line.startup_upper)
 
 
 def _times(name: str, tables: Sequence[Table]) -> dict[int, dict[int, float]]:
     """Times by processors and size; of a barrier one, and of others none without bytes."""
-    if name == NO_BYTES:
+    if name == BARRIER:
         return {table.ranks: {0: table.samples[0].time} for table in tables}
     sizes = sorted({x.bytes for table in tables for x in table.samples if x.bytes > 0})
     chosen = set(chosen_sizes(sizes))
@@ -167,9 +186,7 @@ def _times(name: str, tables: Sequence[Table]) -> dict[int, dict[int, float]]:
     return {ranks: times for ranks, times in found.items() if times}
 
 
-def _wider(spreads: list[float | None], *, many: bool, cost: float) -> float | None:
+def _wider(spreads: list[float | None], *, many: bool, cost: float) -> float:
     """Wider of what the lines say, of the largest count or of the middle, and of the formula."""
-    known = [x for x in spreads if x is not None]
-    if not known:
-        return None
-    return max(median(known), cost) if many else max(known[-1], cost)
+    known = [x for x in spreads if x is not None] or [ONE_LAUNCH]
+    return max(median(known) if many else known[-1], cost)

@@ -2,7 +2,8 @@
 
 Of three counts of processors or more, `fit_primitive` chooses how startup and time of a byte
 depend on P. With fewer, the line of the largest count is taken for every P [D], which a machine
-file then says. Of one size, or of a barrier, there is a startup and nothing else.
+file then says. Of one size, or of a barrier, there is a startup and nothing else. The startup is
+half the time of the shortest message at least, see `parcast.models.least_startup`.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from parcast.errors import FitFailed
+from parcast.models.least_startup import with_least_startup
 from parcast.models.point_to_point import fit_message
 from parcast.models.primitives import (
     FEWEST_COUNTS,
@@ -58,18 +60,41 @@ def measured_primitive(times: Times) -> PrimitiveFit:
     if len(np.unique(sizes)) < 2:
         return fit_startup(counts, seconds) if many else _only_startup(times)
     if many:
-        return fit_primitive(counts, sizes, seconds)
+        return with_least_startup(fit_primitive(counts, sizes, seconds), times)
     largest = times[max(times)]
     if len(largest) < 2:
         return _only_startup(times)
     line = fit_message(list(largest), list(largest.values()))
-    return PrimitiveFit(
+    return of_line(line.startup, line.byte, line.error, times)
+
+
+def of_line(startup: float, byte: float, error: float, times: Times) -> PrimitiveFit:
+    """Formula of a line, which stands for every P.
+
+    Parameters
+    ----------
+    startup : float
+        At least 0; half the time of the shortest message is the least that is taken. [s]
+    byte : float
+        Time of a byte, at least 0. [s/B]
+    error : float
+        Mean absolute relative residual. [1]
+    times : mapping from processors [1] to mapping from bytes [B] to time
+        That the line, of the largest count, is of. [s]
+
+    Examples
+    --------
+    >>> of_line(0.0, 1e-9, 0.1, {2: {8: 2e-6, 1000000: 1.001e-3}}).startup
+    (1e-06, 0.0)
+    """
+    fit = PrimitiveFit(
         startup_form="constant",
         byte_form="constant",
-        startup=(line.startup, 0.0),
-        byte=(line.byte, 0.0),
-        error=line.error,
+        startup=(startup, 0.0),
+        byte=(byte, 0.0),
+        error=error,
     )
+    return with_least_startup(fit, times)
 
 
 def chosen_sizes(sizes: list[int]) -> list[int]:

@@ -57,8 +57,8 @@ class PrimitiveFit:
     def time(self, p: ArrayLike, volume: ArrayLike) -> Array:
         """Time of a message of `volume` bytes among `p` processors. [s]."""
         p, volume = np.asarray(p, dtype=np.float64), np.asarray(volume, dtype=np.float64)
-        a = self.startup[0] + self.startup[1] * _grows(self.startup_form, p)
-        b = self.byte[0] + self.byte[1] * _grows(self.byte_form, p)
+        a = self.startup[0] + self.startup[1] * grows(self.startup_form, p)
+        b = self.byte[0] + self.byte[1] * grows(self.byte_form, p)
         return np.asarray(np.where(p > 1, a + b * volume, 0.0))
 
     def described(self) -> dict[str, str]:
@@ -238,8 +238,8 @@ def _rate(bandwidth: Amount | None, name: str, machine: Machine, at: Point) -> A
     return rate
 
 
-def _grows(form: str, p: Array) -> Array:
-    """What multiplies beta."""
+def grows(form: str, p: Array) -> Array:
+    """Give f(P), which multiplies the beta of a form; 0 where it has none."""
     if form in (NO_BYTES, "constant"):
         return np.zeros_like(p)
     return np.log2(p) if form == "logarithmic" else p
@@ -253,7 +253,7 @@ def _terms(forms: Pair, p: Array, volume: Array) -> Array:
             continue
         columns.append(factor)
         if form != "constant":
-            columns.append(factor * _grows(form, p))
+            columns.append(factor * grows(form, p))
     return np.stack(columns, axis=1)
 
 

@@ -95,7 +95,8 @@ def run_ranks(
         If a rank raised it.
     """
     if not 1 <= ranks <= MOST_RANKS:
-        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. Count from 1.")
+        hint = "Count from 1." if ranks < 1 else "Start fewer."
+        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
     found = mpi or find_mpi()
     token, began = uuid.uuid4().hex, time.time()
     if placement == "auto":

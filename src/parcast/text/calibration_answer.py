@@ -144,6 +144,8 @@ def _values(calibration: Calibration, page: Page) -> list[str]:
 
 def interval_words(each: Measured) -> tuple[str, str]:
     """Texts of a value with its unit and of its interval without, "" where there is none."""
+    if each.launches == 1 and not math.isfinite(each.lower):
+        return format_quantity(each.value, each.dimension), "one launch"
     width = each.upper - each.lower
     if not math.isfinite(width) or width <= NARROW * each.value or each.value <= 0:
         return format_quantity(each.value, each.dimension), ""

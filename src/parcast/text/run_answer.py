@@ -53,11 +53,18 @@ def listing(programs: Sequence[tuple[str, str, str, int]], page: Page) -> list[s
     width = max(len(name) for name, *_ in programs)
     lines = []
     for name, title, size, example in programs:
-        text = f"{title}; n: {size}, such as {example:,}"
+        text = f"{title}; n: {size}, such as {_copied(example)}"
         first, *others = page.wrapped(text, indent=width + 2)
         lines += [page.bold(f"{name:{width}}") + f"  {first}"]
         lines += [" " * (width + 2) + line for line in others]
     return lines
+
+
+def _copied(size: int) -> str:
+    """Write a size as `--n` reads it: 2500, or 4e6 where that says the same."""
+    digits = str(size).rstrip("0")
+    zeros = len(str(size)) - len(digits)
+    return f"{digits}e{zeros}" if len(digits) == 1 and zeros > 4 else str(size)
 
 
 def _table(rows: Sequence[dict[str, Any]], page: Page) -> list[str]:

@@ -20,20 +20,21 @@ from parcast.run.bench.records import Plan
 from parcast.run.folders import folder_for
 from parcast.run.interrupts import as_interrupts
 from parcast.run.mpi import Mpi, find_mpi
+from parcast.run.testbed.words import testbed_here
 from parcast.verbs.calibrate_host import Clocks, clock_notes, host_of, load_average, told_cache
 from parcast.verbs.calibrate_jobs import PARTS, WITHOUT_MPI, Job, jobs_of, placement_of
-from parcast.verbs.calibrate_launches import Course, launch_all, starter
+from parcast.verbs.calibrate_launches import FIRST, Course, launch_all, starter
 from parcast.verbs.calibrate_lines import line_of
 from parcast.verbs.calibrate_notes import notes_of
 from parcast.verbs.calibrate_tables import tables_of
-from parcast.verbs.calibrate_values import VALUES, measured, values_of
+from parcast.verbs.calibrate_values import VALUES, measured, of_a_share, values_of
 
 TARGET: Final = 0.05  # half-width of an interval over its value, at which it is settled [1]
 LAUNCHES: Final = 5  # at least; of fewer no interval of a median is exact
 QUICK_LAUNCHES: Final = 3
 MOST_LAUNCHES: Final = 30
 TIME_LIMIT: Final = 240.0  # [s]
-QUICK_TIME_LIMIT: Final = 15.0  # leaves 5 s of the 20 that are promised to a launch under way [s]
+QUICK_TIME_LIMIT: Final = 15.0  # leaves 5 s of the 20 that are promised to end and to fit [s]
 MOST_RANKS: Final = 1024
 TRIAL: Final = Plan(sizes=(0,), budget=0.0, fewest=1)  # of the compiled ping-pong
 SETTLED: Final = 0.9  # share of the sizes of the primitives that must be settled
@@ -61,7 +62,8 @@ def calibrate(
     quick : bool, default False
         Three launches of few sizes, under 20 s on a quiet machine for two ranks.
     time_limit : float, optional
-        After which no launch begins that is not expected to end in time; 240 s, quick 15 s. [s]
+        After which a launch that is under way is ended; none begins that is not expected to end
+        in time; default 240 s, quick 15 s. [s]
     only : sequence of {"processor", "network", "primitives", "storage"}
         Parts to measure.
     directory : path, optional
@@ -100,7 +102,8 @@ def calibrate(
     with as_interrupts(), folder_for("parcast-calibrate-") as folder:
         program = None
         if mpi is not None and "network" in chosen and ranks > 1:
-            program = _program(mpi, folder, notes)
+            left = limit - (monotonic() - began)
+            program = _program(mpi, folder, notes, left)
         jobs = jobs_of(chosen, ranks=ranks, quick=quick, directory=where, mpi=mpi, program=program)
         course = launch_all(
             jobs,
@@ -115,6 +118,9 @@ def calibrate(
     _require_something(jobs, course, notes)
     notes += clock_notes(clocks, Clocks.read())
     values, tables, lines = results_of(jobs)
+    testbed = testbed_here()
+    if testbed is not None and testbed.cap is not None:
+        values = [of_a_share(x, testbed.cap) for x in values]
     if "storage" in chosen and (cache := told_cache()) is not None:
         values.append(cache)
     told = (str(x.facts["mpi"]) for job in jobs for x in job.launches if "mpi" in x.facts)
@@ -124,6 +130,7 @@ def calibrate(
         told=next(told, ""),
         placement={job.ranks: placement_of(job.ranks) for job in jobs if job.launches},
         directory=str(where) if "storage" in chosen else "",
+        testbed=testbed,
     )
     notes += notes_of(jobs, values, tables, host, course, least=least, target=TARGET)
     return Calibration(
@@ -164,7 +171,8 @@ def _checked(
 ) -> tuple[str, ...]:
     """Refuse arguments that cannot be; give the parts in order."""
     if not 1 <= ranks <= MOST_RANKS:
-        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. Give 2 or more.")
+        hint = "Give 2 or more." if ranks < 1 else "Give fewer."
+        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
     if isinstance(only, str):
         only = (only,)
     unknown = [part for part in only if part not in PARTS]
@@ -194,13 +202,13 @@ def _mpi(chosen: Sequence[str]) -> tuple[Mpi | None, list[str]]:
         return None, []
 
 
-def _program(mpi: Mpi, folder: Path, notes: list[str]) -> Path | None:
-    """Compile the ping-pong and try it; where that fails, say what is measured instead."""
+def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | None:
+    """Compile the ping-pong and try it in what is left of the time; where that fails, say so."""
     compiled: Path | str = compile_pingpong(mpi.mpiexec, folder)
     if isinstance(compiled, Path):
         trial = Job(part="network", module="compiled", ranks=2, plan=TRIAL, program=compiled)
         try:
-            starter(mpi)(trial, folder / "trial.jsonl")
+            starter(mpi)(trial, folder / "trial.jsonl", max(left, FIRST))
         except RunFailed as failure:
             compiled = f"the compiled one does not run ({failure})"
         else:
@@ -229,9 +237,9 @@ def _require_something(jobs: Sequence[Job], course: Course, notes: Sequence[str]
     if course.was_interrupted:
         raise KeyboardInterrupt
     reasons = [reason for job in jobs for reason in job.lost]
-    why = (
-        reasons[0] if reasons else (notes or ["a single rank has no network. Give 2 or more."])[0]
-    )
+    if course.cut:
+        reasons.append(f"the time was over in the first launch ({course.cut}). Allow more time.")
+    why = [*reasons, *notes, "a single rank has no network. Give 2 or more."][0]
     raise RunFailed(f"Nothing could be measured: {why}")
 
 

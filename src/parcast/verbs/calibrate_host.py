@@ -13,6 +13,8 @@ import numpy as np
 
 from parcast.calibration_result import Host, Measured
 from parcast.run.mpi import Mpi, available_cores
+from parcast.run.testbed.testbed import Testbed
+from parcast.run.testbed.words import short_name
 
 CPUINFO: Final = Path("/proc/cpuinfo")
 MEMINFO: Final = Path("/proc/meminfo")
@@ -72,6 +74,7 @@ def host_of(
     told: str,
     placement: Mapping[int, str],
     directory: str,
+    testbed: Testbed | None = None,
 ) -> Host:
     """Facts of this machine.
 
@@ -87,10 +90,12 @@ def host_of(
         How each number of ranks was pinned.
     directory : str
         Where files were written.
+    testbed : Testbed, optional
+        On whose hosts the ranks ran.
     """
     started_with = "" if mpi is None else f"{mpi.vendor} {mpi.version}".strip()
     return Host(
-        name=platform.node(),
+        name=platform.node() if testbed is None else short_name(testbed),
         system=f"{platform.system()} {platform.release()}",
         model=_value_of(CPUINFO, "model name") or platform.processor(),
         cores=len(available_cores()),
@@ -102,6 +107,7 @@ def host_of(
         numpy=np.__version__,
         placement=dict(placement),
         directory=directory,
+        hosts=0 if testbed is None else testbed.hosts,
     )
 
 

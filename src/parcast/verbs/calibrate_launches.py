@@ -23,9 +23,11 @@ from parcast.run.tied import tied
 from parcast.verbs.calibrate_jobs import Job, placement_of
 
 Progress = Callable[[float, str], None]  # share that is done, and what is being done
-Starter = Callable[[Job, Path], None]  # launches a job that records to a file, or raises
+# Launches a job that records to a file and is ended after so many seconds, or raises.
+Starter = Callable[[Job, Path, float], None]
 
 LAUNCH: Final = 300.0  # time after which a launch hangs [s]
+FIRST: Final = 5.0  # that the first launch has at least, so that there is something [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,20 +36,22 @@ class Course:
 
     was_interrupted: bool
     was_out_of_time: bool
+    cut: str = ""  # title of the job whose launch was ended as the time was over
 
 
 def starter(mpi: Mpi | None) -> Starter:
     """Give what launches a job: under an MPI, or in a process of its own where there is none."""
 
-    def start(job: Job, record: Path) -> None:
+    def start(job: Job, record: Path, seconds: float) -> None:
         module = f"parcast.run.bench.{job.module}"
         arguments = [str(record), job.plan.to_text(), *job.extra]
         if mpi is None:
-            _start_alone(module, [*arguments, *(["alone"] if job.part == "storage" else [])])
+            alone = ["alone"] if job.part == "storage" else []
+            _start_alone(module, [*arguments, *alone], seconds)
             return
         if job.program is not None:
             arguments = [str(job.program), *arguments_of(job.plan, record)]
-        run_ranks(module, arguments, ranks=job.ranks, time_limit=LAUNCH, mpi=mpi)
+        run_ranks(module, arguments, ranks=job.ranks, time_limit=seconds, mpi=mpi)
 
     return start
 
@@ -77,8 +81,8 @@ def launch_all(
     least, most : int
         Launches of each.
     time_limit : float
-        After which no launch is started that would end later, as far as is known. Each job is
-        launched once where the time has not passed already. [s]
+        After which no launch is started that would end later, as far as is known, and one that is
+        under way is ended; what it had recorded is kept. The first has 5 s at least. [s]
     is_settled : callable
         Whether a job needs no more than `least` launches.
     progress : callable
@@ -101,8 +105,11 @@ def launch_all(
             planned = done + max(left, 1)
             progress(min(max(done / planned, elapsed / time_limit), 0.99), job.title)
             record = records / f"{done}.jsonl"
+            left_time = max(time_limit - elapsed, 0.0 if done else FIRST)
             try:
-                _launch(job, start, record, clock)
+                if not _launch(job, start, record, left_time, clock):
+                    progress(1.0, "done")
+                    return Course(was_interrupted=False, was_out_of_time=True, cut=job.title)
             except KeyboardInterrupt:
                 partial = _read(job, record)
                 if not partial.is_empty:
@@ -127,13 +134,22 @@ def _read(job: Job, record: Path) -> Launch:
     return read_launch(record, is_pinned=placement_of(job.ranks) == "own")
 
 
-def _launch(job: Job, start: Starter, record: Path, clock: Callable[[], float]) -> None:
-    """Launch a job once, and add what it gave, or why it gave nothing."""
-    began = clock()
+def _launch(
+    job: Job, start: Starter, record: Path, left: float, clock: Callable[[], float]
+) -> bool:
+    """Launch a job once, and add what it gave, or why it gave nothing.
+
+    Tell whether it ended by itself, or hung, and not because only so much time was `left` [s].
+    """
+    began, is_whole = clock(), True
     try:
-        start(job, record)
+        start(job, record, min(left, LAUNCH))
     except ParcastError as failure:
-        job.lost.append(str(failure))
+        is_whole = left >= LAUNCH or clock() - began < left
+        if is_whole:
+            job.lost.append(str(failure))
+        elif not (partial := _read(job, record)).is_empty:
+            job.launches.append(partial)
     else:
         found = _read(job, record)
         if found.is_empty:
@@ -141,10 +157,11 @@ def _launch(job: Job, start: Starter, record: Path, clock: Callable[[], float]) 
         else:
             job.launches.append(found)
     job.seconds = clock() - began
+    return is_whole
 
 
-def _start_alone(module: str, arguments: Sequence[str]) -> None:
-    """Run a module in a process of its own, pinned to a core."""
+def _start_alone(module: str, arguments: Sequence[str], seconds: float) -> None:
+    """Run a module in a process of its own, pinned to a core, for so long at most."""
     placement = placement_of(1)
     variables = {
         **ONE_THREAD,
@@ -161,12 +178,12 @@ def _start_alone(module: str, arguments: Sequence[str]) -> None:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=LAUNCH,
+            timeout=seconds,
             start_new_session=True,  # Ctrl-C is ours to hand on
         )
     except subprocess.TimeoutExpired as late:
         raise RunFailed(
-            f"{module} did not end within {LAUNCH:g} s and was killed. Ask for less."
+            f"{module} did not end within {seconds:.3g} s and was killed. Ask for less."
         ) from late
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Final
 
-from parcast.calibration_result import Host, Measured, Table
+from parcast.calibration_result import Host, Measured, Sample, Table
 from parcast.units import percent, shown
 from parcast.verbs.calibrate_jobs import Job
 from parcast.verbs.calibrate_launches import Course
@@ -39,7 +39,7 @@ def notes_of(
             f"on {host.cores} cores before it began. Measure again when it is quiet."
         )
     if course.was_out_of_time:
-        yield from _out_of_time(jobs, least)
+        yield from _out_of_time(jobs, least, course.cut)
     restless = [f"{x.key} {percent(x.cv)}" for x in measured if x.cv > RESTLESS]
     if restless:
         yield (
@@ -81,7 +81,7 @@ def _another_mpi(jobs: Sequence[Job]) -> Iterator[str]:
         )
 
 
-def _out_of_time(jobs: Sequence[Job], least: int) -> Iterator[str]:
+def _out_of_time(jobs: Sequence[Job], least: int, cut: str) -> Iterator[str]:
     """Say what the time did not suffice for."""
     more = "Allow more time, or measure fewer parts."
     missing = [job.title for job in jobs if not job.launches and not job.lost]
@@ -90,6 +90,8 @@ def _out_of_time(jobs: Sequence[Job], least: int) -> Iterator[str]:
         yield f"Time was over before this was measured: {'; '.join(missing)}. {more}"
     elif fewest < least:
         yield f"Time was over after {fewest} of {least} launches. {more}"
+    if any(job.title == cut and job.launches for job in jobs):
+        yield f"Time was over in the middle of a launch: {cut}. What it had measured is here."
 
 
 def _library(text: str) -> str:
@@ -143,14 +145,20 @@ def _outliers(tables: Sequence[Table]) -> Iterator[str]:
         table, worst = max(samples, key=lambda x: x[1].worst)
         yield (
             f"{percent(stood_out / repetitions)} of all repetitions took much longer than the "
-            f"others; the worst {worst.worst:.3g} times their median ({table.bench}, "
-            f"{table.ranks} ranks, {worst.bytes} B)."
+            f"others; the worst {worst.worst:.3g} times their median ({_named(table, worst)})."
         )
     if repetitions and disturbed > FREQUENT * repetitions:
         yield (
             f"In {percent(disturbed / repetitions)} of all repetitions another program had a core "
             "of a rank. They are counted, and kept out of the medians."
         )
+
+
+def _named(table: Table, sample: Sample) -> str:
+    """Name a size of a table: "reduce, 4 ranks, 8 B"."""
+    ranks = f"{table.ranks} rank{'s' if table.ranks > 1 else ''}"
+    size = f"order {sample.bytes}" if table.bench == "polynomial" else f"{sample.bytes} B"
+    return f"{table.bench}, {ranks}, {size}"
 
 
 def _pair(measured: Sequence[Measured]) -> Iterator[str]:

@@ -14,7 +14,7 @@ References
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
@@ -301,6 +301,31 @@ def values_of(jobs: Sequence[Job], *, target: float) -> Iterator[Measured]:
         if of:
             own = [x for x in of if x[1].placement != "one"]
             yield _chosen(value, own or of[:1])
+
+
+def of_a_share(each: Measured, share: float) -> Measured:
+    """Rate that a host of a testbed has, of which processor time tells that of a whole core.
+
+    Parameters
+    ----------
+    each : Measured
+        Others than the rates of the processor are given back as they are.
+    share : float
+        Of a core that a host has. [1]
+
+    Returns
+    -------
+    Measured
+    """
+    if each.key not in ("compute.rate", "compute.memory_bandwidth"):
+        return each
+    return replace(
+        each,
+        value=share * each.value,
+        lower=share * each.lower,
+        upper=share * each.upper,
+        method=f"{each.method}, times {100 * share:.3g}%, the share of a core that a host has",
+    )
 
 
 def _chosen(value: Value, of: Sequence[tuple[Job, Measured]]) -> Measured:

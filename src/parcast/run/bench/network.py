@@ -31,6 +31,8 @@ Turns = Callable[[Iterator[None]], None]
 
 PAGE: Final = 4096  # [B]
 WINDOW: Final = 64  # messages of a stream that are under way
+NEVER_ENOUGH: Final = 1 << 16  # up to which the rates of slow hosts rise and fall by chance [B]
+LONG: Final = 0.3  # of a turn, from which longer messages bring no higher rate [s]
 MOST_UNDER_WAY: Final = 1 << 25  # bytes of a window, and of all messages of an all-to-all [B]
 FEWEST_UNDER_WAY: Final = 4
 GROWS: Final = 1.02  # of a rate from one size to the next, where it is not saturated
@@ -162,25 +164,28 @@ def main(arguments: Sequence[str]) -> None:
         record.fact("call", cost_of_a_call(comm))
         cost = cost_of_python(comm)
         record.fact("start_and_wait", cost)
+        streams = exchanges = True  # whether longer ones may bring a higher rate
         for size in plan.sizes:
             if not is_compiled:
                 found = repeated(comm, pingpong(comm, size), plan, in_a_row=True).over(
                     2, less=cost
                 )
                 record.times("pingpong", size, found.times, found.disturbed)
-            if size > 0 and not is_compiled:
+            if size > 0 and not is_compiled and streams:
                 window = window_of(size)
-                found = repeated(comm, stream(comm, size, window), plan, in_a_row=True).over(
-                    window
-                )
+                found = repeated(comm, stream(comm, size, window), plan, in_a_row=True)
+                streams = float(np.median(found.times)) < LONG
+                found = found.over(window)
                 record.times("stream", size, found.times, found.disturbed)
-            if size > 0:
+            if size > 0 and exchanges:
                 found = repeated(comm, exchange(comm, size), plan, in_a_row=True)
+                exchanges = float(np.median(found.times)) < LONG
                 record.times("bidirectional", size, found.times, found.disturbed)
     rates: list[float] = []
     for size in (x for x in plan.sizes if x > 0):
         messages = comm.size * (comm.size - 1)
-        if is_saturated(rates) or (rates and size * messages > comm.size * MOST_UNDER_WAY):
+        is_too_much = bool(rates) and size * messages > comm.size * MOST_UNDER_WAY
+        if is_too_much or (size > NEVER_ENOUGH and is_saturated(rates)):
             break
         found = repeated(comm, exchange(comm, size), plan, in_a_row=False)
         record.times("saturation", size, found.times, found.disturbed)

@@ -17,6 +17,7 @@
 #define SHORTEST 50e-6 /* of a repetition [s] */
 #define MOST_INNER 1000
 #define OVERRUN 2.0 /* times its budget, after which a size is left with what it has */
+#define LONG 0.3 /* of a window, from which longer messages bring no higher rate [s] */
 #define WINDOW 64
 #define FEWEST_UNDER_WAY 4
 #define MOST_UNDER_WAY (1 << 25) /* bytes of a window [B] */
@@ -72,8 +73,8 @@ static double clamped(double x, double least, double greatest) {
     return x < least ? least : x > greatest ? greatest : x;
 }
 
-/* Repetitions of something of which one turn is `parts` messages. */
-static void measure(const char *bench, void (*once)(int), int bytes, int parts) {
+/* Repetitions of something of which one turn is `parts` messages; gives the time of a turn. */
+static double measure(const char *bench, void (*once)(int), int bytes, int parts) {
     turns(once, WARM, bytes);
     double turn = turns(once, WARM, bytes);
     MPI_Bcast(&turn, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -94,13 +95,14 @@ static void measure(const char *bench, void (*once)(int), int bytes, int parts) 
         mine[i] = taken() - before;
     }
     MPI_Reduce(mine, disturbed, repetitions, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank != 0) return;
+    if (rank != 0) return turn;
     fprintf(file, "{\"bench\": \"%s\", \"ranks\": 2, \"bytes\": %d, \"times\": [", bench, bytes);
     for (int i = 0; i < repetitions; i++) fprintf(file, "%s%.6e", i ? ", " : "", times[i]);
     fprintf(file, "], \"disturbed\": [");
     for (int i = 0; i < repetitions; i++) fprintf(file, "%s%d", i ? ", " : "", disturbed[i]);
     fprintf(file, "]}\n");
     fflush(file);
+    return turn;
 }
 
 static void tell_library(void) {
@@ -143,10 +145,12 @@ int main(int argc, char **argv) {
     memset(out, 1, most_bytes);
     memset(into, 1, most_bytes);
     if (rank == 0) tell_library();
+    int goes_on = 1;
     for (int a = 5; a < argc; a++) {
         int bytes = atoi(argv[a]);
         measure("pingpong", pingpong, bytes, 2);
-        if (bytes > 0) measure("stream", stream, bytes, window_of(bytes));
+        if (bytes > 0 && goes_on)
+            goes_on = measure("stream", stream, bytes, window_of(bytes)) < LONG;
     }
     if (file) fclose(file);
     MPI_Finalize();
