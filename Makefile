@@ -9,7 +9,7 @@ demo: .venv/.demo  ## forecast a real measured data set
 
 test: lint types  ## everything CI checks
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest --numprocesses 2 --dist loadfile
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -91,7 +91,9 @@ def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(rank
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_a_launcher_that_is_told_to_end_takes_its_ranks_along(tmp_path, number):
     source = (
-        "from parcast.run.launcher import run_ranks;"
+        "import signal; from parcast.run.launcher import run_ranks;"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL);"  # as it is without nohup
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # and in the foreground
         f"run_ranks('ranks_that', ['hang', {str(tmp_path)!r}], ranks=2, time_limit=60)"
     )
     with subprocess.Popen(
