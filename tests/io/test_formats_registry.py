@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 import types
 from pathlib import Path
 
@@ -175,8 +174,6 @@ def test_which_of_several_metrics_is_meant_must_be_plain():
     "part",
     [b" ", b"#\n", b"{", b"[", b'"', b"a|", b'{"value"', b'{"params"', b'{"benchmarks":['],
 )
-def test_no_beginning_of_a_file_takes_long_to_recognise(tmp_path, part):
-    (tmp_path / "file").write_bytes(part * registry.HEAD)
-    begun = time.perf_counter()
+def test_beginnings_repeated_to_the_end_are_of_no_format(tmp_path, part):
+    (tmp_path / "file").write_bytes(part * registry.HEAD)  # a pattern that goes back would hang
     assert recognised(tmp_path / "file") is None
-    assert time.perf_counter() - begun < 2

@@ -1,7 +1,5 @@
 """`parcast.models.several_*`: recovery of known programs, laws that must hold, and its parts."""
 
-import time as clock
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -226,12 +224,12 @@ def test_a_planned_run_never_widens_and_more_runs_narrow_more():
     assert np.all(following.doubts.half_width() <= plan.doubts.half_width() + 1e-9)
 
 
-def test_a_thousand_targets_from_a_hundred_runs_take_well_below_a_second():
+def test_a_thousand_targets_are_answered_at_once_as_each_is_alone():
     random = np.random.default_rng(0)
     told = np.unique(np.exp(random.uniform(0, 4, (100, 3))).round(3), axis=0)
     asked = np.exp(random.uniform(0, 5, (1000, 3)))
     time = told.sum(axis=1)
-    forecast_surface(told[:10], time[:10], asked[:2])
-    start = clock.process_time()
-    forecast_surface(told, time, asked)
-    assert clock.process_time() - start < 2.0  # 0.5 s; room for a busy machine
+    together = forecast_surface(told, time, asked)
+    for i in (0, 500, 999):
+        alone = forecast_surface(told, time, asked[i : i + 1])
+        assert alone.log_time[0] == pytest.approx(together.log_time[i], rel=1e-9)
