@@ -375,10 +375,10 @@ def test_a_transfer_is_no_faster_than_the_link(tmp_path, bus):
 
 SPIN = """
 import time
-start = time.monotonic()
+start, used = time.monotonic(), time.process_time()
 while time.monotonic() < start + 1:
     pass
-print(time.process_time() / (time.monotonic() - start))
+print((time.process_time() - used) / (time.monotonic() - start))
 """
 
 
@@ -388,7 +388,7 @@ def test_a_host_gets_no_more_of_a_core_than_its_cap(tmp_path):
     (tmp_path / "spin.py").write_text(SPIN)
     script = f"$HYDRA_LAUNCHER_EXEC 10.9.0.2 {sys.executable} {tmp_path}/spin.py"
     ended = Testbed(hosts=2, cpu=0.2).run(["sh", "-c", script], time_limit=LIMIT)
-    assert 0 < float(ended.stdout) < 0.6  # the kernel keeps to it on average, over more ticks
+    assert 0 < float(ended.stdout) < 0.3  # the kernel keeps to it on average over ticks
 
 
 WRITE = """
