@@ -7,8 +7,8 @@ q_5 and q_95 are quantiles of how runs of one size scatter around their median, 
 calibrated; they differ, because a disturbed run is longer, never shorter. s_fit is what other
 launches would have made of the calibration, s_law how badly the law fits the calibrated sizes. The
 last two are allowances for how such laws fail when they are extended: by k in size, and by k_P in
-ranks from the nearest calibrated count. a and b were found on the programs of parcast, each from
-the others; `docs/explanation/validation.md` says how.
+ranks from the nearest calibrated count. a and b are set by hand [D]: no quiet
+machine has been at hand to find them from the programs, see `docs/explanation/validation.md`.
 """
 
 from collections.abc import Sequence
