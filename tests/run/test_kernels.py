@@ -335,8 +335,12 @@ def test_elimination_is_stable_where_a_small_pivot_would_spoil_it():
     np.testing.assert_allclose(eliminated([[1e-20, 1], [1, 1]], [1, 2]), [1, 1])
 
 
-@pytest.mark.parametrize(("chunk", "columns"), [(1, 1), (16, 7), (2048, 1024)])
-def test_elimination_agrees_with_the_library(chunk, columns, monkeypatch):
+@pytest.mark.parametrize(
+    ("block", "chunk", "columns"),
+    [(1, 1, 1), (2, 16, 7), (3, 5, 16), (13, 2048, 256), (39, 2048, 256), (64, 2048, 256)],
+)
+def test_elimination_agrees_with_the_library(block, chunk, columns, monkeypatch):
+    monkeypatch.setattr(gauss, "BLOCK", block)
     monkeypatch.setattr(gauss, "CHUNK", chunk)
     monkeypatch.setattr(gauss, "COLUMNS", columns)
     matrix, right = gauss.system_of(40, 2)

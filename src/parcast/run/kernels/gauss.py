@@ -6,8 +6,16 @@ and exchanging columns, keeps the elimination stable as exchanging rows would, a
 of its own. A matrix whose row has no pivot is singular and refused by all ranks alike. A step is
 a third of what an entry takes in a wave, as the law counts: to read, multiply and subtract.
 
-Few entries are eliminated at once. With more a step is faster, but slows down where the matrix
-outgrows the caches, and one rate would not hold for all sizes.
+Updates are delayed [1]_: a wave brings only its row and its column up to date, and the others
+follow BLOCK waves at a time, in pieces that stay in caches of the core. Wave by wave all of the
+matrix would pass through the caches, and the rate fall where it outgrows them. A piece takes its
+waves one after the other, not as one product of matrices by the library: that is many times as
+fast, but so fast that the rest of a wave, which grows as n, would make the rate rise with n.
+
+References
+----------
+.. [1] G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., Johns Hopkins University
+   Press, 2013, section 3.2: block LU.
 """
 
 from dataclasses import dataclass
@@ -23,8 +31,9 @@ from parcast.run.kernels.ledger import Ledger
 
 Matrix = NDArray[np.float64]
 
+BLOCK: Final = 32  # waves that are eliminated together
 CHUNK: Final = 2048  # entries that are eliminated at once
-COLUMNS: Final = 1024  # of them in a row, at most
+COLUMNS: Final = 256  # of them in a row, at most
 SINGULAR: Final = 1e-14  # of the largest entry of the matrix, for each row: no pivot below
 
 
@@ -35,6 +44,15 @@ class State:
     n: int
     seed: int
     rows: Matrix  # r, r + p, ... of rank r; shape (m, n + 1)
+
+
+@dataclass(slots=True)
+class Pending:
+    """Waves that the rows of a rank have not followed yet, but for its pivot rows."""
+
+    pivots: Matrix  # the row that was sent in each; shape (BLOCK, n + 1)
+    factors: Matrix  # by which each is subtracted from each row; shape (m, BLOCK)
+    waves: int = 0  # of BLOCK [1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +90,18 @@ def work(ledger: Ledger, state: State) -> Triangle:
     """
     n, rows = state.n, state.rows
     order = list(range(n))
-    room = np.empty(CHUNK + COLUMNS)
+    pending = Pending(np.zeros((BLOCK, n + 1)), np.zeros((len(rows), BLOCK)))
+    room = np.empty(max(CHUNK, COLUMNS))
     message = np.empty(n + 3)  # a row, and before it the place of its pivot and a largest entry
     with ledger.computing:
-        largest = float(np.abs(rows[:, :n]).max(initial=0.0))
+        entries = rows[:, :n]
+        largest = float(np.maximum(entries.max(initial=0.0), -entries.min(initial=0.0)))
     for i in range(n):
         owner = i % ledger.size
         sent = message[: n - i + 3]
         if ledger.rank == owner:
             with ledger.computing:
-                row = rows[i // ledger.size, i:]
+                row = _finished_row(rows, pending, i // ledger.size, i)
                 sent[0] = np.abs(row[:-1]).argmax()
                 sent[1] = largest
                 sent[2:] = row
@@ -95,11 +115,14 @@ def work(ledger: Ledger, state: State) -> Triangle:
             if place:
                 row[0], row[place] = float(row[place]), float(row[0])
                 order[i], order[i + place] = order[i + place], order[i]
-                column = rows[:, i].copy()
-                rows[:, i] = rows[:, i + place]
-                rows[:, i + place] = column
+                _exchange(rows, i, i + place)
+                _exchange(pending.pivots[: pending.waves], i, i + place)
             if i < n - 1:
-                _eliminate(ledger, rows, row, i, room)
+                first = len(range(ledger.rank, i + 1, ledger.size))
+                _add_wave(rows, pending, row, first, i)
+                ledger.steps += 3 * rows[first:, i + 1 :].size
+                if pending.waves == BLOCK:
+                    _eliminate(rows, pending, first, i + 1, room)
     return Triangle(rows, np.array(order, dtype=np.int64))
 
 
@@ -118,22 +141,47 @@ def _require_pivot(sent: Matrix, i: int, n: int) -> None:
         )
 
 
-def _eliminate(ledger: Ledger, rows: Matrix, row: Matrix, i: int, room: Matrix) -> None:
-    """Subtract the pivot row from the rows of this rank below it, some entries at a time."""
-    first = len(range(ledger.rank, i + 1, ledger.size))
-    below = rows[first:, i:]
-    factors = below[:, :1] / row[0]
-    rest, pivots = below[:, 1:], row[1:]
-    wide = -(-pivots.size // -(-pivots.size // COLUMNS))  # columns at once, all parts alike
+def _finished_row(rows: Matrix, pending: Pending, place: int, i: int) -> Matrix:
+    """Bring the row of wave i up to date, for good, and give it from its diagonal on."""
+    row, waves = rows[place, i:], pending.waves
+    if waves:
+        row -= pending.factors[place, :waves] @ pending.pivots[:waves, i:]
+    return row
+
+
+def _exchange(matrix: Matrix, i: int, j: int) -> None:
+    """Exchange two columns."""
+    column = matrix[:, i].copy()
+    matrix[:, i] = matrix[:, j]
+    matrix[:, j] = column
+
+
+def _add_wave(rows: Matrix, pending: Pending, row: Matrix, first: int, i: int) -> None:
+    """Keep the pivot row of wave i, and its factors for the rows of this rank below it."""
+    waves = pending.waves
+    column, factors = rows[first:, i], pending.factors[first:]
+    if waves:
+        column = column - factors[:, :waves] @ pending.pivots[:waves, i]
+    np.divide(column, row[0], out=factors[:, waves])
+    pending.pivots[waves, i:] = row
+    pending.waves += 1
+
+
+def _eliminate(rows: Matrix, pending: Pending, first: int, left: int, room: Matrix) -> None:
+    """Bring the rows of this rank below the pending waves up to date, some entries at a time."""
+    width = rows.shape[1] - left
+    wide = -(-width // -(-width // COLUMNS))  # columns at once, all parts alike
     high = max(1, CHUNK // wide)  # rows at once
-    for top in range(0, len(rest), high):
-        factor = factors[top : top + high]
-        for left in range(0, pivots.size, wide):
-            part = rest[top : top + high, left : left + wide]
+    waves, pending.waves = pending.waves, 0
+    for begin in range(left, rows.shape[1], wide):
+        pivots = list(pending.pivots[:waves, begin : begin + wide])
+        for top in range(first, len(rows), high):
+            part = rows[top : top + high, begin : begin + wide]
+            factors = pending.factors[top : top + high]
             product = room[: part.size].reshape(part.shape)
-            np.multiply(factor, pivots[left : left + wide], out=product)
-            np.subtract(part, product, out=part)
-    ledger.steps += 3 * rest.size
+            for wave, pivot in enumerate(pivots):
+                np.multiply(factors[:, wave : wave + 1], pivot, out=product)
+                np.subtract(part, product, out=part)
 
 
 def serial(n: int, seed: int) -> Matrix:
@@ -175,8 +223,8 @@ def is_correct(ledger: Ledger, state: State, result: Triangle) -> bool:
 
 
 def memory(n: int, p: int) -> int:
-    """Bytes that all ranks need: the matrix, and a row on each. [B]."""
-    return 8 * (n + 1) * (n + 3 * p)
+    """Bytes that all ranks need: the matrix, factors of its rows, and pivot rows on each. [B]."""
+    return 8 * ((n + 1) * (n + (BLOCK + 3) * p) + BLOCK * n)
 
 
 KERNEL: Final = Kernel(
