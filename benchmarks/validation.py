@@ -22,9 +22,9 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast.run.kernels.registry import KERNELS
-from parcast.validation_result import Validation
+from parcast.validation_result import Comparison, Validation
 from parcast.verbs.validate import validate
-from parcast.verbs.validate_interval import SIZE_ALLOWANCE, Z
+from parcast.verbs.validate_interval import FILE_ALLOWANCE, SIZE_ALLOWANCE, Z
 
 WORDS = {True: "holds", False: "fails", None: "open"}
 
@@ -56,7 +56,7 @@ def allowances(told: Validation) -> dict[str, float]:
                 continue
             half = np.log(x.upper / x.lower) / 2 / Z
             decades = np.log10(x.factor)
-            known = max(half**2 - (SIZE_ALLOWANCE * decades) ** 2, 0.0)
+            known = max(half**2 - allowed(x, SIZE_ALLOWANCE) ** 2, 0.0)
             off = np.log(x.predicted / x.measured)
             squares.append((off**2 - known) / decades**2)
         if squares:
@@ -64,11 +64,17 @@ def allowances(told: Validation) -> dict[str, float]:
     return found
 
 
+def allowed(x: Comparison, by_size: float) -> float:
+    """Standard deviation that is allowed for the size, if it were another for ten times of it."""
+    by_files = FILE_ALLOWANCE * x.disk / x.predicted
+    return float((by_size + by_files) * np.log10(max(x.factor, 1.0)))
+
+
 def coverage_with(told: Validation, allowance: float) -> float:
     """Share of runs in their intervals if the allowance for ten times the size were another."""
     inside = []
     for x in told.compared:
-        more = (Z * np.log10(max(x.factor, 1.0))) ** 2 * (allowance**2 - SIZE_ALLOWANCE**2)
+        more = Z**2 * (allowed(x, allowance) ** 2 - allowed(x, SIZE_ALLOWANCE) ** 2)
         low, high = (
             max(float(np.log(end / x.predicted)) ** 2 + more, 0.0) ** 0.5
             for end in (x.lower, x.upper)

@@ -12,6 +12,7 @@ from parcast.run.kernels.kernel import Run
 from parcast.verbs.validate_subject import Subject
 
 W, U, T0, B = 1e8, 5e7, 1e-4, 2e8  # capacities of the machine of these tests
+QUANTUM = 3e-4  # of work on it [s]
 PHASE = SortPhase(law="sort")
 
 
@@ -51,6 +52,8 @@ class FakeRunner:
     is_correct: bool | None = None
     fails_after: int | None = None  # launches
     failure: BaseException = field(default_factory=KeyboardInterrupt)
+    disturbed: float = 0.0  # share of runs that are slowed, as work quanta around them tell
+    slowed: float = 2.0  # so many times
     asked: list[dict] = field(default_factory=list)
 
     def __call__(
@@ -62,11 +65,14 @@ class FakeRunner:
         seed: int,
         check: bool | None,
         time_limit: float,
+        patience: float = 0.0,
+        quantum: float | None = None,
     ) -> list[Run]:
-        """Time one run of each size."""
+        """Time one run of each size; a disturbed one is not repeated."""
         if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise self.failure
-        self.asked.append({"n": tuple(n), "p": ranks, "seed": seed, "limit": time_limit})
+        asked = {"n": tuple(n), "p": ranks, "seed": seed, "limit": time_limit}
+        self.asked.append(asked | {"patience": patience, "quantum": quantum})
         random = np.random.default_rng([seed, ranks, len(self.asked)])
         return [self._run(name, size, ranks, check, random) for size in n]
 
@@ -75,14 +81,15 @@ class FakeRunner:
     ) -> Run:
         counts = counted(n, p)
         steps = round(self.steps(n, p))
+        slower = self.slowed if random.random() < self.disturbed else 1.0
         per_rank = [0] * (p - 1)
         return Run(
             kernel=name,
             n=n,
             p=p,
             repetition=1,
-            time=self.time(n, p) * float(np.exp(random.normal(0.0, self.noise))),
-            compute=(float(counts.steps) / W, *per_rank),
+            time=self.time(n, p) * slower * float(np.exp(random.normal(0.0, self.noise))),
+            compute=(float(counts.steps) / W * slower, *per_rank),
             disk=float(counts.disk_bytes) / B,
             steps=(steps, *per_rank),
             messages=(round(float(counts.messages)), *per_rank),
@@ -90,4 +97,5 @@ class FakeRunner:
             disk_bytes=round(float(counts.disk_bytes)),
             is_correct=None if check is False else self.is_correct,
             cores=min(p, self.cores),
+            quanta=(QUANTUM, QUANTUM * slower),
         )

@@ -23,6 +23,10 @@ class TimedRun:
     time: float  # wall [s]
     compute: float  # processor seconds of the rank that computed most [s]
     disk: float  # wall seconds of access to files [s]
+    slowdown: float | None = None  # work quanta around and in it, over the least known [1]
+    waiting: float = 0.0  # share of it that a rank waited for its core [1]
+    is_disturbed: bool = False  # whether others used its processors
+    counts: bool = True  # False: it was disturbed, and enough other runs were not
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +83,8 @@ class Comparison:
     disk: float  # [s]
     is_shared: bool  # whether ranks share cores
     is_calibrated_p: bool  # whether this count of ranks was calibrated
-    runs: tuple[TimedRun, ...] = ()  # none yet where it was interrupted
+    runs: tuple[TimedRun, ...] = ()  # that count; none yet where it was interrupted
+    disturbed: tuple[TimedRun, ...] = ()  # that do not, since others had the processors too
 
     @property
     def measured(self) -> float:
@@ -95,6 +100,11 @@ class Comparison:
     def is_inside(self) -> bool:
         """Whether the median of the runs lies in the interval."""
         return self.lower <= self.measured <= self.upper
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether disturbed runs count, as there are too few others."""
+        return any(run.is_disturbed for run in self.runs)
 
     @property
     def runs_inside(self) -> int:
@@ -119,6 +129,8 @@ class Comparison:
             "inside": self.is_inside if ran else None,
             "runs": len(self.runs),
             "runs_inside": self.runs_inside,
+            "runs_disturbed": len(self.disturbed),
+            "disturbed_count": self.is_disturbed,
             "shared_cores": self.is_shared,
             "calibrated_p": self.is_calibrated_p,
         }
@@ -156,6 +168,12 @@ class ValidatedProgram:
     def compared(self) -> tuple[Comparison, ...]:
         """Comparisons that have runs."""
         return tuple(x for x in self.comparisons if x.runs)
+
+    @property
+    def disturbed(self) -> tuple[TimedRun, ...]:
+        """Runs that do not count, of the calibration and of the comparisons."""
+        told = [run for x in self.comparisons for run in x.disturbed]
+        return (*(run for run in self.calibration if not run.counts), *told)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,14 +227,15 @@ class Validation:
             for run in program.calibration:
                 yield _row(program.program, "calibration", run, None)
             for x in program.comparisons:
-                for run in x.runs:
+                for run in (*x.runs, *x.disturbed):
                     yield _row(program.program, "comparison", run, x)
 
     def measurement_rows(self) -> Iterator[dict[str, Any]]:
         """Give runs as rows of a table of measurements, one for each figure of a run.
 
         The pair of columns `metric,value` holds the time, which a forecast reads, and all else,
-        which it passes over. Repetitions are counted over all launches.
+        which it passes over, such as the time of a disturbed run that does not count.
+        Repetitions are counted over all launches.
         """
         made: Counter[tuple[str, int, int]] = Counter()
         for row in self.rows():
@@ -224,10 +243,14 @@ class Validation:
             made[place] += 1
             key = {"callpath": program, "p": p, "n": n, "repetition": made[place]}
             figures = {
-                "time_s": row["time_s"],
+                "time_s" if row["counts"] else "time_disturbed": row["time_s"],
                 "compute_max": row["compute_s"],
                 "disk": row["disk_s"],
                 "launch": row["launch"],
+                "slowdown": row["slowdown"],
+                "waiting": row["waiting"],
+                "is_disturbed": int(row["disturbed"]),
+                "counts": int(row["counts"]),
                 "is_calibration": int(row["purpose"] == "calibration"),
                 "predicted": row["predicted_s"],
                 "lower": row["lower_s"],
@@ -262,6 +285,7 @@ class Validation:
                     "capacities": [capacity.row() for capacity in x.capacities],
                     "counts": [check.row() for check in x.counts],
                     "warnings": list(x.warnings),
+                    "runs_disturbed": len(x.disturbed),
                     "cores": x.cores,
                     "seconds": x.seconds,
                     "ended_by": x.ended_by or None,
@@ -317,6 +341,10 @@ def _row(program: str, purpose: str, run: TimedRun, of: Comparison | None) -> di
         "time_s": run.time,
         "compute_s": run.compute,
         "disk_s": run.disk,
+        "slowdown": run.slowdown,
+        "waiting": run.waiting,
+        "disturbed": run.is_disturbed,
+        "counts": run.counts,
         "predicted_s": of.predicted if of else None,
         "lower_s": of.lower if of else None,
         "upper_s": of.upper if of else None,

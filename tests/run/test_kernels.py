@@ -467,6 +467,8 @@ def test_a_document_has_every_fact_of_a_run():
             "disk_bytes": 128,
             "is_correct": True,
             "cores": 2,
+            "quanta_s": [],
+            "waited_s": 0.0,
         }
     ]
 

@@ -13,6 +13,7 @@ import pytest
 import parcast
 from parcast.errors import RunFailed
 from parcast.run.kernels import __main__ as program
+from parcast.run.kernels import quanta
 from parcast.run.kernels.ledger import Alone
 from parcast.run.kernels.registry import kernel_named
 from parcast.run.mpi import find_mpi
@@ -39,7 +40,9 @@ class Second(Alone):
         self.aborted = status
 
 
-def test_one_rank_prints_a_table_of_measurements(capsys):
+def test_one_rank_prints_a_table_of_measurements(capsys, monkeypatch):
+    monkeypatch.setattr(quanta, "work_quantum", lambda: 1e-5)  # whatever else runs here
+    monkeypatch.setattr(quanta, "waited_for_core", lambda: 0.0)
     assert program.main(["matmul", "--n", "5,1e1", "--repetitions", "2"], Alone()) == 0
     said = capsys.readouterr()
     assert said.err == ""

@@ -56,6 +56,8 @@ def test_sizes_and_repetitions_share_a_launch(launched):
         "seed": 4,
         "check": None,
         "directory": None,
+        "patience": 0.0,
+        "quantum": None,
     }
     assert steps == [(0, 2), (1, 2)]
 

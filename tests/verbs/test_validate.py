@@ -11,6 +11,7 @@ from parcast.run.testbed import Testbed
 from parcast.validation_result import Comparison, TimedRun
 from parcast.verbs.validate import validate
 from parcast.verbs.validate_calibration import calibrated
+from parcast.verbs.validate_cells import Sample
 from parcast.verbs.validate_interval import allowance, interval, scatter
 from parcast.verbs.validate_plan import (
     LOWEST,
@@ -20,11 +21,13 @@ from parcast.verbs.validate_plan import (
     waiting_in,
 )
 from parcast.verbs.validate_program import share_of_core
-from parcast.verbs.validate_runs import Sample, Stopwatch, jobs_of
+from parcast.verbs.validate_runs import Stopwatch, jobs_of
 from parcast.verbs.validate_subject import subject_named
 from parcast.verbs.validate_terms import forms_of
 from parcast.verbs.validate_verdict import count_checks, points_allowed, verdict_of
-from tests.validated import T0, B, FakeRunner, U, W, counted, lawful, subject
+from tests.validated import QUANTUM, T0, B, FakeRunner, U, W, counted, lawful, subject
+
+PLACE = ("n", "p", "purpose", "launch", "repetition")  # of a run
 
 
 def asked(runner=None, **options):
@@ -252,6 +255,107 @@ def test_all_programs_must_be_told_for_all_to_hold():
     ):
         programs = tuple(replace(one, holds=x) for x in verdicts)
         assert replace(told, programs=programs).holds is of_all
+
+
+# processors that others disturb
+
+
+def test_disturbed_runs_are_told_and_do_not_count():
+    told = asked(FakeRunner(disturbed=0.4, noise=0.01))
+    assert told.holds
+    assert told.worst_error < 0.05
+    program = told.programs[0]
+    assert {round(run.slowdown, 6) for run in program.disturbed} == {2.0}
+    assert not any(run.counts for run in program.disturbed)
+    assert all(run.counts for x in told.compared for run in x.runs)
+    assert 0.2 < len(program.disturbed) / len(list(told.rows())) < 0.6
+    document = told.to_document()
+    assert document["programs"][0]["runs_disturbed"] == len(program.disturbed)
+    rows = [row for row in document["rows"] if row["purpose"] == "comparison"]
+    assert len(rows) == sum(x["runs"] + x["runs_disturbed"] for x in document["comparisons"])
+    assert sum(not row["counts"] for row in document["rows"]) == len(program.disturbed)
+    assert f"{len(program.disturbed)} of {len(document['rows'])} runs do not count" in str(told)
+    places = [tuple(row[x] for x in PLACE) for row in document["rows"]]
+    assert len(set(places)) == len(places)
+    table = list(told.measurement_rows())
+    assert sum(row["metric"] == "time_disturbed" for row in table) == len(program.disturbed)
+    assert sum(row["metric"] == "time_s" for row in table) + len(program.disturbed) == len(places)
+
+
+def test_runs_count_where_all_were_disturbed():
+    told = asked(FakeRunner(disturbed=0.97, noise=0.01), quick=True)
+    assert all(x.runs for x in told.programs[0].comparisons)
+    slowed = [run for x in told.compared for run in x.runs if run.slowdown > 1.2]
+    assert slowed
+    assert all(run.counts for run in slowed)
+    assert any("disturbed runs count" in text for text in told.programs[0].warnings)
+
+
+def test_a_law_is_not_refused_by_what_others_did_while_it_was_calibrated():
+    class QuietLater(FakeRunner):
+        def __call__(self, *given, **more):
+            self.disturbed = 1.0 if len(self.asked) < 18 else 0.0
+            return super().__call__(*given, **more)
+
+    told = asked(QuietLater(noise=0.01))
+    program = told.programs[0]
+    assert told.worst_error > 0.5
+    assert (program.holds, program.answer) == (None, "cannot tell")
+    assert "most of the runs it was calibrated with" in program.verdict[0]
+    assert told.to_document()["rows"][0]["disturbed"]
+
+
+def test_a_law_is_not_refused_by_what_others_did_while_it_was_compared():
+    class QuietAtFirst(FakeRunner):
+        def __call__(self, *given, **more):
+            self.disturbed = 0.0 if len(self.asked) < 12 else 1.0
+            return super().__call__(*given, **more)
+
+    runner = QuietAtFirst(noise=0.01)
+    told = asked(runner)
+    assert told.programs[0].answer == "cannot tell"
+    assert all(x.is_disturbed for x in told.compared)
+    assert all(len(x.runs) == 8 for x in told.compared)  # launched again, as often as asked
+    assert "~: others used the processors" in str(told)
+    assert "others used the processors" in told._repr_html_()
+    assert told.plot() is not None
+
+
+def test_only_sizes_that_lack_undisturbed_runs_are_launched_again():
+    class OneSlow(FakeRunner):
+        def __call__(self, name, *, n, **more):
+            runs = super().__call__(name, n=n, **more)
+            slow = max(n) if len(set(n)) == 3 else None  # three sizes are predicted
+            return [replace(x, quanta=(QUANTUM, 2 * QUANTUM)) if x.n == slow else x for x in runs]
+
+    runner = OneSlow()
+    told = asked(runner, p=[1])
+    largest = max(x.n for x in told.compared)
+    again = [x for x in runner.asked if set(x["n"]) == {largest}]
+    assert 1 <= len(again) <= 2
+    seeds = [x["seed"] for x in runner.asked if largest in x["n"]]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_a_launch_knows_the_least_quantum_of_those_before_it():
+    runner = FakeRunner(disturbed=0.3)
+    asked(runner, p=[1, 2])
+    timed = [x for x in runner.asked if x["patience"] > 0]
+    for p in (1, 2):
+        first, *rest = [x["quantum"] for x in timed if x["p"] == p]
+        assert first is None
+        assert set(rest) == {QUANTUM}
+
+
+def test_runs_without_quanta_all_count():
+    class Untimed(FakeRunner):
+        def __call__(self, *given, **more):
+            return [replace(run, quanta=()) for run in super().__call__(*given, **more)]
+
+    told = asked(Untimed())
+    assert told.holds
+    assert told.programs[0].disturbed == ()
+    assert {row["slowdown"] for row in told.rows()} == {None}
 
 
 # what was asked

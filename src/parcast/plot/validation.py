@@ -138,7 +138,8 @@ def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
     """Median time of every size and count. [s]."""
     cells: dict[tuple[int, int], list[float]] = {}
     for run in runs:
-        cells.setdefault((run.n, run.p), []).append(run.time)
+        if run.counts:
+            cells.setdefault((run.n, run.p), []).append(run.time)
     return {key: median(times) for key, times in cells.items()}
 
 

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Final
 
 from parcast.text.columns import Column, common_unit, side_by_side, spans
+from parcast.text.disturbances import disturbance
 from parcast.text.page import Page
 from parcast.text.rounding import rounded, rounded_interval, supported_digits
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent, shown
@@ -18,6 +19,7 @@ LEGEND: Final = (
     "error: predicted over measured time, less 1; inside: runs in their interval, of all; "
     "*: the median lies outside"
 )
+DISTURBED: Final = "~"  # behind the runs of a size and count where disturbed ones count
 MEANING: Final[dict[str, tuple[str, Dimension]]] = {
     "W": ("steps of one processor", "operation_rate"),
     "n_half": ("size at half of W", "count"),
@@ -71,6 +73,15 @@ def figures_of(compared: Sequence[Comparison]) -> str:
     )
 
 
+def legend_of(program: ValidatedProgram) -> str:
+    """Say what the columns and marks of a table mean."""
+    if not any(x.is_disturbed for x in program.comparisons):
+        return LEGEND
+    return (
+        f"{LEGEND}; {DISTURBED}: others used the processors in most runs, which count all the same"
+    )
+
+
 def title_of(program: ValidatedProgram) -> str:
     """Say what was validated."""
     return _one_line(f"{program.program}: {program.title}")
@@ -85,7 +96,7 @@ def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
     )
     if program.ended_by:
         yield "ended by", f"{program.ended_by}: {_left_out(program)}"
-    runs = len(program.calibration)
+    runs = sum(run.counts for run in program.calibration)
     sizes = sorted({run.n for run in program.calibration})
     counts = sorted({run.p for run in program.calibration})
     yield (
@@ -96,6 +107,8 @@ def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
         text = capacity_text(capacity)
         if text:
             yield "", text
+    if program.disturbed:
+        yield "disturbed", _disturbed(program)
     yield (
         "counts",
         "; ".join(
@@ -107,13 +120,32 @@ def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
     yield "source", program.source
 
 
+def _disturbed(program: ValidatedProgram) -> str:
+    """Say which runs do not count, and what would be different if they did."""
+    every = sum(len(x.runs) + len(x.disturbed) for x in program.comparisons)
+    compared = [(x, run) for x in program.comparisons for run in x.disturbed]
+    inside = sum(x.lower <= run.time <= x.upper for x, run in compared)
+    inside += sum(x.runs_inside for x in program.compared)
+    how = disturbance(
+        max(run.slowdown or 1.0 for run in program.disturbed),
+        max(run.waiting for run in program.disturbed),
+    )
+    text = (
+        f"{len(program.disturbed)} of {len(program.calibration) + every} runs do not count: {how}"
+    )
+    return text + (f"; with them {inside} of {every} compared runs are inside" if compared else "")
+
+
 def _left_out(program: ValidatedProgram) -> str:
     """Say what was not run any more."""
-    asked, made = program.repetitions, sum(len(x.runs) for x in program.compared)
+    asked = program.repetitions
+    made = sum(min(len(x.runs) + len(x.disturbed), asked) for x in program.compared)
     waiting = len(program.comparisons) - len(program.compared)
     if not made:
         return "nothing was compared"
     text = f"{made} of {asked * len(program.comparisons)} runs were made"
+    if made == asked * len(program.comparisons):
+        text = "all runs were made, but not all disturbed ones again"
     if waiting:
         text += f", none of {waiting} of the {len(program.comparisons)} sizes and counts"
     return text
@@ -147,7 +179,7 @@ def _program(program: ValidatedProgram, page: Page, *, interval: float) -> Itera
     if program.comparisons:
         yield from _table(program, page, interval=interval)
         yield ""
-        yield from map(page.faint, page.wrapped(LEGEND, indent=0))
+        yield from map(page.faint, page.wrapped(legend_of(program), indent=0))
         yield ""
     for name, text in facts_of(program):
         yield from page.entry(name, text)
@@ -183,7 +215,7 @@ def _line(x: Comparison, second: float) -> Line:
     if x.runs:
         measured = rounded(x.measured / second, max(supported_digits(x.lower, x.upper), 3))
         error = _signed(x.error) + ("" if x.is_inside else "*")
-        inside = f"{x.runs_inside}/{len(x.runs)}"
+        inside = f"{x.runs_inside}/{len(x.runs)}" + (DISTURBED if x.is_disturbed else "")
     return Line(
         n=f"{x.n:,}",
         factor=f"x{x.factor:.3g}",

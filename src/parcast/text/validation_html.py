@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from html import escape
 
 from parcast.text.validation_answer import (
-    LEGEND,
     facts_of,
+    legend_of,
     lines_of,
     sum_of,
     title_of,
@@ -47,7 +47,7 @@ def _program(program: ValidatedProgram, *, interval: float) -> str:
             for cells in rows
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        table += f"<p>{escape(LEGEND)}</p>"
+        table += f"<p>{escape(legend_of(program))}</p>"
     facts = "<br>".join(escape(f"{name} {text}".strip()) for name, text in facts_of(program))
     warned = _list(program.warnings)
     return f"<p><b>{escape(title_of(program))}</b></p>{table}<p>{facts}</p>{warned}"

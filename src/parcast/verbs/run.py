@@ -30,6 +30,8 @@ def run_kernel(
     check: bool | None = None,
     directory: str | Path | None = None,
     time_limit: float = HOUR,
+    patience: float = 0.0,
+    quantum: float | None = None,
     progress: Callable[[int, int], object] | None = None,
     each: Callable[[Run], object] | None = None,
 ) -> tuple[Run, ...]:
@@ -56,6 +58,11 @@ def run_kernel(
         Where a program puts its files, by default the system's folder for such. They are removed.
     time_limit : float, default 3600
         For each launch. [s]
+    patience : float, default 0
+        Time that a launch may wait for processors that nobody disturbs, and repeat runs that were
+        disturbed: `parcast.run.kernels.quanta` says how that is known. These are given too. [s]
+    quantum : float, optional
+        The least work quantum known from earlier runs on as many ranks. [s]
     progress : callable, optional
         Called with the number of launches done and of all.
     each : callable, optional
@@ -65,7 +72,8 @@ def run_kernel(
     Returns
     -------
     tuple of Run
-        In the order of `ranks`, then of `n`, then repetitions.
+        In the order of `ranks`, then of `n`, then repetitions; with `patience` there may be more
+        repetitions than asked.
 
     Raises
     ------
@@ -98,6 +106,10 @@ def run_kernel(
     require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")
     must, hint = "be above 0", "Give it in seconds."
     require("time_limit", time_limit, time_limit > 0, must=must, hint=hint)
+    must = "be at least 0"
+    require("patience", patience, patience >= 0, must=must, hint="Give it in seconds.")
+    ok = quantum is None or quantum > 0
+    require("quantum", quantum, ok, must="be above 0", hint="Take that of earlier runs.")
     for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):
         if refusal:
             raise ParameterError(refusal)
@@ -110,6 +122,8 @@ def run_kernel(
             seed=seed,
             check=check,
             directory=str(folder) if kernel.uses_files else None,
+            patience=patience,
+            quantum=quantum,
         )
         for done, p in enumerate(counts):
             if progress is not None:

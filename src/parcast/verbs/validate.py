@@ -6,13 +6,14 @@ One mechanism for every program that has a kernel and a law that counts:
 2. small sizes are timed with P = 1, 2 and the largest count, in several independent launches;
 3. the capacities of the law are fitted to them (`validate_calibration`);
 4. larger sizes and all counts are predicted, with intervals (`validate_interval`);
-5. these are run, and
+5. these are run, those that others disturbed again for a while (`validate_cells`), and
 6. compared: whether the law holds is decided by rules that are told (`validate_verdict`).
 
 What is predicted is predicted before it runs: no run of step 5 has a part in step 3 or 4.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from parcast.errors import ParameterError, ParcastError, RunFailed, require
 from parcast.run.interrupts import as_interrupts
@@ -54,7 +55,8 @@ def validate(
     calibrate_with : sequence of numbers, optional
         Problem sizes to calibrate with, two or more; by default four that take up to 0.06 s.
     repetitions : int, default 4
-        Runs of each predicted size and count, in half as many launches. [1]
+        Runs of each predicted size and count, in half as many launches; more where they are
+        disturbed. [1]
     longest : float, default 5
         Time that a predicted run may take on one processor; sizes are chosen for it. [s]
     quick : bool, default False
@@ -141,13 +143,11 @@ def validate(
     return Validation(programs=tuple(told), failures=failures, left_out=left_out, seed=seed)
 
 
-def _run_kernel(
-    name: str, *, n: Sequence[int], ranks: int, seed: int, check: bool | None, time_limit: float
-) -> tuple[Run, ...]:
+def _run_kernel(name: str, **asked: Any) -> tuple[Run, ...]:
     """Run a program on ranks that are started."""
     from parcast.verbs.run import run_kernel
 
-    return run_kernel(name, n=n, ranks=ranks, seed=seed, check=check, time_limit=time_limit)
+    return run_kernel(name, **asked)
 
 
 def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[int, ...] | None:

@@ -19,7 +19,7 @@ from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships n
 
 from parcast.breakdown import Array
 from parcast.validation_result import INTERVAL, Capacity
-from parcast.verbs.validate_runs import Cells
+from parcast.verbs.validate_cells import Cells
 from parcast.verbs.validate_terms import Column, Form, Terms
 
 HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]

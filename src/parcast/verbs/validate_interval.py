@@ -1,14 +1,16 @@
 """How far a run may lie from its prediction, for `validate`.
 
     ln(time / predicted)  in  -sqrt(q_5^2 + (z s)^2)  to  +sqrt(q_95^2 + (z s)^2) ,   z = 1.645
-    s^2 = s_fit^2 + s_law^2 + (a * log10 k)^2 + (b * log2 k_P)^2                            [D]
+    s^2 = s_fit^2 + s_law^2 + ((a + f c) * log10 k)^2 + (b * log2 k_P)^2                    [D]
 
 q_5 and q_95 are quantiles of how runs of one size scatter around their median, among those
-calibrated; they differ, because a disturbed run is longer, never shorter. s_fit is what other
-launches would have made of the calibration, s_law how badly the law fits the calibrated sizes. The
-last two are allowances for how such laws fail when they are extended: by k in size, and by k_P in
-ranks from the nearest calibrated count. a and b are set by hand [D]: no quiet
-machine has been at hand to find them from the programs, see `docs/explanation/validation.md`.
+calibrated; they differ, since what happens to a run makes it longer, never shorter. s_fit is what
+other launches would have made of the calibration, s_law how badly the law fits the calibrated
+sizes. The last two are allowances for how such laws fail when they are extended: by k in size, and
+by k_P in ranks from the nearest calibrated count. f is the share of files in the predicted time:
+what the system writes behind a program's back makes large files slower than small ones, now and
+then. a is what the reference programs ask for, b and c are set by hand [D]:
+`docs/explanation/validation.md`.
 """
 
 from collections.abc import Sequence
@@ -18,10 +20,11 @@ import numpy as np
 
 from parcast.breakdown import Array
 from parcast.validation_result import INTERVAL
-from parcast.verbs.validate_runs import Cells
+from parcast.verbs.validate_cells import Cells
 
 Z: Final = 1.645  # of the middle 90 % of a normal law
-SIZE_ALLOWANCE: Final = 0.05  # a: standard deviation for ten times the size [1] [D]
+SIZE_ALLOWANCE: Final = 0.08  # a: standard deviation for ten times the size [1] [D]
+FILE_ALLOWANCE: Final = 0.40  # c: the same of the time of files, more [1] [D]
 COUNT_ALLOWANCE: Final = 0.10  # b: standard deviation for twice the ranks [1] [D]
 LARGE: Final = 0.5  # calibrated sizes that count for the scatter, of the largest [1]
 FEW: Final = 20  # runs below which quantiles are not read off [1]
@@ -55,7 +58,7 @@ def doubt_of_law(residuals: Array, columns: int) -> float:
     return float(np.sqrt((residuals @ residuals) / max(freedom, len(residuals) / 2)))
 
 
-def allowance(factor: Array, p: Array, counts: Sequence[int]) -> Array:
+def allowance(factor: Array, p: Array, counts: Sequence[int], files: Array | float = 0.0) -> Array:
     """Standard deviation that is allowed for extending a law, in logarithms.
 
     Parameters
@@ -66,14 +69,18 @@ def allowance(factor: Array, p: Array, counts: Sequence[int]) -> Array:
         Ranks. [1]
     counts : sequence of int
         Calibrated counts. [1]
+    files : ndarray, shape (points,), or float
+        Share of the predicted time that is access to files. [1]
 
     Examples
     --------
     >>> allowance(np.array([1.0, 10.0]), np.array([2.0, 2.0]), [1, 2])
-    array([0.  , 0.05])
+    array([0.  , 0.08])
+    >>> allowance(np.array([10.0]), np.array([2.0]), [1, 2], files=0.25)
+    array([0.18])
     """
     apart = np.abs(np.log2(p[:, None] / np.array(counts, dtype=np.float64))).min(axis=1)
-    by_size = SIZE_ALLOWANCE * np.log10(np.maximum(factor, 1.0))
+    by_size = (SIZE_ALLOWANCE + FILE_ALLOWANCE * files) * np.log10(np.maximum(factor, 1.0))
     return np.asarray(np.hypot(by_size, COUNT_ALLOWANCE * apart))
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.errors import ParameterError
-from parcast.verbs.validate_runs import PATIENCE, Runner, require_runs
+from parcast.verbs.validate_runs import LIMIT, Runner, require_runs
 from parcast.verbs.validate_subject import Subject
 
 CALIBRATED: Final = 0.06  # wanted time of the largest calibrated size on one processor [s]
@@ -74,9 +74,7 @@ def seconds_a_step(subject: Subject, *, runner: Runner, seed: int, trial: float 
     n = max(SMALLEST, size_with(subject, steps_of(subject, subject.example) / 100))
     for _ in range(MOST_TRIALS):
         sizes = [n] * REPEATED
-        runs = runner(
-            subject.name, n=sizes, ranks=1, seed=seed, check=None, time_limit=PATIENCE[0]
-        )
+        runs = runner(subject.name, n=sizes, ranks=1, seed=seed, check=None, time_limit=LIMIT[0])
         require_runs(subject.name, sizes, 1, runs)
         took = min(run.time for run in runs)
         each = took / steps_of(subject, n)
@@ -118,7 +116,7 @@ def waiting_in(
     if p == 1 or counted.messages[1] <= counted.messages[0]:
         return lambda _: 0.0
     sizes = [n, 2 * n] * (REPEATED // 2 + 1)
-    runs = runner(subject.name, n=sizes, ranks=p, seed=seed, check=None, time_limit=PATIENCE[0])
+    runs = runner(subject.name, n=sizes, ranks=p, seed=seed, check=None, time_limit=LIMIT[0])
     require_runs(subject.name, sizes, p, runs)
     a_step = each * max(p / runs[0].cores, 1.0)
     took = np.array([min(run.time for run in runs if run.n == size) for size in tried])

@@ -1,7 +1,7 @@
 """One program of `validate`: its sizes, its calibration, its predictions, its runs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -15,6 +15,15 @@ from parcast.run.rank import PLACEMENT
 from parcast.run.testbed.words import testbed_here
 from parcast.validation_result import Comparison, ValidatedProgram
 from parcast.verbs.validate_calibration import Calibration, calibrated
+from parcast.verbs.validate_cells import (
+    FEWEST,
+    Cells,
+    disturbed_warnings,
+    joined,
+    parted,
+    timed,
+    timed_runs,
+)
 from parcast.verbs.validate_interval import allowance, doubt_of_law, interval, scatter
 from parcast.verbs.validate_plan import (
     CALIBRATED,
@@ -29,7 +38,7 @@ from parcast.verbs.validate_plan import (
     steps_of,
     waiting_in,
 )
-from parcast.verbs.validate_runs import Cells, Runner, Stopwatch, jobs_of, launched, timed
+from parcast.verbs.validate_runs import Runner, Stopwatch, jobs_of, launched, launched_again
 from parcast.verbs.validate_subject import Subject
 from parcast.verbs.validate_terms import forms_of
 from parcast.verbs.validate_verdict import count_checks, verdict_of, warnings_of
@@ -38,8 +47,10 @@ LONGEST: Final = 5.0  # a predicted run on one processor, unless asked otherwise
 LAUNCHES: Final = 5  # of a calibration, for each count [1]
 WITHIN: Final = 0.25  # of a launch, for the repetitions of one size [s]
 MOST_REPETITIONS: Final = 12
+AGAIN: Final = 2  # more launches of calibrated sizes with too few undisturbed runs, at most [1]
 QUICK_LONGEST, QUICK_CALIBRATED, QUICK_LAUNCHES = 0.5, 0.03, 3  # the same in a hurry
 A_LAUNCH: Final = 2  # runs of a predicted size in one launch [1]
+ENOUGH: Final = 2  # undisturbed runs of a predicted size, from which the others do not count [1]
 SLOWER: Final = 2.0  # a run on several ranks over the longest on one, if not asked otherwise [1]
 
 
@@ -88,8 +99,12 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
     rounds = -(-task.repetitions // a_launch)
     later = rounds * a_launch * len(task.counts) * sum(map(seconds, sizes.predicted))
     watch.total = sum(job.expected for job in small) + later
-    cells = launched(subject.name, small, runner=task.runner, seed=task.seed, watch=watch)
-    _require_calibrated(subject, counts, cells, watch)
+    launch = partial(launched, subject.name, runner=task.runner, watch=watch)
+    again = partial(launched_again, subject.name, runner=task.runner, watch=watch)
+    everything = launch(small, seed=task.seed)
+    _require_calibrated(subject, counts, everything, watch)
+    everything = again(small, everything, rounds=AGAIN, fewest=FEWEST, seed=task.seed)
+    cells, others = parted(everything, watch.quanta)
     cores = max(samples[0].runs[0].cores for samples in cells.values())
     forms = forms_of(subject, counts, sizes.calibrated, cores)
     calibration = calibrated(forms, cells, seed=task.seed)
@@ -104,32 +119,67 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
         seconds=seconds,
         random=random,
     )
-    found = launched(
-        subject.name, large, runner=task.runner, seed=task.seed + launches, watch=watch
-    )
-    compared = tuple(replace(x, runs=timed(found.get((x.n, x.p), ()))) for x in predicted)
-    everything = {key: [*cells.get(key, ()), *found.get(key, ())] for key in {**cells, **found}}
+    seed = task.seed + launches + AGAIN
+    found = launch(large, seed=seed)
+    is_complete = all(len(found.get((x.n, x.p), ())) >= rounds for x in predicted)
+    enough = min(ENOUGH, task.repetitions)
+    found = again(large, found, rounds=rounds, fewest=enough, seed=seed)
+    compared = with_runs(predicted, found, watch.quanta, fewest=enough)
+    calibration_runs = timed_runs(cells, others, watch.quanta)
     least = min((n for n, _ in found), default=sizes.calibrated[-1])
-    checks = count_checks(subject, everything, least=least)
-    holds, verdict = verdict_of([x for x in compared if x.runs], checks)
-    is_complete = all(len(x.runs) >= task.repetitions for x in compared)
+    checks = count_checks(subject, joined(everything, found), least=least)
+    holds, verdict = verdict_of([x for x in compared if x.runs], checks, calibration_runs)
     return ValidatedProgram(
         program=subject.name,
         title=subject.title,
         size=subject.size,
         law=subject.phase.law,
         source=subject.phase.source_of_law,
-        calibration=tuple(run for samples in cells.values() for run in timed(samples)),
+        calibration=calibration_runs,
         capacities=calibration.capacities(),
         counts=checks,
         comparisons=compared,
         holds=holds,
         verdict=verdict,
-        warnings=tuple(warnings_of(subject, calibration, cells, compared, checks)),
+        warnings=(
+            *warnings_of(subject, calibration, cells, compared, checks),
+            *disturbed_warnings([*calibration_runs, *(run for x in compared for run in x.runs)]),
+        ),
         cores=cores,
         seconds=watch.seconds - begun,
-        ended_by="" if is_complete else watch.ended_by,
+        ended_by="" if is_complete and not watch.interrupted else watch.ended_by,
         repetitions=rounds * a_launch,
+    )
+
+
+def with_runs(
+    predicted: Sequence[Comparison],
+    found: Cells,
+    least: Mapping[int, float],
+    *,
+    fewest: int,
+) -> tuple[Comparison, ...]:
+    """Put what was run to what was predicted, disturbed runs apart where there are enough others.
+
+    Parameters
+    ----------
+    predicted : sequence of Comparison
+        Without runs.
+    found : mapping from n and p to samples
+        What was run.
+    least : mapping from int to float
+        Work quantum of quiet processors, for each count of ranks. [s]
+    fewest : int
+        Undisturbed runs that are enough. [1]
+    """
+    counting, others = parted(found, least, fewest=fewest)
+    return tuple(
+        replace(
+            x,
+            runs=timed(counting.get((x.n, x.p), ()), least),
+            disturbed=timed(others.get((x.n, x.p), ()), least, counts=False),
+        )
+        for x in predicted
     )
 
 
@@ -176,13 +226,13 @@ def predictions(
     terms = form.terms(n, p)
     time = calibration.time(terms)
     factor = n / max(size for size, _ in cells)
+    parts = calibration.parts(terms)
     deviation = np.sqrt(
         calibration.doubt(terms) ** 2
         + doubt_of_law(calibration.residuals, len(form.columns)) ** 2
-        + allowance(factor, p, form.counts) ** 2
+        + allowance(factor, p, form.counts, parts[2] / time) ** 2
     )
     lower, upper = interval(time, scatter(cells), deviation)
-    parts = calibration.parts(terms)
     return tuple(
         Comparison(
             n=int(n[i]),

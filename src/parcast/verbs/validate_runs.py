@@ -3,24 +3,27 @@
 A launch runs several sizes on one count of ranks, in an order of its own. Launches of all counts
 are dealt into rounds and each round is shuffled, so that a machine that grows slower or faster
 meanwhile does so for all of them alike.
+
+A launch waits for processors that nobody disturbs, and repeats disturbed runs, for up to half the
+time that it should take and a second; sizes with too few undisturbed runs are launched again.
 """
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import numpy as np
 
 from parcast.errors import RunFailed
 from parcast.run.kernels.kernel import Run
-from parcast.validation_result import TimedRun
+from parcast.verbs.validate_cells import Cells, Sample, is_enough, joined, least_quanta
 
 Progress = Callable[[int, int | None], None]
 
-PATIENCE: Final = (120.0, 20.0)  # longest launch: so long, and times what is expected [s], [1]
+LIMIT: Final = (120.0, 20.0)  # longest launch: so long, and times what is expected [s], [1]
+PATIENCE: Final = (1.0, 0.5)  # with disturbed processors: so long, and times that [s], [1] [D]
 
 
 class Runner(Protocol):
@@ -35,8 +38,10 @@ class Runner(Protocol):
         seed: int,
         check: bool | None,
         time_limit: float,
+        patience: float = 0.0,
+        quantum: float | None = None,
     ) -> Sequence[Run]:
-        """Time one run of each size, in one launch."""
+        """Time a run of each size, in one launch, and again where it was disturbed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,33 +51,12 @@ class Job:
     p: int  # ranks
     launch: int  # of this count, from 1
     sizes: tuple[int, ...]  # in their order, each as often as it is to be run
-    expected: float = 0.0  # time that it should take at most [s]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sample:
-    """Runs of one size in one launch."""
-
-    launch: int
-    runs: tuple[Run, ...]
+    seconds: Callable[[int], float] = lambda _: 0.0  # expected time of a size on one rank [s]
 
     @property
-    def time(self) -> float:
-        """Median time [s]."""
-        return median(run.time for run in self.runs)
-
-    @property
-    def compute(self) -> float:
-        """Median of the processor seconds of the rank that computed most [s]."""
-        return median(max(run.compute) for run in self.runs)
-
-    @property
-    def disk(self) -> float:
-        """Median wall seconds of access to files [s]."""
-        return median(run.disk for run in self.runs)
-
-
-Cells = Mapping[tuple[int, int], Sequence[Sample]]  # of each size and count of ranks
+    def expected(self) -> float:
+        """Time that it should take at most. [s]."""
+        return sum(map(self.seconds, self.sizes)) + 0.5
 
 
 @dataclass(kw_only=True, slots=True)
@@ -86,6 +70,7 @@ class Stopwatch:
     done: float = 0.0  # expected seconds of what was run
     total: float = 0.0
     interrupted: bool = False
+    quanta: dict[int, float] = field(default_factory=dict)  # of work, least of each count [s]
 
     def __post_init__(self) -> None:
         """Start."""
@@ -107,6 +92,11 @@ class Stopwatch:
         if self.interrupted:
             return "interrupted"
         return "time limit" if self.is_over else ""
+
+    def learn(self, quanta: Mapping[int, float]) -> None:
+        """Take over work quanta that are less than those known."""
+        for p, quantum in quanta.items():
+            self.quanta[p] = min(quantum, self.quanta.get(p, quantum))
 
     def advance(self, expected: float) -> None:
         """Say how far we are."""
@@ -139,13 +129,12 @@ def jobs_of(
         Of the orders.
     """
     each = [n for n, times in sizes.items() for _ in range(times)]
-    expected = sum(map(seconds, each)) + 0.5
     return [
         Job(
             p=counts[i],
             launch=launch,
             sizes=tuple(each[j] for j in random.permutation(len(each)).tolist()),
-            expected=expected,
+            seconds=seconds,
         )
         for launch in range(1, launches + 1)
         for i in random.permutation(len(counts)).tolist()
@@ -168,7 +157,8 @@ def launched(
     seed : int
         Each round has its own input, from this on. [1]
     watch : Stopwatch
-        Tells when the time is over; it is marked where the user interrupts.
+        Tells when the time is over; it is marked where the user interrupts. It knows what a work
+        quantum takes on quiet processors, and learns it.
 
     Returns
     -------
@@ -192,40 +182,77 @@ def launched(
                     ranks=job.p,
                     seed=seed + job.launch,
                     check=False,
-                    time_limit=PATIENCE[0] + PATIENCE[1] * job.expected,
+                    time_limit=LIMIT[0] + LIMIT[1] * job.expected,
+                    patience=PATIENCE[0] + PATIENCE[1] * job.expected,
+                    quantum=watch.quanta.get(job.p),
                 )
             )
             require_runs(name, job.sizes, job.p, runs)
             for n in dict.fromkeys(job.sizes):
                 of_size = tuple(run for run in runs if run.n == n)
-                cells.setdefault((n, job.p), []).append(Sample(launch=job.launch, runs=of_size))
+                numbered = tuple(replace(run, repetition=i + 1) for i, run in enumerate(of_size))
+                cells.setdefault((n, job.p), []).append(Sample(launch=job.launch, runs=numbered))
+            watch.learn(least_quanta(cells))
             watch.advance(job.expected)
     except KeyboardInterrupt:
         watch.interrupted = True
     return cells
 
 
-def timed(samples: Sequence[Sample]) -> tuple[TimedRun, ...]:
-    """Give the runs of a size as the result has them."""
-    return tuple(
-        TimedRun(
-            n=run.n,
-            p=run.p,
-            launch=sample.launch,
-            repetition=number,
-            time=run.time,
-            compute=max(run.compute),
-            disk=run.disk,
-        )
-        for sample in samples
-        for number, run in enumerate(sample.runs, start=1)
-    )
+def launched_again(
+    name: str,
+    jobs: Sequence[Job],
+    cells: Cells,
+    *,
+    rounds: int,
+    fewest: int,
+    runner: Runner,
+    seed: int,
+    watch: Stopwatch,
+) -> dict[tuple[int, int], list[Sample]]:
+    """Make launches again with the sizes of which too few runs were undisturbed.
+
+    Parameters
+    ----------
+    name : str
+        Of the program.
+    jobs : sequence of Job
+        That were made; those of the first round are made again.
+    cells : mapping from n and p to samples
+        What came of them. A size and count without a run is not lacking: time was over.
+    rounds : int
+        In which all that is lacking is launched, at most. [1]
+    fewest : int
+        Undisturbed runs of a size and count that are enough. [1]
+    runner, seed, watch
+        As of `launched`.
+
+    Returns
+    -------
+    dict of lists of Sample
+        All, by size and count of ranks.
+    """
+    last = max((job.launch for job in jobs), default=0)
+    found = joined(cells, {})
+    for launch in range(last + 1, last + rounds + 1):
+        few = {
+            place for place in found if not is_enough(found[place], watch.quanta, fewest=fewest)
+        }
+        again = [
+            replace(job, launch=launch, sizes=sizes)
+            for job in jobs
+            if job.launch == 1 and (sizes := tuple(n for n in job.sizes if (n, job.p) in few))
+        ]
+        more = launched(name, again, runner=runner, seed=seed, watch=watch)
+        found = joined(found, more)
+    return found
 
 
 def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[Run]) -> None:
     """Refuse a launch that lacks runs, has a wrong result or a time that is none."""
     where = f"{name} on {p} rank{'s' if p > 1 else ''}"
-    if Counter(run.n for run in runs) != Counter(sizes):
+    made, asked = Counter(run.n for run in runs), Counter(sizes)
+    if set(made) != set(asked) or not made >= asked:
         raise RunFailed(f"{where} gave times of other sizes than asked. Run it by itself.")
     if any(run.is_correct is False for run in runs):
         raise RunFailed(

@@ -10,10 +10,10 @@ import numpy as np
 from parcast.models.compactness import superlinear_warnings
 from parcast.program import Program
 from parcast.units import format_quantity, percent
-from parcast.validation_result import INTERVAL, Capacity, Comparison, CountCheck
+from parcast.validation_result import INTERVAL, Capacity, Comparison, CountCheck, TimedRun
 from parcast.verbs.validate_calibration import Calibration
+from parcast.verbs.validate_cells import Cells
 from parcast.verbs.validate_interval import LARGE
-from parcast.verbs.validate_runs import Cells
 from parcast.verbs.validate_subject import Subject
 
 CHANCE: Final = 0.05  # with which a law that holds may be refused for points outside [1]
@@ -32,7 +32,9 @@ REMEDY: Final = "Ask again on a quieter machine, with larger sizes (longest), or
 
 
 def verdict_of(
-    compared: Sequence[Comparison], counts: Sequence[CountCheck]
+    compared: Sequence[Comparison],
+    counts: Sequence[CountCheck],
+    calibration: Sequence[TimedRun] = (),
 ) -> tuple[bool | None, tuple[str, ...]]:
     """Tell whether a law holds, and by which rules.
 
@@ -45,6 +47,9 @@ def verdict_of(
         Those that have runs.
     counts : sequence of CountCheck
         What the law counts beside what the program counted.
+    calibration : sequence of TimedRun, optional
+        Runs that the law was calibrated with. If half of those that count were disturbed, points
+        decide nothing.
 
     Returns
     -------
@@ -57,6 +62,10 @@ def verdict_of(
     told = [_counted(check) for check in differing]
     if not compared:
         return (False if differing else None), tuple(told)
+    used = [run.is_disturbed for run in calibration if run.counts]
+    if 2 * sum(used) > len(used):
+        while_calibrated = "others used the processors in most of the runs it was calibrated with"
+        return (False if differing else None), (*told, f"{while_calibrated}. {REMEDY}")
     sure = [x for x in compared if is_sure(x)]
     outside = [x for x in compared if not x.is_inside]
     refusing = [x for x in outside if is_sure(x)]
@@ -89,6 +98,8 @@ def _why_unknown(compared: Sequence[Comparison], sure: Sequence[Comparison]) -> 
             f"the intervals are so wide, the middle one from {_in_words(compared, width)}, that a "
             "wrong law would pass"
         )
+    if 2 * sum(x.is_disturbed for x in compared) >= len(compared):
+        return "others used the processors at half of the sizes and counts or more"
     if 2 * len(sure) <= len(compared):
         apart = median(_apart(x) for x in compared)
         return f"runs of one size and count differ {apart:.1f} times, so that they show nothing"
@@ -110,7 +121,9 @@ def _in_words(compared: Sequence[Comparison], width: float) -> str:
 
 
 def is_sure(x: Comparison) -> bool:
-    """Whether the runs agree, or all lie beyond one end of the interval."""
+    """Whether undisturbed runs agree, or all lie beyond one end of the interval."""
+    if x.is_disturbed:
+        return False
     times = [run.time for run in x.runs]
     return _apart(x) <= WIDEST or min(times) > x.upper or max(times) < x.lower
 

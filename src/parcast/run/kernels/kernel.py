@@ -9,6 +9,7 @@ result with the serial reference, untimed. All ranks call each of them. The inpu
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +17,7 @@ from typing import Any, Self
 from parcast.errors import require
 from parcast.run.folders import failing_for
 from parcast.run.kernels.ledger import Communicator, Ledger
+from parcast.run.kernels.quanta import Quanta, Watched, slowdown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,12 +37,19 @@ class Run:
     disk_bytes: int  # read from and written to files, by all ranks [B]
     is_correct: bool | None  # as the serial reference has it; None: not checked
     cores: int  # that the ranks may use, together [1]
+    quanta: tuple[float, ...] = ()  # of work: before, during, after; none if not timed [s]
+    waited: float = 0.0  # for its core, by the rank that waited most; 0 with no quanta [s]
 
     @property
     def rate(self) -> float | None:
         """Steps in a processor second, all ranks together; None where nothing was computed."""
         seconds = sum(self.compute)
         return sum(self.steps) / seconds if seconds > 0 and any(self.steps) else None
+
+    @property
+    def waiting(self) -> float:
+        """Share of the time that a rank waited for its core. [1]."""
+        return min(self.waited / self.time, 1.0) if self.time > 0 else 0.0
 
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
@@ -92,6 +101,7 @@ class Kernel:
         check: bool | None = None,
         directory: Path | None = None,
         cores: int = 1,
+        quanta: Quanta | None = None,
     ) -> Run:
         """Run it once, on all ranks of a communicator.
 
@@ -111,6 +121,8 @@ class Kernel:
             Where its files stand, if it uses files.
         cores : int
             What is to be told of the cores that the ranks may use. [1]
+        quanta : Quanta, optional
+            What times work quanta around and in it.
 
         Returns
         -------
@@ -139,10 +151,11 @@ class Kernel:
         state = self.prepare(ledger, n, seed)
         try:
             with failing_for(directory or tempfile.gettempdir(), self.name):
-                comm.Barrier()
-                begun = time.perf_counter()
-                result = self.work(ledger, state)
-                took = time.perf_counter() - begun
+                with quanta.around() if quanta else nullcontext(Watched()) as watched:
+                    comm.Barrier()
+                    begun = time.perf_counter()
+                    result = self.work(ledger, state)
+                    took = time.perf_counter() - begun
                 wanted = n <= self.checked_up_to if check is None else check
                 verdict = self.is_correct(ledger, state, result) if wanted else None
         finally:
@@ -156,9 +169,13 @@ class Kernel:
                 ledger.messages,
                 ledger.sent,
                 ledger.disk_bytes,
+                watched.waited,
+                tuple(watched.quanta),
             )
         )
-        times, compute, disk, steps, messages, sent, disk_bytes = zip(*told, strict=True)
+        times, compute, disk, steps, messages, sent, disk_bytes, waits, all_quanta = zip(
+            *told, strict=True
+        )
         return Run(
             kernel=self.name,
             n=n,
@@ -173,4 +190,6 @@ class Kernel:
             disk_bytes=sum(disk_bytes),
             is_correct=verdict,
             cores=cores,
+            quanta=max(all_quanta, key=lambda own: slowdown(own, 1.0)),
+            waited=max(waits),
         )

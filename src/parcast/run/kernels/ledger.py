@@ -2,7 +2,8 @@
 
 A program sends and receives through its ledger, so that nothing is sent that is not counted, and
 names the parts that compute and those that access files. Processor seconds of the computing parts
-are those of the thread: what others do on a shared machine is not in them.
+are those of the thread: the time that other programs have its core is not in them. What somebody
+computes on the second thread of the core makes them longer (`parcast.run.kernels.quanta`).
 """
 
 import time

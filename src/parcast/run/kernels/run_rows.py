@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from parcast.run.kernels.kernel import Run
+from parcast.run.kernels.quanta import is_disturbed, least_quantum, slowdown
 from parcast.run.kernels.registry import kernel_named
+from parcast.text.disturbances import disturbance
 
 SCHEMA: Final = "parcast/runs/1"
 
@@ -35,6 +37,8 @@ def row_of(run: Run) -> dict[str, Any]:
         "disk_bytes": run.disk_bytes,
         "is_correct": run.is_correct,
         "cores": run.cores,
+        "quanta_s": list(run.quanta),
+        "waited_s": run.waited,
     }
 
 
@@ -56,6 +60,8 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
             "sent_bytes": sum(run.sent),
             "disk_bytes": run.disk_bytes,
             "cores": run.cores,
+            "work_quantum": slowdown(run.quanta, 1.0) if run.quanta else None,
+            "waited": run.waited if run.quanta else None,
             "is_correct": None if run.is_correct is None else int(run.is_correct),
         }
         key = {"callpath": run.kernel, "p": run.p, "n": run.n, "repetition": run.repetition}
@@ -91,7 +97,23 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
         said.append(
             f"No result was checked: without --check that is done up to n = {largest:,} only."
         )
-    return said
+    return [*said, *_disturbed(runs)]
+
+
+def _disturbed(runs: Sequence[Run]) -> Iterator[str]:
+    """Say which runs were disturbed, as work quanta around them tell."""
+    for p in sorted({run.p for run in runs if run.quanta}):
+        there = [run for run in runs if run.p == p and run.quanta]
+        least = least_quantum(run.quanta for run in there)
+        slow = [run for run in there if least and is_disturbed(run.quanta, least, run.waiting)]
+        if least and slow:
+            most = max(slowdown(run.quanta, least) for run in slow)
+            waiting = max(run.waiting for run in slow)
+            yield (
+                f"{len(slow)} of {len(there)} runs at p = {p} were disturbed: "
+                f"{disturbance(most, waiting)}. Others use the machine: take more repetitions, "
+                "or a quieter time."
+            )
 
 
 def _places(runs: Sequence[Run]) -> str:

@@ -9,17 +9,21 @@ connections.
 import json
 import platform
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Self
 
 from parcast.errors import ParameterError, require
 from parcast.run.kernels.kernel import Kernel, Run
 from parcast.run.kernels.ledger import Communicator
+from parcast.run.kernels.quanta import Quanta
 from parcast.run.kernels.registry import kernel_named
 from parcast.run.mpi import available_cores
+from parcast.run.testbed.words import testbed_here
 from parcast.units import format_quantity, shown
 
 
@@ -33,6 +37,8 @@ class Task:
     seed: int = 0
     check: bool | None = None  # None: where the program is checked by itself
     directory: str | None = None  # for files
+    patience: float = 0.0  # to wait for processors that nobody disturbs, and to repeat runs [s]
+    quantum: float | None = None  # the least of work known of as many ranks [s]
 
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
@@ -43,6 +49,8 @@ class Task:
             "seed": self.seed,
             "check": self.check,
             "directory": self.directory,
+            "patience": self.patience,
+            "quantum": self.quantum,
         }
 
     @classmethod
@@ -54,6 +62,8 @@ class Task:
 def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     """Run a task on all ranks of a communicator, and give each run when it has ended.
 
+    A run whose processors were disturbed is given, and run again while patience lasts.
+
     Raises
     ------
     ParameterError
@@ -64,9 +74,9 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     kernel = kernel_named(task.kernel)
     must, hint = "be at least 1", "Once is enough."
     require("repetitions", task.repetitions, task.repetitions >= 1, must=must, hint=hint)
-    hosts = comm.allgather((platform.node(), available_cores()))
-    cores = len({(host, core) for host, own in hosts for core in own})
-    names = [host for host, _ in hosts]
+    hosts = comm.allgather((platform.node(), available_cores(), testbed_here() is not None))
+    cores = len({(host, core) for host, own, _ in hosts for core in own})
+    names = [host for host, _, _ in hosts]
     share = names.count(platform.node()) / len(names)
     for n in task.sizes:
         refusal = memory_refusal(kernel, n, len(hosts), share)
@@ -76,9 +86,15 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     directory = Path(task.directory) if task.directory else None
     if task.sizes:
         kernel.run(comm, kernel.tiny, task.seed, check=False, directory=directory)
+    quanta = None
+    if not _share_cores(hosts) and not any(is_virtual for _, _, is_virtual in hosts):
+        quanta = Quanta(comm, patience=task.patience, least=task.quantum)
     for n in task.sizes:
-        for repetition in range(1, task.repetitions + 1):
-            yield kernel.run(
+        done = repetition = 0
+        while done < task.repetitions:
+            repetition += 1
+            began = perf_counter()
+            run = kernel.run(
                 comm,
                 n,
                 task.seed,
@@ -86,7 +102,20 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
                 check=task.check,
                 directory=directory,
                 cores=cores,
+                quanta=quanta,
             )
+            yield run
+            took = perf_counter() - began
+            done += quanta is None or not quanta.may_repeat(run.quanta, run.waiting, took)
+
+
+def _share_cores(hosts: Sequence[tuple[str, Collection[int], bool]]) -> bool:
+    """Whether some host has fewer cores for its ranks than ranks."""
+    ranks = Counter(host for host, _, _ in hosts)
+    return any(
+        len({core for host, own, _ in hosts if host == name for core in own}) < count
+        for name, count in ranks.items()
+    )
 
 
 def whole_size(given: object) -> int:
