@@ -1,7 +1,8 @@
 """How well do the laws hold on this machine? Every program, calibrated small, predicted larger.
 
 Prints a table with a line for each program and the figures of all: median and worst error, and the
-share of runs in their 90 % intervals. At the end the allowance for extending a law, as each
+share of runs in their 90 % intervals, without sizes and counts where others used the processors in
+all runs (~). At the end the allowance for extending a law, as each
 program would have it and as the others have it, from the runs of this campaign. On a quiet
 machine, about 6 minutes for all seven:
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast.run.kernels.registry import KERNELS
-from parcast.validation_result import Comparison, Validation
+from parcast.validation_result import Comparison, Validation, undisturbed
 from parcast.verbs.validate import validate
 from parcast.verbs.validate_interval import FILE_ALLOWANCE, SIZE_ALLOWANCE, Z
 
@@ -34,12 +35,13 @@ def line(name: str, told: Validation) -> str:
     compared = told.compared
     if not compared:
         return f"{name:12} nothing compared"
-    runs = sum(len(x.runs) for x in compared)
-    inside = sum(x.runs_inside for x in compared)
-    errors = " ".join(f"{100 * x.error:+5.1f}" for x in compared) if name != "all" else ""
+    runs = sum(len(x.runs) for x in undisturbed(compared))
+    inside = sum(x.runs_inside for x in undisturbed(compared))
+    errors = [f"{100 * x.error:+5.1f}{'~' if x.is_disturbed else ''}" for x in compared]
+    errors = errors if name != "all" else []
     return (
         f"{name:12} {WORDS[told.holds]:6} {100 * told.median_error:6.1f} "
-        f"{100 * told.worst_error:6.1f} {100 * inside / runs:7.0f} {runs:5}   {errors}"
+        f"{100 * told.worst_error:6.1f} {100 * inside / runs:7.0f} {runs:5}   {' '.join(errors)}"
     )
 
 
@@ -51,7 +53,7 @@ def allowances(told: Validation) -> dict[str, float]:
     found = {}
     for program in told.programs:
         squares = []
-        for x in program.compared:
+        for x in undisturbed(program.compared):
             if x.factor <= 1 or not x.is_calibrated_p:
                 continue
             half = np.log(x.upper / x.lower) / 2 / Z
@@ -73,7 +75,7 @@ def allowed(x: Comparison, by_size: float) -> float:
 def coverage_with(told: Validation, allowance: float) -> float:
     """Share of runs in their intervals if the allowance for ten times the size were another."""
     inside = []
-    for x in told.compared:
+    for x in undisturbed(told.compared):
         more = Z**2 * (allowed(x, allowance) ** 2 - allowed(x, SIZE_ALLOWANCE) ** 2)
         low, high = (
             max(float(np.log(end / x.predicted)) ** 2 + more, 0.0) ** 0.5

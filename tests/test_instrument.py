@@ -217,6 +217,8 @@ def test_regions_that_cross_are_counted_and_spoil_none_after_them():
         spin()
     record = PROFILING.stop()
     assert record.overlapping == 2
+    assert len(record.quanta) == 2
+    assert all(1e-6 < x < 0.1 for x in record.quanta)
     assert [x.entries for x in record.regions] == [1, 1, 1, 1]
     after = {x.name: x for x in record.regions}["after"]
     assert after.wall < SPIN

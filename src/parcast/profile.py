@@ -68,6 +68,7 @@ class RankRecord:
     overlapping: int = 0  # passes that ended before others that began in them [1]
     version: str = ""  # of parcast
     host: str = ""
+    quanta: tuple[float, ...] = ()  # of work, before the first region and at the end [s]
     line: int | None = None  # of the file, from 1; None where it was not read from one
 
     @property
@@ -94,6 +95,7 @@ class RankRecord:
             "entry_s": self.entry,
             "other_threads": self.other_threads,
             "overlapping": self.overlapping,
+            "quanta_s": dict(zip(("before", "after"), self.quanta, strict=False)),
             "parameters": dict(self.parameters),
             "regions": [region.to_document() for region in self.regions],
         }

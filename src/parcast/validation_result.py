@@ -1,7 +1,7 @@
 """What `validate` answers: what a law predicted for real programs, beside what they took."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -136,6 +136,11 @@ class Comparison:
         }
 
 
+def undisturbed(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Leave aside comparisons where disturbed runs count; if all are such, none."""
+    return tuple(x for x in compared if not x.is_disturbed) or tuple(compared)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidatedProgram:
     """One program and its law: calibrated small, predicted, run, compared."""
@@ -194,20 +199,21 @@ class Validation:
 
     @property
     def median_error(self) -> float | None:
-        """Median of the absolute errors of all comparisons. [1]."""
-        errors = [abs(x.error) for x in self.compared]
+        """Median of the absolute errors of the comparisons that nobody disturbed. [1]."""
+        errors = [abs(x.error) for x in undisturbed(self.compared)]
         return median(errors) if errors else None
 
     @property
     def worst_error(self) -> float | None:
-        """Largest absolute error. [1]."""
-        return max((abs(x.error) for x in self.compared), default=None)
+        """Largest absolute error of them. [1]."""
+        return max((abs(x.error) for x in undisturbed(self.compared)), default=None)
 
     @property
     def coverage(self) -> float | None:
-        """Share of runs that lie in their intervals. [1]."""
-        runs = sum(len(x.runs) for x in self.compared)
-        return sum(x.runs_inside for x in self.compared) / runs if runs else None
+        """Share of their runs that lie in their intervals. [1]."""
+        told = undisturbed(self.compared)
+        runs = sum(len(x.runs) for x in told)
+        return sum(x.runs_inside for x in told) / runs if runs else None
 
     @property
     def holds(self) -> bool | None:

@@ -195,6 +195,14 @@ def test_a_file_that_is_named_twice_is_no_repetition(read):
     assert len(read(line(), line(begun=2e9)).runs) == 2
 
 
+def test_work_quanta_are_read_where_they_are_given(read):
+    timed = read(line(quanta_s={"before": 2e-5, "after": 3e-5}))
+    assert timed.runs[0].ranks[0].quanta == (2e-5, 3e-5)
+    assert read(line()).runs[0].ranks[0].quanta == ()
+    with pytest.raises(FileProblems, match=r"quanta_s.*must be a finite number of at least 0"):
+        read(line(quanta_s={"before": -1.0}))
+
+
 def test_passes_that_overlapped_are_read(read):
     assert read(line(overlapping=3)).runs[0].ranks[0].overlapping == 3
     assert read(line()).runs[0].ranks[0].overlapping == 0

@@ -55,6 +55,7 @@ def run(p, regions_of, *, n=None, program="plate", span=None, entry=1e-7, **keys
                 entry=entry,
                 other_threads=keys.get("other_threads", 0),
                 overlapping=keys.get("overlapping", 0),
+                quanta=keys.get("quanta", ()),
                 parameters={} if n is None else {"n": float(n), **keys.get("parameters", {})},
                 regions=regions,
             )
@@ -152,6 +153,48 @@ def test_the_wall_clock_may_time_the_loops():
     assert any("Loops had a processor for 5" in x for x in told.warnings)
     with pytest.raises(ParameterError, match="clock must be processor or wall, got 'sun'"):
         characterise(runs, clock="sun")
+
+
+QUIET, SLOW = (1e-4, 1.05e-4), (1e-4, 1.6e-4)  # work quanta before and after a run [s]
+
+
+def with_quanta(made, quanta):
+    return dataclasses.replace(
+        made, ranks=tuple(dataclasses.replace(rank, quanta=quanta) for rank in made.ranks)
+    )
+
+
+def test_disturbed_runs_are_left_out_where_others_were_not():
+    quiet = [with_quanta(plate(n, p), QUIET) for n in (102, 202) for p in (1, 2)]
+    slow = [with_quanta(plate(n, 2, pace=1.6e-8), SLOW) for n in (102, 202)]
+    told = characterise([*slow, *quiet])
+    assert told.runs == 4
+    assert "2 of 6 runs were disturbed and are left out" in told.warnings[0]
+    assert "1.6 times as long" in told.warnings[0]
+    assert told.toml == characterise(quiet).toml
+
+
+def test_disturbed_runs_stay_where_there_are_no_others():
+    quiet = [with_quanta(plate(n, 1), QUIET) for n in (102, 202)]
+    slow = with_quanta(plate(402, 1), SLOW)
+    told = characterise([*quiet, slow])
+    assert told.runs == 3
+    assert "1 of 3 runs were disturbed: " in told.warnings[0]
+    assert "Repeat them" in told.warnings[0]
+
+
+@pytest.mark.parametrize("quanta", [(), QUIET])
+def test_runs_that_nobody_disturbed_are_all_taken(quanta):
+    told = characterise([with_quanta(x, quanta) for x in RUNS])
+    assert told.runs == len(RUNS)
+    assert not any("disturbed" in text for text in told.warnings)
+
+
+def test_hosts_and_counts_have_quanta_of_their_own():
+    slower = [with_quanta(plate(n, 2), (2e-4, 2e-4)) for n in (102, 202)]
+    told = characterise([*(with_quanta(plate(n, 1), QUIET) for n in (102, 202)), *slower])
+    assert told.runs == 4
+    assert not any("disturbed" in text for text in told.warnings)
 
 
 def test_runs_that_differ_widen_the_interval_and_are_told():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from parcast.errors import ParameterError
 from parcast.instrument.arguments import require_call_that_computes, require_count
+from parcast.instrument.quanta import work_quantum
 from parcast.instrument.ranks import rank_of_environment, rank_of_mpi
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class Recorder:
         self.begun = time.time()
         self.first = self.last = perf_counter_ns()
         self.rank_and_size: tuple[int, int] | None = None
+        self.quantum = 0.0  # of work, before the first region [s]
 
     def unusual(
         self,
@@ -250,6 +252,7 @@ class Recorder:
         for small, times in (counts or {}).items():
             require_count(f'count "{small}" of region "{name}"', times)
         if not self.totals:
+            self.quantum = work_quantum()
             self.begun, self.first = time.time(), perf_counter_ns()
         if self.rank_and_size is None:
             self.rank_and_size = rank_of_mpi()
@@ -294,6 +297,7 @@ class Recorder:
             ),
             version=__version__,
             host=platform.node(),
+            quanta=(self.quantum, work_quantum()) if self.quantum else (),
         )
 
     def _processor(self, total: Total) -> float:

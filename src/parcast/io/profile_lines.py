@@ -141,9 +141,15 @@ def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:
         overlapping=keys.whole("overlapping", 0) if "overlapping" in document else 0,
         version=str(document.get("parcast", "")),
         host=str(document.get("host", "")),
+        quanta=tuple(x for x in _quanta(document, keys).values() if x > 0),
         line=line,
     )
     return record if len(faults) == before else None
+
+
+def _quanta(document: Mapping[str, Any], keys: _Keys) -> dict[str, float]:
+    """Times of a fixed piece of work, which older profiles do not have. [s]."""
+    return keys.numbers("quanta_s", may_be_negative=False) if "quanta_s" in document else {}
 
 
 def _regions(

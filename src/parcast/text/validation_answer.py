@@ -13,7 +13,13 @@ from parcast.text.disturbances import disturbance
 from parcast.text.page import Page
 from parcast.text.rounding import rounded, rounded_interval, supported_digits
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent, shown
-from parcast.validation_result import Capacity, Comparison, ValidatedProgram, Validation
+from parcast.validation_result import (
+    Capacity,
+    Comparison,
+    ValidatedProgram,
+    Validation,
+    undisturbed,
+)
 
 LEGEND: Final = (
     "error: predicted over measured time, less 1; inside: runs in their interval, of all; "
@@ -64,13 +70,16 @@ def sum_of(validation: Validation) -> str:
 
 
 def figures_of(compared: Sequence[Comparison]) -> str:
-    """Errors and coverage of some comparisons, in words."""
-    errors = [abs(x.error) for x in compared]
-    runs, inside = sum(len(x.runs) for x in compared), sum(x.runs_inside for x in compared)
-    return (
+    """Errors and coverage of the comparisons that nobody disturbed, in words."""
+    told = undisturbed(compared)
+    errors = [abs(x.error) for x in told]
+    runs, inside = sum(len(x.runs) for x in told), sum(x.runs_inside for x in told)
+    text = (
         f"median error {_share(median(errors))}, worst {_share(max(errors))}; "
         f"{inside} of {runs} runs in their 90 % interval ({100 * inside / runs:.0f} %)"
     )
+    aside = len(compared) - len(told)
+    return text + (f"; without {aside} of {len(compared)} medians ({DISTURBED})" if aside else "")
 
 
 def legend_of(program: ValidatedProgram) -> str:
@@ -266,9 +275,10 @@ def _in_full(unit: str, lines: Sequence[Line]) -> Iterator[str]:
 def _overview(validation: Validation, page: Page) -> list[str]:
     """Write the table of the programs."""
     programs = [x for x in validation.programs if x.compared]
-    errors = [[abs(y.error) for y in x.compared] for x in programs]
-    runs = [sum(len(y.runs) for y in x.compared) for x in programs]
-    inside = [sum(y.runs_inside for y in x.compared) for x in programs]
+    told = [undisturbed(x.compared) for x in programs]
+    errors = [[abs(y.error) for y in compared] for compared in told]
+    runs = [sum(len(y.runs) for y in compared) for compared in told]
+    inside = [sum(y.runs_inside for y in compared) for compared in told]
     columns = [
         Column(title="program", cells=[x.program for x in programs], is_text=True),
         Column(title="law", cells=[x.answer for x in programs], is_text=True),

@@ -28,6 +28,7 @@ from parcast.verbs.characterise_program import (
     keys_of_loop,
     program_text,
 )
+from parcast.verbs.characterise_quiet import without_disturbed
 from parcast.verbs.characterise_rows import Rows
 from parcast.verbs.characterise_runs import RegionRuns, RunsOfProgram, runs_of_program
 
@@ -82,7 +83,8 @@ def characterise(
         raise ParameterError("runs must be at least one, got none. Name a profile.")
     if clock not in CLOCKS:
         raise ParameterError(f"clock must be processor or wall, got {clock!r:.60}.")
-    gathered = runs_of_program(runs, size=size)
+    kept, disturbed = without_disturbed(runs)
+    gathered = runs_of_program(kept, size=size)
     rate = _rate(machine)
     parts, conditions = _parts(gathered, clock)
     keys = [keys_of_loop(x, rate) if isinstance(x, Loop) else keys_of_called(x) for x, _ in parts]
@@ -108,7 +110,7 @@ def characterise(
         program=program,
         toml=text,
         regions=rows,
-        runs=len(runs),
+        runs=len(kept),
         p=tuple(int(p) for p in np.unique(gathered.p)),
         n=() if gathered.n is None else tuple(np.unique(gathered.n).tolist()),
         largest=gathered.place_of(gathered.largest),
@@ -116,7 +118,7 @@ def characterise(
         conditions=conditions,
         perturbation=perturbation,
         uncovered=gathered.uncovered,
-        warnings=warnings,
+        warnings=(*disturbed, *warnings),
     )
 
 

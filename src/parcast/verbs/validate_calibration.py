@@ -20,7 +20,7 @@ from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships n
 from parcast.breakdown import Array
 from parcast.validation_result import INTERVAL, Capacity
 from parcast.verbs.validate_cells import Cells
-from parcast.verbs.validate_terms import Column, Form, Terms
+from parcast.verbs.validate_terms import LOWER, Column, Form, Terms
 
 HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
 RESAMPLES: Final = 200
@@ -55,6 +55,12 @@ class Calibration:
             for kind in kinds
         )
         return computing, communication, disk
+
+    def of_small_sizes(self, terms: Terms) -> Array:
+        """Share of the predicted time that half sizes account for. [1]."""
+        is_lower = [column.symbol in LOWER for column in self.form.columns]
+        costs = np.where(is_lower, self.costs, 0.0)
+        return np.asarray((terms.time @ costs) / (terms.time @ self.costs))
 
     def doubt(self, terms: Terms) -> Array:
         """Standard deviation of the logarithm of the predicted time, by resampling [1]."""

@@ -1,7 +1,7 @@
 """How far a run may lie from its prediction, for `validate`.
 
     ln(time / predicted)  in  -sqrt(q_5^2 + (z s)^2)  to  +sqrt(q_95^2 + (z s)^2) ,   z = 1.645
-    s^2 = s_fit^2 + s_law^2 + ((a + f c) * log10 k)^2 + (b * log2 k_P)^2                    [D]
+    s^2 = s_fit^2 + s_law^2 + ((a + f c) * log10 k)^2 + (b * log2 k_P)^2 + (e (h_0 - h))^2  [D]
 
 q_5 and q_95 are quantiles of how runs of one size scatter around their median, among those
 calibrated; they differ, since what happens to a run makes it longer, never shorter. s_fit is what
@@ -9,8 +9,9 @@ other launches would have made of the calibration, s_law how badly the law fits 
 sizes. The last two are allowances for how such laws fail when they are extended: by k in size, and
 by k_P in ranks from the nearest calibrated count. f is the share of files in the predicted time:
 what the system writes behind a program's back makes large files slower than small ones, now and
-then. a is what the reference programs ask for, b and c are set by hand [D]:
-`docs/explanation/validation.md`.
+then. h is the share of the time that half sizes account for, h_0 that at the largest calibrated
+size: what weighs on small runs is known from them only, and a part of it may stay. a is what the
+reference programs ask for, the others are set by hand [D]: `docs/explanation/validation.md`.
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ Z: Final = 1.645  # of the middle 90 % of a normal law
 SIZE_ALLOWANCE: Final = 0.08  # a: standard deviation for ten times the size [1] [D]
 FILE_ALLOWANCE: Final = 0.40  # c: the same of the time of files, more [1] [D]
 COUNT_ALLOWANCE: Final = 0.10  # b: standard deviation for twice the ranks [1] [D]
+SMALL_ALLOWANCE: Final = 0.5  # e: standard deviation of what half sizes take, as a share [1] [D]
 LARGE: Final = 0.5  # calibrated sizes that count for the scatter, of the largest [1]
 FEW: Final = 20  # runs below which quantiles are not read off [1]
 
@@ -82,6 +84,23 @@ def allowance(factor: Array, p: Array, counts: Sequence[int], files: Array | flo
     apart = np.abs(np.log2(p[:, None] / np.array(counts, dtype=np.float64))).min(axis=1)
     by_size = (SIZE_ALLOWANCE + FILE_ALLOWANCE * files) * np.log10(np.maximum(factor, 1.0))
     return np.asarray(np.hypot(by_size, COUNT_ALLOWANCE * apart))
+
+
+def doubt_of_small_sizes(there: Array, calibrated: Array) -> Array:
+    """Standard deviation for what weighs on small sizes and is extended away, in logarithms.
+
+    Parameters
+    ----------
+    there, calibrated : ndarray, shape (points,)
+        Share of the time that half sizes account for, at the predicted size and at the largest
+        calibrated one, on as many ranks. [1]
+
+    Examples
+    --------
+    >>> doubt_of_small_sizes(np.array([0.05]), np.array([0.25]))
+    array([0.1])
+    """
+    return np.asarray(SMALL_ALLOWANCE * np.maximum(calibrated - there, 0.0))
 
 
 def interval(

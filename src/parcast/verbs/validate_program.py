@@ -24,7 +24,13 @@ from parcast.verbs.validate_cells import (
     timed,
     timed_runs,
 )
-from parcast.verbs.validate_interval import allowance, doubt_of_law, interval, scatter
+from parcast.verbs.validate_interval import (
+    allowance,
+    doubt_of_law,
+    doubt_of_small_sizes,
+    interval,
+    scatter,
+)
 from parcast.verbs.validate_plan import (
     CALIBRATED,
     LEAST,
@@ -225,12 +231,15 @@ def predictions(
     n, p = (np.array(x, dtype=np.float64) for x in zip(*product(sizes, counts), strict=True))
     terms = form.terms(n, p)
     time = calibration.time(terms)
-    factor = n / max(size for size, _ in cells)
+    largest = max(size for size, _ in cells)
+    factor = n / largest
+    calibrated_share = calibration.of_small_sizes(form.terms(np.full(n.shape, largest), p))
     parts = calibration.parts(terms)
     deviation = np.sqrt(
         calibration.doubt(terms) ** 2
         + doubt_of_law(calibration.residuals, len(form.columns)) ** 2
         + allowance(factor, p, form.counts, parts[2] / time) ** 2
+        + doubt_of_small_sizes(calibration.of_small_sizes(terms), calibrated_share) ** 2
     )
     lower, upper = interval(time, scatter(cells), deviation)
     return tuple(
