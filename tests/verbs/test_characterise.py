@@ -170,7 +170,7 @@ def test_disturbed_runs_are_left_out_where_others_were_not():
     told = characterise([*slow, *quiet])
     assert told.runs == 4
     assert "2 of 6 runs were disturbed and are left out" in told.warnings[0]
-    assert "1.6 times as long" in told.warnings[0]
+    assert "1.5 times as long" in told.warnings[0]
     assert told.toml == characterise(quiet).toml
 
 

@@ -1,14 +1,14 @@
 """Which runs of a program others disturbed, as work quanta before and after them tell.
 
-Runs on as many ranks of a host are compared with the fastest quantum of all of them: see
-`parcast.run.kernels.quanta`, whose tolerance holds. A disturbed run is left out where another of
+The slowest quantum of a run on a host is compared with that of the other runs on as many ranks;
+the tolerance of `parcast.run.kernels.quanta` holds. A disturbed run is left out where another of
 the same program, ranks and parameters was not disturbed; else it stays. Both are told.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from parcast.profile import RunProfile
-from parcast.run.kernels.quanta import is_disturbed, slowdown
+from parcast.run.kernels.quanta import TOLERANCE
 from parcast.text.disturbances import disturbance
 
 
@@ -29,13 +29,16 @@ def without_disturbed(
     warnings : tuple of str
         What was left out, and what was disturbed and stays.
     """
+    slowest = [_slowest(run) for run in runs]
     least: dict[tuple[str, int], float] = {}
-    for run in runs:
-        for rank in run.ranks:
-            for quantum in rank.quanta:
-                place = (rank.host, rank.p)
-                least[place] = min(quantum, least.get(place, quantum))
-    slowed = [_slowdown(run, least) for run in runs]
+    for run, of_hosts in zip(runs, slowest, strict=True):
+        for host, quantum in of_hosts.items():
+            least[host, run.p] = min(quantum, least.get((host, run.p), quantum))
+    slowed = [
+        max((quantum / least[host, run.p] for host, quantum in of_hosts.items()), default=1.0)
+        for run, of_hosts in zip(runs, slowest, strict=True)
+    ]
+    slowed = [times if times > 1.0 + TOLERANCE else 0.0 for times in slowed]
     quiet = {_kind(run) for run, times in zip(runs, slowed, strict=True) if not times}
     kept: list[RunProfile] = []
     left: list[float] = []
@@ -60,14 +63,13 @@ def without_disturbed(
     return tuple(kept), tuple(warnings)
 
 
-def _slowdown(run: RunProfile, least: Mapping[tuple[str, int], float]) -> float:
-    """How many times as long quanta of the slowest rank took; 0 if it was not disturbed. [1]."""
-    times = [
-        slowdown(rank.quanta, least[rank.host, rank.p])
-        for rank in run.ranks
-        if rank.quanta and is_disturbed(rank.quanta, least[rank.host, rank.p])
-    ]
-    return max(times, default=0.0)
+def _slowest(run: RunProfile) -> dict[str, float]:
+    """Slowest quantum of the ranks on each host that timed any. [s]."""
+    slowest: dict[str, float] = {}
+    for rank in run.ranks:
+        if rank.quanta:
+            slowest[rank.host] = max(*rank.quanta, slowest.get(rank.host, 0.0))
+    return slowest
 
 
 def _kind(run: RunProfile) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ from parcast.validation_result import INTERVAL
 from parcast.verbs.validate_cells import Cells
 
 Z: Final = 1.645  # of the middle 90 % of a normal law
-SIZE_ALLOWANCE: Final = 0.08  # a: standard deviation for ten times the size [1] [D]
+SIZE_ALLOWANCE: Final = 0.04  # a: standard deviation for ten times the size [1] [D]
 FILE_ALLOWANCE: Final = 0.40  # c: the same of the time of files, more [1] [D]
 COUNT_ALLOWANCE: Final = 0.10  # b: standard deviation for twice the ranks [1] [D]
 SMALL_ALLOWANCE: Final = 0.5  # e: standard deviation of what half sizes take, as a share [1] [D]
@@ -77,9 +77,9 @@ def allowance(factor: Array, p: Array, counts: Sequence[int], files: Array | flo
     Examples
     --------
     >>> allowance(np.array([1.0, 10.0]), np.array([2.0, 2.0]), [1, 2])
-    array([0.  , 0.08])
+    array([0.  , 0.04])
     >>> allowance(np.array([10.0]), np.array([2.0]), [1, 2], files=0.25)
-    array([0.18])
+    array([0.14])
     """
     apart = np.abs(np.log2(p[:, None] / np.array(counts, dtype=np.float64))).min(axis=1)
     by_size = (SIZE_ALLOWANCE + FILE_ALLOWANCE * files) * np.log10(np.maximum(factor, 1.0))
