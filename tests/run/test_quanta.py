@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from parcast.run.kernels import quanta as module
+from parcast.run.kernels import worker
 from parcast.run.kernels.ledger import Alone
 from parcast.run.kernels.quanta import (
     TOLERANCE,
@@ -146,13 +147,22 @@ def test_disturbed_runs_are_given_and_made_again(of_work):
     assert [is_disturbed(run.quanta, QUIET) for run in runs] == [True, False, True, *[False] * 3]
 
 
-def test_a_host_with_a_share_of_a_core_spends_none_of_it(monkeypatch):
+def test_a_host_with_a_share_of_a_core_waits_for_it_and_is_not_disturbed(monkeypatch):
+    waits = iter(range(1000))
+    monkeypatch.setattr(module, "waited_for_core", lambda: float(next(waits)))
+    assert all(run.waited == 1.0 for run in runs_of(Alone(), TASK))
     told = '{"hosts": 2, "link_B_per_s": null, "network": "switch", "latency_s": 0.0, %s}'
     monkeypatch.setenv(VARIABLE, told % '"cpu": 0.1, "disk_B_per_s": null')
-    assert [run.quanta for run in runs_of(Alone(), TASK)] == [()] * 4
-    assert "work_quantum" not in {
-        row["metric"] for row in measurement_rows([*runs_of(Alone(), TASK)])
-    }
+    runs = list(runs_of(Alone(), TASK))
+    assert [run.waited for run in runs] == [0.0] * 4
+    assert all(len(run.quanta) >= 2 for run in runs)
+
+
+def test_ranks_that_share_a_core_have_no_quanta(monkeypatch):
+    monkeypatch.setattr(worker, "available_cores", lambda: ())
+    runs = list(runs_of(Alone(), TASK))
+    assert [run.quanta for run in runs] == [()] * 4
+    assert "work_quantum" not in {row["metric"] for row in measurement_rows(runs)}
 
 
 def test_runs_warn_of_those_that_were_disturbed(of_work):

@@ -13,7 +13,8 @@ The quantum is one call of NumPy, a hundredth of a millisecond, that does not ho
 within a run a second thread of the rank makes it. Where the rank is not pinned to one core, that
 thread would run on another: then quanta are timed before and after only.
 
-Ranks that share cores, and hosts of a testbed, disturb each other: this says nothing of them.
+Hosts of a testbed wait for their share of a core all the time, which says nothing: for them quanta
+count alone. Ranks that share cores disturb each other: this says nothing of them.
 
 References
 ----------
@@ -132,6 +133,8 @@ class Quanta:
         Time to wait for processors that nobody disturbs, and to repeat disturbed runs. [s]
     least : float, optional
         The least quantum known from earlier launches of as many ranks. [s]
+    may_wait : bool, default False
+        Whether ranks wait for their cores anyway, as those that are throttled do.
 
     Examples
     --------
@@ -141,9 +144,15 @@ class Quanta:
     """
 
     def __init__(
-        self, comm: Communicator, *, patience: float = 0.0, least: float | None = None
+        self,
+        comm: Communicator,
+        *,
+        patience: float = 0.0,
+        least: float | None = None,
+        may_wait: bool = False,
     ) -> None:
         self._comm = comm
+        self._may_wait = may_wait
         self._left = patience
         self._least = float("inf") if least is None else least
 
@@ -183,7 +192,7 @@ class Quanta:
         finally:
             ended.set()
             sampling.join()
-        watched.waited = waited if waited > OWN else 0.0
+        watched.waited = waited if waited > OWN and not self._may_wait else 0.0
         watched.quanta.append(self.timed())
 
     def may_repeat(self, quanta: Sequence[float], waiting: float, took: float) -> bool:

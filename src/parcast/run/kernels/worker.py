@@ -87,8 +87,9 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     if task.sizes:
         kernel.run(comm, kernel.tiny, task.seed, check=False, directory=directory)
     quanta = None
-    if not _share_cores(hosts) and not any(is_virtual for _, _, is_virtual in hosts):
-        quanta = Quanta(comm, patience=task.patience, least=task.quantum)
+    if not _share_cores(hosts):
+        is_throttled = any(is_virtual for _, _, is_virtual in hosts)
+        quanta = Quanta(comm, patience=task.patience, least=task.quantum, may_wait=is_throttled)
     for n in task.sizes:
         done = repetition = 0
         while done < task.repetitions:
