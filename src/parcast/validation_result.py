@@ -176,9 +176,9 @@ class ValidatedProgram:
 
     @property
     def disturbed(self) -> tuple[TimedRun, ...]:
-        """Runs that do not count, of the calibration and of the comparisons."""
-        told = [run for x in self.comparisons for run in x.disturbed]
-        return (*(run for run in self.calibration if not run.counts), *told)
+        """Runs that others disturbed, of the calibration and of the comparisons."""
+        compared = [run for x in self.comparisons for run in (*x.runs, *x.disturbed)]
+        return tuple(run for run in (*self.calibration, *compared) if run.is_disturbed)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -249,7 +249,7 @@ class Validation:
             made[place] += 1
             key = {"callpath": program, "p": p, "n": n, "repetition": made[place]}
             figures = {
-                "time_s" if row["counts"] else "time_disturbed": row["time_s"],
+                "time_s" if row["counts"] else "disturbed_time": row["time_s"],
                 "compute_max": row["compute_s"],
                 "disk": row["disk_s"],
                 "launch": row["launch"],

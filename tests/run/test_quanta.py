@@ -147,6 +147,12 @@ def test_disturbed_runs_are_given_and_made_again(of_work):
     assert [is_disturbed(run.quanta, QUIET) for run in runs] == [True, False, True, *[False] * 3]
 
 
+def test_one_size_does_not_use_up_all_patience(of_work):
+    of_work(*[QUIET, SLOW] * 40)
+    runs = runs_of(Alone(), replace(TASK, repetitions=1, patience=1e9, quantum=QUIET))
+    assert [run.n for run in runs] == [100] * 4 + [200] * 4
+
+
 def test_a_host_with_a_share_of_a_core_waits_for_it_and_is_not_disturbed(monkeypatch):
     waits = iter(range(1000))
     monkeypatch.setattr(module, "waited_for_core", lambda: float(next(waits)))

@@ -1,11 +1,14 @@
 """`parcast.validate`: laws that hold and laws that do not, what was asked, faults, parts."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import parcast
 from parcast.errors import FitFailed, ParameterError, RunFailed
 from parcast.run.testbed import Testbed
 from parcast.validation_result import Comparison, TimedRun
@@ -28,6 +31,15 @@ from parcast.verbs.validate_verdict import count_checks, points_allowed, verdict
 from tests.validated import QUANTUM, T0, B, FakeRunner, U, W, counted, lawful, subject
 
 PLACE = ("n", "p", "purpose", "launch", "repetition")  # of a run
+
+
+def csv_of(rows):
+    """Write rows as the command line does."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def asked(runner=None, **options):
@@ -274,11 +286,13 @@ def test_disturbed_runs_are_told_and_do_not_count():
     rows = [row for row in document["rows"] if row["purpose"] == "comparison"]
     assert len(rows) == sum(x["runs"] + x["runs_disturbed"] for x in document["comparisons"])
     assert sum(not row["counts"] for row in document["rows"]) == len(program.disturbed)
-    assert f"{len(program.disturbed)} of {len(document['rows'])} runs do not count" in str(told)
+    assert f"{len(program.disturbed)} of {len(document['rows'])} runs, they do not" in str(told)
     places = [tuple(row[x] for x in PLACE) for row in document["rows"]]
     assert len(set(places)) == len(places)
     table = list(told.measurement_rows())
-    assert sum(row["metric"] == "time_disturbed" for row in table) == len(program.disturbed)
+    read = parcast.read_measurements(io.StringIO(csv_of(table)))
+    assert len(read) == len(places) - len(program.disturbed)
+    assert sum(row["metric"] == "disturbed_time" for row in table) == len(program.disturbed)
     assert sum(row["metric"] == "time_s" for row in table) + len(program.disturbed) == len(places)
 
 

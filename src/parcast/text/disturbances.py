@@ -20,15 +20,14 @@ def disturbance(slowdown: float, waiting: float) -> str:
     Examples
     --------
     >>> disturbance(1.7, 0.0)
-    'processors took up to 1.7 times as long for the same work around and in them'
+    'processors took up to 1.7 times as long for the same work around them'
     >>> disturbance(1.0, 0.31)
     'ranks waited for their core for up to 31% of a run'
     """
     told = []
     if slowdown >= TOLD[0]:
         told.append(
-            f"processors took up to {slowdown:.2g} times as long for the same work around and in "
-            "them"
+            f"processors took up to {slowdown:.2g} times as long for the same work around them"
         )
     if waiting >= TOLD[1]:
         told.append(f"ranks waited for their core for up to {percent(waiting)} of a run")

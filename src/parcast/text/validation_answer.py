@@ -130,7 +130,7 @@ def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
 
 
 def _disturbed(program: ValidatedProgram) -> str:
-    """Say which runs do not count, and what would be different if they did."""
+    """Say how many runs others disturbed, and what would be different if all counted."""
     every = sum(len(x.runs) + len(x.disturbed) for x in program.comparisons)
     compared = [(x, run) for x in program.comparisons for run in x.disturbed]
     inside = sum(x.lower <= run.time <= x.upper for x, run in compared)
@@ -139,8 +139,11 @@ def _disturbed(program: ValidatedProgram) -> str:
         max(run.slowdown or 1.0 for run in program.disturbed),
         max(run.waiting for run in program.disturbed),
     )
+    aside = sum(not run.counts for run in program.disturbed)
+    which = "they" if aside == len(program.disturbed) else f"{aside} of them"
     text = (
-        f"{len(program.disturbed)} of {len(program.calibration) + every} runs do not count: {how}"
+        f"{len(program.disturbed)} of {len(program.calibration) + every} runs, {which} do not "
+        f"count: {how}"
     )
     return text + (f"; with them {inside} of {every} compared runs are inside" if compared else "")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from parcast.errors import ParameterError, require
 from parcast.run.kernels.kernel import Kernel, Run
@@ -25,6 +25,8 @@ from parcast.run.kernels.registry import kernel_named
 from parcast.run.mpi import available_cores
 from parcast.run.testbed.words import testbed_here
 from parcast.units import format_quantity, shown
+
+MOST_REPEATS: Final = 3  # of disturbed runs of one size in a row of repetitions [1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +109,10 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
             )
             yield run
             took = perf_counter() - began
-            done += quanta is None or not quanta.may_repeat(run.quanta, run.waiting, took)
+            is_last = repetition - done > MOST_REPEATS  # patience is for the other sizes too
+            done += (
+                quanta is None or is_last or not quanta.may_repeat(run.quanta, run.waiting, took)
+            )
 
 
 def _share_cores(hosts: Sequence[tuple[str, Collection[int], bool]]) -> bool:
