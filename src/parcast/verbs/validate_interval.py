@@ -6,12 +6,13 @@
 q_5 and q_95 are quantiles of how runs of one size scatter around their median, among those
 calibrated; they differ, since what happens to a run makes it longer, never shorter. s_fit is what
 other launches would have made of the calibration, s_law how badly the law fits the calibrated
-sizes. The last two are allowances for how such laws fail when they are extended: by k in size, and
+sizes. The next two are allowances for how such laws fail when they are extended: by k in size, and
 by k_P in ranks from the nearest calibrated count. f is the share of files in the predicted time:
 what the system writes behind a program's back makes large files slower than small ones, now and
 then. h is the share of the time that half sizes account for, h_0 that at the largest calibrated
-size: what weighs on small runs is known from them only, and a part of it may stay. a is what the
-reference programs ask for, the others are set by hand [D]: `docs/explanation/validation.md`.
+size: what weighs on small runs is known from them only, and a part of it may stay: the last term.
+a is what the reference programs ask for, the others are set by hand [D]:
+`docs/explanation/validation.md`.
 """
 
 from collections.abc import Sequence

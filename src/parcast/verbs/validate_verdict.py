@@ -48,8 +48,8 @@ def verdict_of(
     counts : sequence of CountCheck
         What the law counts beside what the program counted.
     calibration : sequence of TimedRun, optional
-        Runs that the law was calibrated with. If half of those that count were disturbed, points
-        decide nothing.
+        Runs that the law was calibrated with. If more than half of those that count were
+        disturbed, points decide nothing.
 
     Returns
     -------
