@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.models.scaling import SHARE_OF_IDEAL, is_strong, speedup_and_efficiency
+from parcast.models.scaling import FALL, SHARE_OF_IDEAL, is_strong, speedup_and_efficiency
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "finite_difference" / "times.csv"
 counts = st.lists(st.integers(1, 10**6), min_size=2, max_size=6, unique=True).map(sorted)
@@ -42,6 +42,12 @@ def test_the_finite_difference_program_is_strong_from_any_of_its_first_counts(
 
 def test_it_is_strong_where_time_fell_and_then_rose_above_the_first():
     assert strong([1, 2, 4, 8, 16], [8, 5, 4, 9, 30])
+
+
+def test_it_is_strong_where_time_fell_by_more_than_noise_though_less_than_shared_work():
+    assert strong([1, 2, 4], [1.0, 0.85, 0.83])
+    assert not strong([1, 2, 4], [1.0, 0.9, 0.88])
+    assert not strong([1, 2, 4], [1.0, 0.85, 0.95])
 
 
 @pytest.mark.parametrize(
@@ -79,7 +85,8 @@ def test_it_is_strong_where_some_count_fell_a_quarter_of_the_ideal(data, p):
     falls = [np.log(time[0] / t) for t in time]
     quarters = [SHARE_OF_IDEAL * np.log(x / p[0]) for x in p]
     expected = any(fall > quarter for fall, quarter in zip(falls, quarters, strict=True))
-    assert strong(p, time) == (expected and max(falls) > 0.1 * np.log(p[-1] / p[0]))
+    expected = expected and max(falls) > 0.1 * np.log(p[-1] / p[0])
+    assert strong(p, time) == (expected or falls[-1] > FALL)
 
 
 def test_between_two_counts_a_quarter_of_the_ideal_fall_decides():
