@@ -1,18 +1,25 @@
 """`parcast.errors`: what the messages say, word for word, and what the errors carry."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import parcast
 from parcast.errors import (
     FileProblems,
     FitFailed,
     ParameterError,
     ParcastError,
     Problem,
+    as_list,
+    as_number,
     require,
 )
+
+RUNS = parcast.Measurements(p=[1, 2, 4], time=[8.0, 4.2, 2.3])
 
 
 @pytest.mark.parametrize(
@@ -93,3 +100,39 @@ def test_whatever_follows_the_first_wrong_element_is_not_named(good, bad, rest):
     with pytest.raises(ParameterError) as caught:
         require("x", values, np.asarray(values) >= 0, must="be 0 or more", hint="Drop it.")
     assert str(caught.value) == f"x must be 0 or more, got {bad}. Drop it."
+
+
+@pytest.mark.parametrize("value", [None, "5s", "5", b"5", [1], {}, 10**400])
+def test_what_is_no_number_is_refused_in_words(value):
+    with pytest.raises(ParameterError, match=r"longest must be a number, got .*Give seconds"):
+        as_number("longest", value, hint="Give seconds.")
+    assert as_number("longest", np.float64(1e3), hint="") == 1000.0
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: parcast.read_machine(None), "source must be a path or a stream, got None."),
+        (lambda: parcast.import_timings(3), "paths must be a sequence, got 3."),
+        (lambda: parcast.run_kernel(3, n=1), "name must be that of a program, got 3."),
+        (lambda: parcast.run_kernel("sort", n=1, seed="x"), "seed must be a number, got 'x'."),
+        (lambda: parcast.knee(RUNS, upto=64, min_efficiency="x"), "min_efficiency must be a num"),
+        (lambda: parcast.knee(RUNS, upto="64"), "upto must be a number, got '64'."),
+        (lambda: parcast.calibrate(only=3), "only must be a sequence, got 3."),
+        (lambda: parcast.calibrate(ranks="4"), "ranks must be a number, got '4'."),
+        (lambda: parcast.characterise(3), "runs must be a sequence, got 3."),
+        (lambda: parcast.validate("sort", p=2.5), "p must be a sequence, got 2.5."),
+        (lambda: parcast.validate("sort", longest=None), "longest must be a number, got None."),
+        (lambda: parcast.forecast(RUNS, p=8, by=3), "by must be a sequence, got 3."),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_in_words(ask, says):
+    with pytest.raises(ParameterError, match=re.escape(says)):
+        ask()
+
+
+@pytest.mark.parametrize("value", [None, 3, "abc", b"abc", np.array(3)])
+def test_what_is_no_sequence_is_refused_in_words(value):
+    with pytest.raises(ParameterError, match=r"p must be a sequence, got .*Give such as \[1, 2\]"):
+        as_list("p", value, hint="Give such as [1, 2].")
+    assert as_list("p", (1, 2), hint="") == [1, 2]

@@ -4,8 +4,10 @@ Every message says what must be how, what was got, and what to do. A fault in a 
 where, and all faults of a file come back together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 
 class ParcastError(Exception):
@@ -90,3 +92,61 @@ def require(name: str, value: object, ok: object, *, must: str, hint: str) -> No
     first = given[~np.broadcast_to(accepted, given.shape)].flat[0]
     got = f"{first:g}" if isinstance(first, np.number | np.bool_) else repr(first)
     raise ParameterError(f"{name} must {must}, got {got}. {hint}")
+
+
+def as_number(name: str, value: object, *, hint: str) -> float:
+    """Value as a float: what is no number, such as text, is refused in words.
+
+    Parameters
+    ----------
+    name : str
+        What the caller calls the value.
+    value : object
+        What was given.
+    hint : str
+        What to do ("Give it in seconds.").
+
+    Raises
+    ------
+    ParameterError
+        "`name` must be a number, got VALUE. `hint`"
+
+    Examples
+    --------
+    >>> as_number("time_limit", "5s", hint="Give it in seconds.")
+    Traceback (most recent call last):
+    parcast.errors.ParameterError: time_limit must be a number, got '5s'. Give it in seconds.
+    """
+    if not isinstance(value, str | bytes):
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)  # type: ignore[arg-type]  # whatever was given
+    raise ParameterError(f"{name} must be a number, got {value!r:.60}. {hint}")
+
+
+def as_list(name: str, values: object, *, hint: str) -> list[Any]:
+    """Values as a list: one alone, text or None is refused in words.
+
+    Parameters
+    ----------
+    name : str
+        What the caller calls them.
+    values : object
+        What was given.
+    hint : str
+        What to do ("Give such as [1, 2, 4].").
+
+    Raises
+    ------
+    ParameterError
+        "`name` must be a sequence, got VALUE. `hint`"
+
+    Examples
+    --------
+    >>> as_list("p", 2.5, hint="Give such as [1, 2, 4].")
+    Traceback (most recent call last):
+    parcast.errors.ParameterError: p must be a sequence, got 2.5. Give such as [1, 2, 4].
+    """
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        with suppress(TypeError):  # an array without axes
+            return list(values)
+    raise ParameterError(f"{name} must be a sequence, got {values!r:.60}. {hint}")

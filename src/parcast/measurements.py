@@ -22,7 +22,7 @@ from parcast.columns import (
     to_names,
     to_numbers,
 )
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, as_list
 from parcast.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
 
@@ -233,7 +233,8 @@ class Measurements:
         del columns["p"]
         if by is None:
             by = [*self._labels, *(x for x in columns if self._tells_series_apart(x))]
-        by = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+        hint = "Name columns, such as callpath."
+        by = [by] if isinstance(by, str) else list(dict.fromkeys(as_list("by", by, hint=hint)))
         for name in by:
             if name not in columns:
                 raise ParameterError(_no_column("by", name, list(columns)))

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn, TextIO
 
+from parcast.errors import ParameterError
 from parcast.io.faults import Faults
 
 LONGEST_LINE = 2**20  # bytes; a longer line is not a row of a table
+STDIN = "standard input"  # what messages call "-"
 UTF8_MARK = b"\xef\xbb\xbf"
 CLOSE = 0.75  # ratio of two names without their endings from which one may be meant (difflib)
 PACKED = {
@@ -53,14 +55,20 @@ def opened(
     ------
     FileProblems
         If there is no such file, or it may not be read.
+    ParameterError
+        If it is neither a path nor a stream.
     """
     if source == "-":
-        yield "standard input", getattr(sys.stdin, "buffer", sys.stdin)
+        yield STDIN, getattr(sys.stdin, "buffer", sys.stdin)
     elif isinstance(source, str | os.PathLike):
         stream = _open(Path(source), Faults(os.fspath(source)))
         with stream:
             yield os.fspath(source), stream
     else:
+        if not hasattr(source, "read"):
+            raise ParameterError(
+                f"source must be a path or a stream, got {source!r:.60}. Name a file."
+            )
         name = getattr(source, "name", None)
         yield name if isinstance(name, str) else "stream", source
 

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Final
 
 from parcast.calibration_result import Calibration, Line, Measured, Table
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import ParameterError, RunFailed, as_list, as_number
 from parcast.run.bench.compiled import compile_pingpong
 from parcast.run.bench.records import Plan
 from parcast.run.folders import folder_for
@@ -170,18 +170,21 @@ def _checked(
     ranks: int, only: Sequence[str], launches: int | None, time_limit: float | None
 ) -> tuple[str, ...]:
     """Refuse arguments that cannot be; give the parts in order."""
-    if not 1 <= ranks <= MOST_RANKS:
+    hint = "Give such as 4."
+    if not 1 <= as_number("ranks", ranks, hint=hint) <= MOST_RANKS:
         hint = "Give 2 or more." if ranks < 1 else "Give fewer."
         raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
     if isinstance(only, str):
         only = (only,)
+    only = as_list("only", only, hint=f"It holds some of {', '.join(PARTS)}.")
     unknown = [part for part in only if part not in PARTS]
     if unknown or not only:
         got = repr(unknown[0]) if unknown else "nothing"
         raise ParameterError(f"only must hold some of {', '.join(PARTS)}, got {got}.")
-    if launches is not None and launches < 1:
+    if launches is not None and as_number("launches", launches, hint="Give 5 or more.") < 1:
         raise ParameterError(f"launches must be at least 1, got {launches}. Give 5 or more.")
-    if time_limit is not None and not time_limit > 0:
+    hint = "Give it in seconds."
+    if time_limit is not None and not as_number("time_limit", time_limit, hint=hint) > 0:
         raise ParameterError(f"time_limit must be above 0, got {time_limit:g}. Give seconds.")
     return tuple(part for part in PARTS if part in only)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.characterise_result import Characterisation
-from parcast.errors import FitFailed, ParameterError
+from parcast.errors import FitFailed, ParameterError, as_list
 from parcast.machine import Machine
 from parcast.measurements import Measurements
 from parcast.models.count_formulas import count_formula
@@ -79,11 +79,12 @@ def characterise(
     ParameterError
         If there are no runs, or the clock is none.
     """
-    if not runs:
+    given = as_list("runs", runs, hint="parcast.read_profiles(...).runs gives them.")
+    if not given:
         raise ParameterError("runs must be at least one, got none. Name a profile.")
     if clock not in CLOCKS:
         raise ParameterError(f"clock must be processor or wall, got {clock!r:.60}.")
-    kept, disturbed = without_disturbed(runs)
+    kept, disturbed = without_disturbed(given)
     gathered = runs_of_program(kept, size=size)
     rate = _rate(machine)
     parts, conditions = _parts(gathered, clock)

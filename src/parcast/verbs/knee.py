@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError, as_number, require
 from parcast.measurements import Measurements
 from parcast.result import Key, label_of, whole
 from parcast.units import percent
@@ -91,9 +91,10 @@ def knee(
     >>> found.because, found.lower < found.p < found.upper
     ('efficiency', True)
     """
-    share = np.asarray(min_efficiency, dtype=np.float64)
-    in_unit = (share > 0) & (share <= 1)
-    require("min_efficiency", share, in_unit, must="lie in (0, 1]", hint="Write 50% as 0.5.")
+    hint = "Write 50% as 0.5."
+    share = as_number("min_efficiency", min_efficiency, hint=hint)
+    require("min_efficiency", share, 0 < share <= 1, must="lie in (0, 1]", hint=hint)
+    as_number("upto", upto, hint="Give the largest count worth looking at.")
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
     first = int(measurements.p.min())
@@ -121,7 +122,7 @@ def knee(
     strong = np.array([note.scaling == "strong" for note in told.notes])
     started = counts >= told.measured.p[:, :1]
     holds = [
-        _worth(times, efficiency * time / times, min_efficiency, started, strong)
+        _worth(times, efficiency * time / times, share, started, strong)
         for times in (time, upper, lower)
     ]
     place, low, high = ((worth.sum(axis=1) - 1).clip(0) for worth in holds)

@@ -8,7 +8,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import ParameterError, RunFailed, require
+from parcast.errors import ParameterError, RunFailed, as_number, require
 from parcast.run.folders import failing_for, folder_for
 from parcast.run.interrupts import as_interrupts
 from parcast.run.kernels.kernel import Run
@@ -102,14 +102,20 @@ def run_kernel(
         must = f"be at most {MOST_RANKS}"
         require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
     must = "be at least 1"
-    require("repetitions", repetitions, repetitions >= 1, must=must, hint="Once is enough.")
-    require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")
-    must, hint = "be above 0", "Give it in seconds."
-    require("time_limit", time_limit, time_limit > 0, must=must, hint=hint)
-    must = "be at least 0"
-    require("patience", patience, patience >= 0, must=must, hint="Give it in seconds.")
-    ok = quantum is None or quantum > 0
-    require("quantum", quantum, ok, must="be above 0", hint="Take that of earlier runs.")
+    hint = "Once is enough."
+    ok = as_number("repetitions", repetitions, hint=hint) >= 1
+    require("repetitions", repetitions, ok, must=must, hint=hint)
+    must, hint = "be at least 0", "It is any whole number."
+    require("seed", seed, as_number("seed", seed, hint=hint) >= 0, must=must, hint=hint)
+    hint = "Give it in seconds."
+    ok = as_number("patience", patience, hint=hint) >= 0
+    require("patience", patience, ok, must=must, hint=hint)
+    must = "be above 0"
+    ok = as_number("time_limit", time_limit, hint=hint) > 0
+    require("time_limit", time_limit, ok, must=must, hint=hint)
+    hint = "Take that of earlier runs."
+    ok = quantum is None or as_number("quantum", quantum, hint=hint) > 0
+    require("quantum", quantum, ok, must=must, hint=hint)
     for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):
         if refusal:
             raise ParameterError(refusal)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.breakdown import COMPONENTS, Array, Breakdown
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError, as_number, require
 from parcast.machine import Machine
 from parcast.models.spmd import SpmdPhase, Variability
 from parcast.models.spmd_demands import Demands
@@ -190,8 +190,9 @@ def _require_effort(
     """Refuse what says nothing of when to stop."""
     for name, value in (("precision", precision), ("most_seconds", most_seconds)):
         if value is not None:
-            number = np.asarray(value, dtype=np.float64)
-            require(name, number, number > 0, must="be above 0", hint="Leave it out for none.")
+            hint = "Leave it out for none."
+            number = as_number(name, value, hint=hint)
+            require(name, number, number > 0, must="be above 0", hint=hint)
     if replications is not None:
         whole("replications", replications, 2, hint="One tells no deviation.")
     whole("seed", seed, 0, hint="Any whole number will do.")

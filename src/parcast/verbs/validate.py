@@ -15,7 +15,14 @@ What is predicted is predicted before it runs: no run of step 5 has a part in st
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from parcast.errors import ParameterError, ParcastError, RunFailed, require
+from parcast.errors import (
+    ParameterError,
+    ParcastError,
+    RunFailed,
+    as_list,
+    as_number,
+    require,
+)
 from parcast.run.interrupts import as_interrupts
 from parcast.run.kernels.kernel import Run
 from parcast.run.kernels.registry import KERNELS
@@ -92,21 +99,27 @@ def validate(
     >>> from parcast import validate
     >>> print(validate("fractal", quick=True))  # doctest: +SKIP
     """
-    asked = list(KERNELS) if names == "all" else [names] if isinstance(names, str) else list(names)
+    hint = "Give one such as sort, or all."
+    asked = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
+    asked = list(KERNELS) if asked == ["all"] else asked
     if not asked:
-        raise ParameterError("names must be programs, got none. Give one such as sort, or all.")
+        raise ParameterError(f"names must be programs, got none. {hint}")
     subjects = [subject(name) for name in dict.fromkeys(asked)]
-    counts = tuple(sorted(set(p)))
-    is_count = bool(counts) and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)
     must, hint = f"be counts from 1 to {MOST_RANKS}", "Give such as 1, 2 and 4."
-    if not is_count:
-        raise ParameterError(f"p must {must}, got {list(counts)}. {hint}")
+    counts = tuple(sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)}))
+    if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
+        got = ", ".join(f"{x:g}" for x in counts)
+        raise ParameterError(f"p must {must}, got [{got}]. {hint}")
     must, hint = "be at least 1", "Two show whether they differ."
-    require("repetitions", repetitions, repetitions >= 1, must=must, hint=hint)
-    ok = longest > 0
-    require("longest", longest, ok, must="be above 0", hint="Give it in seconds.")
+    ok = as_number("repetitions", repetitions, hint=hint) >= 1
+    require("repetitions", repetitions, ok, must=must, hint=hint)
+    hint = "Give it in seconds."
+    limits = {} if time_limit is None else {"time_limit": time_limit}
+    for name, given in {"longest": longest, **limits}.items():
+        ok = as_number(name, given, hint=hint) > 0
+        require(name, given, ok, must="be above 0", hint=hint)
     task = Task(
-        counts=counts,
+        counts=tuple(map(int, counts)),
         sizes=_whole("sizes", sizes, fewest=1),
         calibrate_with=_whole("calibrate_with", calibrate_with, fewest=2),
         repetitions=repetitions,
@@ -154,10 +167,10 @@ def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[in
     """Check problem sizes and put them in order, each once."""
     if given is None:
         return None
-    values = list(given)
+    must, hint = "be whole numbers of at least 1", "Write such as 1e6."
+    values = [as_number(name, x, hint=hint) for x in as_list(name, given, hint=hint)]
     for value in values:
         is_whole = 1 <= value < 2**53 and value == int(value)
-        must, hint = "be whole numbers of at least 1", "Write such as 1e6."
         require(name, value, is_whole, must=must, hint=hint)
     sizes = tuple(sorted({int(value) for value in values}))
     if len(sizes) < fewest:

@@ -12,7 +12,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, as_list
 from parcast.io.faults import Faults
 from parcast.io.formats.axes import Constants, checked_constants, named_axes
 from parcast.io.formats.content import HEAD
@@ -294,9 +294,12 @@ def _module(known: Format) -> Any:
 
 def _as_paths(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
     """Give paths as a list, at least one."""
-    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    hint = "Name the files to import."
+    listed = (
+        [paths] if isinstance(paths, str | os.PathLike) else as_list("paths", paths, hint=hint)
+    )
     if not listed:
-        raise ParameterError("paths must name a file, got none. Name the files to import.")
+        raise ParameterError(f"paths must name a file, got none. {hint}")
     return [Path(path) for path in listed]
 
 

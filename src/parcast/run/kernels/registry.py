@@ -41,7 +41,8 @@ def kernel_named(name: str) -> Kernel:
     >>> kernel_named("sort").size
     'keys'
     """
-    if name not in KERNELS:
+    if not isinstance(name, str) or name not in KERNELS:
+        name = str(name)
         hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
         raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
     kernel: Kernel = import_module(KERNELS[name]).KERNEL
