@@ -1,12 +1,16 @@
 """`parcast import`, and files of other tools where a table is expected."""
 
+import gzip
 import io
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from parcast.cli.reading import read_file
+from parcast.errors import FileProblems
 from parcast.io.csv_table import read_measurements
 from parcast.io.formats.registry import import_timings
 
@@ -48,6 +52,86 @@ def test_what_is_printed_is_a_table_that_a_forecast_reads(parcast, options):
     assert told == import_timings(DATA / "extrap.txt").measurements
     said = parcast("forecast", "-", "-p", "16", "--select", "n=100", stdin=table.out)
     assert said.status == 0
+
+
+def test_standard_input_is_imported(parcast):
+    for format in ([], ["extrap"]):
+        said = parcast("import", *format, "-", stdin=PROFILE)
+        assert said.status == 0
+        assert said.out == parcast("import", "profile.txt").out
+    said = parcast("forecast", "-", "-p", "16", "--json", stdin=PROFILE)
+    assert said.status == 0
+    assert "standard input is recognised as extrap" in said.err
+    assert json.loads(said.out)["inputs"]["file"] == "standard input"
+    of_file = parcast("forecast", "profile.txt", "-p", "16", "-o", "-")
+    assert parcast("forecast", "-", "-p", "16", "-o", "-", stdin=PROFILE).out == of_file.out
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "status", "says"),
+    [
+        ([], "", 3, "standard input: 1 problem\n  file  must hold something, got an empty file."),
+        ([], "x", 2, "FORMAT must be named for standard input, which is not recognised."),
+        (["extrap"], "x", 3, "standard input: 1 problem\n  line 1  must begin with PARAM"),
+    ],
+)
+def test_faults_of_standard_input_name_it(parcast, format, text, status, says):
+    said = parcast("import", *format, "-", stdin=text)
+    assert said.status == status
+    assert says in said.err
+
+
+def test_standard_input_stands_among_files(parcast, folder):
+    (folder / "more.txt").write_text(PROFILE.replace("12", "13"))
+    said = parcast("import", "-", "more.txt", stdin=PROFILE)
+    assert said.out == parcast("import", "profile.txt", "more.txt").out
+
+
+def test_an_archive_on_standard_input_names_no_file_that_is_gone(parcast):
+    said = parcast("import", "extrap", "-", stdin=gzip.compress(b"x"))
+    assert said.status == 3
+    assert "standard input: 1 problem" in said.err
+    assert "gunzip FILE" in said.err
+    assert "/parcast-" not in said.err
+
+
+def test_only_what_is_recognised_is_kept(monkeypatch):
+    endless = io.TextIOWrapper(io.BufferedReader(Endless()))
+    told = []
+
+    def read_measurements(source, **_):
+        told.append(source.read(2**17))
+        raise RuntimeError
+
+    monkeypatch.setattr("parcast.io.csv_table.read_measurements", read_measurements)
+    monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: pytest.fail("kept"))
+    monkeypatch.setattr(sys, "stdin", endless)
+    with pytest.raises(RuntimeError):
+        read_file("-", [])
+    assert told == [b"0" * 2**16]
+
+
+class Endless(io.RawIOBase):
+    """A stream without an end."""
+
+    def readable(self):
+        return True
+
+    def readinto(self, room):
+        room[:] = b"0" * len(room)
+        return len(room)
+
+
+def test_standard_input_that_cannot_be_read_is_told(monkeypatch):
+    class Torn(io.BytesIO):
+        def read(self, *_):
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Torn(), closed=True))
+    with pytest.raises(
+        FileProblems, match=r"standard input.*\n.*must be readable, got: Input/out"
+    ):
+        read_file("-", [])
 
 
 def test_an_output_is_written_and_nothing_printed(parcast):
@@ -97,7 +181,7 @@ def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
         (["extrap"], 2, "Missing argument 'FILES...'."),
         (["extrp", "profile.txt"], 2, "'extrp' is neither a format nor a file. Did you mean ext"),
         (["zzz", "profile.txt"], 2, "'zzz' is neither a format nor a file. There is extrap, sl"),
-        (["extrap", "-"], 2, "FILES must not be -. Write it to a file first, and name it."),
+        (["extrap", "-", "-"], 2, "Only one of FILES must be -, got several."),
         (["program.toml"], 2, "FORMAT must be named for program.toml, which is not recognised."),
         (["extrap", "nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not"),
         (["nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not in"),

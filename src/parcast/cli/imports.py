@@ -3,7 +3,9 @@
 import difflib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -11,6 +13,7 @@ import click
 from parcast.cli.answer_options import debug_option, written_option
 from parcast.cli.failures import ANSWERED
 from parcast.cli.outputs import check_outputs, write_all
+from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
 
 if TYPE_CHECKING:
     from parcast.io.formats.imported import Format
@@ -22,8 +25,8 @@ ARGUMENTS: Final = {"rename": "--rename", "constants": "--set", "metric": "--met
 HELP = """Turn what another tool wrote into a table of measurements.
 
 FILES are profiles of Extra-P, accounts of Slurm, exports of hyperfine and others (--list names
-all). FORMAT may be left out where the content tells it. Several FILES are joined into one table,
-which is printed as CSV, or written with -o.
+all), or - for standard input. FORMAT may be left out where the content tells it. Several FILES
+are joined into one table, which is printed as CSV, or written with -o.
 
 OSU, IMB and IOR tell of a machine: what comes out is a description, -o machine.toml.
 
@@ -36,6 +39,7 @@ Exit status: 0  imported
 Examples:
   parcast import extrap profile.txt --rename ranks=p -o timings.csv
   parcast import node.json --set p=64 --set machine=T3E -o timings.csv
+  sacct -P -o ALL -j 1001,1002 | parcast import slurm - -o timings.csv
 """
 
 
@@ -101,14 +105,17 @@ def command(
     name, paths = _divided(files)
     if not paths:
         raise click.UsageError("Missing argument 'FILES...'.", ctx)
-    if "-" in paths:
-        raise click.UsageError("FILES must not be -. Write it to a file first, and name it.", ctx)
-    known = in_options(lambda: format_named(name) if name else recognised_format(paths))
-    if name is None:
-        click.echo(f"parcast: recognised as {known.name}: {known.title}.", err=True)
-    ending = "csv" if known.makes == "timings" else "toml"
-    check_outputs(outputs, sources=paths, as_json=False, formats=(ending,))
-    pieces, notes = in_options(lambda: _imported(known, paths, asked))
+
+    def read() -> tuple[Callable[[], Any], Sequence[str]]:
+        with _standing(paths, is_named=name is not None) as standing:
+            known = format_named(name) if name else recognised_format(standing)
+            if name is None:
+                click.echo(f"parcast: recognised as {known.name}: {known.title}.", err=True)
+            ending = "csv" if known.makes == "timings" else "toml"
+            check_outputs(outputs, sources=paths, as_json=False, formats=(ending,))
+            return _imported(known, standing, asked)
+
+    pieces, notes = in_options(read)
     say(notes)
     for output in outputs or ["-"]:
         if output == "-":
@@ -117,6 +124,24 @@ def command(
         else:
             write_document(output, pieces())
     return ANSWERED
+
+
+@contextmanager
+def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
+    """Give paths that can be read more than once: standard input is in a file meanwhile."""
+    from parcast.io.decoding import STDIN
+    from parcast.io.formats.registry import format_of_beginning
+
+    if "-" not in paths:
+        yield list(paths)
+        return
+    if list(paths).count("-") > 1:
+        raise click.UsageError("Only one of FILES must be -, got several.")
+    prepare_stdin("FILES", "a file")
+    head = beginning_of_stdin()
+    is_wanted = is_named or format_of_beginning(head, Path(STDIN)) is not None
+    with stdin_as_file(head, with_rest=is_wanted) as copy:
+        yield [copy if path == "-" else path for path in paths]
 
 
 def in_options(ask: Callable[[], Answer]) -> Answer:
@@ -160,7 +185,7 @@ def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:
     names = [known.name for known in FORMATS if is_there(known)]
     if first in names and (others or not os.path.exists(first)):
         return first, others
-    if not others or os.path.exists(first) or not re.fullmatch(r"[\w-]+", first):
+    if not others or first == "-" or os.path.exists(first) or not re.fullmatch(r"[\w-]+", first):
         return None, list(words)
     near = difflib.get_close_matches(first, names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."

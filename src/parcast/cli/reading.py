@@ -2,13 +2,21 @@
 
 import hashlib
 import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
 
 import click
 
+from parcast.cli.stdin import (
+    RestOfStdin,
+    beginning_of_stdin,
+    prepare_stdin,
+    stdin_as_file,
+)
+
 if TYPE_CHECKING:
+    from parcast.io.formats.imported import Format
     from parcast.measurements import Measurements
 
 Described = TypeVar("Described")
@@ -45,17 +53,17 @@ def read_file(
     """
     from parcast.cli.screen import Progress
     from parcast.io.csv_table import read_measurements
-    from parcast.io.decoding import opened
 
-    _prepare_stdin(file, "FILE", "a table")
-    if imported := _imported(file, ignore):
-        runs, inputs = imported
-        return (runs.select(**wanted(select, runs.labels)) if select else runs), inputs
-    with opened(file) as (name, stream), Progress("reading") as progress:
-        watched = _Watched(name, stream)
-        runs = read_measurements(watched, ignore=ignore, progress=progress)  # type: ignore[arg-type]  # reads
-    digest = watched.sha256.hexdigest()
-    inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
+    name = _named(file)
+    with _told_apart(file, "FILE") as (known, path, stream):
+        if known is not None:
+            runs, inputs = _imported(known, path, name, ignore)
+        else:
+            watched = _Watched(name, stream)
+            with Progress("reading") as progress:
+                runs = read_measurements(watched, ignore=ignore, progress=progress)  # type: ignore[arg-type]  # reads
+            digest = watched.sha256.hexdigest()
+            inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
     return (runs.select(**wanted(select, runs.labels)) if select else runs), inputs
 
 
@@ -80,32 +88,64 @@ def read_surface(
     """
     from parcast.io.speedup_table import read_runs
 
-    if imported := _imported(file, ignore):
-        runs, inputs = imported
-        del inputs["measurements"]
-        return (runs, "time"), inputs
-    return read_description(file, lambda x: read_runs(x, ignore=ignore), argument="SURFACE")
+    name = _named(file)
+    with _told_apart(file, "SURFACE") as (known, path, stream):
+        if known is not None:
+            runs, inputs = _imported(known, path, name, ignore)
+            del inputs["measurements"]
+            return (runs, "time"), inputs
+        return _described(stream, name, lambda x: read_runs(x, ignore=ignore))
 
 
-def _imported(file: str, ignore: Sequence[str]) -> tuple["Measurements", dict[str, Any]] | None:
-    """Import a file that another tool wrote; give None for a table, and what is not certain."""
+@contextmanager
+def _told_apart(file: str, argument: str) -> Iterator[tuple["Format | None", str, Any]]:
+    """Give the format and place of what another tool wrote, or the stream of a table."""
+    from pathlib import Path
+
+    from parcast.io.decoding import STDIN, opened
+    from parcast.io.formats.registry import format_of_beginning, recognised
+
+    if file != "-":
+        if known := recognised(file):
+            yield known, file, None
+            return
+        with opened(file) as (_, stream):
+            yield None, file, stream
+        return
+    prepare_stdin(argument, "a table")
+    head = beginning_of_stdin()
+    if known := format_of_beginning(head, Path(STDIN)):
+        with stdin_as_file(head) as path:
+            yield known, path, None
+    else:
+        yield None, file, RestOfStdin(head)
+
+
+def _named(file: str) -> str:
+    """Name a file as messages do."""
+    from parcast.io.decoding import STDIN
+
+    return STDIN if file == "-" else file
+
+
+def _imported(
+    known: "Format", file: str, name: str, ignore: Sequence[str]
+) -> tuple["Measurements", dict[str, Any]]:
+    """Import a file that another tool wrote."""
     from parcast.cli.imports import in_options, say
     from parcast.errors import FileProblems, Problem
-    from parcast.io.formats.registry import import_timings, recognised
+    from parcast.io.formats.registry import import_timings
 
-    known = recognised(file) if file != "-" else None
-    if known is None:
-        return None
     if known.makes == "machine":
         refusal = (
             f"must be timings, got {known.title}, which tell of a machine. "
             f"Import them: parcast import {known.name} FILE -o machine.toml"
         )
-        raise FileProblems(file, [Problem(message=refusal)])
+        raise FileProblems(name, [Problem(message=refusal)])
     told = in_options(lambda: import_timings(file, known.name))
-    say([f"{file} is recognised as {known.name}: {known.title}.", *told.notes])
+    say([f"{name} is recognised as {known.name}: {known.title}.", *told.notes])
     runs = _without(told.measurements, ignore)
-    inputs = {"file": file, "sha256": _digest(file), "measurements": len(runs)}
+    inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}
     return runs, inputs | {"format": known.name}
 
 
@@ -160,23 +200,19 @@ def read_description(
     """
     from parcast.io.decoding import opened
 
-    _prepare_stdin(file, argument, "a description")
+    if file == "-":
+        prepare_stdin(argument, "a description")
     with opened(file) as (name, stream):
-        watched = _Watched(name, stream)
-        description = read(watched)
+        return _described(stream, name, read)
+
+
+def _described(
+    stream: Any, name: str, read: Callable[[Any], Described]
+) -> tuple[Described, dict[str, Any]]:
+    """Read a stream, and take its digest."""
+    watched = _Watched(name, stream)
+    description = read(watched)
     return description, {"file": name, "sha256": watched.sha256.hexdigest()}
-
-
-def _prepare_stdin(file: str, argument: str, what: str) -> None:
-    """Refuse standard input that is closed, and say that a terminal is waited for."""
-    from parcast.cli.screen import is_a_terminal
-
-    if file == "-" and sys.stdin is None:
-        raise click.UsageError(
-            f"{argument} must not be - where standard input is closed. Name a file."
-        )
-    if file == "-" and is_a_terminal(sys.stdin):
-        click.echo(f"parcast: reading {what} from the terminal; end it with Ctrl-D.", err=True)
 
 
 class _Watched:

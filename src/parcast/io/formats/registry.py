@@ -149,9 +149,27 @@ def recognised(path: str | os.PathLike[str]) -> Format | None:
             return None
     elif not os.path.isdir(path):
         return None
+    return format_of_beginning(head, Path(path))
+
+
+def format_of_beginning(head: bytes, path: Path) -> Format | None:
+    """Tell a format from how a file begins.
+
+    Parameters
+    ----------
+    head : bytes
+        The first 64 KiB; none of a folder.
+    path : Path
+        Where it stands.
+
+    Returns
+    -------
+    Format or None
+        As of `recognised`.
+    """
     if _is_our_table(head):
         return None
-    found = [x for x in FORMATS if is_there(x) and _module(x).recognises(head, Path(path))]
+    found = [x for x in FORMATS if is_there(x) and _module(x).recognises(head, path)]
     return found[0] if len(found) == 1 else None
 
 
@@ -250,7 +268,7 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     ParameterError
         If it is not certain, or they are in several formats.
     FileProblems
-        If a file is not there.
+        If a file is not there, or empty.
     """
     found: dict[str, Format] = {}
     for path in paths:
@@ -271,12 +289,15 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
 
 
 def _refuse_missing(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that no file can be read from, as any reader does."""
+    """Refuse a path that no file can be read from, as any reader does, and an empty file."""
     from parcast.io.decoding import opened
 
-    if not os.path.isdir(path):
-        with opened(Path(path)):
-            pass
+    if os.path.isdir(path):
+        return
+    with opened(Path(path)):
+        pass
+    if os.path.isfile(path) and not os.path.getsize(path):
+        Faults(os.fspath(path)).refuse("must hold something, got an empty file. Write it again.")
 
 
 def _is_our_table(head: bytes) -> bool:

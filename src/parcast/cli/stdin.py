@@ -1,0 +1,131 @@
+"""Standard input where a file is named: "-" is read as a stream, or kept as a file for a while.
+
+Other tools' formats are read from files, more than once. Standard input becomes one only where its
+beginning tells such a format, or where a user names it; whatever else it holds is read on as a
+stream, so that what never ends does not fill a disk.
+"""
+
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+import click
+
+from parcast.errors import FileProblems, ParameterError, Problem
+
+BLOCK: Final = 2**20  # read at once [B]
+
+
+def prepare_stdin(argument: str, what: str) -> None:
+    """Refuse standard input that is closed, and say that a terminal is waited for.
+
+    Parameters
+    ----------
+    argument, what : str
+        What the command line calls it, and what it is to hold.
+
+    Raises
+    ------
+    click.UsageError
+        If it is closed.
+    """
+    from parcast.cli.screen import is_a_terminal
+
+    if sys.stdin is None:
+        raise click.UsageError(
+            f"{argument} must not be - where standard input is closed. Name a file."
+        )
+    if is_a_terminal(sys.stdin):
+        click.echo(f"parcast: reading {what} from the terminal; end it with Ctrl-D.", err=True)
+
+
+def beginning_of_stdin() -> bytes:
+    """Read as much as tells what standard input holds.
+
+    Raises
+    ------
+    FileProblems
+        If it cannot be read.
+    """
+    from parcast.io.formats.content import HEAD
+
+    head = b""
+    while len(head) < HEAD and (more := _read(HEAD - len(head))):
+        head += more
+    return head
+
+
+class RestOfStdin:
+    """Standard input from its beginning on, which has been read already."""
+
+    def __init__(self, head: bytes) -> None:
+        self._head = head
+
+    def read(self, count: int) -> bytes:
+        """Read on."""
+        if not self._head:
+            return _read(count)
+        taken, self._head = self._head[:count], self._head[count:]
+        return taken
+
+    def fileno(self) -> int:
+        """Name the file, so that its size can be asked."""
+        return sys.stdin.fileno()
+
+
+@contextmanager
+def stdin_as_file(head: bytes, *, with_rest: bool = True) -> Iterator[str]:
+    """Keep standard input in a file meanwhile; faults in it are told of standard input.
+
+    Parameters
+    ----------
+    head : bytes
+        What `beginning_of_stdin` gave.
+    with_rest : bool, default True
+        Whether what follows is wanted too.
+
+    Raises
+    ------
+    FileProblems
+        If it cannot be read, or what reads the file finds faults.
+    """
+    from parcast.io.decoding import STDIN
+
+    with tempfile.TemporaryDirectory(prefix="parcast-") as folder:
+        copy = os.path.join(folder, STDIN)
+
+        def renamed(text: str) -> str:
+            return text.replace(shlex.quote(copy), "FILE").replace(copy, STDIN)
+
+        with open(copy, "wb") as stream:
+            stream.write(head)
+            while with_rest and (more := _read(BLOCK)):
+                stream.write(more)
+        try:
+            yield copy
+        except FileProblems as error:
+            problems = [replace(x, message=renamed(x.message)) for x in error.problems]
+            told = type(error)(renamed(error.path), problems, unlisted=error.unlisted)
+            if isinstance(error, ModuleNotFoundError) and isinstance(told, ModuleNotFoundError):
+                told.name = error.name
+            raise told from error
+        except ParameterError as error:
+            raise ParameterError(renamed(str(error))) from error
+
+
+def _read(count: int) -> bytes:
+    """Read some bytes, or say why that fails."""
+    from parcast.io.decoding import STDIN
+
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    try:
+        found: bytes = stream.read(count)
+    except OSError as error:
+        reason = f"must be readable, got: {error.strerror or error}."
+        raise FileProblems(STDIN, [Problem(message=reason)]) from error
+    return found
