@@ -225,6 +225,41 @@ def test_regions_that_cross_are_counted_and_spoil_none_after_them():
 
 
 @pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("told", "waited"), [((1.0, 1.25), 0.25), ((None, 1.0), None), ((1.0, None), None)]
+)
+def test_waiting_for_the_core_is_told_where_the_system_tells_it(monkeypatch, told, waited):
+    monkeypatch.setattr(recorder, "waited_for_core", iter(told).__next__)
+    with region("sweep"):
+        spin(0.05)
+    record = PROFILING.stop()
+    assert record.waited == (None if waited is None else pytest.approx(waited, rel=0.1))
+
+
+@pytest.mark.usefixtures("place")
+def test_waiting_after_the_last_region_does_not_count(monkeypatch):
+    monkeypatch.setattr(recorder, "waited_for_core", iter((1.0, 1.25)).__next__)
+    with region("sweep"):
+        spin()
+    time.sleep(50 * SPIN)
+    assert PROFILING.stop().waited < 0.05
+
+
+@pytest.mark.usefixtures("place")
+def test_another_thread_does_not_tell_of_waiting(monkeypatch):
+    monkeypatch.setattr(recorder, "waited_for_core", iter((1.0, 1.25)).__next__)
+
+    def sweep():
+        with region("sweep"):
+            spin()
+
+    first = threading.Thread(target=sweep)
+    first.start()
+    first.join()
+    assert PROFILING.stop().waited is None
+
+
+@pytest.mark.usefixtures("place")
 def test_what_runs_after_its_call_is_no_function_to_time():
     def made():
         yield 1

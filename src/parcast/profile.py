@@ -69,6 +69,7 @@ class RankRecord:
     version: str = ""  # of parcast
     host: str = ""
     quanta: tuple[float, ...] = ()  # of work, before the first region and at the end [s]
+    waited: float | None = None  # for its core, in the span; None where nobody tells [s]
     line: int | None = None  # of the file, from 1; None where it was not read from one
 
     @property
@@ -96,6 +97,7 @@ class RankRecord:
             "other_threads": self.other_threads,
             "overlapping": self.overlapping,
             "quanta_s": dict(zip(("before", "after"), self.quanta, strict=False)),
+            **({} if self.waited is None else {"waited_s": self.waited}),
             "parameters": dict(self.parameters),
             "regions": [region.to_document() for region in self.regions],
         }

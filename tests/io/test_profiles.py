@@ -201,6 +201,10 @@ def test_work_quanta_are_read_where_they_are_given(read):
     assert read(line()).runs[0].ranks[0].quanta == ()
     with pytest.raises(FileProblems, match=r"quanta_s.*must be a finite number of at least 0"):
         read(line(quanta_s={"before": -1.0}))
+    assert timed.runs[0].ranks[0].waited is None
+    assert read(line(waited_s=0.5)).runs[0].ranks[0].waited == 0.5
+    with pytest.raises(FileProblems, match=r"waited_s.*must be a finite number of at least 0"):
+        read(line(waited_s=-1.0))
 
 
 def test_passes_that_overlapped_are_read(read):

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from parcast.instrument import quanta as instrument
+from parcast.instrument.quanta import waited_for_core
 from parcast.run.kernels import quanta as module
 from parcast.run.kernels import worker
 from parcast.run.kernels.ledger import Alone
@@ -13,10 +15,9 @@ from parcast.run.kernels.quanta import (
     TOLERANCE,
     Quanta,
     is_disturbed,
-    waited_for_core,
     work_quantum,
 )
-from parcast.run.kernels.run_rows import measurement_rows, row_of, warnings_of
+from parcast.run.kernels.run_rows import circumstances, measurement_rows, row_of, warnings_of
 from parcast.run.kernels.worker import Task, runs_of
 from parcast.run.testbed.words import VARIABLE
 
@@ -62,8 +63,8 @@ def test_waiting_for_a_core_is_a_disturbance():
 
 
 def test_the_system_tells_how_long_a_core_was_another_s(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "RUN_DELAY", tmp_path / "schedstat")
-    assert waited_for_core() == 0.0
+    monkeypatch.setattr(instrument, "RUN_DELAY", tmp_path / "schedstat")
+    assert waited_for_core() is None
     (tmp_path / "schedstat").write_text("5000000000 250000000 12\n")
     assert waited_for_core() == 0.25
 

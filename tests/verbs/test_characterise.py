@@ -158,9 +158,19 @@ def test_the_wall_clock_may_time_the_loops():
 QUIET, SLOW = (1e-4, 1.05e-4), (1e-4, 1.6e-4)  # work quanta before and after a run [s]
 
 
-def with_quanta(made, quanta):
+def with_quanta(made, quanta, waited=None):
+    """The same run, as if processors had been like that; `waited` is a share of it, on rank 0."""
+    share = waited or 0.0
     return dataclasses.replace(
-        made, ranks=tuple(dataclasses.replace(rank, quanta=quanta) for rank in made.ranks)
+        made,
+        ranks=tuple(
+            dataclasses.replace(
+                rank,
+                quanta=quanta,
+                waited=None if waited is None else 0.0 if rank.rank else share * rank.span,
+            )
+            for rank in made.ranks
+        ),
     )
 
 
@@ -172,6 +182,25 @@ def test_disturbed_runs_are_left_out_where_others_were_not():
     assert "2 of 6 runs were disturbed and are left out" in told.warnings[0]
     assert "1.5 times as long" in told.warnings[0]
     assert told.toml == characterise(quiet).toml
+
+
+def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
+    usual = {102: 0.3, 202: 0.4}  # of ranks that share cores
+    quiet = [with_quanta(plate(n, p), QUIET, usual[n]) for n in usual for p in (1, 2)]
+    slow = [with_quanta(plate(n, 2, pace=1.6e-8), QUIET, usual[n] + 0.22) for n in usual]
+    told = characterise([*slow, *quiet])
+    assert told.runs == 4
+    assert "2 of 6 runs were disturbed and are left out: ranks waited" in told.warnings[0]
+    assert "for their core for up to 2" in told.warnings[0]
+    assert told.toml == characterise(quiet).toml
+    alone = characterise([with_quanta(plate(n, p), QUIET, 0.5) for n in usual for p in (1, 2)])
+    assert (alone.runs, alone.toml) == (4, told.toml)
+
+
+def test_profiles_that_do_not_tell_of_waiting_disturb_none_that_do():
+    told = [with_quanta(plate(n, p), QUIET, 0.3) for n in (102, 202) for p in (1, 2)]
+    older = [with_quanta(plate(n, p), ()) for n in (102, 202) for p in (1, 2)]
+    assert characterise([*told, *older]).runs == 8
 
 
 def test_disturbed_runs_stay_where_there_are_no_others():

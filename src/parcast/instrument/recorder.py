@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from parcast.errors import ParameterError
 from parcast.instrument.arguments import require_call_that_computes, require_count
-from parcast.instrument.quanta import work_quantum
+from parcast.instrument.quanta import waited_for_core, work_quantum
 from parcast.instrument.ranks import rank_of_environment, rank_of_mpi
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ class Recorder:
         self.first = self.last = perf_counter_ns()
         self.rank_and_size: tuple[int, int] | None = None
         self.quantum = 0.0  # of work, before the first region [s]
+        self.waited: float | None = None  # for the core, before the first region [s]
 
     def unusual(
         self,
@@ -252,7 +253,7 @@ class Recorder:
         for small, times in (counts or {}).items():
             require_count(f'count "{small}" of region "{name}"', times)
         if not self.totals:
-            self.quantum = work_quantum()
+            self.quantum, self.waited = work_quantum(), waited_for_core()
             self.begun, self.first = time.time(), perf_counter_ns()
         if self.rank_and_size is None:
             self.rank_and_size = rank_of_mpi()
@@ -298,7 +299,19 @@ class Recorder:
             version=__version__,
             host=platform.node(),
             quanta=(self.quantum, work_quantum()) if self.quantum else (),
+            waited=self._waited(),
         )
+
+    def _waited(self) -> float | None:
+        """Time that the core was another's, from the first region to the end of the last. [s].
+
+        It is told for all of the time until now, of which this is its share.
+        """
+        now, until_now = perf_counter_ns(), waited_for_core()
+        if self.waited is None or until_now is None or get_ident() != self.thread:
+            return None
+        share = (self.last - self.first) / max(now - self.first, 1)
+        return max(until_now - self.waited, 0.0) * min(max(share, 0.0), 1.0)
 
     def _processor(self, total: Total) -> float:
         """Processor time of all passes, from those that were asked for it. [s]."""

@@ -142,6 +142,7 @@ def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:
         version=str(document.get("parcast", "")),
         host=str(document.get("host", "")),
         quanta=tuple(x for x in _quanta(document, keys).values() if x > 0),
+        waited=keys.number("waited_s") if "waited_s" in document else None,
         line=line,
     )
     return record if len(faults) == before else None

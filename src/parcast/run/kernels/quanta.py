@@ -14,7 +14,9 @@ within a run a second thread of the rank makes it. Where the rank is not pinned 
 thread would run on another: then quanta are timed before and after only.
 
 Hosts of a testbed wait for their share of a core all the time, which says nothing: for them quanta
-count alone. Ranks that share cores disturb each other: this says nothing of them.
+count alone, and those before and after a run only. Within it a quantum is cut short by the end of
+the share, and takes up to ten times as long in runs that nobody disturbs. Ranks that share cores
+disturb each other: this says nothing of them.
 
 References
 ----------
@@ -25,7 +27,6 @@ References
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 from threading import Event, Thread
 from time import perf_counter, thread_time
@@ -33,6 +34,7 @@ from typing import Final
 
 import numpy as np
 
+from parcast.instrument.quanta import waited_for_core
 from parcast.run.kernels.ledger import Communicator
 from parcast.run.mpi import available_cores
 
@@ -40,7 +42,6 @@ TOLERANCE: Final = 0.2  # over the least, above which a quantum is a slow one [1
 SHARE: Final = 0.15  # of slow quanta, above which a run was disturbed [1] [D]
 WAITING: Final = 0.05  # of a run, above which somebody else had a core [1] [D]
 OWN: Final = 2e-4  # waiting that may be for the second thread of the rank itself [s]
-RUN_DELAY: Final = Path("/proc/thread-self/schedstat")  # of Linux: ran, waited, slices [ns]
 PERIOD: Final = 0.02  # between quanta within a run [s]
 TIMED: Final = 25  # quanta just before and after, of which the median counts [1]
 _X: Final = np.linspace(0.1, 0.9, 4000)  # 32 kB: stays in caches of the core
@@ -52,14 +53,6 @@ def work_quantum() -> float:
     began = thread_time()
     np.arctan2(_X, _X, out=_OUT)
     return thread_time() - began
-
-
-def waited_for_core() -> float:
-    """Time that this thread was ready and its core another's; 0 where nobody tells. [s]."""
-    try:
-        return int(RUN_DELAY.read_text(encoding="ascii").split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
 
 
 def slowdown(quanta: Sequence[float], least: float) -> float:
@@ -182,13 +175,13 @@ class Quanta:
         watched = Watched(quanta=[self.when_quiet()])
         ended = Event()
         sampling = Thread(target=_sample, args=(watched.quanta, ended), daemon=True)
-        if len(available_cores()) > 1:
+        if self._may_wait or len(available_cores()) > 1:
             ended.set()
         sampling.start()
-        waited = waited_for_core()
+        waited = waited_for_core() or 0.0
         try:
             yield watched
-            waited = waited_for_core() - waited
+            waited = (waited_for_core() or 0.0) - waited
         finally:
             ended.set()
             sampling.join()
