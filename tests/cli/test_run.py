@@ -56,6 +56,7 @@ def test_a_run_is_printed_as_a_table(parcast, asked):
             "check": None,
             "directory": None,
             "time_limit": 3600.0,
+            "patience": 0.0,
             "progress": asked[0]["progress"],
         }
     ]
@@ -64,7 +65,8 @@ def test_a_run_is_printed_as_a_table(parcast, asked):
 def test_options_are_handed_on(parcast, asked):
     said = parcast(
         "run", "sort", "--n", "0,8..32x2", "-np", "1..4x2", "--repetitions", "2", "--seed", "3",
-        "--no-check", "--directory", "/data", "--time-limit", "5s", "--json",
+        "--no-check", "--directory", "/data", "--time-limit", "5s", "--patience", "9s",
+        "--json",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     assert (asked[0]["n"], asked[0]["ranks"]) == ([0, 8, 16, 32], [1, 2, 4])
@@ -80,6 +82,7 @@ def test_options_are_handed_on(parcast, asked):
         "check": False,
         "directory": "/data",
         "time_limit_s": 5.0,
+        "patience_s": 9.0,
     }
 
 

@@ -18,7 +18,8 @@ def launched(monkeypatch):
     """Run tasks here in place of a launch, and note them."""
     tasks = []
 
-    def run_ranks(module, arguments, *, ranks, time_limit):
+    def run_ranks(module, arguments, *, ranks, time_limit, placement):
+        assert placement in {"auto", "spread"}
         assert module == "parcast.run.kernels.worker"
         document = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
         answer = document.pop("answer")
@@ -29,6 +30,24 @@ def launched(monkeypatch):
 
     monkeypatch.setattr(verb, "run_ranks", run_ranks)
     return tasks
+
+
+@pytest.mark.parametrize(
+    ("told", "placements"), [(None, ["auto", "auto", "spread"]), ("free", ["auto"] * 3)]
+)
+def test_more_ranks_than_cores_are_dealt_out(monkeypatch, told, placements):
+    found = []
+
+    def run_ranks(*_, placement, **__):
+        found.append(placement)
+
+    monkeypatch.setattr(verb, "run_ranks", run_ranks)
+    monkeypatch.setattr(verb, "available_cores", lambda: (0, 1))
+    monkeypatch.delenv("PARCAST_PLACEMENT", raising=False)
+    if told:
+        monkeypatch.setenv("PARCAST_PLACEMENT", told)
+    parcast.run_kernel("monte_carlo", n=100, ranks=[1, 2, 3])
+    assert found == placements
 
 
 def test_sizes_and_repetitions_share_a_launch(launched):

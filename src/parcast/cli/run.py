@@ -68,6 +68,16 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
     return [int(value) for value in found]
 
 
+def patience(_: click.Context, option: click.Parameter, text: str) -> float:
+    """Read the time to wait for quiet processors."""
+    from parcast.run.kernels.worker import waiting_time
+
+    try:
+        return waiting_time(text, name=option.opts[0])
+    except ParameterError as error:
+        raise click.UsageError(str(error)) from None
+
+
 @click.command(name="run", help=HELP, short_help="Run a reference program with MPI.")
 @click.argument("name", required=False)
 @click.option("--n", "n", metavar="SIZES", callback=sizes, help="Problem sizes.")
@@ -110,6 +120,14 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
     callback=time_limit,
     metavar="TIME",
     help="Time after which ranks are ended, for each count of them.",
+)
+@click.option(
+    "--patience",
+    default="0s",
+    show_default=True,
+    callback=patience,
+    metavar="TIME",
+    help="To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
 )
 @json_option
 @output_option(TABLES)
@@ -192,8 +210,9 @@ def _document(
     """Everything as one JSON document, with what was asked."""
     from parcast.run.kernels.run_rows import document_of
 
+    times = {"time_limit": "time_limit_s", "patience": "patience_s"}
     options = {"n": n, "ranks": ranks.text} | {
-        {"time_limit": "time_limit_s"}.get(key, key): value for key, value in asked.items()
+        times.get(key, key): value for key, value in asked.items()
     }
     inputs = {"program": name, "options": options, "parcast": __version__}
     return {**document_of(runs), "inputs": inputs}

@@ -4,6 +4,8 @@ from typing import Final
 
 from parcast.units import percent
 
+MARK: Final = "~"  # behind the times of runs that others disturbed
+OTHERS: Final = "others used the processors"  # what it says
 TOLD: Final = (1.1, 0.02)  # least that is told: slower so many times, share of time without a core
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from parcast.text.columns import Column, common_unit, side_by_side
+from parcast.text.disturbances import MARK, OTHERS
 from parcast.text.page import Page
 from parcast.text.rounding import rounded
 from parcast.units import TIME_UNITS, format_quantity
@@ -42,6 +43,8 @@ def run_answer(
         f"computing: processor seconds of the rank with most, and the mean of all; steps: {step}, "
         "of all ranks; rate: steps in a processor second"
     )
+    if any(row["disturbed"] for row in rows):
+        legend += f"; {MARK}: {OTHERS}"
     lines += ["", *map(page.faint, page.wrapped(legend, indent=0))]
     for text in warnings:
         lines += ["", *page.entry("warning:", text, is_marked=True)]
@@ -93,6 +96,7 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Column]:
     for name, (title, values) in times.items():
         if any(values):
             cells = [rounded(value / TIME_UNITS[unit], DIGITS) for value in values]
+            cells = _marked(cells, rows) if name == "time" else cells
             columns[name] = Column(title=title, unit=f"[{unit}]", cells=cells)
     columns["messages"] = Column(
         title="messages", cells=[str(sum(row["messages"])) for row in rows]
@@ -117,6 +121,15 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Column]:
     return columns
 
 
+def _marked(times: list[str], rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Mark the times of disturbed runs, if there are any; digits stay below each other."""
+    if not any(row["disturbed"] for row in rows):
+        return times
+    return [
+        f"{time}{MARK if row['disturbed'] else ' '}" for time, row in zip(times, rows, strict=True)
+    ]
+
+
 def _in_full(columns: dict[str, Column], count: int, page: Page) -> list[str]:
     """Write each run as a few short lines, for a page too narrow for a table."""
     named = [name for name in ("p", "n", "repetition") if name in columns]
@@ -128,5 +141,5 @@ def _in_full(columns: dict[str, Column], count: int, page: Page) -> list[str]:
         lines += ["", page.bold(title)]
         for x in others:
             unit = f" {x.unit.strip('[]')}" if x.unit else ""
-            lines.append(f"  {x.title:{width}}  {x.cells[i]}{unit}")
+            lines.append(f"  {x.title:{width}}  {x.cells[i].strip()}{unit}")
     return lines[1:]

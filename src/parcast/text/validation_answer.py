@@ -9,7 +9,7 @@ from statistics import median
 from typing import Final
 
 from parcast.text.columns import Column, common_unit, side_by_side, spans
-from parcast.text.disturbances import disturbance
+from parcast.text.disturbances import MARK, OTHERS, disturbance
 from parcast.text.page import Page
 from parcast.text.rounding import rounded, rounded_interval, supported_digits
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent, shown
@@ -25,11 +25,11 @@ LEGEND: Final = (
     "error: predicted over measured time, less 1; inside: runs in their interval, of all; "
     "*: the median lies outside"
 )
-DISTURBED: Final = "~"  # behind the runs of a size and count where disturbed ones count
 MEANING: Final[dict[str, tuple[str, Dimension]]] = {
     "W": ("steps of one processor", "operation_rate"),
     "n_half": ("size at half of W", "count"),
     "m_half": ("part of a rank at half of W", "count"),
+    "m_2": ("the same, of what it does once a row", "count"),
     "u": ("network", "rate"),
     "t0": ("startup of a message", "time"),
     "B": ("files", "rate"),
@@ -79,16 +79,14 @@ def figures_of(compared: Sequence[Comparison]) -> str:
         f"{inside} of {runs} runs in their 90 % interval ({100 * inside / runs:.0f} %)"
     )
     aside = len(compared) - len(told)
-    return text + (f"; without {aside} of {len(compared)} medians ({DISTURBED})" if aside else "")
+    return text + (f"; without {aside} of {len(compared)} medians ({MARK})" if aside else "")
 
 
 def legend_of(program: ValidatedProgram) -> str:
     """Say what the columns and marks of a table mean."""
     if not any(x.is_disturbed for x in program.comparisons):
         return LEGEND
-    return (
-        f"{LEGEND}; {DISTURBED}: others used the processors in most runs, which count all the same"
-    )
+    return f"{LEGEND}; {MARK}: {OTHERS} in most runs, which count all the same"
 
 
 def title_of(program: ValidatedProgram) -> str:
@@ -227,7 +225,7 @@ def _line(x: Comparison, second: float) -> Line:
     if x.runs:
         measured = rounded(x.measured / second, max(supported_digits(x.lower, x.upper), 3))
         error = _signed(x.error) + ("" if x.is_inside else "*")
-        inside = f"{x.runs_inside}/{len(x.runs)}" + (DISTURBED if x.is_disturbed else "")
+        inside = f"{x.runs_inside}/{len(x.runs)}" + (MARK if x.is_disturbed else "")
     return Line(
         n=f"{x.n:,}",
         factor=f"x{x.factor:.3g}",

@@ -1,6 +1,7 @@
 """Run a reference program on some counts of ranks and at some sizes, and give its times."""
 
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,7 +15,9 @@ from parcast.run.interrupts import as_interrupts
 from parcast.run.kernels.kernel import Run
 from parcast.run.kernels.registry import kernel_named
 from parcast.run.kernels.worker import Task, memory_refusal, whole_size
-from parcast.run.launcher import MOST_RANKS, run_ranks
+from parcast.run.launcher import MOST_RANKS, Placement, run_ranks
+from parcast.run.mpi import available_cores
+from parcast.run.rank import PLACEMENT
 
 WORKER: Final = "parcast.run.kernels.worker"
 HOUR: Final = 3600.0  # [s]
@@ -47,7 +50,8 @@ def run_kernel(
     n : number, str, or sequence of numbers
         Problem sizes, whole numbers of at least 0; "1e6" is one. [1]
     ranks : int or sequence of int, default 1
-        MPI processes, at least 1; more than there are cores take turns. [1]
+        MPI processes, at least 1; more than there are cores are dealt out to them, and take
+        turns. [1]
     repetitions : int, default 1
         Of each, at least 1. [1]
     seed : int, default 0
@@ -149,8 +153,11 @@ def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
     """Run a task on so many ranks, which write the runs to a file."""
     asked = answer.with_name("task.json")
     asked.write_text(json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8")
+    # All on one core, as where a network is measured, more ranks would be no faster than one.
+    is_crowded = PLACEMENT not in os.environ and p > len(available_cores())
+    placement: Placement = "spread" if is_crowded else "auto"
     try:
-        run_ranks(WORKER, [str(asked)], ranks=p, time_limit=time_limit)
+        run_ranks(WORKER, [str(asked)], ranks=p, time_limit=time_limit, placement=placement)
     except RunFailed as failure:
         text = str(failure)
         raise RunFailed(text.replace("kernels.worker on", f"{task.kernel} on", 1)) from failure

@@ -17,7 +17,7 @@ from parcast.run.kernels.kernel import Run
 from parcast.run.kernels.ledger import Communicator
 from parcast.run.kernels.registry import KERNELS
 from parcast.run.kernels.run_rows import document_of, measurement_rows, warnings_of
-from parcast.run.kernels.worker import Task, runs_of, whole_size
+from parcast.run.kernels.worker import Task, runs_of, waiting_time, whole_size
 
 WRONG_USE, FAILED = 2, 4  # as the command line has them
 
@@ -39,6 +39,11 @@ def parser() -> argparse.ArgumentParser:
         help="compare with one processor? By default where n is small.",
     )
     said.add_argument("--directory", help="where files stand")
+    said.add_argument(
+        "--patience",
+        default="0s",
+        help="time to wait for quiet processors and to repeat disturbed runs, such as 10s",
+    )
     said.add_argument("-o", "--output", help="write to this file, .csv or .json; else print CSV")
     return said
 
@@ -89,6 +94,7 @@ def _asked(arguments: Sequence[str]) -> tuple[Task, str | None]:
         seed=given.seed,
         check=given.check,
         directory=given.directory,
+        patience=waiting_time(given.patience, name="--patience"),
     )
     return task, given.output
 

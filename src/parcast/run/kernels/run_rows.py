@@ -1,6 +1,11 @@
-"""Runs as rows: of a JSON document, of a table of measurements, and what is to be said of them."""
+"""Runs as rows: of a JSON document, of a table of measurements, and what is to be said of them.
+
+A disturbed run does not count in a table of measurements where another run of the same size on as
+many ranks was not disturbed: its time is there under a name that a forecast passes over.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from parcast.run.kernels.kernel import Run
@@ -11,16 +16,57 @@ from parcast.text.disturbances import disturbance
 SCHEMA: Final = "parcast/runs/1"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Circumstances:
+    """What others on the machine did to a run."""
+
+    slowdown: float | None  # of the processors around it; None where nobody looked [1]
+    is_disturbed: bool
+    counts: bool = True  # in a table of measurements
+
+
+def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
+    """Say what others did to each of some runs, compared with all that are given on as many ranks.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Of any programs, sizes and ranks.
+    """
+    least = {
+        p: least_quantum(run.quanta for run in runs if run.p == p) for p in {run.p for run in runs}
+    }
+    found = []
+    for run in runs:
+        quantum = least[run.p] if run.quanta else None
+        found.append(
+            Circumstances(
+                slowdown=None if quantum is None else slowdown(run.quanta, quantum),
+                is_disturbed=quantum is not None
+                and is_disturbed(run.quanta, quantum, run.waiting),
+            )
+        )
+    quiet = {
+        (run.kernel, run.n, run.p)
+        for run, seen in zip(runs, found, strict=True)
+        if not seen.is_disturbed and run.time > 0 and run.is_correct is not False
+    }
+    return tuple(
+        replace(seen, counts=not seen.is_disturbed or (run.kernel, run.n, run.p) not in quiet)
+        for run, seen in zip(runs, found, strict=True)
+    )
+
+
 def document_of(runs: Sequence[Run]) -> dict[str, Any]:
     """Everything as one JSON document, schema ``parcast/runs/1``."""
     return {
         "schema": SCHEMA,
-        "rows": [row_of(run) for run in runs],
+        "rows": [row_of(run, seen) for run, seen in zip(runs, circumstances(runs), strict=True)],
         "warnings": warnings_of(runs),
     }
 
 
-def row_of(run: Run) -> dict[str, Any]:
+def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
     """Give a run as a row of a JSON document; a list has an element for each rank."""
     return {
         "program": run.kernel,
@@ -39,6 +85,9 @@ def row_of(run: Run) -> dict[str, Any]:
         "cores": run.cores,
         "quanta_s": list(run.quanta),
         "waited_s": run.waited,
+        "slowdown": seen.slowdown,
+        "disturbed": seen.is_disturbed,
+        "counts": seen.counts,
     }
 
 
@@ -46,11 +95,13 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     """Give runs as rows of a table of measurements, one for each figure of a run.
 
     The pair of columns `metric,value` holds the time, which a forecast reads, and all else, which
-    it passes over. A run that took no time or less, since the clock stepped, has no time.
+    it passes over. A run that took no time or less, since the clock stepped, has no time. A
+    disturbed run that does not count has a "disturbed_time".
     """
-    for run in runs:
+    for run, seen in zip(runs, circumstances(runs), strict=True):
+        name = "time_s" if seen.counts else "disturbed_time"
         figures: dict[str, float | None] = {
-            "time_s": run.time if run.time > 0 else None,
+            name: run.time if run.time > 0 else None,
             "compute_max": max(run.compute),
             "compute_mean": sum(run.compute) / run.p,
             "disk": run.disk,
@@ -77,8 +128,8 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
     for p, cores in sorted(crowded.items()):
         one = "one core" if cores == 1 else f"{cores} cores"
         said.append(
-            f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup. "
-            "Processor seconds hold all the same."
+            f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup "
+            "beyond that. Processor seconds hold all the same."
         )
     stepped = [run for run in runs if run.time <= 0]
     if stepped:
@@ -102,18 +153,29 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
 
 def _disturbed(runs: Sequence[Run]) -> Iterator[str]:
     """Say which runs were disturbed, as work quanta around them tell."""
-    for p in sorted({run.p for run in runs if run.quanta}):
-        there = [run for run in runs if run.p == p and run.quanta]
-        least = least_quantum(run.quanta for run in there)
-        slow = [run for run in there if least and is_disturbed(run.quanta, least, run.waiting)]
-        if least and slow:
-            most = max(slowdown(run.quanta, least) for run in slow)
-            waiting = max(run.waiting for run in slow)
+    found = list(zip(runs, circumstances(runs), strict=True))
+    for p in sorted({run.p for run in runs}):
+        there = [(run, seen) for run, seen in found if run.p == p and seen.slowdown is not None]
+        slow = [(run, seen) for run, seen in there if seen.is_disturbed]
+        if slow:
+            most = max(seen.slowdown or 1.0 for _, seen in slow)
+            waiting = max(run.waiting for run, _ in slow)
             yield (
                 f"{len(slow)} of {len(there)} runs at p = {p} were disturbed: "
-                f"{disturbance(most, waiting)}. Others use the machine: take more repetitions, "
-                "or a quieter time."
+                f"{disturbance(most, waiting)}. {_what_they_count([seen for _, seen in slow])}"
             )
+
+
+def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
+    """Say whether disturbed runs count, and what to do where they do."""
+    counting = sum(seen.counts for seen in disturbed)
+    if not counting:
+        return "They do not count in a table of measurements: others of the same size do."
+    which = "They" if counting == len(disturbed) else f"{counting} of them"
+    return (
+        f"{which} count, as no other run of the same size is better. Take more repetitions, allow "
+        "for waiting (--patience 10s), or choose a quieter time."
+    )
 
 
 def _places(runs: Sequence[Run]) -> str:

@@ -24,7 +24,7 @@ from parcast.run.kernels.quanta import Quanta
 from parcast.run.kernels.registry import kernel_named
 from parcast.run.mpi import available_cores
 from parcast.run.testbed.words import testbed_here
-from parcast.units import format_quantity, shown
+from parcast.units import format_quantity, quantity, shown
 
 MOST_REPEATS: Final = 3  # of disturbed runs of one size in a row of repetitions [1]
 
@@ -153,6 +153,32 @@ def whole_size(given: object) -> int:
             "Write such as 1000 or 1e6."
         )
     return int(text) if text.isdigit() else int(number)
+
+
+def waiting_time(given: str, *, name: str) -> float:
+    """Time to wait for quiet processors. [s].
+
+    Parameters
+    ----------
+    given : str
+        With its unit, such as "10s".
+    name : str
+        What the user calls it.
+
+    Raises
+    ------
+    ParameterError
+        If it is no time of at least 0.
+
+    Examples
+    --------
+    >>> waiting_time("2 min", name="--patience")
+    120.0
+    """
+    seconds = quantity(given, "time", name=name)
+    must, hint = "be at least 0 s", "Write such as 10s."
+    require(name, seconds, seconds >= 0, must=must, hint=hint)
+    return seconds
 
 
 def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> str:
