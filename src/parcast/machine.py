@@ -80,8 +80,8 @@ class Storage(Description):
     )
     read_bandwidth: Annotated[Amount, Of("rate", name="storage.read_bandwidth")] | None = Field(
         default=None,
-        description="Rate of one server when it is read and nothing is cached; no law asks for it "
-        "yet.",
+        description="Rate of one server when it is read and nothing is cached; regions of kind "
+        "`read` ask for it, else bandwidth is taken.",
     )
     latency: Annotated[Amount, Of("time", name="storage.latency")] | None = Field(
         default=None,
