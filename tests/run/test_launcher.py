@@ -46,7 +46,10 @@ def told_by(folder):
 def is_alive(number):
     """Tell whether a process runs; one that waits to be reaped does not."""
     status = Path(f"/proc/{number}/status")
-    return status.exists() and "State:\tZ" not in status.read_text(encoding="utf-8")
+    try:
+        return "State:\tZ" not in status.read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):  # it ended, perhaps as it was read
+        return False
 
 
 def test_ranks_run_a_module_together_each_on_a_core_of_its_own(ranks_that, tmp_path):
