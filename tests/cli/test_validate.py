@@ -157,6 +157,20 @@ def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machi
     assert any(x.time.size for x in [read_measurements(table)])
 
 
+def test_a_part_does_not_take_the_place_of_what_is_there(parcast, machine, tmp_path):
+    table = tmp_path / "runs.csv"
+    whole = machine(FakeRunner())
+    parcast("validate", "sort", "-o", table)
+    before = table.read_text()
+    machine(FakeRunner(fails_after=len(whole.asked) - 1))
+    said = parcast("validate", "sort", "-o", table)
+    assert said.status == 130
+    assert table.read_text() == before
+    assert len(read_measurements(tmp_path / "runs.interrupted.csv")) < len(
+        read_measurements(table)
+    )
+
+
 def test_without_a_name_the_programs_are_listed(parcast):
     said = parcast("validate")
     assert (said.status, said.err) == (0, "")

@@ -10,6 +10,7 @@ from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
 from parcast.cli.options import Counts, Sizes, counts, sizes
 from parcast.cli.outputs import check_outputs, give
+from parcast.cli.parts import place_of_part
 from parcast.cli.simulate import time_limit
 from parcast.errors import ParameterError
 
@@ -108,6 +109,8 @@ def command(
         raise click.UsageError("Name programs, or all, not both.", ctx)
     check_outputs(outputs, sources=[], as_json=as_json)
     told = _ask(names, **asked)
+    if _is_cut(told):
+        outputs = tuple(x if x == "-" else place_of_part(x) for x in outputs)
     give(
         outputs,
         as_json=as_json,
@@ -170,9 +173,14 @@ def _in_options(message: str) -> str:
     return message
 
 
+def _is_cut(told: "Validation") -> bool:
+    """Whether it was interrupted, so that the answer is a part."""
+    return bool(told.left_out) or any(x.ended_by == "interrupted" for x in told.programs)
+
+
 def _status(told: "Validation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
-    if told.left_out or any(x.ended_by == "interrupted" for x in told.programs):
+    if _is_cut(told):
         click.echo("parcast: interrupted.", err=True)
         return INTERRUPTED
     wrong = [program.program for program in told.programs if program.holds is False]
