@@ -148,6 +148,11 @@ def _ask(
             )
     except ParameterError as refusal:
         raise click.UsageError(_in_options(str(refusal))) from refusal
+    except KeyboardInterrupt:
+        click.echo(
+            "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
+        )
+        raise
     inputs = {
         "programs": list(names),
         "options": {
@@ -192,7 +197,7 @@ def _status(told: "Validation") -> int:
     open_ += list(told.failures)
     if open_:
         names = ", ".join(open_)
-        click.echo(f"parcast: no answer for {names}. It says why, and what to do.", err=True)
+        click.echo(f"parcast: no answer for {names}: the verdict and warnings say why.", err=True)
     return NO_FORECAST if open_ else ANSWERED
 
 

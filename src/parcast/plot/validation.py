@@ -2,10 +2,11 @@
 
 For each count of ranks the line is what the calibrated law says, the band the 90 % interval of a
 run. Hollow points were calibrated with, full ones were predicted and then measured; a cross stands
-where the median of the runs lies outside the interval.
+where the median of the runs lies outside the interval. Pale points hold runs that were disturbed.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from math import ceil
 from os import PathLike
 from statistics import median
@@ -14,14 +15,19 @@ from typing import TYPE_CHECKING, Final
 from parcast.plot.canvas import house_style, new_figure, save_figure
 from parcast.plot.match import COLOURS, MARKERS
 from parcast.plot.scales import round_ticks, scale_time, span
+from parcast.text.disturbances import OTHERS
 from parcast.units import shown
 from parcast.validation_result import Comparison, TimedRun, ValidatedProgram, Validation
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+OUTSIDE: Final = "outside its interval"
+PALENESS: Final = 0.4  # of points where others used the processors
 PALE: Final = "#E4E4E4"
+GREY: Final = "#444444"
 MOST_PANELS: Final = 9
 MOST_COUNTS: Final = len(COLOURS)
 
@@ -71,11 +77,13 @@ def figure_of_validation(validation: Validation) -> "Figure":
                 ax.set_axis_off()
                 continue
             _draw(ax, programs[i], counts, ticks=4 if columns < 3 else 3)
-        handles = {
-            label: handle
-            for ax in grid.flat
-            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
-        }
+        handles: dict[str, Artist] = {}
+        for ax in grid.flat:
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        if any(x.is_disturbed for program in programs for x in program.compared):
+            (pale,) = grid.flat[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
+            handles[f"pale: {OTHERS}"] = pale
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False
         )
@@ -117,21 +125,26 @@ def _draw_count(
     colour, marker = COLOURS[i], MARKERS[i]
     if points:
         n = [x.n for x in points]
-        ax.fill_between(
-            n, [x.lower for x in points], [x.upper for x in points], color=colour, alpha=0.18, lw=0
-        )
+        ends = [x.lower for x in points], [x.upper for x in points]
+        band = "90 % interval" if i == 0 else None
+        ax.fill_between(n, *ends, color=colour, alpha=0.18, lw=0, label=band)
         ax.plot(n, [x.predicted for x in points], color=colour, lw=1.5, label=f"law, p = {p}")
-    for is_inside, shape, label in (
-        (True, marker, f"measured, p = {p}"),
-        (False, "x", "outside its interval"),
-    ):
-        there = [x for x in points if x.runs and x.is_inside == is_inside]
+    for is_inside, is_disturbed in product((True, False), (False, True)):
+        there = [
+            x
+            for x in points
+            if x.runs and (x.is_inside, x.is_disturbed) == (is_inside, is_disturbed)
+        ]
         if there:
             at = ([x.n for x in there], [x.measured for x in there])
-            ax.plot(*at, ls="", marker=shape, ms=6, mew=1.5, color=colour, label=label)
+            shape, alpha = marker if is_inside else "x", PALENESS if is_disturbed else 1.0
+            label = f"measured, p = {p}" if is_inside else OUTSIDE
+            ax.plot(
+                *at, ls="", marker=shape, ms=6, mew=1.5, color=colour, alpha=alpha, label=label
+            )
     if small:
         style = {"ls": "", "marker": marker, "ms": 4.5, "mfc": "none", "color": colour}
-        ax.plot(*zip(*small, strict=True), **style, label="calibrated" if i == 0 else None)  # type: ignore[arg-type]  # styles of a marker
+        ax.plot(*zip(*small, strict=True), **style, label="calibrated")  # type: ignore[arg-type]  # styles of a marker
 
 
 def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
