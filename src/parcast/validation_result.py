@@ -37,7 +37,7 @@ class Capacity:
     bound: a rate is at least `lower`, a startup at most `upper`.
     """
 
-    symbol: str  # "W", "n_half", "m_half", "u", "t0", "B", "S0"
+    symbol: str  # "W", "n_half", "m_half", "m_2", "u", "t0", "B", "S0"
     p: int | None  # ranks that it holds for; None: any [1]
     value: float | None  # [SI]
     lower: float | None

@@ -98,14 +98,14 @@ def test_small_sizes_that_are_slow_do_not_spoil_large_ones():
 def test_more_ranks_than_cores_share_them_and_it_is_said():
     def shared(n, p):
         counts = counted(n, p)
-        more = float(counts.shared) * (max(p / 2, 1) - 1) / W
+        more = float(counts.shared) * (-(-p // 2) - 1) / W  # of the core with most ranks
         return lawful(n, p) + more
 
-    told = asked(FakeRunner(time=shared, cores=2), p=[1, 2, 4, 8])
+    told = asked(FakeRunner(time=shared, cores=2), p=[1, 2, 3, 5, 8])
     assert told.worst_error < 0.01
-    assert {x.p for x in told.compared if x.is_shared} == {4, 8}
+    assert {x.p for x in told.compared if x.is_shared} == {3, 5, 8}
     (warning,) = [x for x in told.programs[0].warnings if "cores" in x]
-    assert warning.startswith("p = 4, 8: more ranks than the 2 cores.")
+    assert warning.startswith("p = 3, 5, 8: more ranks than the 2 cores.")
 
 
 def test_rates_that_differ_between_counts_are_found():
@@ -143,7 +143,7 @@ def test_sizes_that_ranks_take_long_for_come_down_to_four_times():
 
 
 def test_counts_between_those_calibrated_have_wider_intervals():
-    told = asked(p=[1, 2, 3, 6])
+    told = asked(p=[1, 2, 3, 4])
     width = {x.p: x.upper / x.lower for x in told.compared if x.factor < 5}
     assert width[3] > width[2]
     assert not next(x for x in told.compared if x.p == 3).is_calibrated_p
@@ -634,8 +634,12 @@ def test_counts_of_few_blocks_are_not_compared():
     assert all(x.agrees for x in checks.values())
 
 
-def slow_network(startup):
-    """Give a program whose waves cost a startup each, as a runner and as a subject."""
+def slow_network(startup, *, m_2=0.0, cores=64):
+    """Give a program whose waves cost a startup each, as a runner and as a subject.
+
+    `startup` is one [s], or those of each count of ranks.
+    """
+    startups = startup if isinstance(startup, dict) else {}
     waves = subject_named("gauss")
 
     def runner(name, *, n, ranks, seed, check, time_limit):
@@ -643,10 +647,13 @@ def slow_network(startup):
         made = []
         for size in n:
             law = waves.counted(float(size), float(ranks))
-            took = float(law.steps) * 1e-9 + float(law.messages) * startup
-            took += float(law.network_bytes) * 1e-11
+            computing = float(law.steps) * 1e-9 * (1 + m_2**2 * ranks / size**2)
+            computing *= -(-ranks // cores)
+            took = computing + float(law.network_bytes) * 1e-11
+            took += float(law.messages) * (startups[ranks] if startups else startup)
             (run,) = FakeRunner()("gauss", n=[size], ranks=1, seed=0, check=False, time_limit=1.0)
-            made.append(replace(run, p=ranks, time=took, cores=64))
+            seen = {"compute": (computing,) * ranks, "steps": (round(float(law.steps)),) * ranks}
+            made.append(replace(run, p=ranks, time=took, disk=0.0, cores=cores, **seen))
         return made
 
     return waves, runner
@@ -674,14 +681,62 @@ def test_calibrated_sizes_grow_where_small_runs_do_little_but_wait(startup, fact
     assert here.predicted[0] >= 4 * here.calibrated[-1]
 
 
+def test_calibrated_sizes_have_many_slices_where_a_host_has_a_share_of_a_core():
+    cubic = subject_named("matmul")
+    ask = {"longest": 4.0, "calibrated": 0.6, "most_p": 2, "memory": float("inf")}
+    alone = chosen_sizes(cubic, 1e-10, **ask)
+    assert alone.predicted[0] == pytest.approx(4 * alone.calibrated[-1], rel=0.01)
+    shared = chosen_sizes(cubic, 1e-10, **ask, middle=LOWEST, lowest=LOWEST)
+    assert shared.calibrated[-1] == pytest.approx(2 * alone.calibrated[-1], rel=0.01)
+    assert shared.predicted[-1] == alone.predicted[-1]
+    assert shared.predicted[0] == pytest.approx(2.5 * shared.calibrated[-1], rel=0.01)
+
+
+def test_startups_may_differ_from_count_to_count():
+    startups = {1: 0.0, 2: 1e-4, 4: 6e-4, 8: 4e-4}
+    waves, runner = slow_network(startups)
+    sizes = [100, 150, 200, 300]
+    cells = samples_of(runner, sizes, list(startups))
+    calibration = calibrated(forms_of(waves, list(startups), sizes, 64), cells, seed=0)
+    assert calibration.form.startups == (2, 4, 8)
+    told = {x.p: x.value for x in calibration.capacities() if x.symbol == "t0"}
+    assert told == pytest.approx({p: startups[p] for p in (2, 4, 8)}, rel=0.1)
+    waves, runner = slow_network(1e-3)
+    cells = samples_of(runner, sizes, list(startups))
+    calibration = calibrated(forms_of(waves, list(startups), sizes, 64), cells, seed=0)
+    assert calibration.form.startups == (2,)
+
+
+def test_what_is_done_once_a_row_is_found_as_a_size():
+    waves, runner = slow_network(0.0, m_2=50.0)
+    sizes = [100, 150, 200, 300]
+    cells = samples_of(runner, sizes, [1, 2, 8])
+    calibration = calibrated(forms_of(waves, [1, 2, 8], sizes, 64), cells, seed=0)
+    told = {x.symbol: x for x in calibration.capacities()}
+    assert told["m_2"].value == pytest.approx(50.0, rel=0.02)
+    assert told["m_2"].lower <= told["m_2"].value <= told["m_2"].upper
+
+
+def test_waiting_is_told_from_computing_where_ranks_share_cores():
+    waves, runner = slow_network(1e-5, cores=2)
+    crowded = waiting_in(waves, 1e-9, n=300, p=3, runner=runner, seed=0)
+    law = waves.counted(300.0, 3.0)
+    computing = 2 * float(law.steps) * 1e-9  # two ranks on one of the cores
+    took = computing + float(law.network_bytes) * 1e-11 + float(law.messages) * 1e-5
+    assert crowded(300) == pytest.approx(1 - computing / took, abs=1e-6)
+
+
 def test_programs_whose_messages_do_not_grow_need_no_second_trial():
     runner = FakeRunner()
     share = waiting_in(subject(), 1e-8, n=1000, p=8, runner=runner, seed=0)
     assert (share(1000), runner.asked) == (0.0, [])
 
 
-def test_calibrated_counts_are_one_two_and_the_largest():
-    assert calibrated_counts([2, 3, 8]) == (1, 2, 8)
+def test_calibrated_counts_are_one_two_the_largest_and_one_well_between():
+    assert calibrated_counts([2, 3, 4]) == (1, 2, 4)
+    assert calibrated_counts([2, 8]) == (1, 2, 8)
+    assert calibrated_counts([2, 3, 4, 5, 6, 7, 8]) == (1, 2, 4, 8)
+    assert calibrated_counts([2, 3, 8]) == (1, 2, 3, 8)
 
 
 def test_every_round_has_every_count_once():
@@ -734,6 +789,14 @@ def test_one_launch_is_enough_to_calibrate_and_gives_no_doubt_of_its_own():
     assert found.doubt(form.terms([80_000], [2])) == pytest.approx(0, abs=1e-9)
     low, high = scatter(cells)
     assert low == -high < 0
+
+
+def test_forms_with_fewest_constants_come_first():
+    forms = forms_of(subject(), [1, 2, 4, 8], [10_000, 40_000], cores=4)
+    counts = [len(form.columns) for form in forms]
+    assert counts == sorted(counts)
+    assert len(forms) == len({(x.rates, x.networks, x.startups) for x in forms}) == 3 * 2 * 2
+    assert (forms[0].rates, forms[0].networks, forms[0].startups) == ((1,), (2,), (2,))
 
 
 def test_one_size_has_no_half_size():

@@ -3,7 +3,8 @@
 One mechanism for every program that has a kernel and a law that counts:
 
 1. a trial finds sizes that take some hundredths of a second (`validate_plan`);
-2. small sizes are timed with P = 1, 2 and the largest count, in several independent launches;
+2. small sizes are timed with P = 1, 2, the largest count and perhaps one between, in several
+   launches;
 3. the capacities of the law are fitted to them (`validate_calibration`);
 4. larger sizes and all counts are predicted, with intervals (`validate_interval`);
 5. these are run, those that others disturbed again for a while (`validate_cells`), and
@@ -56,7 +57,8 @@ def validate(
     names : str or sequence of str
         Programs, such as "sort"; "all" is every one of `parcast.run.kernels.registry.KERNELS`.
     p : sequence of int, default (1, 2)
-        Counts of ranks to predict and run. Calibrated are 1, 2 and the largest. [1]
+        Counts of ranks to predict and run. Calibrated are 1, 2, the largest, and one of them
+        that lies well between. [1]
     sizes : sequence of numbers, optional
         Problem sizes to predict; by default 4 to 10 times the largest calibrated one.
     calibrate_with : sequence of numbers, optional
@@ -67,7 +69,7 @@ def validate(
     longest : float, default 5
         Time that a predicted run may take on one processor; sizes are chosen for it. [s]
     quick : bool, default False
-        Smaller sizes and fewer launches: a minute for all programs, and wider intervals.
+        Smaller sizes and fewer launches: two minutes for all programs, and wider intervals.
     seed : int, default 0
         Of inputs, orders and resampling.
     time_limit : float, optional

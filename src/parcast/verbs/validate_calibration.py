@@ -27,7 +27,7 @@ RESAMPLES: Final = 200
 NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
 ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
 UNITS: Final = {
-    **{"W": "1/s", "n_half": "1", "m_half": "1"},
+    **{"W": "1/s", "n_half": "1", "m_half": "1", "m_2": "1"},
     **{"u": "B/s", "t0": "s", "B": "B/s", "S0": "s"},
 }
 AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
@@ -69,18 +69,16 @@ class Calibration:
 
     def capacities(self) -> tuple[Capacity, ...]:
         """Constants with their intervals, as the source names them."""
-        return tuple(
-            self._capacity(j, column)
-            for j, column in enumerate(self.form.columns)
-            if column.symbol in UNITS
-        )
+        return tuple(self._capacity(j, column) for j, column in enumerate(self.form.columns))
 
     def _capacity(self, j: int, column: Column) -> Capacity:
         """One constant: rates are the inverse of what was fitted."""
         cost, drawn = self.costs[j], self.resampled[:, j]
-        if column.symbol.endswith("half"):
+        if column.symbol in LOWER:
             w = 0  # the first is W on fewest ranks
             cost, drawn = _over(cost, self.costs[w]), _over(drawn, self.resampled[:, w])
+            power = 1 / LOWER[column.symbol]
+            cost, drawn = cost**power, drawn**power
         low, high = (float(np.sort(drawn)[i]) for i in ENDS)
         is_rate = column.symbol in ("W", "u", "B")
         if is_rate:

@@ -13,7 +13,9 @@ factor has come down to four. Ranks on hosts of their own, as on a testbed, may 
 to two and a half, where waiting still takes four fifths. [D]
 
 Where a testbed gives a host only a share of a core, all of these times are longer by that: the
-share comes in slices of some 10 ms, and a run of few slices tells of slices, not of the law. [D]
+share comes in slices of some 10 ms, and a run of few slices tells of slices, not of the law. For
+the same reason calibrated sizes shrink there only where the factor would come down to two and a
+half: for a law in n^2, a fifth of the size is a twenty-fifth of the slices. [D]
 """
 
 from collections.abc import Callable, Sequence
@@ -38,6 +40,7 @@ SMALLEST: Final = 16  # n [1]
 WAITING: Final = 2 / 3  # share of a calibrated run that may be no computing [1] [D]
 WAITING_AT_MOST: Final = 0.8  # share from which the factor may be `LOWEST` [1] [D]
 LOWEST: Final = 2.5  # factor on hosts, where the calibrated runs do little but wait [1] [D]
+WELL: Final = 1.5  # factor between counts that a third one lies between [1] [D]
 NEAR: Final = 1.1  # factors that differ less give one size [1]
 MEMORY_SHARE: Final = 0.4  # of the memory that is available [1]
 
@@ -118,7 +121,7 @@ def waiting_in(
     sizes = [n, 2 * n] * (REPEATED // 2 + 1)
     runs = runner(subject.name, n=sizes, ranks=p, seed=seed, check=None, time_limit=LIMIT[0])
     require_runs(subject.name, sizes, p, runs)
-    a_step = each * max(p / runs[0].cores, 1.0)
+    a_step = each * -(-p // runs[0].cores)  # ranks on the core with most
     took = np.array([min(run.time for run in runs if run.n == size) for size in tried])
     rest = np.maximum(1.0 - counted.steps * a_step / took, 0.0)
     matrix = np.stack([counted.messages, counted.network_bytes], axis=1) / took[:, None]
@@ -158,6 +161,7 @@ def chosen_sizes(
     most_p: int,
     memory: float,
     waiting: Callable[[int], float] = lambda _: 0.0,
+    middle: float = MIDDLE,
     lowest: float = LEAST,
 ) -> Sizes:
     """Choose the sizes.
@@ -178,8 +182,10 @@ def chosen_sizes(
         That is available. [B]
     waiting : callable, optional
         Share of a run of a size on `most_p` ranks that is no computing. [1]
+    middle : float, optional
+        Factor below which calibrated sizes shrink. [1]
     lowest : float, optional
-        Factor that is still taken where that is nearly all. [1]
+        Factor that is still taken where waiting is nearly all. [1]
 
     Raises
     ------
@@ -190,11 +196,10 @@ def chosen_sizes(
     fewest = max(SMALLEST, 4 * most_p * subject.block)
     base = size_with(subject, min(calibrated, longest / LEAST) / each)
     largest = size_with(subject, longest / each)
-    base = max(min(base, int(largest / MIDDLE)), fewest)
+    base = max(min(base, int(largest / middle)), fewest)
     base = _grown(base, int(largest / LEAST), waiting, WAITING)
-    grown = _grown(base, int(largest / lowest), waiting, WAITING_AT_MOST)
-    lowest = min(largest / grown, LEAST) if grown > base else LEAST
-    base = grown
+    base = _grown(base, int(largest / lowest), waiting, WAITING_AT_MOST)
+    lowest = min(max(largest / base, lowest), LEAST)
     top = min(max(largest / base, lowest), MOST)
     while subject.memory(round(top * base), most_p) > MEMORY_SHARE * memory:
         base = int(base * 0.8)
@@ -229,17 +234,24 @@ def _whole(n: float, grain: int) -> int:
 
 
 def calibrated_counts(p: Sequence[int]) -> tuple[int, ...]:
-    """Counts of ranks to calibrate with: 1, 2 and the largest.
+    """Counts of ranks to calibrate with: 1, 2, the largest, and one that lies well between.
 
     The source calibrates W with one, u with two processors, an upper bound, and with all of them,
-    a lower bound.
+    a lower bound. What waiting for each other costs need not lie between these: a count that is
+    asked for and that has a factor of `WELL` to both sides is calibrated too [D].
 
     Examples
     --------
-    >>> calibrated_counts([1, 2, 3, 8]), calibrated_counts([1]), calibrated_counts([4])
-    ((1, 2, 8), (1,), (1, 2, 4))
+    >>> calibrated_counts([1, 2, 3, 5, 8]), calibrated_counts([1]), calibrated_counts([4])
+    ((1, 2, 5, 8), (1,), (1, 2, 4))
     """
-    return tuple(sorted({1, 2, max(p)})) if max(p) > 1 else (1,)
+    most = max(p)
+    if most == 1:
+        return (1,)
+    between = [x for x in p if 2 * WELL <= x <= most / WELL]
+    middle = (2 * most) ** 0.5
+    nearest = sorted(between, key=lambda x: abs(np.log(x / middle)))[:1]
+    return tuple(sorted({1, 2, most, *nearest}))
 
 
 def repetitions_for(time: float, *, most: int, within: float) -> int:

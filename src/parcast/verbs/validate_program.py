@@ -35,6 +35,7 @@ from parcast.verbs.validate_plan import (
     CALIBRATED,
     LEAST,
     LOWEST,
+    MIDDLE,
     TRIAL,
     Sizes,
     calibrated_counts,
@@ -278,13 +279,14 @@ def _sizes(task: Task, subject: Subject, each: float) -> Sizes:
         calibrated=(QUICK_CALIBRATED if task.is_quick else CALIBRATED) / share_of_core(),
         most_p=max(task.counts),
         memory=free_memory() or float("inf"),
+        middle=LOWEST if share_of_core() < 1.0 else MIDDLE,
+        lowest=LOWEST if os.environ.get(PLACEMENT) == "free" else LEAST,  # ranks on own hosts
     )
     chosen = choose()
     if task.calibrate_with is None:
         n, p = chosen.calibrated[-1], max(task.counts)
         waiting = waiting_in(subject, each, n=n, p=p, runner=task.runner, seed=task.seed)
-        has_hosts = os.environ.get(PLACEMENT) == "free"
-        chosen = choose(waiting=waiting, lowest=LOWEST if has_hosts else LEAST)
+        chosen = choose(waiting=waiting)
     if task.sizes is not None:
         below = [n for n in chosen.calibrated if n <= min(task.sizes)]
         chosen = replace(chosen, calibrated=tuple(below) if len(below) > 1 else chosen.calibrated)

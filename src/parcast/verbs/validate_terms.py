@@ -2,21 +2,23 @@
 
     T = s/W * (1 + n_half/n + m_half*P/n + m_2^2*P/n^2) + bytes/u + messages*t0 + disk bytes/B + S0
 
-s are the steps of the law on the critical path; those that all ranks share go slower by
-ranks/cores where ranks share cores [D]. n_half is Hockney's: a program reaches half its rate at
-this size, because what it does for each row, call or input weighs on small sizes. m_half is the
-same for what each rank does however small its part is: it counts the part, n/P. The last term is
-there only for laws that grow faster than n^2.5 [D]. None is below 0. t0, and S0, the startup of
-the files, are of this project [D]; the source has none.
+s are the steps of the law on the critical path; those that all ranks share take as many times as
+long as the core with most ranks has ranks [D]. n_half is Hockney's: a program reaches half its
+rate at this size, because what it does for each row, call or input weighs on small sizes. m_half
+is the same for what each rank does however small its part is: it counts the part, n/P. The last
+term is there only for laws that grow faster than n^2.5 [D]. None is below 0. t0, and S0, the
+startup of the files, are of this project [D]; the source has none.
 
-W and u may be one for all counts of ranks, or differ: a sorter merges on two ranks and does not on
-one, and a network is slower with all ranks on it. Forms of a law say which; the simplest that
-predicts calibrated runs it was not fitted to as well as any is taken. Between two counts the
-inverses are interpolated over the logarithm of P, beyond them the nearest is taken [D].
+W, u and t0 may be one for all counts of ranks, or differ: a sorter merges on two ranks and does
+not on one, a network is slower with all ranks on it, and ranks that wait for each other wait
+longer where they are many. Forms of a law say which; the simplest that predicts calibrated runs
+it was not fitted to as well as any is taken. Between two counts t0 and the inverses of W and u are
+interpolated over the logarithm of P, beyond them the nearest is taken [D].
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -56,6 +58,7 @@ class Form:
     cores: int  # that ranks may use [1]
     rates: tuple[int, ...]  # counts at which W has a value of its own [1]
     networks: tuple[int, ...]  # the same of u; none where nothing is sent [1]
+    startups: tuple[int, ...]  # the same of t0 [1]
     columns: tuple[Column, ...]
 
     def terms(self, n: ArrayLike, p: ArrayLike, counted_more: ArrayLike = 1.0) -> Terms:
@@ -70,7 +73,7 @@ class Form:
         """
         n, p = np.asarray(n, dtype=np.float64), np.asarray(p, dtype=np.float64)
         counted, more = self.subject.counted(n, p), np.asarray(counted_more, dtype=np.float64)
-        sharing = np.maximum(p / self.cores, 1.0)
+        sharing = np.ceil(p / self.cores)  # ranks on the core with most
         shared = (counted.steps + counted.shared * (sharing - 1.0)) * more
         steps = {"W": n**0, "n_half": 1.0 / n, "m_half": p / n, "m_2": p / n**2}
         time, compute, disk = (np.zeros((n.size, len(self.columns))) for _ in range(3))
@@ -82,7 +85,7 @@ class Form:
             elif column.symbol == "u":
                 time[:, j] = counted.network_bytes * _weight(p, self.networks, column.p)
             elif column.symbol == "t0":
-                time[:, j] = counted.messages
+                time[:, j] = counted.messages * _weight(p, self.startups, column.p)
             else:
                 amount = counted.disk_bytes
                 time[:, j] = disk[:, j] = amount if column.symbol == "B" else amount > 0
@@ -111,7 +114,7 @@ class Form:
 def forms_of(
     subject: Subject, counts: Sequence[int], sizes: Sequence[int], cores: int
 ) -> tuple[Form, ...]:
-    """Forms that the calibrated sizes and counts can show, the simplest first.
+    """Forms that the calibrated sizes and counts can show, those with fewest constants first.
 
     Parameters
     ----------
@@ -124,40 +127,40 @@ def forms_of(
     """
     counts = tuple(sorted(counts))
     parallel = tuple(p for p in counts if p > 1)
-    sends = bool(np.any(subject.counted(max(sizes), counts).network_bytes > 0))
+    largest = subject.counted(max(sizes), counts)
+    sends, talks = np.any(largest.network_bytes > 0), np.any(largest.messages > 0)
+    one = parallel[:1]
     choices = dict.fromkeys(
-        (rates, networks if sends else ())
-        for rates, networks in (
-            (counts[:1], parallel[:1]),
-            (counts[:1], parallel),
-            (counts[:2], parallel[:1]),
-            (counts[:2], parallel),
-            (counts, parallel),
+        (rates, networks if sends else (), startups if talks else ())
+        for rates, startups, networks in product(
+            (counts[:1], counts[:2], counts), (one, parallel), (one, parallel)
         )
     )
-    return tuple(
+    forms = [
         Form(
             subject=subject,
             counts=counts,
             cores=cores,
             rates=rates,
             networks=networks,
-            columns=_columns(subject, counts, sizes, rates, networks),
+            startups=startups,
+            columns=_columns(subject, counts, sizes, (rates, networks, startups)),
         )
-        for rates, networks in choices
-    )
+        for rates, networks, startups in choices
+    ]
+    return tuple(sorted(forms, key=lambda form: len(form.columns)))
 
 
 def _columns(
     subject: Subject,
     counts: tuple[int, ...],
     sizes: Sequence[int],
-    rates: tuple[int, ...],
-    networks: tuple[int, ...],
+    own: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
 ) -> tuple[Column, ...]:
-    """Name the columns of a form."""
+    """Name the columns of a form in which W, u and t0 have values of their own at these counts."""
+    rates, networks, startups = own
     ends, most = [float(min(sizes)), float(max(sizes))], float(counts[-1])
-    alone, together = subject.counted(ends, 1.0), subject.counted(ends, most)
+    alone = subject.counted(ends, 1.0)
     lower = []
     if ends[1] > ends[0]:
         growth = float(np.log(alone.steps[1] / alone.steps[0]) / np.log(ends[1] / ends[0]))
@@ -166,7 +169,7 @@ def _columns(
     columns = [Column(symbol="W", p=p if len(rates) > 1 else None) for p in rates]
     columns += [Column(symbol=symbol) for symbol in lower]
     columns += [Column(symbol="u", p=p if len(networks) > 1 else None) for p in networks]
-    columns += [Column(symbol="t0")] if np.any(together.messages > 0) else []
+    columns += [Column(symbol="t0", p=p if len(startups) > 1 else None) for p in startups]
     if np.any(alone.disk_bytes > 0):
         columns += [Column(symbol="B"), Column(symbol="S0")]
     return tuple(columns)

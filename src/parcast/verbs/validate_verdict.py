@@ -234,7 +234,8 @@ def warnings_of(
         cores = calibration.form.cores
         yield (
             f"p = {', '.join(map(str, shared))}: more ranks than the {cores} "
-            f"core{'s' if cores > 1 else ''}. What all ranks compute is priced with ranks/cores."
+            f"core{'s' if cores > 1 else ''}. What all ranks compute is priced with the ranks "
+            "of the core with most."
         )
     yield from _unsteady(cells)
     yield from _superlinear(subject, comparisons)
