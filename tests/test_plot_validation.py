@@ -24,10 +24,20 @@ def test_it_shows_laws_runs_and_verdicts(told):
         "law, p = 2",
         "calibrated",
         "outside its interval",
+        "90 % interval",
         "Predicted from small runs, and measured",
         "n [keys]",
     ):
         assert words in text
+    assert "pale: disturbed" not in text
+
+
+def test_medians_that_others_disturbed_are_pale():
+    told = validate("sort", runner=FakeRunner(), subject=subject, quick=True)
+    first, *others = told.programs[0].comparisons
+    first = replace(first, runs=tuple(replace(run, is_disturbed=True) for run in first.runs))
+    program = replace(told.programs[0], comparisons=(first, *others))
+    assert "pale: disturbed" in svg_text(figure_of_validation(replace(told, programs=(program,))))
 
 
 def test_one_program_that_holds_and_one_that_was_not_compared_can_be_drawn(told):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from parcast.plot.canvas import house_style, new_figure, save_figure
 from parcast.plot.match import COLOURS, MARKERS
 from parcast.plot.scales import round_ticks, scale_time, span
-from parcast.text.disturbances import OTHERS
 from parcast.units import shown
 from parcast.validation_result import Comparison, TimedRun, ValidatedProgram, Validation
 
@@ -24,7 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+BAND: Final = "90 % interval"
+CALIBRATED: Final = "calibrated"
 OUTSIDE: Final = "outside its interval"
+DISTURBED: Final = "pale: disturbed"
+OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
 PALENESS: Final = 0.4  # of points where others used the processors
 PALE: Final = "#E4E4E4"
 GREY: Final = "#444444"
@@ -83,9 +86,14 @@ def figure_of_validation(validation: Validation) -> "Figure":
                 handles.setdefault(label, handle)
         if any(x.is_disturbed for program in programs for x in program.compared):
             (pale,) = grid.flat[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
-            handles[f"pale: {OTHERS}"] = pale
+            handles[DISTURBED] = pale
+        labels = sorted(handles, key=lambda label: label in OF_ALL)  # each by itself comes first
         figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False
+            [handles[label] for label in labels],
+            labels,
+            loc="outside lower center",
+            ncols=4,
+            frameon=False,
         )
         figure.suptitle("Predicted from small runs, and measured", fontsize="large")
     return figure
@@ -126,7 +134,7 @@ def _draw_count(
     if points:
         n = [x.n for x in points]
         ends = [x.lower for x in points], [x.upper for x in points]
-        band = "90 % interval" if i == 0 else None
+        band = BAND if i == 0 else None
         ax.fill_between(n, *ends, color=colour, alpha=0.18, lw=0, label=band)
         ax.plot(n, [x.predicted for x in points], color=colour, lw=1.5, label=f"law, p = {p}")
     for is_inside, is_disturbed in product((True, False), (False, True)):
@@ -144,7 +152,7 @@ def _draw_count(
             )
     if small:
         style = {"ls": "", "marker": marker, "ms": 4.5, "mfc": "none", "color": colour}
-        ax.plot(*zip(*small, strict=True), **style, label="calibrated")  # type: ignore[arg-type]  # styles of a marker
+        ax.plot(*zip(*small, strict=True), **style, label=CALIBRATED)  # type: ignore[arg-type]  # styles of a marker
 
 
 def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
