@@ -67,3 +67,23 @@ def test_runs_on_another_machine_tell_their_own():
     runs = program(("A", "main", FALLS), ("A", "halo", RISES), ("B", "main", STAYS))
     found, _ = scaling_of_runs(runs, "auto")
     assert found.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("n", "is_strong", "says"),
+    [
+        ([100] * 4, True, "n is the same at every p, though time does not fall (if n is of each"),
+        ([100, 200, 400, 800], False, "n grows with p"),
+        ([800, 100, 400, 200], False, "it does not fall as shared work would"),
+    ],
+)
+def test_a_problem_size_tells_it_before_the_times(n, is_strong, says):
+    runs = Measurements(p=[1, 2, 4, 8], n=n, time=[10.0, 10.0, 10.1, 10.0])
+    told = forecast(runs, p=[16], by=[])
+    assert (told.notes[0].scaling == "strong") == is_strong
+    assert says in told.notes[0].scaling_reason
+
+
+def test_times_that_fall_tell_it_where_the_size_is_fixed_too():
+    runs = Measurements(p=[1, 2, 4], n=[100] * 3, time=[8.0, 4.2, 2.3])
+    assert "time falls from" in forecast(runs, p=[8]).notes[0].scaling_reason

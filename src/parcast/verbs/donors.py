@@ -19,7 +19,7 @@ from parcast.result import SeriesNotes, label_of, whole
 from parcast.series import Series
 from parcast.units import percent
 from parcast.verbs.described_machines import NAMED, figures_of, listed
-from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_grows
+from parcast.verbs.scaling_of_runs import Scaling, Size, scaling_of_runs, size_of_runs
 
 if TYPE_CHECKING:
     from parcast.machine import Machine
@@ -107,7 +107,7 @@ def gather(
         likeness=np.array([row + [0.0] * (width - len(row)) for row in likenesses]),
         described=any(weight < 1.0 for row in likenesses for weight in row),
         told=tuple(told),
-        grows=size_grows(donors, grouped.by),
+        grows=size_of_runs(donors, grouped.by) == "grows",
     )
 
 
@@ -120,18 +120,18 @@ def curve_with_donors(
 
 
 def scaling_with_donors(
-    series: Series, elsewhere: Elsewhere, scaling: Scaling, *, grows: bool
+    series: Series, elsewhere: Elsewhere, scaling: Scaling, *, size: Size
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Tell strong from weak scaling; of a single count, as most of its donors scale."""
     single = series.count == 1
     strong, reasons = np.zeros(len(series), dtype=bool), [""] * len(series)
     if not single.all():
-        strong[~single], several = scaling_of_runs(series.take(~single), scaling, grows=grows)
+        strong[~single], several = scaling_of_runs(series.take(~single), scaling, size=size)
         for i, reason in zip(np.flatnonzero(~single).tolist(), several, strict=True):
             reasons[i] = reason
     if not single.any():
         return strong, reasons
-    if scaling != "auto" or grows or elsewhere.grows:
+    if scaling != "auto" or size == "grows" or elsewhere.grows:
         said = "as you said" if scaling != "auto" else "n grows with p"
         strong[single] = scaling == "strong"
     else:

@@ -25,7 +25,7 @@ from parcast.verbs.donors import (
     scaling_with_donors,
 )
 from parcast.verbs.forecast_notes import notes_of
-from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_grows
+from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_of_runs
 
 if TYPE_CHECKING:
     from parcast.machine import Machine
@@ -142,12 +142,12 @@ def forecast(
     if not answered.any():
         raise FitFailed(_no_forecast(grouped, refused, is_held_out=hold_out is not None))
     series = grouped.take(answered)
-    grows = size_grows(measurements, series.by)
+    size = size_of_runs(measurements, series.by)
     if elsewhere is None:
-        strong, reasons = scaling_of_runs(series, scaling, grows=grows)
+        strong, reasons = scaling_of_runs(series, scaling, size=size)
     else:
         elsewhere = elsewhere.take(answered)
-        strong, reasons = scaling_with_donors(series, elsewhere, scaling, grows=grows)
+        strong, reasons = scaling_with_donors(series, elsewhere, scaling, size=size)
     parts = [
         _answer(
             series.take(part),

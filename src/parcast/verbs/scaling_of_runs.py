@@ -5,7 +5,7 @@ the smallest count tells it for all of them: it is the most likely to hold the w
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,16 @@ from parcast.series import Series
 from parcast.units import format_quantity
 
 Scaling = Literal["auto", "strong", "weak"]
+Size = Literal["", "grows", "fixed"]  # of the problem, over the counts of processors
+
+FIXED: Final = (
+    "n is the same at every p, though time does not fall (if n is of each processor, say so: weak "
+    "scaling)"
+)
 
 
 def scaling_of_runs(
-    series: Series, scaling: Scaling, *, grows: bool = False
+    series: Series, scaling: Scaling, *, size: Size = ""
 ) -> tuple[NDArray[np.bool_], Sequence[str]]:
     """Tell strong from weak scaling for every series, and say why.
 
@@ -30,8 +36,9 @@ def scaling_of_runs(
         What was measured, at two counts or more each.
     scaling : {"auto", "strong", "weak"}
         What the user says; "auto" leaves it to the problem size and the times.
-    grows : bool, default False
-        Whether the table has a problem size `n` that grows with the processors.
+    size : {"", "grows", "fixed"}
+        Whether the table has a problem size `n`, which grows with the processors or is the same at
+        every count.
 
     Returns
     -------
@@ -40,7 +47,7 @@ def scaling_of_runs(
     """
     if scaling != "auto":
         return np.full(len(series), scaling == "strong"), ["as you said"] * len(series)
-    if grows:
+    if size == "grows":
         return np.zeros(len(series), dtype=bool), ["n grows with p"] * len(series)
     alone = is_strong(series.p, series.time, series.count)
     longest: dict[tuple[object, ...], int] = {}
@@ -51,8 +58,13 @@ def scaling_of_runs(
     for i, run in enumerate(runs):
         if run not in longest or first[i] > first[longest[run]]:
             longest[run] = i
+    if size == "fixed":
+        told = {i: FIXED for i in longest.values() if not alone[i]}
+        alone = np.ones_like(alone)
+    else:
+        told = {}
     teller = np.array([longest[run] for run in runs])
-    reason = {i: _reason(series, i, bool(alone[i])) for i in longest.values()}
+    reason = {i: told.get(i) or _reason(series, i, bool(alone[i])) for i in longest.values()}
     reasons = [
         reason[i] if i == own else f"as for {series.keys[i]['callpath']}, its longest part"
         for own, i in enumerate(teller.tolist())
@@ -60,12 +72,14 @@ def scaling_of_runs(
     return alone[teller], reasons
 
 
-def size_grows(measurements: Measurements, by: Sequence[str]) -> bool:
-    """Whether the problem size `n` goes along with the processors and grows with them."""
+def size_of_runs(measurements: Measurements, by: Sequence[str]) -> Size:
+    """Whether the problem size `n` grows along with the processors, or is the same at all."""
     size = measurements.axes.get("n")
-    if size is None or "n" in by or np.all(size == size[0]):
-        return False
-    return bool(np.corrcoef(np.log(measurements.p), size)[0, 1] > 0)
+    if size is None:
+        return ""
+    if "n" in by or np.all(size == size[0]):
+        return "fixed"
+    return "grows" if np.corrcoef(np.log(measurements.p), size)[0, 1] > 0 else ""
 
 
 def _reason(series: Series, i: int, strong: bool) -> str:
