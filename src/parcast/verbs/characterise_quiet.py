@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from parcast.profile import RunProfile
 from parcast.run.kernels.quanta import OWN, TOLERANCE, WAITING
 from parcast.text.disturbances import disturbance
+from parcast.units import percent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,13 +63,20 @@ def without_disturbed(
     if left:
         warnings.append(
             f"{len(left)} of {len(runs)} runs were disturbed and are left out: "
-            f"{_words(left)}. Others of the same processors and size were not."
+            f"{_words(left)}. Others of the same processors and size were less."
         )
     if stay:
         warnings.append(
             f"{len(stay)} of {len(runs)} runs were disturbed: {_words(stay)}. No "
             "other run of the same processors and size was better, so that they count. Repeat "
             "them at a quieter time."
+        )
+    waited = [share for run in kept if (share := _waiting(run) or 0.0) > WAITING]
+    if waited:
+        warnings.append(
+            f"In {len(waited)} of {len(kept)} runs that count, ranks waited for their core for up "
+            f"to {percent(max(waited))} of the time: they share cores, or others use them. Wall "
+            "times hold that, processor times do not."
         )
     return tuple(kept), tuple(warnings)
 
@@ -95,7 +103,9 @@ def _disturbances(runs: Sequence[RunProfile]) -> list[Disturbance]:
 def _words(disturbances: Sequence[Disturbance]) -> str:
     """Say the worst of some disturbances."""
     most = max(seen.slowdown for seen in disturbances)
-    return disturbance(most, max(seen.waiting for seen in disturbances))
+    waiting = max(seen.waiting for seen in disturbances)
+    more = " more than in others" if waiting > WAITING else ""
+    return disturbance(most, waiting) + more
 
 
 def _slowest(run: RunProfile) -> Mapping[str, float]:
