@@ -67,6 +67,19 @@ def test_standard_input_is_imported(parcast):
     assert parcast("forecast", "-", "-p", "16", "-o", "-", stdin=PROFILE).out == of_file.out
 
 
+def test_a_table_and_an_archive_are_not_taken_for_an_unknown_format(parcast, folder):
+    (folder / "times.csv").write_text("p,time_s\n1,2\n2,1\n")
+    said = parcast("import", "times.csv")
+    assert said.status == 3
+    assert "got a table of measurements. Give it to parcast forecast" in said.err
+    (folder / "profile.txt.gz").write_bytes(gzip.compress(b"x"))
+    said = parcast("import", "profile.txt.gz")
+    assert said.status == 3
+    assert "got a gzip archive. Unpack it: gunzip profile.txt.gz" in said.err
+    said = parcast("forecast", "-", "-p", "8", stdin=gzip.compress(b"x"))
+    assert "Unpack it: gunzip FILE" in said.err
+
+
 @pytest.mark.parametrize(
     ("format", "text", "status", "says"),
     [
@@ -181,7 +194,7 @@ def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
         (["extrap"], 2, "Missing argument 'FILES...'."),
         (["extrp", "profile.txt"], 2, "'extrp' is neither a format nor a file. Did you mean ext"),
         (["zzz", "profile.txt"], 2, "'zzz' is neither a format nor a file. There is extrap, sl"),
-        (["extrap", "-", "-"], 2, "Only one of FILES must be -, got several."),
+        (["extrap", "-", "-"], 2, "Only one of FILES can be -, got several."),
         (["program.toml"], 2, "FORMAT must be named for program.toml, which is not recognised."),
         (["extrap", "nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not"),
         (["nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not in"),

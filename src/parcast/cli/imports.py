@@ -136,7 +136,7 @@ def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
         yield list(paths)
         return
     if list(paths).count("-") > 1:
-        raise click.UsageError("Only one of FILES must be -, got several.")
+        raise click.UsageError("Only one of FILES can be -, got several.")
     prepare_stdin("FILES", "a file")
     head = beginning_of_stdin()
     is_wanted = is_named or format_of_beginning(head, Path(STDIN)) is not None

@@ -181,7 +181,8 @@ def _refuse_packed(start: bytes, faults: Faults) -> None:
         faults.refuse(_utf16(faults.path))
     for mark, message in PACKED.items():
         if start.startswith(mark):
-            faults.refuse(message.format(path=shlex.quote(faults.path)))
+            path = "FILE" if faults.path == STDIN else shlex.quote(faults.path)
+            faults.refuse(message.format(path=path))
 
 
 def _refuse_binary(text: bytes, line: int, faults: Faults) -> NoReturn:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn, cast
 
-from parcast.errors import FileProblems, Problem
+from parcast.errors import FileProblems, Problem, as_list
 from parcast.io.decoding import opened
 from parcast.io.faults import Faults
 from parcast.io.profile_lines import record_of
@@ -40,12 +40,14 @@ class ProfilesRead:
     files: tuple[tuple[str, str, int], ...] = ()  # name, SHA-256 and runs of each
 
 
-def read_profiles(paths: Sequence[str | os.PathLike[str]]) -> ProfilesRead:
+def read_profiles(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> ProfilesRead:
     """Runs in profiles that `parcast.region` wrote.
 
     Parameters
     ----------
-    paths : sequence of path
+    paths : path or sequence of path
         "-" is standard input.
 
     Returns
@@ -64,7 +66,9 @@ def read_profiles(paths: Sequence[str | os.PathLike[str]]) -> ProfilesRead:
     notes: list[str] = []
     files: list[tuple[str, str, int]] = []
     refusals: list[FileProblems] = []
-    for path in paths:
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    listed = as_list("paths", several, hint="Name profiles.")
+    for path in listed:
         try:
             found = _read(path)
         except FileProblems as refusal:
@@ -81,7 +85,7 @@ def read_profiles(paths: Sequence[str | os.PathLike[str]]) -> ProfilesRead:
         _refuse(refusals)
     if not runs:
         raise FileProblems(
-            os.fspath(paths[0]) if len(paths) == 1 else f"{len(paths)} profiles",
+            os.fspath(listed[0]) if len(listed) == 1 else f"{len(listed)} profiles",
             [Problem(message=f"must hold a complete run. {' '.join(notes)}")],
         )
     return ProfilesRead(runs=tuple(runs), notes=tuple(notes), files=tuple(files))

@@ -93,6 +93,10 @@ def checked_constants(constants: Constants) -> dict[str, float | str]:
         If an axis is no number of its domain, or a label is not one line of text.
     """
     checked: dict[str, float | str] = {}
+    if not isinstance(constants, Mapping):
+        raise ParameterError(
+            f'constants must be a mapping, got {constants!r:.60}. Give such as {{"p": 64}}.'
+        )
     for name, value in constants.items():
         if name in LABELS:
             checked[name] = str(to_names(name, str(value)))

@@ -51,7 +51,7 @@ def text_lines(path: str | os.PathLike[str], faults: Faults) -> Iterator[tuple[i
             number += 1
             raw = line if isinstance(line, bytes) else line.encode()
             if number == 1:
-                _refuse_packed(raw, faults)
+                refuse_packed(raw, faults)
             if len(raw) > LONGEST_LINE:
                 faults.refuse(
                     f"must be lines of up to {LONGEST_LINE // 2**20} MiB, got a longer one. "
@@ -77,7 +77,7 @@ def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
     with opened(path) as (_, stream):
         read = stream.read(HEAD)
     head = read if isinstance(read, bytes) else read.encode()
-    _refuse_packed(head, faults)
+    refuse_packed(head, faults)
     text = head.removeprefix(UTF8_MARK).decode("utf-8", errors="replace").lstrip()
     if not text and len(head) < HEAD:
         _refuse_empty(faults)
@@ -118,7 +118,7 @@ def json_document(
             f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. "
             "Divide it, or write the runs line by line."
         )
-    _refuse_packed(raw[:4], faults)
+    refuse_packed(raw[:4], faults)
     text = _decoded(raw, faults)
     del raw
     if not text.strip():
@@ -165,7 +165,7 @@ def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
         faults.refuse(f"must be UTF-8, got the byte {byte}. Save it as UTF-8.", line=place)
 
 
-def _refuse_packed(start: bytes, faults: Faults) -> None:
+def refuse_packed(start: bytes, faults: Faults) -> None:
     """Refuse archives and UTF-16 by how they begin."""
     path = shlex.quote(faults.path)
     if start.startswith(b"\x1f\x8b"):

@@ -15,7 +15,7 @@ from typing import Any, Final
 from parcast.errors import ParameterError, as_list
 from parcast.io.faults import Faults
 from parcast.io.formats.axes import Constants, checked_constants, named_axes
-from parcast.io.formats.content import HEAD
+from parcast.io.formats.content import HEAD, refuse_packed
 from parcast.io.formats.imported import Format, Imported
 from parcast.measurements import Measurements
 from parcast.units import shown
@@ -268,7 +268,7 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     ParameterError
         If it is not certain, or they are in several formats.
     FileProblems
-        If a file is not there, or empty.
+        If a file is not there, empty, packed, or a table of measurements.
     """
     found: dict[str, Format] = {}
     for path in paths:
@@ -289,15 +289,26 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
 
 
 def _refuse_missing(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that no file can be read from, as any reader does, and an empty file."""
+    """Refuse a path that no file can be read from, and a file that no format could be in."""
     from parcast.io.decoding import opened
 
     if os.path.isdir(path):
         return
     with opened(Path(path)):
         pass
-    if os.path.isfile(path) and not os.path.getsize(path):
-        Faults(os.fspath(path)).refuse("must hold something, got an empty file. Write it again.")
+    if not os.path.isfile(path):
+        return
+    faults = Faults(os.fspath(path))
+    with open(path, "rb") as stream:
+        head = stream.read(HEAD)
+    if not head.strip():
+        faults.refuse("must hold something, got an empty file. Write it again.")
+    refuse_packed(head, faults)
+    if _is_our_table(head):
+        faults.refuse(
+            "must be of another tool, got a table of measurements. Give it to parcast forecast or "
+            "fit as it is."
+        )
 
 
 def _is_our_table(head: bytes) -> bool:
