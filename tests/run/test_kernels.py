@@ -470,7 +470,7 @@ def test_a_document_has_every_fact_of_a_run():
             "quanta_s": [],
             "waited_s": 0.0,
             "slowdown": None,
-            "disturbed": False,
+            "disturbed": None,
             "counts": True,
         }
     ]
@@ -502,9 +502,11 @@ def test_what_a_reader_must_know_is_said():
     assert warnings_of([]) == []
     assert warnings_of([run_of(is_correct=None), run_of()]) == []
     assert warnings_of([run_of(cores=1), run_of(p=4, cores=3)]) == [
-        "2 ranks shared one core: they took turns, so the wall time shows no speedup beyond that. "
+        "2 ranks shared one core: they took turns, so the wall time shows no speedup beyond that: "
+        "leave it out of a forecast. "
         "Processor seconds hold all the same.",
-        "4 ranks shared 3 cores: they took turns, so the wall time shows no speedup beyond that. "
+        "4 ranks shared 3 cores: they took turns, so the wall time shows no speedup beyond that: "
+        "leave it out of a forecast. "
         "Processor seconds hold all the same.",
     ]
     assert warnings_of([run_of(is_correct=False)]) == [

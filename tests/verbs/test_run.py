@@ -124,7 +124,7 @@ def test_files_stand_in_the_directory_for_a_while(launched, tmp_path):
         ({"ranks": [1, 1.5]}, "ranks must be whole numbers of at least 1, got 1.5."),
         ({"ranks": [1, 5000]}, "ranks must be at most 4096, got 5000. They all run on this"),
         ({"repetitions": 0}, "repetitions must be at least 1, got 0."),
-        ({"seed": -1}, "seed must be at least 0, got -1."),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1."),
         ({"time_limit": 0}, "time_limit must be above 0, got 0."),
     ],
 )

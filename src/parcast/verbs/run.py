@@ -109,8 +109,10 @@ def run_kernel(
     hint = "Once is enough."
     ok = as_number("repetitions", repetitions, hint=hint) >= 1
     require("repetitions", repetitions, ok, must=must, hint=hint)
-    must, hint = "be at least 0", "It is any whole number."
-    require("seed", seed, as_number("seed", seed, hint=hint) >= 0, must=must, hint=hint)
+    must, hint = "be a whole number of at least 0", "It is any."
+    ok = as_number("seed", seed, hint=hint) >= 0 and seed == int(seed)
+    require("seed", seed, ok, must=must, hint=hint)
+    must = "be at least 0"
     hint = "Give it in seconds."
     ok = as_number("patience", patience, hint=hint) >= 0
     require("patience", patience, ok, must=must, hint=hint)

@@ -86,7 +86,7 @@ def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
         "quanta_s": list(run.quanta),
         "waited_s": run.waited,
         "slowdown": seen.slowdown,
-        "disturbed": seen.is_disturbed,
+        "disturbed": None if seen.slowdown is None else seen.is_disturbed,
         "counts": seen.counts,
     }
 
@@ -113,6 +113,7 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
             "cores": run.cores,
             "work_quantum": slowdown(run.quanta, 1.0) if run.quanta else None,
             "waited": run.waited if run.quanta else None,
+            "is_disturbed": None if seen.slowdown is None else int(seen.is_disturbed),
             "is_correct": None if run.is_correct is None else int(run.is_correct),
         }
         key = {"callpath": run.kernel, "p": run.p, "n": run.n, "repetition": run.repetition}
@@ -129,7 +130,7 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
         one = "one core" if cores == 1 else f"{cores} cores"
         said.append(
             f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup "
-            "beyond that. Processor seconds hold all the same."
+            "beyond that: leave it out of a forecast. Processor seconds hold all the same."
         )
     stepped = [run for run in runs if run.time <= 0]
     if stepped:
@@ -174,7 +175,7 @@ def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
     which = "They" if counting == len(disturbed) else f"{counting} of them"
     return (
         f"{which} count, as no other run of the same size is better. Take more repetitions, allow "
-        "for waiting (--patience 10s), or choose a quieter time."
+        "for waiting (--patience), or choose a quieter time."
     )
 
 
