@@ -228,11 +228,11 @@ class Validation:
                 yield {"program": program.program, **x.row()}
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each run: those of the calibration first, then those compared."""
+        """Give one row for each run, by size and count: those of the calibration come first."""
         for program in self.programs:
-            for run in program.calibration:
+            for run in sorted(program.calibration, key=lambda run: (run.n, run.p)):
                 yield _row(program.program, "calibration", run, None)
-            for x in program.comparisons:
+            for x in sorted(program.comparisons, key=lambda x: (x.n, x.p)):
                 for run in (*x.runs, *x.disturbed):
                     yield _row(program.program, "comparison", run, x)
 

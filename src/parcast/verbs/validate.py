@@ -115,6 +115,9 @@ def validate(
     must, hint = "be at least 1", "Two show whether they differ."
     ok = as_number("repetitions", repetitions, hint=hint) >= 1
     require("repetitions", repetitions, ok, must=must, hint=hint)
+    must, hint = "be a whole number of at least 0", "It is any."
+    ok = as_number("seed", seed, hint=hint) >= 0 and seed == int(seed)
+    require("seed", seed, ok, must=must, hint=hint)
     hint = "Give it in seconds."
     limits = {} if time_limit is None else {"time_limit": time_limit}
     for name, given in {"longest": longest, **limits}.items():
