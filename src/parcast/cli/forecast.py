@@ -141,7 +141,7 @@ class Question:
     "--scaling",
     type=click.Choice(["auto", "strong", "weak"]),
     default="auto",
-    help="Was the work fixed, or did it grow? By default told from the times.",
+    help="Was the work fixed, or did it grow? By default told from n and the times.",
 )
 @click.option(
     "--knee",

@@ -67,8 +67,8 @@ def forecast(
         `p` that takes several values.
     scaling : {"auto", "strong", "weak"}
         Whether the work was fixed or grew with the processors. It decides what speedup and
-        efficiency mean, not the times. "auto" tells it from the times, for all call paths of a
-        run alike.
+        efficiency mean, not the times. "auto" tells it from a column `n`, the size of the problem,
+        or from the times, for all call paths of a run alike.
     progress : callable, optional
         Called with the series done so far and in all.
     **at : array_like

@@ -1,7 +1,9 @@
 """Whether the runs behind some series scaled strongly or weakly, and which times tell it.
 
-All call paths of a run were timed together, so they cannot differ. The one that takes longest at
-the smallest count tells it for all of them: it is the most likely to hold the work itself.
+A column `n`, the size of the problem, tells it first: where it grows with the processors scaling
+is weak, where it is the same at every count strong. Else the times do. All call paths of a run
+were timed together, so they cannot differ. The one that takes longest at the smallest count tells
+it for all of them: it is the most likely to hold the work itself.
 """
 
 from collections.abc import Sequence
