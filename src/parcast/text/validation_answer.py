@@ -86,7 +86,8 @@ def legend_of(program: ValidatedProgram) -> str:
     """Say what the columns and marks of a table mean."""
     if not any(x.is_disturbed for x in program.comparisons):
         return LEGEND
-    return f"{LEGEND}; {MARK}: {OTHERS} in most runs, which count all the same"
+    asked = f"{program.repetitions} that were asked for and those made again"
+    return f"{LEGEND}; {MARK}: {OTHERS} in most runs, which count all the same, {asked}"
 
 
 def title_of(program: ValidatedProgram) -> str:
@@ -138,11 +139,11 @@ def _disturbed(program: ValidatedProgram) -> str:
         max(run.waiting for run in program.disturbed),
     )
     aside = sum(not run.counts for run in program.disturbed)
-    which = "they" if aside == len(program.disturbed) else f"{aside} of them"
-    text = (
-        f"{len(program.disturbed)} of {len(program.calibration) + every} runs, {which} do not "
-        f"count: {how}"
-    )
+    others = len(program.disturbed) - aside
+    which = "they do not count"
+    if others:
+        which = f"{aside} do not count, {others} do for lack of others"
+    text = f"{len(program.disturbed)} of {len(program.calibration) + every} runs, {which}: {how}"
     return text + (f"; with them {inside} of {every} compared runs are inside" if compared else "")
 
 
