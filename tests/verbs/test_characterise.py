@@ -192,6 +192,7 @@ def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
     assert told.runs == 4
     assert "2 of 6 runs were disturbed and are left out: ranks waited" in told.warnings[0]
     assert "of a run more than in others. Others of the same" in told.warnings[0]
+    assert "They are run.jsonl, line 2102; run.jsonl, line 2202." in told.warnings[0]
     assert "In 4 of 4 runs that count, ranks waited for their core for up" in told.warnings[1]
     assert told.toml == characterise(quiet).toml
     alone = characterise([with_quanta(plate(n, p), QUIET, 0.5) for n in usual for p in (1, 2)])

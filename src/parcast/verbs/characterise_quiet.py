@@ -10,11 +10,14 @@ not disturbed; else it stays. Both are told.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from parcast.profile import RunProfile
 from parcast.run.kernels.quanta import OWN, TOLERANCE, WAITING
 from parcast.text.disturbances import disturbance
 from parcast.units import percent
+
+MOST_NAMED: Final = 3  # places of runs that are left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,12 +53,14 @@ def without_disturbed(
     quiet = {_kind(run) for run, seen in zip(runs, found, strict=True) if not seen}
     kept: list[RunProfile] = []
     left: list[Disturbance] = []
+    places: list[str] = []  # of the runs that are left out
     stay: list[Disturbance] = []
     for run, seen in zip(runs, found, strict=True):
         if not seen:
             kept.append(run)
         elif _kind(run) in quiet:
             left.append(seen)
+            places.append(run.place)
         else:
             kept.append(run)
             stay.append(seen)
@@ -63,7 +68,8 @@ def without_disturbed(
     if left:
         warnings.append(
             f"{len(left)} of {len(runs)} runs were disturbed and are left out: "
-            f"{_words(left)}. Others of the same processors and size were less."
+            f"{_words(left)}. Others of the same processors and size were less. They are "
+            f"{_listed(places)}."
         )
     if stay:
         warnings.append(
@@ -106,6 +112,12 @@ def _words(disturbances: Sequence[Disturbance]) -> str:
     waiting = max(seen.waiting for seen in disturbances)
     more = " more than in others" if waiting > WAITING else ""
     return disturbance(most, waiting) + more
+
+
+def _listed(places: Sequence[str]) -> str:
+    """Name the first places, and how many more there are."""
+    more = len(places) - MOST_NAMED
+    return "; ".join(places[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _slowest(run: RunProfile) -> Mapping[str, float]:
