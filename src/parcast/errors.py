@@ -123,6 +123,37 @@ def as_number(name: str, value: object, *, hint: str) -> float:
     raise ParameterError(f"{name} must be a number, got {value!r:.60}. {hint}")
 
 
+def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
+    """Value as an int: what is no whole number of at least `least` is refused in words.
+
+    Parameters
+    ----------
+    name : str
+        What the caller calls the value.
+    value : object
+        What was given.
+    least : int
+        The least that is accepted.
+    hint : str
+        What to do ("Count from 1.").
+
+    Raises
+    ------
+    ParameterError
+        "`name` must be a whole number of at least `least`, got VALUE. `hint`"
+
+    Examples
+    --------
+    >>> as_whole("seed", float("inf"), least=0, hint="Any will do.")
+    Traceback (most recent call last):
+    parcast.errors.ParameterError: seed must be a whole number of at least 0, got inf. Any will do.
+    """
+    number = as_number(name, value, hint=hint)
+    ok = number >= least and number.is_integer()
+    require(name, value, ok, must=f"be a whole number of at least {least}", hint=hint)
+    return int(value)
+
+
 def as_list(name: str, values: object, *, hint: str) -> list[Any]:
     """Values as a list: one alone, text or None is refused in words.
 

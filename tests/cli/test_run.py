@@ -93,7 +93,8 @@ def test_files_hold_the_runs_and_are_read_as_measurements(parcast, tmp_path):
     assert (said.status, said.err) == (0, "")
     rows = json.loads(written.read_text())["rows"]
     measured = package.read_measurements(table)
-    assert measured.time.tolist() == [row["time_s"] for row in rows]
+    # On a busy machine one of them may be disturbed, and then has no such time.
+    assert measured.time.tolist() == [row["time_s"] for row in rows if row["counts"]]
     assert [row["repetition"] for row in rows] == [1, 2, 3]
     printed = parcast("run", "gauss", "--n", "10", "-o", "-")
     metrics = {row["metric"] for row in csv.DictReader(io.StringIO(printed.out))}

@@ -123,8 +123,10 @@ def test_files_stand_in_the_directory_for_a_while(launched, tmp_path):
         ({"ranks": 0}, "ranks must be whole numbers of at least 1, got 0. Count from 1."),
         ({"ranks": [1, 1.5]}, "ranks must be whole numbers of at least 1, got 1.5."),
         ({"ranks": [1, 5000]}, "ranks must be at most 4096, got 5000. They all run on this"),
-        ({"repetitions": 0}, "repetitions must be at least 1, got 0."),
+        ({"repetitions": 0}, "repetitions must be a whole number of at least 1, got 0."),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1."),
+        ({"seed": 1.5}, "seed must be a whole number of at least 0, got 1.5."),
+        ({"seed": float("inf")}, "seed must be a whole number of at least 0, got inf."),
         ({"time_limit": 0}, "time_limit must be above 0, got 0."),
     ],
 )

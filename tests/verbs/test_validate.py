@@ -440,7 +440,7 @@ def test_progress_goes_from_nothing_to_all():
     [
         ({"p": []}, "p must be counts from 1 to 4096, got []. Give such as 1, 2 and 4."),
         ({"p": [0, 2]}, "p must be counts from 1 to 4096, got [0, 2]."),
-        ({"repetitions": 0}, "repetitions must be at least 1, got 0."),
+        ({"repetitions": 0}, "repetitions must be a whole number of at least 1, got 0."),
         ({"longest": 0.0}, "longest must be above 0, got 0."),
         ({"sizes": [1.5]}, "sizes must be whole numbers of at least 1, got 1.5."),
         ({"sizes": []}, "sizes must be at least 1 size, got 0."),

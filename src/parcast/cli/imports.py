@@ -39,7 +39,7 @@ Exit status: 0  imported
 Examples:
   parcast import extrap profile.txt --rename ranks=p -o timings.csv
   parcast import node.json --set p=64 --set machine=T3E -o timings.csv
-  sacct -P -o ALL -j 1001,1002 | parcast import slurm - -o timings.csv
+  sacct --json -j 1001,1002 | parcast import slurm - -o timings.csv
 """
 
 

@@ -144,7 +144,7 @@ def knee(
                 efficiency=float(efficiency[i, place[i]]),
                 fastest=int(counts[fastest[i]]),
                 because=because,
-                min_efficiency=float(min_efficiency),
+                min_efficiency=share,
                 upto=int(upto),
             )
         )

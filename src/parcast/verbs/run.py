@@ -9,7 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import ParameterError, RunFailed, as_number, require
+from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
 from parcast.run.folders import failing_for, folder_for
 from parcast.run.interrupts import as_interrupts
 from parcast.run.kernels.kernel import Run
@@ -105,15 +105,9 @@ def run_kernel(
         require("ranks", p, is_count, must="be whole numbers of at least 1", hint="Count from 1.")
         must = f"be at most {MOST_RANKS}"
         require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
-    must = "be at least 1"
-    hint = "Once is enough."
-    ok = as_number("repetitions", repetitions, hint=hint) >= 1
-    require("repetitions", repetitions, ok, must=must, hint=hint)
-    must, hint = "be a whole number of at least 0", "It is any."
-    ok = as_number("seed", seed, hint=hint) >= 0 and seed == int(seed)
-    require("seed", seed, ok, must=must, hint=hint)
-    must = "be at least 0"
-    hint = "Give it in seconds."
+    repetitions = as_whole("repetitions", repetitions, least=1, hint="Once is enough.")
+    seed = as_whole("seed", seed, least=0, hint="Any will do.")
+    must, hint = "be at least 0", "Give it in seconds."
     ok = as_number("patience", patience, hint=hint) >= 0
     require("patience", patience, ok, must=must, hint=hint)
     must = "be above 0"

@@ -22,6 +22,7 @@ from parcast.errors import (
     RunFailed,
     as_list,
     as_number,
+    as_whole,
     require,
 )
 from parcast.run.interrupts import as_interrupts
@@ -112,12 +113,9 @@ def validate(
     if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
         got = ", ".join(f"{x:g}" for x in counts)
         raise ParameterError(f"p must {must}, got [{got}]. {hint}")
-    must, hint = "be at least 1", "Two show whether they differ."
-    ok = as_number("repetitions", repetitions, hint=hint) >= 1
-    require("repetitions", repetitions, ok, must=must, hint=hint)
-    must, hint = "be a whole number of at least 0", "It is any."
-    ok = as_number("seed", seed, hint=hint) >= 0 and seed == int(seed)
-    require("seed", seed, ok, must=must, hint=hint)
+    hint = "Two show whether they differ."
+    repetitions = as_whole("repetitions", repetitions, least=1, hint=hint)
+    seed = as_whole("seed", seed, least=0, hint="Any will do.")
     hint = "Give it in seconds."
     limits = {} if time_limit is None else {"time_limit": time_limit}
     for name, given in {"longest": longest, **limits}.items():

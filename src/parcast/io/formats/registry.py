@@ -274,7 +274,7 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     for path in paths:
         known = recognised(path)
         if known is None:
-            _refuse_missing(path)
+            _refuse_unfit(path)
             names = ", ".join(x.name for x in FORMATS if is_there(x))
             raise ParameterError(
                 f"format must be named for {os.fspath(path)}, which is not recognised. "
@@ -288,7 +288,7 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     return next(iter(found.values()))
 
 
-def _refuse_missing(path: str | os.PathLike[str]) -> None:
+def _refuse_unfit(path: str | os.PathLike[str]) -> None:
     """Refuse a path that no file can be read from, and a file that no format could be in."""
     from parcast.io.decoding import opened
 

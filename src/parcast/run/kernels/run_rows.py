@@ -21,7 +21,7 @@ class Circumstances:
     """What others on the machine did to a run."""
 
     slowdown: float | None  # of the processors around it; None where nobody looked [1]
-    is_disturbed: bool
+    is_disturbed: bool | None  # None where nobody looked
     counts: bool = True  # in a table of measurements
 
 
@@ -42,8 +42,9 @@ def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
         found.append(
             Circumstances(
                 slowdown=None if quantum is None else slowdown(run.quanta, quantum),
-                is_disturbed=quantum is not None
-                and is_disturbed(run.quanta, quantum, run.waiting),
+                is_disturbed=None
+                if quantum is None
+                else is_disturbed(run.quanta, quantum, run.waiting),
             )
         )
     quiet = {
@@ -86,7 +87,7 @@ def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
         "quanta_s": list(run.quanta),
         "waited_s": run.waited,
         "slowdown": seen.slowdown,
-        "disturbed": None if seen.slowdown is None else seen.is_disturbed,
+        "disturbed": seen.is_disturbed,
         "counts": seen.counts,
     }
 
@@ -113,7 +114,7 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
             "cores": run.cores,
             "work_quantum": slowdown(run.quanta, 1.0) if run.quanta else None,
             "waited": run.waited if run.quanta else None,
-            "is_disturbed": None if seen.slowdown is None else int(seen.is_disturbed),
+            "is_disturbed": None if seen.is_disturbed is None else int(seen.is_disturbed),
             "is_correct": None if run.is_correct is None else int(run.is_correct),
         }
         key = {"callpath": run.kernel, "p": run.p, "n": run.n, "repetition": run.repetition}
