@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast import FitFailed, Measurements, ParameterError, forecast
+from parcast.models.doubt import UNKNOWN_NOISE
 from parcast.models.ensemble import LAWS, MEMBERS
 from parcast.models.measured import curve_from
 from parcast.models.scaling import speedup_and_efficiency
@@ -79,7 +80,7 @@ def test_the_answer_is_the_curve_with_its_interval_and_speedup():
     asked = np.array([3.0, 16, 32, 64])
     told = forecast(RUNS, asked)
     p, time = np.array([P], dtype=float), np.array([TIME])
-    said = curve_from(p, time, np.array([5]), np.array([0.02]), asked)
+    said = curve_from(p, time, np.array([5]), np.array([UNKNOWN_NOISE]), asked)
     np.testing.assert_allclose(told.time, np.exp(said.log_time[0]))
     np.testing.assert_allclose(told.upper, np.exp(said.log_time[0] + said.half_width[0]))
     np.testing.assert_allclose(told.lower, np.exp(said.log_time[0] - said.half_width[0]))

@@ -204,12 +204,13 @@ def test_a_program_without_enough_runs_is_left_out_and_named():
 
 def test_runs_of_a_series_shorten_the_reach():
     runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    (run,) = plan_runs(runs, p=128, runs=3)
+    run, then = plan_runs(runs, p=128, runs=3)
     told = forecast(runs, p=128)
-    assert run.at == {"p": 64.0}
+    assert (run.at, then.at) == ({"p": 32.0}, {"p": 64.0})
     assert 2 * run.before == pytest.approx(float(np.log(told.upper / told.lower)))
-    assert run.cost == pytest.approx(64 * run.time)
-    assert run.because == "p = 128 is then 2 times beyond the measured counts, not 16"
+    assert run.cost == pytest.approx(32 * run.time)
+    assert run.because == "p = 128 is then 4 times beyond the measured counts, not 16"
+    assert then.because == "p = 128 is then 2 times beyond the measured counts, not 4"
     assert run.after < run.before
 
 

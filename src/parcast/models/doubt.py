@@ -4,7 +4,7 @@ The widths come from how wrong such forecasts *were* on measured and simulated s
 programs, never from the residuals of one fit. Beyond the measured counts the error grows with the
 reach and with three signs of doubt, none of which is enough alone:
 
-    half-width = 2.95 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
+    half-width = 2.78 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
 
 reach         logarithm of the ratio between the count asked for and the last measured one;
 disagreement  mean distance of the laws from their median there, plus 0.02;
@@ -16,8 +16,13 @@ Between two measured counts the time is interpolated in log-log, and the doubt i
     half-width = 0.6 * sqrt(distance * (bend + 0.05))
 
 with the distance to the nearer count and the bend of the curve around them. The noise of the runs
-themselves is added in quadrature to either. All constants are this project's own [D]; the study
-behind them, with the coverage reached, is in ``docs/explanation/forecasting.md``.
+themselves is added in quadrature to either. Beyond the measured counts it is *carried*: as a line
+through two points that each are a little off is further off the further it is followed, it counts
+``sqrt(1 + s + s^2)`` times, s being how many times as far beyond the last count the time is asked
+for as the last count lies beyond the one before, or as a doubling if that is more.
+
+All constants are this project's own [D]; the study behind them, with the coverage reached, is in
+``docs/explanation/forecasting.md``.
 """
 
 import numpy as np
@@ -25,13 +30,14 @@ from numpy.typing import NDArray
 
 from parcast.models.terms import Array
 
-BEYOND = 2.95
+BEYOND = 2.78
 BETWEEN = 0.6
 UNTESTED = 0.25  # the backtest's stand-in where two counts leave nothing to hold back
 UNKNOWN_BEND = 0.5  # between two counts with none around them
 WIDEST_BEND = 2.0  # a larger one is an outlier, not a trend
-UNKNOWN_NOISE = 0.02  # of runs that were not repeated
+UNKNOWN_NOISE = 0.05  # of runs that were not repeated
 QUIETEST = 0.005  # no series is trusted to repeat better than this
+DOUBLING = float(np.log(2.0))  # counts nearer to each other carry noise no further than this [D]
 NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
 
 
@@ -48,12 +54,12 @@ def noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
     Returns
     -------
     ndarray, shape (series,)
-        At least 0.005; 0.02 for a series without repetitions. [1]
+        At least 0.005; 0.05 for a series without repetitions. [1]
 
     Examples
     --------
     >>> noise(np.array([[0.01, 0.01], [0.0, 0.0]]), np.array([[True, True], [False, False]]))
-    array([0.01, 0.02])
+    array([0.01, 0.05])
     """
     count = repeated.sum(axis=1)
     squares = np.where(repeated, np.nan_to_num(spread) ** 2, 0.0).sum(axis=1)
@@ -68,7 +74,7 @@ def beyond(*, reach: Array, disagreement: Array, backtest: Array, bend: Array) -
     may be NaN where nothing could be held back. A reach of 0 gives 0.
 
     >>> beyond(reach=np.log(2.0), disagreement=0.1, backtest=np.nan, bend=0.2)
-    array(0.38...)
+    array(0.36...)
     """
     tested = np.where(np.isnan(backtest), UNTESTED, np.abs(backtest))
     bent = np.minimum(np.abs(bend), WIDEST_BEND)
@@ -86,6 +92,25 @@ def between(*, distance: Array, bend: Array) -> Array:
     return np.asarray(BETWEEN * np.sqrt(distance * (bent + 0.05)))
 
 
-def with_noise(half_width: Array, noise: Array) -> Array:
-    """Half-width with the noise of the runs, shape (series,), added in quadrature."""
-    return np.asarray(np.hypot(half_width, NORMAL_90 * noise[:, None]))
+def carried(*, reach: Array, step: Array) -> Array:
+    """How many times the noise of one run counts beyond the measured counts. [1].
+
+    Parameters
+    ----------
+    reach : ndarray
+        Logarithm of the ratio between the count asked for and the last measured one.
+    step : ndarray, broadcastable to the same shape
+        Logarithm of the ratio between the last two measured counts, above 0.
+
+    Examples
+    --------
+    >>> carried(reach=np.log([1.0, 2.0, 4.0]), step=np.array(np.log(2.0)))
+    array([1.        , 1.73..., 2.64...])
+    """
+    steps = reach / np.maximum(step, DOUBLING)
+    return np.asarray(np.sqrt(1 + steps + steps**2))
+
+
+def with_noise(half_width: Array, noise: Array, times: Array | float = 1.0) -> Array:
+    """Half-width with the noise of the runs, shape (series,), `times` as much, in quadrature."""
+    return np.asarray(np.hypot(half_width, NORMAL_90 * noise[:, None] * times))

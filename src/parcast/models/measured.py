@@ -58,20 +58,21 @@ def curve_from(
     first, last = p[:, 0], p[rows, count - 1]
     asked = np.broadcast_to(targets, (len(p), targets.shape[-1]))
     log_time, half_width = _between(p, time, count, asked)
+    half_width = doubt.with_noise(half_width, noise)
 
     above = asked > last[:, None]
-    up = _towards(p, time, count, np.maximum(asked, last[:, None]), ascending=True)
+    up = _towards(p, time, count, noise, np.maximum(asked, last[:, None]), ascending=True)
     log_time = np.where(above, up.log_time, log_time)
     half_width = np.where(above, up.half_width, half_width)
     below = asked < first[:, None]
     if below.any():
-        down = _towards(p, time, count, np.minimum(asked, first[:, None]), ascending=False)
+        down = _towards(p, time, count, noise, np.minimum(asked, first[:, None]), ascending=False)
         log_time = np.where(below, down.log_time, log_time)
         half_width = np.where(below, down.half_width, half_width)
 
     return MeasuredCurve(
         log_time=log_time,
-        half_width=np.minimum(doubt.with_noise(half_width, noise), WIDEST),
+        half_width=np.minimum(half_width, WIDEST),
         reach=np.maximum(np.maximum(asked / last[:, None], first[:, None] / asked), 1.0),
         weights=up.weights,
         backtest=up.backtest,
@@ -80,9 +81,15 @@ def curve_from(
 
 
 def _towards(
-    p: Array, time: Array, count: NDArray[np.int64], asked: Array, *, ascending: bool
+    p: Array,
+    time: Array,
+    count: NDArray[np.int64],
+    noise: Array,
+    asked: Array,
+    *,
+    ascending: bool,
 ) -> MeasuredCurve:
-    """Extrapolate upwards or downwards, with the half-width that belongs to it, without noise."""
+    """Extrapolate upwards or downwards, with the half-width that belongs to it."""
     width = p.shape[1]
     place = np.arange(width) - (width - count)[:, None]  # counted from the first valid column
     valid = place >= 0
@@ -94,7 +101,8 @@ def _towards(
     reach = np.abs(np.log(asked) - x[:, -1:])
     missed = y[:, -1:] - said.log_time[:, -1:]
     joined = said.log_time[:, :-1] + missed * np.clip(1 - reach / JOINED_FROM, 0.0, 1.0)
-    slope = (y[:, -1:] - y[:, -2:-1]) / np.abs(x[:, -1:] - x[:, -2:-1])
+    step = np.abs(x[:, -1:] - x[:, -2:-1])
+    slope = (y[:, -1:] - y[:, -2:-1]) / step
     change = joined - y[:, -1:]
     forecast_slope = np.divide(change, reach, out=np.zeros_like(reach), where=reach > 0)
     half_width = doubt.beyond(
@@ -105,7 +113,7 @@ def _towards(
     )
     return MeasuredCurve(
         log_time=joined,
-        half_width=half_width,
+        half_width=doubt.with_noise(half_width, noise, doubt.carried(reach=reach, step=step)),
         reach=np.exp(reach),
         weights=said.weights,
         backtest=said.backtest,

@@ -6,10 +6,10 @@ Beyond the measured counts the half-width falls with the reach that is left,
 
 and by 0.65 more where a third count lets the forecast be tested for the first time; between two
 counts with the square root of the distance to the nearer one, as `parcast.models.doubt` has it.
-The other axes go by the same power; the deviation of the kriging follows exactly, as it rests on
-where runs are made and not on what they take. The power and the factor are what runs of real
-programs did [D]: see ``docs/explanation/several-parameters.md``, also for how often a run does not
-narrow anything, because it contradicts the others.
+The other axes go by the same power. The deviation of the kriging follows exactly, as it rests on
+where runs are made and not on what they take, and so does the noise of the runs. The power and
+the factor are what runs of real programs did [D]: see ``docs/explanation/several-parameters.md``,
+also for how often a run does not narrow anything, because it contradicts the others.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from parcast.models.several_kriging import Surface
-from parcast.models.several_parameters import Doubts, SurfaceForecast
+from parcast.models.several_parameters import Doubts, SurfaceForecast, carried
 from parcast.models.terms import Array
 
 SHORTENED = 0.7  # power of the reach with which the half-width falls [D]
@@ -73,11 +73,15 @@ class Plan:
             axes = points.shape[-1]
             left = self.surface.left_after(points.reshape(-1, axes), each.reshape(-1, axes))
             deviation = left.reshape(along.shape)
+        counts = np.broadcast_to(self.levels, (len(runs), len(self.levels)))
+        noise = self.doubts.noise / carried(self.levels, self.targets[:, 0])
+        noise = noise * carried(np.append(counts, runs[:, :1], axis=1), asked[..., 0])
         return Doubts(
             along=self.doubts.along * along,
             beyond=self.doubts.beyond * other,
             deviation=deviation,
             disagreement=self.doubts.disagreement * np.minimum(along, other),
+            noise=noise,
         )
 
     def with_run(self, run: Array, log_time: float) -> "Plan":
@@ -93,6 +97,7 @@ class Plan:
                 beyond=after.beyond[0],
                 deviation=after.deviation[0],
                 disagreement=after.disagreement[0],
+                noise=after.noise[0],
             ),
             surface=surface,
             least=np.minimum(self.least, run),
@@ -123,6 +128,7 @@ def plan_of(said: SurfaceForecast, axes: Array, targets: Array) -> Plan:
             beyond=parts.beyond[:count],
             deviation=parts.deviation[:count],
             disagreement=parts.disagreement[:count],
+            noise=parts.noise[:count],
         ),
         surface=said.surface,
         middle=coordinates.middle,

@@ -53,10 +53,11 @@ class Doubts:
     beyond: Array  # of the other axes, from how far the point lies beyond them
     deviation: Array  # standard deviation of the kriging
     disagreement: Array  # weighted mean distance of the members from the forecast
+    noise: Array  # half-width that the noise of the runs alone gives, carried along p
 
     def half_width(self) -> Array:
-        """Half-width of the 90 % interval of log time, shape (points,), without noise."""
-        squares = self.along**2 + self.beyond**2
+        """Half-width of the 90 % interval of log time, shape (points,)."""
+        squares = self.along**2 + self.beyond**2 + self.noise**2
         squares = squares + (DEVIATIONS * doubt.NORMAL_90 * self.deviation) ** 2
         squares = squares + (DISAGREEMENTS * self.disagreement) ** 2
         return np.asarray(np.minimum(np.sqrt(squares), WIDEST))
@@ -77,7 +78,9 @@ class SurfaceForecast:
     levels: Array  # (levels,): logarithms of the counts that the forecast went along
 
 
-def forecast_surface(axes: Array, time: Array, targets: Array) -> SurfaceForecast:
+def forecast_surface(
+    axes: Array, time: Array, targets: Array, noise: float = 0.0
+) -> SurfaceForecast:
     """Forecast times at `targets` from times measured over several axes.
 
     Parameters
@@ -89,6 +92,8 @@ def forecast_surface(axes: Array, time: Array, targets: Array) -> SurfaceForecas
         Measured times, above 0. [s]
     targets : ndarray, shape (points, axes)
         What is asked for; above 0 in every axis in which all measured values are.
+    noise : float
+        Standard deviation of log time among repetitions; 0 for exact times. [1]
 
     Returns
     -------
@@ -132,6 +137,7 @@ def forecast_surface(axes: Array, time: Array, targets: Array) -> SurfaceForecas
         ),
         deviation=members.deviation if axes.shape[1] > 1 else np.zeros(len(asked)),
         disagreement=disagreement,
+        noise=doubt.NORMAL_90 * noise * carried(np.unique(logs[:, 0]), asked[:, 0]),
     )
     return SurfaceForecast(
         log_time=said,
@@ -144,6 +150,24 @@ def forecast_surface(axes: Array, time: Array, targets: Array) -> SurfaceForecas
         surface=members.surface,
         levels=members.levels,
     )
+
+
+def carried(levels: Array, asked: Array) -> Array:
+    """How many times the noise of one run counts at counts asked for. [1].
+
+    Parameters
+    ----------
+    levels : ndarray, shape (..., levels)
+        Logarithms of the counts with runs, in any order.
+    asked : ndarray, shape (..., points)
+        Logarithms of the counts asked for.
+    """
+    times = []
+    for end, at in ((levels, asked), (-levels, -asked)):
+        last = end.max(axis=-1, keepdims=True)
+        before = np.where(end < last, end, -np.inf).max(axis=-1, keepdims=True)
+        times.append(doubt.carried(reach=np.maximum(at - last, 0.0), step=last - before))
+    return np.maximum(*times)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

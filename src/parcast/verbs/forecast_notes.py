@@ -15,7 +15,6 @@ WIDE = 2.0  # upper / lower beyond which a forecast is called doubtful
 HANGS = 1.25  # factor by which leaving out one count may change a forecast unremarked
 HELD = [  # what became of 90 % intervals beyond such a reach, docs/explanation/forecasting.md
     (20.0, " That far, nobody has checked how often such intervals hold."),
-    (9.0, " That far, such intervals held only 7 times in ten."),
     (4.5, " That far, such intervals held 8 times in ten."),
 ]
 NOISY = 0.10  # relative spread of repetitions worth a warning

@@ -149,17 +149,17 @@ def answered(runs: Runs, p: Array, combinations: Array, more: Array | None = Non
         targets = np.concatenate([targets, more])
     axes = runs.axes[:, runs.used]
     order = np.lexsort(axes.T[::-1])
-    said = forecast_surface(axes[order], runs.time[order], targets[:, runs.used])
+    noise = float(doubt.noise(runs.spread[None], runs.repetitions[None] > 1)[0])
+    said = forecast_surface(axes[order], runs.time[order], targets[:, runs.used], noise)
     shape = (len(combinations), len(p))
     count = shape[0] * shape[1]
-    noise = doubt.noise(runs.spread[None], runs.repetitions[None] > 1)
-    half_width = doubt.with_noise(said.doubts.half_width()[None], noise)[0]
+    half_width = said.doubts.half_width()
     return Answered(
         runs=runs,
         said=said,
         log_time=said.log_time[:count].reshape(shape),
         half_width=half_width[:count].reshape(shape),
-        noise=float(noise[0]),
+        noise=noise,
     )
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.measurements import Measurements
-from parcast.models import doubt
 from parcast.models.planned_runs import Plan, plan_of
 from parcast.result import Key, label_of, whole
 from parcast.units import format_quantity, percent
@@ -121,7 +120,7 @@ def plan_runs(
     >>> from parcast import Measurements
     >>> timed = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
     >>> [run.at["p"] for run in plan_runs(timed, p=128, upto=128)]
-    [64.0, 128.0]
+    [32.0, 128.0]
     """
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
@@ -205,16 +204,15 @@ def _planned(
     target = dict(zip(program.names, every[widest[0]].tolist(), strict=True))
     target_time = float(np.exp(told.log_time.ravel()[widest[0]]))
 
-    noise = doubt.NORMAL_90 * told.noise
     log_time = told.said.log_time[len(every) :]
-    own = np.hypot(told.said.doubts.half_width()[len(every) :], noise)
+    own = told.said.doubts.half_width()[len(every) :]
     time = np.exp(log_time)
     costs = _costs(cost, candidates[:, 0], time)
     places = told.said.coordinates.logs(candidates[:, kept])
     free = np.ones(len(candidates), dtype=bool)
-    before = np.hypot(plan.doubts.half_width(), noise)
+    before = plan.doubts.half_width()
     for _ in range(min(runs, len(candidates))):
-        after = np.hypot(plan.after(places).half_width(), noise)
+        after = plan.after(places).half_width()
         saved = before.mean() - after.mean(axis=1)
         telling = free & (saved > TELLING * before.mean())
         if not telling.any():
