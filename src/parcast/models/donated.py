@@ -87,6 +87,7 @@ def donated_curve(
         agreement=np.broadcast_to((agree * likeness)[:, None, :], reach[:, to].shape),
         outside=np.hypot(outside[:, to], outside[:, begin]),
         reach=away,
+        counts=here.count[:, None].astype(np.float64),
     )
     theirs = doubt.with_noise(np.minimum(doubt.NORMAL_90 * carried.sd, WIDEST), here.noise)
     tells = np.isfinite(carried.change) & (below | (asked > last[:, None]))

@@ -8,11 +8,12 @@ forecast from those of all donors:
    less where it is asked beyond its own runs.
 2. Machines that are faster at the known count gain less from more processors than slow ones, or
    more: which of the two, and how much, the donors tell. ``r`` is regressed on the logarithm of
-   their time at the known count, with what lies beyond two standard deviations drawn in, and with
+   their time at the known count, with what lies beyond 1.5 standard deviations drawn in, and with
    shrinkage: beforehand the slope is taken to be 0 give or take 0.4, so that few or scattered
    donors do not invent one. The line is not followed beyond the slowest and the fastest donor.
-3. What the line leaves is summed up by its weighted **median**.
-4. The standard deviation is the mean distance from that median, donors as fast as the target
+3. What the line leaves is summed up by its weighted median, **leaning** to the shorter times
+   (`least_relative_error`): machines that scale well do so alike, the others each in its own way.
+4. The standard deviation is the mean distance from that forecast, donors as fast as the target
    counting more, drawn towards what is typical of machines. It grows with the doubt about the
    median and about the line, and where donors are few.
 5. Where the target has a forecast of its own, `share_of_donors` says how much of either to take.
@@ -30,13 +31,13 @@ from parcast.models.doubt import NORMAL_90
 from parcast.models.terms import Array
 
 STEEPNESS = 0.4  # sd of the slope of r over log time, believed before donors are seen [D]
-DRAWN_IN = 2.0  # standard deviations beyond which a donor pulls the line no further [D]
+DRAWN_IN = 1.5  # standard deviations beyond which a donor pulls the line no further [D]
+LEANING = 1.0  # to the shorter times, over the known counts: 1 for the least relative error [D]
 LEAST = 0.02  # no scatter of donors is taken to be smaller [D]
 NEAR = 0.3  # difference in log time at which a donor tells half as much of the scatter [D]
 TYPICAL = 0.14  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
 WORTH = 3.0  # ... and counting as much as so many of them [D]
-UNREPEATED = 0.05  # sd of log time that one machine differs from itself between two counts [D]
-OUTSIDE = 0.1  # half-width of a donor's own forecast at which the donor weighs half [D]
+OUTSIDE = 0.2  # half-width of a donor's own forecast at which the donor weighs half [D]
 DROPPED = 0.4  # a donor that weighs less than this part of the heaviest is not used [D]
 UNLIKE = (0.1, 0.5)  # rms difference of shapes that contradict: constant, and per log of p [D]
 OVER_OWN = 2.0  # donors are trusted so many times what their width says, beside own runs ... [D]
@@ -46,6 +47,7 @@ MAD_TO_SD, MEAN_TO_SD = 1.4826, 1.2533  # of a normal distribution
 MEDIAN_DOUBT = np.pi / 2  # variance of a median over that of a mean
 WIDE = 1e9  # stands for the doubt of a donor that is not there
 TINY = 1e-300
+LONGEST = 20.0  # no time is taken to be more e-foldings from the median: the weights stay numbers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +90,7 @@ def agreement(difference: Array, distance: Array) -> Array:
 
 
 def transfer(
-    *, change: Array, slower: Array, agreement: Array, outside: Array, reach: Array
+    *, change: Array, slower: Array, agreement: Array, outside: Array, reach: Array, counts: Array
 ) -> Transfer:
     """Forecast how log time changes from a known count, from its changes on other machines.
 
@@ -104,6 +106,8 @@ def transfer(
         Half-width of `change` where the donor was not run at both counts; 0 where it was.
     reach : ndarray, shape (series, points)
         Distance of the point from the known count in log p.
+    counts : ndarray, shape (series, 1)
+        Measured counts on the target: the more, the less it leans. [1]
 
     Returns
     -------
@@ -128,7 +132,7 @@ def transfer(
     slope = (weight * x * np.clip(off, -bound, bound)).sum(axis=-1) / stiffness
     slope = np.where(count > 2, slope, 0.0)
     left = change - slope[..., None] * x
-    centre = _median(left, weight)
+    centre = least_relative_error(left, weight, LEANING / counts)
     # the target itself stands at slower = 0
     target = np.clip(-middle, x.min(axis=-1, initial=0.0), x.max(axis=-1, initial=0.0))
 
@@ -140,12 +144,43 @@ def transfer(
     doubt = 1 + MEDIAN_DOUBT / many + np.where(count > 2, middle**2 / stiffness, 0.0)
     all_weight = np.maximum(weight.sum(axis=-1), TINY)
     beyond = (weight * outside**2).sum(axis=-1) / all_weight / NORMAL_90**2
-    sd = np.sqrt(pooled * doubt + UNREPEATED**2 + beyond) * (1 + 1 / many**2)
+    sd = np.sqrt(pooled * doubt + beyond) * (1 + 1 / many**2)
     return Transfer(
         change=np.where(count > 0, centre + slope * target, np.nan),
         sd=np.where(count > 0, sd, np.inf),
         weights=weight / all_weight[..., None],
     )
+
+
+def least_relative_error(log_time: Array, weights: Array, leaning: Array) -> Array:
+    """Sum up times by the one whose relative error is least on average.
+
+    Of times ``t`` with weights ``w``, the ``x`` with the least mean of ``|x - t| / t`` is their
+    median by the weights ``w / t``: shorter than the median by ``w``, the more so the more the
+    times scatter and the longer the longest are.
+
+    Parameters
+    ----------
+    log_time : ndarray, shape (..., donors)
+    weights : ndarray, shape (..., donors)
+        Summing to anything above 0; 0 leaves a donor out. [1]
+    leaning : ndarray, broadcastable to (...)
+        1 for the least relative error, 0 for the median, between them for a compromise. [1]
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Logarithm of the time; 0 without any weight.
+
+    Examples
+    --------
+    >>> times = np.log([[10.0, 11.0, 12.0, 20.0, 40.0]] * 2)
+    >>> np.exp(least_relative_error(times, np.ones((2, 5)), np.array([0.0, 1.0])))
+    array([12.        , 11.2...])
+    """
+    off = log_time - _median(log_time, weights)[..., None]
+    leant = np.exp(-leaning[..., None] * np.clip(off, -LONGEST, LONGEST))
+    return _median(log_time, weights * leant)
 
 
 def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
