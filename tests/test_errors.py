@@ -124,6 +124,12 @@ def test_what_is_no_number_is_refused_in_words(value):
         (lambda: parcast.validate("sort", p=2.5), "p must be a sequence, got 2.5."),
         (lambda: parcast.validate("sort", longest=None), "longest must be a number, got None."),
         (lambda: parcast.forecast(RUNS, p=8, by=3), "by must be a sequence, got 3."),
+        (lambda: parcast.forecast("x.csv", p=8), "first: parcast.read_measurements('x.csv')."),
+        (lambda: parcast.match(RUNS, None), "machines must be a sequence, got None."),
+        (lambda: parcast.simulate(None, None, p=2), "program must be a Program, got NoneType."),
+        (lambda: parcast.largest_regions(RUNS), "told must be a Forecast, got Measurements."),
+        (lambda: parcast.import_timings("x", 3), "format must be one that is known, got 3."),
+        (lambda: parcast.run_kernel("sort", n=1, directory=3), "directory must be a path, got 3."),
     ],
 )
 def test_arguments_of_another_kind_are_refused_in_words(ask, says):

@@ -154,6 +154,37 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
     return int(value)
 
 
+def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
+    """Refuse in words what is not of a class.
+
+    Parameters
+    ----------
+    name : str
+        What the caller calls the value.
+    value : object
+        What was given.
+    kind : type
+        What it must be.
+    hint : str
+        What to do ("Read it with parcast.read_program(path).").
+
+    Raises
+    ------
+    ParameterError
+        "`name` must be a KIND, got CLASS. `hint`"
+
+    Examples
+    --------
+    >>> require_kind("told", 3, str, hint="Give a text.")
+    Traceback (most recent call last):
+    parcast.errors.ParameterError: told must be a str, got int. Give a text.
+    """
+    if not isinstance(value, kind):
+        raise ParameterError(
+            f"{name} must be a {kind.__name__}, got {type(value).__name__}. {hint}"
+        )
+
+
 def as_list(name: str, values: object, *, hint: str) -> list[Any]:
     """Values as a list: one alone, text or None is refused in words.
 

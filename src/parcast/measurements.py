@@ -6,6 +6,7 @@ was varied, such as `n` or `d`), its wall time, and perhaps on which `machine` a
 """
 
 import html
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -299,9 +300,11 @@ def _column_names(table: Any) -> list[str]:
         listed = getattr(table, "columns", None)
     names = list(getattr(table, "keys", tuple)() if listed is None else listed)
     if not names:
+        hint = "Give a dict of columns, a data frame or a structured array."
+        if isinstance(table, str | os.PathLike):
+            hint = f"Read a file first: parcast.read_measurements({shown(os.fspath(table))!r})."
         raise ParameterError(
-            f"table must have columns by name, got {type(table).__name__}. "
-            "Give a dict of columns, a data frame or a structured array."
+            f"table must have columns by name, got {type(table).__name__}. {hint}"
         )
     for i, name in enumerate(names):
         if not isinstance(name, str) or name in names[:i]:

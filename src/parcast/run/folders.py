@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import RunFailed
+from parcast.errors import ParameterError, RunFailed
 from parcast.run.leftovers import remove_shared_memory
 
 MOST_TO_BE_LOCKED: Final = 60.0  # a folder without a lock may be one just made for so long [s]
@@ -33,9 +33,15 @@ def folder_for(prefix: str, directory: str | os.PathLike[str] | None = None) -> 
 
     Raises
     ------
+    ParameterError
+        If `directory` is no path.
     OSError
         If it cannot be made.
     """
+    if directory is not None and not isinstance(directory, str | os.PathLike):
+        raise ParameterError(
+            f"directory must be a path, got {directory!r:.60}. Name a folder for files."
+        )
     place = Path(tempfile.gettempdir() if directory is None else directory)
     remove_abandoned(place, prefix)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True) as name:

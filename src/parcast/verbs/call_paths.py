@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, require_kind
 from parcast.models import doubt
 from parcast.models.call_tree import CallTree, reconciled
 from parcast.models.measured import curve_from
@@ -158,6 +158,7 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
     >>> first.label, [round(share, 2) for share in first.shares]
     ('gather', [0.17, 0.97])
     """
+    require_kind("told", told, Forecast, hint="Give what parcast.forecast(...) returned.")
     if PATH not in told.by:
         raise ParameterError(
             "regions must be series by callpath to be ranked, got "

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError, require, require_kind
 from parcast.machine import Machine
 from parcast.program import Program
 from parcast.units import Dimension, shown
@@ -49,11 +49,8 @@ def require_descriptions(program: Program, machine: Machine) -> None:
         If `program` is no Program or `machine` no Machine.
     """
     for name, value, kind in (("program", program, Program), ("machine", machine, Machine)):
-        if not isinstance(value, kind):
-            raise ParameterError(
-                f"{name} must be a {kind.__name__}, got {type(value).__name__}. Build it with "
-                f"parcast.{kind.__name__}(...) or parcast.read_{name}(path)."
-            )
+        hint = f"Build it with parcast.{kind.__name__}(...) or parcast.read_{name}(path)."
+        require_kind(name, value, kind, hint=hint)
 
 
 def _numbers(name: str, values: ArrayLike) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.errors import FitFailed, ParameterError, require
+from parcast.errors import FitFailed, ParameterError, as_list, require
 from parcast.machine import Machine
 from parcast.match_result import Candidate, Match
 from parcast.measurements import Measurements
@@ -106,7 +106,9 @@ def match(
     asked = constraints_of(within, budget, certainty)
     if not isinstance(what, Program | Measurements):
         what = Measurements.from_table(what)
-    given = [machines] if isinstance(machines, Machine) else list(machines)
+    hint = "Give Machines, or leave it out where the runs name them."
+    one = isinstance(machines, Machine)
+    given = as_list("machines", [machines] if one else machines, hint=hint)
     named = machines_of(what, given, prices or {})
     require_prices(named, goal, asked)
     counts = counts_of(what, p, len(named))

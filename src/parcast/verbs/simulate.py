@@ -19,7 +19,7 @@ from parcast.queueing.arguments import whole
 from parcast.queueing.simulation_laws import Law, sampler
 from parcast.simulation_result import Simulation
 from parcast.units import shown
-from parcast.verbs.grid import axes_of, dimensions_of, require_times
+from parcast.verbs.grid import axes_of, dimensions_of, require_descriptions, require_times
 from parcast.verbs.predict_notes import warnings_of
 from parcast.verbs.simulate_notes import ends_of, simulated_of, warnings_of_simulation
 from parcast.verbs.simulate_phase import Effort, Simulated, Task, run_task, task_of
@@ -99,6 +99,7 @@ def simulate(
     >>> bool(np.all(abs(told.difference) < 0.03))
     True
     """
+    require_descriptions(program, machine)
     phases = _spmd_phases(program)
     _require_effort(precision, replications, most_seconds, seed)
     given = _laws_of(program, laws or {})

@@ -115,7 +115,7 @@ def format_named(name: str) -> Format:
     """
     names = {known.name: known for known in FORMATS if is_there(known)}
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
+        near = difflib.get_close_matches(str(name), names, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
         raise ParameterError(f"format must be one that is known, got {shown(repr(name))}. {hint}")
     return names[name]
