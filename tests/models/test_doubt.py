@@ -160,19 +160,28 @@ def test_nine_in_ten_of_a_normal_distribution_lie_within_its_factor():
     assert np.mean(np.abs(drawn) < doubt.NORMAL_90) == pytest.approx(0.9, abs=0.003)
 
 
-steps = st.floats(0.01, 5)
-
-
-@given(reach=logs, step=steps, noise=st.floats(0.001, 1))
-def test_noise_is_carried_the_further_the_nearer_the_counts_lie_together(reach, step, noise):
-    far, near = (float(doubt.carried(reach=reach, step=np.array(x))) for x in (step, step / 2))
+@given(reach=logs, step=st.floats(0.01, 5), noise=st.floats(0.001, 1))
+def test_noise_counts_the_more_the_nearer_the_counts_lie_together(reach, step, noise):
+    far, near = (
+        float(doubt.noise_carried(reach=reach, step=np.array(x))) for x in (step, step / 2)
+    )
     assert 1 <= far <= near
-    assert doubt.carried(reach=0.0, step=np.array(step)) == 1
+    assert doubt.noise_carried(reach=0.0, step=np.array(step)) == 1
     width = doubt.with_noise(np.array([[0.0]]), np.array([noise]), far)
     assert width[0, 0] == pytest.approx(doubt.NORMAL_90 * noise * far)
 
 
-def test_counts_nearer_than_a_doubling_carry_noise_like_a_doubling():
-    beside, apart = (doubt.carried(reach=1.0, step=np.log([x])) for x in (1.001, 2.0))
-    np.testing.assert_array_equal(beside, apart)
-    assert apart > doubt.carried(reach=1.0, step=np.log([4.0]))
+@pytest.mark.parametrize(
+    ("counts", "step"),
+    [
+        ([1, 2, 4], 2),
+        ([1, 2, 4, 3.9], 2),  # a count close to the last changes nothing
+        ([27, 64, 125, 216], 216 / 64),
+        ([4, 5, 6], 2),  # a doubling at least
+        ([2, 5], 2.5),
+        ([8], 2),
+    ],
+)
+def test_a_step_leads_to_the_nearest_count_a_doubling_before(counts, step):
+    behind = np.log(max(counts) / np.array(counts, dtype=float))
+    assert np.exp(doubt.step_before(behind)) == pytest.approx(step)

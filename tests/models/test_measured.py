@@ -117,15 +117,16 @@ def plain_beyond(p, time, target):
     reach = abs(np.log(target) - x[-1])
     share = max(1 - reach / JOINED_FROM, 0)
     log_time = said.log_time[0, 0] + share * (y[-1] - said.log_time[0, 1])
-    step = abs(x[-1] - x[-2])
-    last_slope = (y[-1] - y[-2]) / step
+    last_slope = (y[-1] - y[-2]) / abs(x[-1] - x[-2])
     width = doubt.beyond(
         reach=reach,
         disagreement=said.disagreement[0, 0],
         backtest=said.backtest[0],
         bend=(log_time - y[-1]) / reach - last_slope,
     )
-    steps = reach / max(step, np.log(2))
+    behind = sorted(abs(x[-1] - x))
+    step = next((b for b in behind if b > 0.6931), max(behind[-1], np.log(2)))
+    steps = reach / step
     return log_time, float(np.hypot(width, noise_alone() * np.sqrt(1 + steps + steps**2)))
 
 

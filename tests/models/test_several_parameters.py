@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.models.coordinates import coordinates_of
+from parcast.models.doubt import NORMAL_90
 from parcast.models.measured import curve_from
 from parcast.models.planned_runs import plan_of
 from parcast.models.several_covariance import vary_together
 from parcast.models.several_kriging import krige
-from parcast.models.several_parameters import MEMBERS, forecast_surface
+from parcast.models.several_parameters import MEMBERS, forecast_surface, noise_carried
 
 P, N, THETA = 2.0 ** np.arange(8), np.array([100.0, 150, 220, 330]), np.array([0.1, 0.2, 0.4])
 
@@ -233,3 +234,26 @@ def test_a_thousand_targets_are_answered_at_once_as_each_is_alone():
     for i in (0, 500, 999):
         alone = forecast_surface(told, time, asked[i : i + 1])
         assert alone.log_time[0] == pytest.approx(together.log_time[i], rel=1e-9)
+
+
+def test_noise_is_carried_along_p_alone_as_in_a_series():
+    p, time = P[:, None], stencil(np.column_stack([P, np.full((len(P), 2), [200.0, 0.1])]))
+    asked = np.array([[0.5], [1.0], [3.0], [256.0], [1024.0]])
+    said = forecast_surface(p, time, asked, 0.05)
+    curve = curve_from(P[None], time[None], np.array([len(P)]), np.array([0.05]), asked[:, 0])
+    np.testing.assert_allclose(said.doubts.half_width(), curve.half_width[0])
+
+
+def test_a_count_told_twice_carries_noise_as_one():
+    twice = noise_carried(np.log([[1.0, 4.0, 4.0]]), np.log([[16.0]]))
+    np.testing.assert_allclose(twice[0], noise_carried(np.log([1.0, 4.0]), np.log([16.0])))
+
+
+def test_a_planned_run_carries_noise_as_one_that_was_made():
+    p, time = P[:, None], stencil(np.column_stack([P, np.full((len(P), 2), [200.0, 0.1])]))
+    asked = np.array([[1024.0], [3.0]])
+    plan = plan_of(forecast_surface(p, time, asked, 0.05), p, asked)
+    for run in (2 * P[-1], P[-1], 0.9 * P[-1], 1.5):
+        levels = np.log(np.unique(np.append(P, run)))
+        alone = NORMAL_90 * 0.05 * noise_carried(levels, np.log(asked[:, 0]))
+        np.testing.assert_allclose(plan.after(np.log([[run]])).noise[0], alone)

@@ -242,7 +242,12 @@ def test_counts_beyond_twice_the_largest_measured_are_warned_of():
 
 @pytest.mark.parametrize(
     ("asked", "held"),
-    [(36, "(8)."), (37, "held 8 times in ten."), (73, "8 times in ten.")],
+    [
+        (36, "(8)."),
+        (37, "held 8 times in ten."),
+        (160, "8 times in ten."),
+        (161, "such intervals hold."),
+    ],
 )
 def test_it_says_how_often_intervals_held_that_far(asked, held):
     assert note(asked=(asked,)).warnings[-1].endswith(held)

@@ -81,22 +81,22 @@ def donated_curve(
     y_base = np.where(below, y[:, :1], y[rows, here.count - 1][:, None])
     agree = _agreement(here, y, known, log_time[:, there], reach[:, there])
     away = np.abs(np.log(asked / base))
-    carried = donors.transfer(
+    told = donors.transfer(
         change=log_time[:, to] - log_time[:, begin],
         slower=log_time[:, begin] - y_base[..., None],
         agreement=np.broadcast_to((agree * likeness)[:, None, :], reach[:, to].shape),
         outside=np.hypot(outside[:, to], outside[:, begin]),
         reach=away,
-        counts=here.count[:, None].astype(np.float64),
+        counts=np.where(below, np.inf, here.count[:, None]),  # only upwards is leaning measured
     )
-    theirs = doubt.with_noise(np.minimum(doubt.NORMAL_90 * carried.sd, WIDEST), here.noise)
-    tells = np.isfinite(carried.change) & (below | (asked > last[:, None]))
+    theirs = doubt.with_noise(np.minimum(doubt.NORMAL_90 * told.sd, WIDEST), here.noise)
+    tells = np.isfinite(told.change) & (below | (asked > last[:, None]))
     both = {
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
         "donors": np.where(tells, theirs, np.inf),
     }
     share = donors.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
-    apart = np.where(tells, y_base + carried.change - own.log_time, 0.0)
+    apart = np.where(tells, y_base + told.change - own.log_time, 0.0)
     has_donors = share > 0
     half = donors.half_width_together(**both, share=share, apart=apart)
     return DonatedCurve(
@@ -107,7 +107,7 @@ def donated_curve(
             without_last=np.where(has_donors, np.nan, own.without_last),
         ),
         share=share,
-        weights=carried.weights,
+        weights=told.weights,
         contradicts=(of >= 0) & (agree == 0),
         reach=reach[:, to],
     )

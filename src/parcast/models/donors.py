@@ -12,7 +12,7 @@ forecast from those of all donors:
    shrinkage: beforehand the slope is taken to be 0 give or take 0.4, so that few or scattered
    donors do not invent one. The line is not followed beyond the slowest and the fastest donor.
 3. What the line leaves is summed up by its weighted median, **leaning** to the shorter times
-   (`least_relative_error`): machines that scale well do so alike, the others each in its own way.
+   (`leaning`): machines that scale well do so alike, the others each in its own way.
 4. The standard deviation is the mean distance from that forecast, donors as fast as the target
    counting more, drawn towards what is typical of machines. It grows with the doubt about the
    median and about the line, and where donors are few.
@@ -32,7 +32,8 @@ from parcast.models.terms import Array
 
 STEEPNESS = 0.4  # sd of the slope of r over log time, believed before donors are seen [D]
 DRAWN_IN = 1.5  # standard deviations beyond which a donor pulls the line no further [D]
-LEANING = 1.0  # to the shorter times, over the known counts: 1 for the least relative error [D]
+LEANING = 1.0  # from one known count, from k of them a k-th: 1 for the least relative error [D]
+FURTHEST = 1.0  # e-foldings from the median beyond which a donor pulls no harder [D]
 LEAST = 0.02  # no scatter of donors is taken to be smaller [D]
 NEAR = 0.3  # difference in log time at which a donor tells half as much of the scatter [D]
 TYPICAL = 0.14  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
@@ -47,7 +48,6 @@ MAD_TO_SD, MEAN_TO_SD = 1.4826, 1.2533  # of a normal distribution
 MEDIAN_DOUBT = np.pi / 2  # variance of a median over that of a mean
 WIDE = 1e9  # stands for the doubt of a donor that is not there
 TINY = 1e-300
-LONGEST = 20.0  # no time is taken to be more e-foldings from the median: the weights stay numbers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +56,7 @@ class Transfer:
 
     change: Array  # (series, points): of log time from the known count; NaN where none tells
     sd: Array  # (series, points): of that; infinite where none tells
-    weights: Array  # (series, points, donors): summing to 1, or to 0 where none tells
+    weights: Array  # (series, points, donors): leaning, summing to 1, or to 0 where none tells
 
 
 def agreement(difference: Array, distance: Array) -> Array:
@@ -106,8 +106,8 @@ def transfer(
         Half-width of `change` where the donor was not run at both counts; 0 where it was.
     reach : ndarray, shape (series, points)
         Distance of the point from the known count in log p.
-    counts : ndarray, shape (series, 1)
-        Measured counts on the target: the more, the less it leans. [1]
+    counts : ndarray, shape (series, points)
+        Measured counts on the target: the more, the less it leans; infinite not to lean. [1]
 
     Returns
     -------
@@ -132,7 +132,8 @@ def transfer(
     slope = (weight * x * np.clip(off, -bound, bound)).sum(axis=-1) / stiffness
     slope = np.where(count > 2, slope, 0.0)
     left = change - slope[..., None] * x
-    centre = least_relative_error(left, weight, LEANING / counts)
+    leant = leaning(left, weight, LEANING / counts)
+    centre = _median(left, leant)
     # the target itself stands at slower = 0
     target = np.clip(-middle, x.min(axis=-1, initial=0.0), x.max(axis=-1, initial=0.0))
 
@@ -148,39 +149,38 @@ def transfer(
     return Transfer(
         change=np.where(count > 0, centre + slope * target, np.nan),
         sd=np.where(count > 0, sd, np.inf),
-        weights=weight / all_weight[..., None],
+        weights=leant / np.maximum(leant.sum(axis=-1, keepdims=True), TINY),
     )
 
 
-def least_relative_error(log_time: Array, weights: Array, leaning: Array) -> Array:
-    """Sum up times by the one whose relative error is least on average.
+def leaning(log_time: Array, weights: Array, much: Array) -> Array:
+    """Weights whose median has the least relative error, not the least error of the logarithm.
 
     Of times ``t`` with weights ``w``, the ``x`` with the least mean of ``|x - t| / t`` is their
     median by the weights ``w / t``: shorter than the median by ``w``, the more so the more the
-    times scatter and the longer the longest are.
+    times scatter. Lest one time that is far too short decide alone, none weighs more than e times
+    what it would, nor less than 1/e.
 
     Parameters
     ----------
     log_time : ndarray, shape (..., donors)
     weights : ndarray, shape (..., donors)
-        Summing to anything above 0; 0 leaves a donor out. [1]
-    leaning : ndarray, broadcastable to (...)
-        1 for the least relative error, 0 for the median, between them for a compromise. [1]
+        Of each; 0 leaves a donor out. [1]
+    much : ndarray, shape (...)
+        1 for the least relative error, 0 for `weights` as they are, between them for less. [1]
 
     Returns
     -------
-    ndarray, shape (...)
-        Logarithm of the time; 0 without any weight.
+    ndarray, shape (..., donors)
 
     Examples
     --------
-    >>> times = np.log([[10.0, 11.0, 12.0, 20.0, 40.0]] * 2)
-    >>> np.exp(least_relative_error(times, np.ones((2, 5)), np.array([0.0, 1.0])))
-    array([12.        , 11.2...])
+    >>> times = np.log([10.0, 11.0, 12.0, 20.0, 40.0])
+    >>> leaning(times, np.ones(5), np.array(1.0)).round(2)
+    array([1.2 , 1.09, 1.  , 0.6 , 0.37])
     """
     off = log_time - _median(log_time, weights)[..., None]
-    leant = np.exp(-leaning[..., None] * np.clip(off, -LONGEST, LONGEST))
-    return _median(log_time, weights * leant)
+    return np.asarray(weights * np.exp(-much[..., None] * np.clip(off, -FURTHEST, FURTHEST)))
 
 
 def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:

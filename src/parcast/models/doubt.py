@@ -16,10 +16,11 @@ Between two measured counts the time is interpolated in log-log, and the doubt i
     half-width = 0.6 * sqrt(distance * (bend + 0.05))
 
 with the distance to the nearer count and the bend of the curve around them. The noise of the runs
-themselves is added in quadrature to either. Beyond the measured counts it is *carried*: as a line
-through two points that each are a little off is further off the further it is followed, it counts
-``sqrt(1 + s + s^2)`` times, s being how many times as far beyond the last count the time is asked
-for as the last count lies beyond the one before, or as a doubling if that is more.
+themselves is added in quadrature to either. Beyond the measured counts it counts
+``sqrt(1 + s + s^2)`` times, where ``s = reach / step`` and the step leads from the last measured
+count to the nearest one that is at least a doubling before it. (A straight line through two points
+that are each a little off is off ``sqrt(1 + 2 s + 2 s^2)`` times as much; the laws follow more
+points than two.)
 
 All constants are this project's own [D]; the study behind them, with the coverage reached, is in
 ``docs/explanation/forecasting.md``.
@@ -37,7 +38,8 @@ UNKNOWN_BEND = 0.5  # between two counts with none around them
 WIDEST_BEND = 2.0  # a larger one is an outlier, not a trend
 UNKNOWN_NOISE = 0.05  # of runs that were not repeated
 QUIETEST = 0.005  # no series is trusted to repeat better than this
-DOUBLING = float(np.log(2.0))  # counts nearer to each other carry noise no further than this [D]
+DOUBLING = float(np.log(2.0))  # counts nearer to each other carry noise as if so far apart [D]
+NEARLY_DOUBLING = DOUBLING * (1 - 1e-9)
 NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
 
 
@@ -92,22 +94,46 @@ def between(*, distance: Array, bend: Array) -> Array:
     return np.asarray(BETWEEN * np.sqrt(distance * (bent + 0.05)))
 
 
-def carried(*, reach: Array, step: Array) -> Array:
-    """How many times the noise of one run counts beyond the measured counts. [1].
+def step_before(behind: Array) -> Array:
+    """Distance from the last count to the nearest one at least a doubling before it.
+
+    Parameters
+    ----------
+    behind : ndarray, shape (..., counts)
+        Logarithm of the last count over each; 0 for itself and as padding.
+
+    Returns
+    -------
+    ndarray, shape (..., 1)
+        That of the first count where all lie nearer, and at least a doubling.
+
+    Examples
+    --------
+    >>> np.exp(step_before(np.log([[64.0, 4.0, 1.5, 1.0], [1.5, 1.2, 1.0, 1.0]])))
+    array([[4.],
+           [2.]])
+    """
+    far = np.where(behind >= NEARLY_DOUBLING, behind, np.inf).min(axis=-1, keepdims=True)
+    first = np.maximum(behind.max(axis=-1, keepdims=True), DOUBLING)
+    return np.asarray(np.where(np.isfinite(far), far, first))
+
+
+def noise_carried(*, reach: Array, step: Array) -> Array:
+    """How many times the noise of one run counts beyond the measured counts [1].
 
     Parameters
     ----------
     reach : ndarray
         Logarithm of the ratio between the count asked for and the last measured one.
     step : ndarray, broadcastable to the same shape
-        Logarithm of the ratio between the last two measured counts, above 0.
+        As `step_before` has it, above 0.
 
     Examples
     --------
-    >>> carried(reach=np.log([1.0, 2.0, 4.0]), step=np.array(np.log(2.0)))
+    >>> noise_carried(reach=np.log([1.0, 2.0, 4.0]), step=np.array(np.log(2.0)))
     array([1.        , 1.73..., 2.64...])
     """
-    steps = reach / np.maximum(step, DOUBLING)
+    steps = reach / step
     return np.asarray(np.sqrt(1 + steps + steps**2))
 
 

@@ -101,8 +101,8 @@ def _towards(
     reach = np.abs(np.log(asked) - x[:, -1:])
     missed = y[:, -1:] - said.log_time[:, -1:]
     joined = said.log_time[:, :-1] + missed * np.clip(1 - reach / JOINED_FROM, 0.0, 1.0)
-    step = np.abs(x[:, -1:] - x[:, -2:-1])
-    slope = (y[:, -1:] - y[:, -2:-1]) / step
+    slope = (y[:, -1:] - y[:, -2:-1]) / np.abs(x[:, -1:] - x[:, -2:-1])
+    step = doubt.step_before(np.where(valid, np.abs(x[:, -1:] - x), 0.0))
     change = joined - y[:, -1:]
     forecast_slope = np.divide(change, reach, out=np.zeros_like(reach), where=reach > 0)
     half_width = doubt.beyond(
@@ -113,7 +113,9 @@ def _towards(
     )
     return MeasuredCurve(
         log_time=joined,
-        half_width=doubt.with_noise(half_width, noise, doubt.carried(reach=reach, step=step)),
+        half_width=doubt.with_noise(
+            half_width, noise, doubt.noise_carried(reach=reach, step=step)
+        ),
         reach=np.exp(reach),
         weights=said.weights,
         backtest=said.backtest,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from parcast.models.several_kriging import Surface
-from parcast.models.several_parameters import Doubts, SurfaceForecast, carried
+from parcast.models.several_parameters import Doubts, SurfaceForecast, noise_carried
 from parcast.models.terms import Array
 
 SHORTENED = 0.7  # power of the reach with which the half-width falls [D]
@@ -74,8 +74,8 @@ class Plan:
             left = self.surface.left_after(points.reshape(-1, axes), each.reshape(-1, axes))
             deviation = left.reshape(along.shape)
         counts = np.broadcast_to(self.levels, (len(runs), len(self.levels)))
-        noise = self.doubts.noise / carried(self.levels, self.targets[:, 0])
-        noise = noise * carried(np.append(counts, runs[:, :1], axis=1), asked[..., 0])
+        noise = self.doubts.noise / noise_carried(self.levels, self.targets[:, 0])
+        noise = noise * noise_carried(np.append(counts, runs[:, :1], axis=1), asked[..., 0])
         return Doubts(
             along=self.doubts.along * along,
             beyond=self.doubts.beyond * other,

@@ -15,10 +15,11 @@ times ``1 / (e + 0.05)`` as its weight, and the forecast is the weighted mean of
 The member along p is itself the median of fifteen forecasts and has eight votes.
 
 The half-width of the 90 % interval adds in quadrature how far the curve along p can be trusted
-(`parcast.models.doubt`), the same rule for what lies beyond the other axes, twice the kriging's
-own deviation at the values asked for, brought into the measured range, and twice the disagreement
-of the members. The method and its constants are parcast's own [D]; the study behind them, with
-the coverage reached, is in ``docs/explanation/several-parameters.md``.
+(`parcast.models.doubt`), the same rule for what lies beyond the other axes, twice the half-width of
+the kriging's own 90 % interval at the values asked for, brought into the measured range, twice the
+disagreement of the members, and the noise of the runs, carried along p. The method and its
+constants are parcast's own [D]; the study behind them, with the coverage reached, is in
+``docs/explanation/several-parameters.md``.
 """
 
 from dataclasses import dataclass
@@ -137,7 +138,7 @@ def forecast_surface(
         ),
         deviation=members.deviation if axes.shape[1] > 1 else np.zeros(len(asked)),
         disagreement=disagreement,
-        noise=doubt.NORMAL_90 * noise * carried(np.unique(logs[:, 0]), asked[:, 0]),
+        noise=doubt.NORMAL_90 * noise * noise_carried(np.unique(logs[:, 0]), asked[:, 0]),
     )
     return SurfaceForecast(
         log_time=said,
@@ -152,21 +153,21 @@ def forecast_surface(
     )
 
 
-def carried(levels: Array, asked: Array) -> Array:
-    """How many times the noise of one run counts at counts asked for. [1].
+def noise_carried(levels: Array, asked: Array) -> Array:
+    """How many times the noise of one run counts at counts asked for [1].
 
     Parameters
     ----------
     levels : ndarray, shape (..., levels)
-        Logarithms of the counts with runs, in any order.
+        Logarithms of the counts with runs, in any order, repeated or not.
     asked : ndarray, shape (..., points)
         Logarithms of the counts asked for.
     """
     times = []
-    for end, at in ((levels, asked), (-levels, -asked)):
-        last = end.max(axis=-1, keepdims=True)
-        before = np.where(end < last, end, -np.inf).max(axis=-1, keepdims=True)
-        times.append(doubt.carried(reach=np.maximum(at - last, 0.0), step=last - before))
+    for known, at in ((levels, asked), (-levels, -asked)):
+        last = known.max(axis=-1, keepdims=True)
+        reach, step = np.maximum(at - last, 0.0), doubt.step_before(last - known)
+        times.append(doubt.noise_carried(reach=reach, step=step))
     return np.maximum(*times)
 
 

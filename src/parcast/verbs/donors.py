@@ -24,9 +24,7 @@ from parcast.verbs.scaling_of_runs import Scaling, Size, scaling_of_runs, size_o
 if TYPE_CHECKING:
     from parcast.machine import Machine
 
-LAW_OF_DONORS = (
-    "; beside it, how time goes on on other machines: the median, regressed on their speed"
-)
+LAW_OF_DONORS = "; beside it, how time goes on on other machines: the least relative error, regressed on their speed"
 FEW = 2  # donors from which nobody can tell how much machines differ
 FAR = 2.0  # times beyond its own runs that a donor is asked without remark
 MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts

@@ -259,7 +259,8 @@ def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
     """Say which doubt the run removes most of, at the target."""
     told, then = plan.doubts, following.doubts
     falls = {
-        "along": float(told.along[0] ** 2 - then.along[0] ** 2),
+        "along": float(told.along[0] ** 2 - then.along[0] ** 2)
+        + float(told.noise[0] ** 2 - then.noise[0] ** 2),
         "beyond": float(told.beyond[0] ** 2 - then.beyond[0] ** 2),
         "deviation": float(10 * (told.deviation[0] ** 2 - then.deviation[0] ** 2)),
     }

@@ -11,14 +11,13 @@ from parcast.amounts import NORMAL_90, Amount
 from parcast.errors import FitFailed, ParameterError, require
 from parcast.machine import Machine
 from parcast.measurements import Measurements
-from parcast.models import doubt
 from parcast.program import Phase, Program
 from parcast.verbs.forecast import forecast
 from parcast.verbs.predict import predict
 
 Array = NDArray[np.float64]
 
-UNREPEATED: Final = NORMAL_90 * doubt.UNKNOWN_NOISE * 2**0.5  # half-width of a ratio of two runs
+UNREPEATED: Final = NORMAL_90 * 0.02 * 2**0.5  # half-width of a ratio of two runs [D]
 
 
 @dataclass(frozen=True, slots=True)
