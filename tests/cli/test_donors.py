@@ -115,6 +115,16 @@ def test_columns_to_pass_over_need_not_be_in_every_file(parcast, here, elsewhere
     assert len(said_in(parcast(*asked))["series"][0]["donors"]) == 3
 
 
+def test_a_column_that_only_donors_have_is_passed_over(parcast, here, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("machine,p,time_s,date\n" + csv({"X": 4, "Y": 3}, more=",Monday"))
+    asked = ("forecast", here, "--donors", more, "-p", "16", "--json", "--ignore")
+    assert len(said_in(parcast(*asked, "date"))["series"][0]["donors"]) == 2
+    refused = parcast(*asked, "dat")
+    assert refused.status == 3
+    assert "dat  must be a column to be ignored, got p, time_s." in refused.err
+
+
 def test_one_run_without_donors_is_refused_as_before(parcast, here):
     said = parcast("forecast", here, "-p", "16")
     assert (said.status, said.out) == (4, "")

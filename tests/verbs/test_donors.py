@@ -235,6 +235,24 @@ def test_many_donors_are_named_in_part():
     assert " and 3 more: their times" in " ".join(only(forecast(known, 8, donors=odd)).warnings)
 
 
+def test_one_donor_more_than_are_named_is_named_too():
+    five = runs({f"M{i}": amdahl(1 + i / 10, 100) for i in range(5)})
+    assert "more" not in only(forecast(ONE, 8, donors=five)).rests_on
+
+
+@pytest.mark.parametrize(
+    ("scale", "far"), [(1000.0, "takes 1250 times the time here"), (1e-3, "takes 1/200 of the")]
+)
+def test_times_that_cannot_be_those_of_a_machine_are_told(scale, far):
+    odd = {"A": OTHERS["A"], "B": lambda p: scale * (500.0 if scale > 1 else 2000.0) / (5 * p)}
+    (warning,) = [x for x in forecast(ONE, 8, donors=runs(odd)).warnings if "unit of time" in x]
+    assert warning.startswith(f"At p = 4 B {far}")
+    all_odd = {name: (lambda p, t=time: 1000 * t(p)) for name, time in OTHERS.items()}
+    said = " ".join(forecast(ONE, 8, donors=runs(all_odd)).warnings)
+    assert "and others likewise (B, C)" in said
+    assert "unit of time" not in " ".join(forecast(ONE, 8, donors=DONORS).warnings)
+
+
 def test_the_document_holds_the_weights():
     document = forecast(ONE, 8, donors=DONORS).to_document()
     donors = document["series"][0]["donors"]
@@ -328,6 +346,12 @@ def test_machines_like_the_target_weigh_more():
     assert first[1] > dict(plain.notes[0].donors)["A"]
     assert "those like this machine more" in weighed.notes[0].rests_on
     assert "those like" not in plain.notes[0].rests_on
+
+
+def test_descriptions_without_figures_weigh_nobody_more():
+    blank = [Machine(name=name) for name in ("A", "B", "C", "me")]
+    weighed = forecast(ONE, p=16, donors=DONORS, machines=blank)
+    assert "those like" not in weighed.notes[0].rests_on
 
 
 def test_equal_descriptions_change_nothing():

@@ -231,7 +231,8 @@ def test_a_series_with_a_single_count_is_left_out_and_named():
     assert [note.key for note in told.notes] == [{"machine": "A"}]
     why = (
         "All its times are at p = 4, and a forecast needs at least two counts of processors. "
-        "Measure another, best twice or four times as many."
+        "Measure another, best twice or four times as many, or give runs on other machines as "
+        "donors."
     )
     assert told.refused == {"B": why}
     assert told.warnings[-1] == f"B: no forecast. {why}"
@@ -242,7 +243,8 @@ def test_a_series_with_a_single_count_is_left_out_and_named():
 def test_if_no_series_has_two_counts_there_is_no_forecast():
     why = (
         "All its times are at p = 4, and a forecast needs at least two counts of processors. "
-        "Measure another, best twice or four times as many."
+        "Measure another, best twice or four times as many, or give runs on other machines as "
+        "donors."
     )
     assert refusal({"p": [4, 4], "time": [1, 2]}, 8, error=FitFailed) == f"No forecast. {why}"
     three = {"p": [4, 4, 2], "time": [1, 2, 3], "machine": ["A", "B", "C"]}

@@ -61,6 +61,20 @@ def read_donors(
     return tables, inputs
 
 
+def ignored_here(file: str, donors: Sequence[str], ignore: Sequence[str]) -> Sequence[str]:
+    """Columns to pass over in the file that is forecast: not those that donors alone have.
+
+    Raises
+    ------
+    FileProblems
+        If a file cannot be read.
+    """
+    if not donors or not ignore or "-" in (file, *donors):
+        return ignore
+    own, theirs = _present(file, ignore), {x for other in donors for x in _present(other, ignore)}
+    return [name for name in ignore if name in own or name not in theirs]
+
+
 def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     """Call the machine of an import by its file: few other tools tell where a program ran."""
     from pathlib import Path

@@ -238,10 +238,12 @@ def _ask(
     """Read the file and compute the answer."""
     from dataclasses import replace
 
+    from parcast.cli.donors import ignored_here
     from parcast.cli.screen import Progress
     from parcast.verbs.forecast import forecast
 
-    runs, inputs = read_file(question.file, question.select, question.ignore or ())
+    ignore = ignored_here(question.file, question.donors, question.ignore or ())
+    runs, inputs = read_file(question.file, question.select, ignore)
     runs, donors = _donors(question, runs, inputs)
     machines = _machines(question, inputs)
     inputs |= {"options": question.options(), "parcast": __version__}

@@ -15,9 +15,9 @@ times ``1 / (e + 0.05)`` as its weight, and the forecast is the weighted mean of
 The member along p is itself the median of fifteen forecasts and has eight votes.
 
 The half-width of the 90 % interval adds in quadrature how far the curve along p can be trusted
-(`parcast.models.doubt`), the same rule for what lies beyond the other axes, twice the half-width of
-the kriging's own 90 % interval at the values asked for, brought into the measured range, twice the
-disagreement of the members, and the noise of the runs, carried along p. The method and its
+(`parcast.models.doubt`), the same rule for what lies beyond the other axes, twice the half-width
+of the kriging's own 90 % interval at the values asked for, brought into the measured range, twice
+the disagreement of the members, and the noise of the runs, carried along p. The method and its
 constants are parcast's own [D]; the study behind them, with the coverage reached, is in
 ``docs/explanation/several-parameters.md``.
 """

@@ -24,8 +24,12 @@ from parcast.verbs.scaling_of_runs import Scaling, Size, scaling_of_runs, size_o
 if TYPE_CHECKING:
     from parcast.machine import Machine
 
-LAW_OF_DONORS = "; beside it, how time goes on on other machines: the least relative error, regressed on their speed"
+LAW_OF_DONORS = (
+    "; beside it, how time goes on on other machines: the least relative error, regressed on "
+    "their speed"
+)
 FEW = 2  # donors from which nobody can tell how much machines differ
+ODD = 20.0  # times as fast or slow as the runs here: another unit or problem, not a machine [D]
 FAR = 2.0  # times beyond its own runs that a donor is asked without remark
 MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts
 REPEATED = " Put all runs on it into one table, or rename it."
@@ -103,7 +107,7 @@ def gather(
         names=tuple(name for name, is_useful in zip(names, useful, strict=True) if is_useful),
         of=np.array([row + [-1] * (width - len(row)) for row in of], dtype=np.intp),
         likeness=np.array([row + [0.0] * (width - len(row)) for row in likenesses]),
-        described=any(weight < 1.0 for row in likenesses for weight in row),
+        described=any(max(row, default=0.0) > min(row, default=0.0) for row in likenesses),
         told=tuple(told),
         grows=size_of_runs(donors, grouped.by) == "grows",
     )
@@ -173,12 +177,14 @@ def notes_with_donors(
             machines = (
                 f"{counts[i]} other machines weigh" if counts[i] > 1 else "1 other machine weighs"
             )
-            more = f", {len(named) - NAMED} more" if len(named) > NAMED else ""
-            shares = ", ".join(f"{name} {percent(weight)}" for name, weight in named[:NAMED])
+            told = len(named) if len(named) <= NAMED + 1 else NAMED
+            more = f", {len(named) - told} more" if len(named) > told else ""
+            shares = ", ".join(f"{name} {percent(weight)}" for name, weight in named[:told])
             rests_on += f"; {machines} {percent(share)} at p = {at}: {shares}{more}"
             rests_on += " (those like this machine more)" if elsewhere.described else ""
         warnings = (
             *note.warnings,
+            *_odd_ones(series, i, elsewhere),
             *_warnings(
                 i, elsewhere, donated, share=share, used=[x for x, _ in named], reach=reach, at=at
             ),
@@ -263,6 +269,28 @@ def _told(
     if not here:
         with_it = f" with {kind}" if kind else ""
         yield f"It has no donor: no other machine was run at two counts or more{with_it}."
+
+
+def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
+    """Name the donors whose times are so far from those here that it cannot be the machine."""
+    last = int(series.count[i]) - 1
+    p, time = float(series.p[i, last]), float(series.time[i, last])
+    odd = []
+    for j in elsewhere.of[i][elsewhere.of[i] >= 0].tolist():
+        count = int(elsewhere.runs.count[j])
+        log_p, log_time = (np.log(x[j, :count]) for x in (elsewhere.runs.p, elsewhere.runs.time))
+        times = float(np.exp(np.interp(np.log(p), log_p, log_time))) / time
+        if not 1 / ODD <= times <= ODD and log_p[0] <= np.log(p) * (1 + 1e-9) <= log_p[-1] + 1e-6:
+            odd.append((elsewhere.names[j], times))
+    if odd:
+        name, times = odd[0]
+        factor = whole(float(f"{max(times, 1 / times):.3g}"))
+        far = f"{factor} times" if times > 1 else f"1/{factor} of"
+        also = f", and others likewise ({listed([x for x, _ in odd[1:]])})" if odd[1:] else ""
+        yield (
+            f"At p = {whole(p)} {name} takes {far} the time here{also}. "
+            "Is it the same program and problem, in the same unit of time?"
+        )
 
 
 def _warnings(

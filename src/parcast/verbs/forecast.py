@@ -278,7 +278,8 @@ def _too_few(p: float) -> str:
     """Say why a series of a single count has no forecast."""
     return (
         f"All its times are at p = {whole(float(p))}, and a forecast needs at least two counts "
-        "of processors. Measure another, best twice or four times as many."
+        "of processors. Measure another, best twice or four times as many, or give runs on other "
+        "machines as donors."
     )
 
 
