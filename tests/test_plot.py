@@ -327,6 +327,12 @@ def test_the_title_says_what_was_asked(asked, title):
     assert figure_of(forecast(STRONG.select(p=[2, 4, 8, 16]), asked)).get_suptitle() == title
 
 
+def test_the_title_of_a_single_run_names_its_count():
+    others = {"p": [4, 8, 16] * 3, "time": [20, 11, 7] * 3, "machine": list("AAABBBCCC")}
+    told = forecast(Measurements(p=4, time=20.0), 8, donors=others)
+    assert figure_of(told).get_suptitle().endswith("forecast from runs on 4")
+
+
 def test_a_panel_of_a_single_series_needs_no_name():
     (ax,) = figure_of(forecast(STRONG, [32])).axes
     assert ax.get_title() == ""

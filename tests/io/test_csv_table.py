@@ -330,6 +330,14 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
         ("cores,time_s", ["p", "must be a column, got cores. Rename it to p."]),
         ("P,time_s", ["p", "must be a column, got P. Rename it to p."]),
         (
+            "nodes,time_s",
+            [
+                "p",
+                "must be a column, got nodes. Multiply the nodes by the processors of each, and "
+                "rename it to p.",
+            ],
+        ),
+        (
             "nodes,Cores,time_s",
             ["p", "must be a column, got nodes, Cores. Rename one of them to p."],
         ),

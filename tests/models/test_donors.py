@@ -82,6 +82,18 @@ def test_below_the_known_counts_nothing_leans():
     assert np.exp(told.said.log_time[0, 0]) == pytest.approx(90.0, rel=0.05)
 
 
+def test_just_beyond_the_last_run_its_noise_is_still_there():
+    here = Curves(
+        p=np.array([[1.0, 2, 4]]),
+        time=np.array([[8.0, 4.2, 2.3]]),
+        count=np.array([3]),
+        noise=np.array([0.3]),
+    )
+    rows = curves([law(0.1, 8.0 + x) for x in (0.0, 0.1, 0.2, 0.3)])
+    told = donated_curve(here, rows, np.arange(4)[None], np.array([4.0, 4.01, 4.5]))
+    assert told.said.half_width[0].min() >= told.said.half_width[0, 0] * (1 - 1e-12)
+
+
 def test_with_two_known_counts_it_leans_half():
     rows = [{1: 8.0, 2: 4.1, 16: t} for t in (0.6, 0.62, 0.64, 0.9, 1.3, 1.4)]
     of = np.arange(6)[None]

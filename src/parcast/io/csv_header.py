@@ -138,6 +138,8 @@ def _note_missing(
     if "p" not in titles:
         like_p = [title for title in titles if WORDS_FOR_P.fullmatch(title)]
         remedy = f"{_rename(like_p)} to p." if like_p else "Add the number of processors."
+        if len(like_p) == 1 and "nodes" in like_p[0].lower():
+            remedy = "Multiply the nodes by the processors of each, and rename it to p."
         faults.add(
             f"must be a column, got {_listed(like_p or titles)}. {remedy}", line=line, field="p"
         )

@@ -99,6 +99,7 @@ def donated_curve(
     apart = np.where(tells, y_base + told.change - own.log_time, 0.0)
     has_donors = share > 0
     half = donors.half_width_together(**both, share=share, apart=apart)
+    half = np.maximum(half, doubt.NORMAL_90 * here.noise[:, None])  # both rest on the last run
     return DonatedCurve(
         said=replace(
             own,

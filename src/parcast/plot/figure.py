@@ -223,7 +223,8 @@ def _title(forecast: Forecast, panels: list[Panel], quantity: Quantity) -> str:
     first, last = span([(panel.p[0], panel.p[-1]) for panel in panels])
     processors = "processor" if asked == ["1"] else "processors"
     question = f"{quantity.capitalize()} on {counts} {processors}"
-    return f"{question}, forecast from runs on {first:.0f} to {last:.0f}"
+    runs = f"{first:.0f} to {last:.0f}" if last > first else f"{first:.0f}"
+    return f"{question}, forecast from runs on {runs}"
 
 
 def _left_out(forecast: Forecast, panels: int) -> list[str]:
