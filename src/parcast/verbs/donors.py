@@ -277,11 +277,12 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
     p, time = float(series.p[i, last]), float(series.time[i, last])
     odd = []
     for j in elsewhere.of[i][elsewhere.of[i] >= 0].tolist():
-        count = int(elsewhere.runs.count[j])
-        log_p, log_time = (np.log(x[j, :count]) for x in (elsewhere.runs.p, elsewhere.runs.time))
-        times = float(np.exp(np.interp(np.log(p), log_p, log_time))) / time
-        if not 1 / ODD <= times <= ODD and log_p[0] <= np.log(p) * (1 + 1e-9) <= log_p[-1] + 1e-6:
-            odd.append((elsewhere.names[j], times))
+        known = slice(0, int(elsewhere.runs.count[j]))
+        counts, taken = elsewhere.runs.p[j, known], elsewhere.runs.time[j, known]
+        if counts[0] <= p <= counts[-1]:
+            times = float(np.exp(np.interp(np.log(p), np.log(counts), np.log(taken)))) / time
+            if not 1 / ODD <= times <= ODD:
+                odd.append((elsewhere.names[j], times))
     if odd:
         name, times = odd[0]
         factor = whole(float(f"{max(times, 1 / times):.3g}"))

@@ -1,7 +1,7 @@
 """The next runs that would narrow the interval at what is asked for most, for what they cost."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -249,8 +249,6 @@ def _costs(cost: Cost | None, p: Array, time: Array) -> Array:
 
 def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
     """Keep some of the targets of a plan."""
-    from dataclasses import fields, replace
-
     parts = {x.name: getattr(plan.doubts, x.name)[targets] for x in fields(plan.doubts)}
     return replace(plan, targets=plan.targets[targets], doubts=replace(plan.doubts, **parts))
 
