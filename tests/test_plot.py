@@ -24,7 +24,7 @@ from parcast.plot import (
 )
 from parcast.plot.scales import count_ticks, round_ticks
 from parcast.plot.titles import two_lines
-from parcast.verbs.curve import curve, one_series
+from parcast.verbs.curve import as_elsewhere, curve, one_series
 
 STRONG = Measurements(p=[1, 2, 4, 8, 16], time=[100.0, 51, 27, 15, 9])
 WEAK = Measurements(p=[1, 2, 4, 8], time=[1.0e-6, 1.02e-6, 1.03e-6, 1.04e-6])
@@ -88,6 +88,27 @@ def test_nothing_is_dashed_where_nothing_is_beyond_the_measured_counts():
     lines = drawn(draw_times(forecast(STRONG, [5])))
     assert "forecast" not in lines
     assert "end of the measured counts" not in lines
+
+
+def test_machines_used_as_donors_have_a_thin_line_each_from_the_last_run_on():
+    elsewhere = several(["A", "B", "C"])
+    donors = Measurements(p=elsewhere.p, time=elsewhere.time, machine=elsewhere.labels["callpath"])
+    told = forecast(Measurements(p=[1, 2], time=[8.0, 4.1]), [8], donors=donors)
+    ax = draw_times(told)
+    assert "if it goes on as elsewhere" in drawn(ax)
+    thin = [line for line in ax.lines if line.get_linewidth() < 1]
+    assert len(thin) == 3
+    for line, name in zip(thin, as_elsewhere(told, 0, [8]), strict=True):
+        along, times = line.get_data()
+        assert np.isnan(times[along <= 2]).all()
+        assert times[-1] == pytest.approx({x.machine: x.time for x in told.notes[0].donors}[name])
+    assert "if it goes on as elsewhere" not in drawn(draw_times(forecast(STRONG, [32])))
+
+
+def test_a_single_run_has_no_line_between_measured_counts():
+    donors = Measurements(p=[1, 2, 4] * 2, time=[8.0, 4, 2] * 2, machine=["A"] * 3 + ["B"] * 3)
+    told = forecast(Measurements(p=[1], time=[8.0]), [4], donors=donors)
+    assert "between measured counts" not in drawn(draw_times(told))
 
 
 def test_the_line_and_the_band_pass_through_what_the_forecast_says():

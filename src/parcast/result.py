@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,14 @@ SHARES = ("share_measured", "share")
 Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
 
 
+class Donor(NamedTuple):
+    """Another machine that was used, and what it says at the largest count asked for."""
+
+    machine: str
+    weight: float  # part of the forecast that it has a say in [1]
+    time: float  # if it goes on as there from the last run here, its speed allowed for [s]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesNotes:
     """What a forecast of one series rests on, in words, with the numbers behind the words."""
@@ -33,7 +41,8 @@ class SeriesNotes:
     backtest: float | None  # relative error of the largest count's forecast from the others
     noise: float | None  # relative standard deviation among repetitions; None without any
     warnings: tuple[str, ...]
-    donors: tuple[tuple[str, float], ...] = ()  # other machines used, and each one's weight [1]
+    donors: tuple[Donor, ...] = ()  # other machines used, the heaviest first
+    elsewhere: str = ""  # how long it takes if it goes on as on each of them, in words
     shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
 
     @property
@@ -217,7 +226,9 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
         "rests_on": note.rests_on,
         "backtest_error": note.backtest,
         "noise": note.noise,
-        "donors": [{"machine": name, "weight": weight} for name, weight in note.donors],
+        "donors": [
+            {"machine": x.machine, "weight": x.weight, "time_s": x.time} for x in note.donors
+        ],
         **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
         "warnings": list(note.warnings),
     }

@@ -106,6 +106,40 @@ def test_with_two_known_counts_it_leans_half():
     assert lean[0] > lean[-1]
 
 
+@given(changes, st.floats(1, 5))
+def test_the_skew_leaves_both_halves_a_length(change, counts):
+    said = carried(change, counts=counts)
+    assert -0.5 <= said.skew[0, 0] <= 0.5
+    if len(change) == 1:
+        assert said.skew[0, 0] == 0
+
+
+def test_the_interval_is_longer_where_the_donors_scatter():
+    alike, badly, well = [-1.0] * 5, [0.5, 0.8], [-1.3, -1.4]
+    up, even, down = (carried(x).skew[0, 0] for x in (alike + badly, alike, alike + well))
+    assert up > even > 0 > down
+    half, none = (carried(alike + badly, counts=n).skew[0, 0] for n in (2, np.inf))
+    assert half == pytest.approx(up / 2, rel=0.2)
+    assert none == 0
+
+
+def test_each_donor_goes_on_as_there_with_its_speed_allowed_for():
+    slower = np.linspace(-0.2, 1.8, 9)  # the target stands at 0
+    said = carried(-0.5 - 0.3 * slower, slower)
+    assert said.changes[0, 0] == pytest.approx([said.change[0, 0]] * 9, abs=0.05)
+    left_out = carried([-1.0, -1.1, 0.0], agreement=np.array([1.0, 1.0, 0.1]))
+    assert np.isnan(left_out.changes[0, 0]).tolist() == [False, False, True]
+
+
+def test_the_skew_leaves_the_noise_of_the_last_run():
+    here = curves([{4: 10.0}])
+    rows = curves([law(0.0, 8.0)] * 4 + [law(1.0, 8.0)] * 2)
+    said = donated_curve(here, rows, np.arange(6)[None], np.array([4.1, 8.0, 16.0])).said
+    lower, upper = said.ends
+    assert np.all(said.log_time - lower >= 1.6 * 0.02)
+    assert np.all(upper - said.log_time > said.log_time - lower)
+
+
 @given(changes, st.floats(-2, 2))
 def test_what_is_added_to_every_donor_is_added_to_the_answer(change, more):
     before, after = carried(change), carried(np.array(change) + more)

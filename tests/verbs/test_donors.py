@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parcast import FitFailed, Machine, Measurements, ParameterError, forecast
-from parcast.verbs.curve import curve, one_series
+from parcast.verbs.curve import as_elsewhere, curve, one_series
 
 COUNTS = (1, 2, 4, 8, 16)
 
@@ -27,12 +27,18 @@ def amdahl(a, b, c=0.0):
 OTHERS = {"A": amdahl(1, 100), "B": amdahl(2, 180), "C": amdahl(1.5, 120)}
 DONORS = runs(OTHERS)
 ONE = Measurements(p=4, time=20.0)
+STEADY = Measurements(p=[1, 2, 4, 8], time=[80.0, 41, 21, 11])
 
 
 def only(told):
     """The notes of the one series of a forecast."""
     (note,) = told.notes
     return note
+
+
+def named(note):
+    """The machines that were used."""
+    return sorted(donor.machine for donor in note.donors)
 
 
 def test_without_donors_nothing_changes():
@@ -52,9 +58,9 @@ def test_one_run_is_enough():
     assert note.rests_on.startswith(
         "1 run at p = 4, and how time goes on elsewhere; 3 other machines weigh 100% at p = 16: "
     )
-    assert sorted(name for name, _ in note.donors) == ["A", "B", "C"]
-    assert sum(weight for _, weight in note.donors) == pytest.approx(1)
-    assert note.scaling_reason == "as on most of the other machines"
+    assert named(note) == ["A", "B", "C"]
+    assert sum(donor.weight for donor in note.donors) == pytest.approx(1)
+    assert note.scaling_reason == "as on most of the other machines; a single count cannot tell"
     assert note.backtest is None
 
 
@@ -83,7 +89,7 @@ def test_with_two_own_counts_both_have_a_say():
     plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
     assert told.upper / told.lower < plain.upper / plain.lower
     note = only(told)
-    assert 0.5 < sum(weight for _, weight in note.donors) < 1
+    assert 0.5 < sum(donor.weight for donor in note.donors) < 1
     assert "2 runs at 2 counts" in note.rests_on
     assert not any(text.startswith("Two counts only") for text in note.warnings)
 
@@ -131,7 +137,7 @@ def test_a_donor_with_one_run_is_of_no_use_and_told():
     columns["machine"].append("Z")
     told = forecast(ONE, 8, donors=Measurements(**columns))
     assert "Of no use as donors: Z was run at one count only." in only(told).warnings
-    assert "Z" not in dict(only(told).donors)
+    assert "Z" not in named(only(told))
 
 
 def test_donors_with_one_run_each_cannot_help_one_run():
@@ -155,14 +161,14 @@ def test_a_machine_in_both_tables_is_no_donor_of_itself():
     here = Measurements(p=[4, 4], time=[20.0, 30.0], machine=["A", "T"])
     told = forecast(here, 8, donors=DONORS)
     ours, other = told.notes
-    assert sorted(dict(ours.donors)) == ["B", "C"]
+    assert named(ours) == ["B", "C"]
     assert ours.warnings[-1] == (
         "A is among the donors too: its runs there were not used. "
         "Put all runs on it into one table, or rename it."
     )
-    assert sorted(dict(other.donors)) == ["A", "B", "C"]
+    assert named(other) == ["A", "B", "C"]
     alone = forecast(Measurements(p=4, time=20.0, machine="A"), 8, by=[], donors=DONORS)
-    assert sorted(dict(only(alone).donors)) == ["B", "C"]
+    assert named(only(alone)) == ["B", "C"]
 
 
 def test_donors_have_the_same_callpath_and_axes():
@@ -170,7 +176,7 @@ def test_donors_have_the_same_callpath_and_axes():
     donors = runs(OTHERS, callpath="a", n=1)
     told = forecast(here, 8, donors=donors)
     assert [note.label for note in told.notes] == ["a, n = 1"]
-    assert sorted(dict(only(told).donors)) == ["A", "B", "C"]
+    assert named(only(told)) == ["A", "B", "C"]
     assert told.refused["b, n = 1"].endswith(
         "It has no donor: no other machine was run at two counts or more with b, n = 1."
     )
@@ -180,12 +186,12 @@ def test_donors_have_the_same_callpath_and_axes():
 def test_a_single_callpath_is_matched_though_it_tells_no_series_apart():
     here = Measurements(p=4, time=20.0, callpath="a")
     donors = runs(OTHERS, callpath=["a"] * 10 + ["b"] * 5)
-    assert sorted(dict(only(forecast(here, 8, by=[], donors=donors)).donors)) == ["A", "B"]
+    assert named(only(forecast(here, 8, by=[], donors=donors))) == ["A", "B"]
 
 
 def test_an_axis_of_the_donors_alone_tells_donors_apart():
     donors = runs({"A": amdahl(1, 100), "B": amdahl(2, 300)}, n=[1] * 5 + [2] * 5)
-    assert sorted(dict(only(forecast(ONE, 8, donors=donors)).donors)) == ["A, n = 1", "B, n = 2"]
+    assert named(only(forecast(ONE, 8, donors=donors))) == ["A, n = 1", "B, n = 2"]
 
 
 def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
@@ -253,11 +259,68 @@ def test_times_that_cannot_be_those_of_a_machine_are_told(scale, far):
     assert "unit of time" not in " ".join(forecast(ONE, 8, donors=DONORS).warnings)
 
 
+def test_how_long_it_takes_if_it_goes_on_as_there_is_told():
+    told = forecast(ONE, [8, 16], donors=DONORS)
+    said = {name: times[1] for name, times in as_elsewhere(told, 0, [8, 16]).items()}
+    assert {x.machine: x.time for x in only(told).donors} == pytest.approx(said)
+    assert min(said.values()) <= told.time[1] <= max(said.values())
+    two = runs({name: OTHERS[name] for name in "AB"})  # of two, their speed is not allowed for
+    elsewhere = as_elsewhere(forecast(ONE, [4, 16], donors=two), 0, [2, 4, 16])
+    for name, times in elsewhere.items():
+        shape = [OTHERS[name](p) / OTHERS[name](4) for p in (2, 16)]
+        assert times[[0, 2]] == pytest.approx(20 * np.array(shape))
+        assert np.isnan(times[1])
+    assert only(forecast(ONE, 16, donors=two)).elsewhere == (
+        "p = 16 takes, if it goes on as on A 5.6 s, as on B 5.6 s"
+    )
+    assert only(forecast(STEADY, 16)).elsewhere == ""
+    assert as_elsewhere(forecast(STEADY, 16), 0, [16]) == {}
+
+
+def test_of_many_donors_the_ends_and_the_middle_are_told():
+    many = runs({f"M{i}": amdahl(1 + i, 100) for i in range(7)})
+    assert only(forecast(ONE, 16, donors=many)).elsewhere.endswith(
+        "; of 7 machines the ends and the middle"
+    )
+
+
+def grouped(good, bad):
+    """Donors of which some scale well and some badly."""
+    return runs(
+        {f"{'GB'[i >= good]}{i}": amdahl(100.0 * (i >= good), 1000 + i) for i in range(good + bad)}
+    )
+
+
+@pytest.mark.parametrize(("good", "bad"), [(3, 4), (2, 2), (5, 2)])
+def test_donors_that_go_on_in_two_ways_are_told_and_the_interval_reaches_both(good, bad):
+    told = forecast(ONE, [8, 16], donors=grouped(good, bad))
+    (warning,) = [x for x in told.warnings if "two ways" in x]
+    assert warning.startswith("The donors go on in two ways: p = 16 takes 5 s as on G")
+    assert ", and 9 s as on B" in warning or ", and 8.9 s as on B" in warning  # 9.3 s at its speed
+    times = [donor.time for donor in only(told).donors]
+    assert told.lower[1] < min(times) < max(times) < told.upper[1]
+
+
+@pytest.mark.parametrize("donors", [grouped(4, 1), grouped(1, 4), grouped(5, 0), grouped(1, 1)])
+def test_donors_of_one_way_and_a_single_odd_one_are_no_groups(donors):
+    assert "two ways" not in " ".join(forecast(ONE, [8, 16], donors=donors).warnings)
+
+
+def test_where_machines_are_described_groups_need_no_description():
+    here = Measurements(p=4, time=20.0, machine="T")
+    names = ["G0", "G1", "B2", "B3", "T"]
+    machines = [described(name, 1e9 * (1 + i)) for i, name in enumerate(names)]
+    told = forecast(here, [16], donors=grouped(2, 2), machines=machines)
+    (warning,) = [x for x in told.warnings if "two ways" in x]
+    assert warning.endswith("Give only the donors that are like this machine.")
+
+
 def test_the_document_holds_the_weights():
     document = forecast(ONE, 8, donors=DONORS).to_document()
     donors = document["series"][0]["donors"]
     assert {donor["machine"] for donor in donors} == {"A", "B", "C"}
     assert sum(donor["weight"] for donor in donors) == pytest.approx(1)
+    assert all(2 < donor["time_s"] < 20 for donor in donors)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +406,7 @@ def test_machines_like_the_target_weigh_more():
     weighed = forecast(ONE, p=16, donors=DONORS, machines=like_a)
     first, *_ = weighed.notes[0].donors
     assert first[0] == "A"
-    assert first[1] > dict(plain.notes[0].donors)["A"]
+    assert first.weight > next(x.weight for x in plain.notes[0].donors if x.machine == "A")
     assert "those like this machine more" in weighed.notes[0].rests_on
     assert "those like" not in plain.notes[0].rests_on
 

@@ -34,6 +34,7 @@ class DonatedCurve:
     said: MeasuredCurve
     share: Array  # (series, points): of the donors in it; 0 where own runs speak alone
     weights: Array  # (series, points, donors): of each in that share, summing to 1 or 0
+    as_there: Array  # (series, points, donors): log time if it goes on as there; NaN if not used
     contradicts: NDArray[np.bool_]  # (series, donors): whose shape is not that of the known times
     reach: Array  # (series, points, donors): how far the donor is asked beyond its own runs
 
@@ -89,7 +90,8 @@ def donated_curve(
         reach=away,
         counts=np.where(below, np.inf, here.count[:, None]),  # only upwards is leaning measured
     )
-    theirs = doubt.with_noise(np.minimum(doubt.NORMAL_90 * told.sd, WIDEST), here.noise)
+    scatter = np.minimum(doubt.NORMAL_90 * told.sd, WIDEST)
+    theirs = doubt.with_noise(scatter, here.noise)
     tells = np.isfinite(told.change) & (below | (asked > last[:, None]))
     both = {
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
@@ -99,16 +101,21 @@ def donated_curve(
     apart = np.where(tells, y_base + told.change - own.log_time, 0.0)
     has_donors = share > 0
     half = donors.half_width_together(**both, share=share, apart=apart)
-    half = np.maximum(half, doubt.NORMAL_90 * here.noise[:, None])  # both rest on the last run
+    least = doubt.NORMAL_90 * here.noise[:, None]  # both rest on the last run
+    half = np.maximum(half, least)
+    skew = np.where(tells, share * told.skew * (scatter / theirs) ** 2, 0.0)
+    room = 1 - least / half
     return DonatedCurve(
         said=replace(
             own,
             log_time=own.log_time + share * apart,
             half_width=np.where(has_donors, np.minimum(half, WIDEST), own.half_width),
             without_last=np.where(has_donors, np.nan, own.without_last),
+            skew=np.clip(skew, -room, room),
         ),
         share=share,
         weights=told.weights,
+        as_there=y_base[..., None] + told.changes,
         contradicts=(of >= 0) & (agree == 0),
         reach=reach[:, to],
     )

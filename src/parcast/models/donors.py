@@ -16,7 +16,9 @@ forecast from those of all donors:
 4. The standard deviation is the mean distance from that forecast, donors as fast as the target
    counting more, drawn towards what is typical of machines. It grows with the doubt about the
    median and about the line, and where donors are few.
-5. Where the target has a forecast of its own, `share_of_donors` says how much of either to take.
+5. The interval is **skewed**: longer on the side where more of the donors' scatter lies, drawn
+   towards what is typical of machines, of which those that scale badly lie further off.
+6. Where the target has a forecast of its own, `share_of_donors` says how much of either to take.
 
 This is parcast's own method [D]. The study behind it, with what else was tried, is in
 ``docs/explanation/donors.md``.
@@ -38,6 +40,8 @@ LEAST = 0.02  # no scatter of donors is taken to be smaller [D]
 NEAR = 0.3  # difference in log time at which a donor tells half as much of the scatter [D]
 TYPICAL = 0.14  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
 WORTH = 3.0  # ... and counting as much as so many of them [D]
+SKEWED = 0.3  # typical skew of the interval, from one known count; counting as much as WORTH [D]
+TOLD_SKEW = 0.5  # part of the skew that the donors' own scatter shows that is believed [D]
 OUTSIDE = 0.2  # half-width of a donor's own forecast at which the donor weighs half [D]
 DROPPED = 0.4  # a donor that weighs less than this part of the heaviest is not used [D]
 UNLIKE = (0.1, 0.5)  # rms difference of shapes that contradict: constant, and per log of p [D]
@@ -56,6 +60,8 @@ class Transfer:
 
     change: Array  # (series, points): of log time from the known count; NaN where none tells
     sd: Array  # (series, points): of that; infinite where none tells
+    skew: Array  # (series, points): its upper half is (1 + skew) times that, its lower (1 - skew)
+    changes: Array  # (series, points, donors): as on each donor used, its speed allowed for
     weights: Array  # (series, points, donors): leaning, summing to 1, or to 0 where none tells
 
 
@@ -132,7 +138,8 @@ def transfer(
     slope = (weight * x * np.clip(off, -bound, bound)).sum(axis=-1) / stiffness
     slope = np.where(count > 2, slope, 0.0)
     left = change - slope[..., None] * x
-    leant = leaning(left, weight, LEANING / counts)
+    much = LEANING / counts
+    leant = leaning(left, weight, much)
     centre = _median(left, leant)
     # the target itself stands at slower = 0
     target = np.clip(-middle, x.min(axis=-1, initial=0.0), x.max(axis=-1, initial=0.0))
@@ -140,15 +147,21 @@ def transfer(
     near = weight / (np.abs(slower) + NEAR)
     total = np.maximum(near.sum(axis=-1), TINY)
     many = np.maximum(total**2 / np.maximum((near**2).sum(axis=-1), TINY), 1.0)
-    apart = MEAN_TO_SD * (near * np.abs(left - centre[..., None])).sum(axis=-1) / total
+    off = left - centre[..., None]
+    apart = MEAN_TO_SD * (near * np.abs(off)).sum(axis=-1) / total
     pooled = (many * apart**2 + WORTH * TYPICAL**2 * reach) / (many - 1 + WORTH)
     doubt = 1 + MEDIAN_DOUBT / many + np.where(count > 2, middle**2 / stiffness, 0.0)
     all_weight = np.maximum(weight.sum(axis=-1), TINY)
     beyond = (weight * outside**2).sum(axis=-1) / all_weight / NORMAL_90**2
     sd = np.sqrt(pooled * doubt + beyond) * (1 + 1 / many**2)
+    told = (near * off).sum(axis=-1) / np.maximum((near * np.abs(off)).sum(axis=-1), TINY)
+    skew = much * (WORTH * SKEWED * (1 - 1 / many) + many * TOLD_SKEW * told) / (WORTH + many)
+    faster = (slope * target)[..., None]
     return Transfer(
         change=np.where(count > 0, centre + slope * target, np.nan),
         sd=np.where(count > 0, sd, np.inf),
+        skew=np.where(count > 0, skew, 0.0),
+        changes=np.where(used, left + faster, np.nan),
         weights=leant / np.maximum(leant.sum(axis=-1, keepdims=True), TINY),
     )
 

@@ -31,6 +31,13 @@ class MeasuredCurve:
     weights: Array  # (series, members): of the members of the forecast beyond the largest count
     backtest: Array  # (series,): log error at the largest count from the others; NaN if untested
     without_last: Array  # (series, points): log time without the largest count, NaN likewise
+    skew: Array | float = 0.0  # (series, points): of the half-width, more up and less down
+
+    @property
+    def ends(self) -> tuple[Array, Array]:
+        """Log time at the lower and the upper end of the interval: (series, points) each."""
+        more = self.half_width * self.skew
+        return self.log_time - self.half_width + more, self.log_time + self.half_width + more
 
 
 def curve_from(

@@ -2,10 +2,12 @@
 
 Measured medians are dots; between them the line is solid, beyond them it is dashed; the band is
 the interval; what was measured but held out is an open diamond; the dotted line is ideal scaling.
+Thin lines show how it would go on as on each machine that was used beside the own runs.
 Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with a
 marker or a style of its own. Everything is drawn in processors, seconds and fractions.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from parcast.result import Forecast
 from parcast.units import format_quantity
-from parcast.verbs.curve import curve, one_series
+from parcast.verbs.curve import as_elsewhere, curve, one_series
 from parcast.verbs.knee import Knee
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Quantity = Literal["time", "efficiency"]
 
-BLUE, VERMILLION, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#000000", "#757575", "#E4E4E4"
+BLUE, VERMILLION, GREEN, BLACK = "#0072B2", "#D55E00", "#009E73", "#000000"
+GREY, PALE = "#757575", "#E4E4E4"
 POINTS_A_LINE: Final = 241
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
 
@@ -40,6 +43,7 @@ class Panel:
     held_out_p: Array  # [1]
     held_out_time: Array  # [s]
     is_strong: bool
+    elsewhere: Mapping[str, Array]  # time along the line if it goes on as there [s]
     knee: int | None = None  # the largest count worth it, where it was asked for and found [1]
 
     @property
@@ -64,16 +68,18 @@ def panel_of(forecast: Forecast, series: int, *, knee: Knee | None = None) -> Pa
     p = measured.p[0, :count]
     asked, observed = np.ravel(own.p), np.ravel(own.observed)
     held_out = ~np.isnan(observed) & ~np.isin(asked, p)
-    along = np.geomspace(min(p[0], asked.min()), max(p[-1], asked.max()), POINTS_A_LINE)
+    ends = np.geomspace(min(p[0], asked.min()), max(p[-1], asked.max()), POINTS_A_LINE)
+    along = np.union1d(ends, p)
     return Panel(
         label=own.notes[0].label,
         p=p,
         time=measured.time[0, :count],
         spread=np.where(measured.repetitions > 1, measured.spread, 0.0)[0, :count],
-        line=curve(own, np.union1d(along, p)),
+        line=curve(own, along),
         held_out_p=asked[held_out],
         held_out_time=observed[held_out],
         is_strong=own.notes[0].scaling == "strong",
+        elsewhere=as_elsewhere(own, 0, along),
         knee=knee.p if knee and knee.because != "not reached" else None,
     )
 
@@ -100,11 +106,13 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
     if held_out.size:
         (mark,) = ax.plot(panel.held_out_p, held_out, "D", color=VERMILLION, ms=7, zorder=4)
         mark.set(label="measured, held out", markerfacecolor="white", markeredgewidth=1.8)
-    ax.plot(along[between], line[between], color=BLUE, lw=1.8, label="between measured counts")
+    if between.sum() > 1:
+        ax.plot(along[between], line[between], color=BLUE, lw=1.8, label="between measured counts")
     beyond = (along <= first) | (along >= last)
     if beyond.sum() > 2:
         dashed = np.where(beyond, line, np.nan)  # one line, with a gap where there are runs
         ax.plot(along, dashed, "--", color=BLUE, lw=1.8, label="forecast")
+    elsewhere = _draw_elsewhere(ax, panel, quantity)
     ideal = panel.value(quantity, along, panel.ideal_time(along))
     ax.plot(along, ideal, ":", color=GREY, lw=1.4, label="ideal scaling")
     label = "end of the measured counts"
@@ -125,9 +133,20 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
     ax.grid(color=PALE, lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    told = np.concatenate([line, *bars, held_out])
+    told = np.concatenate([line, *bars, held_out, elsewhere])
     band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
     return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
+
+
+def _draw_elsewhere(ax: "Axes", panel: Panel, quantity: Quantity) -> Array:
+    """Draw how it would go on as on each machine that was used, and give what was drawn."""
+    along, label = panel.line.p, "if it goes on as elsewhere"
+    drawn = [panel.value(quantity, along, times) for times in panel.elsewhere.values()]
+    for line in drawn:
+        ax.plot(along, line, color=GREEN, lw=0.9, alpha=0.8, zorder=1.9, label=label)
+        label = "_another machine"
+    values = np.concatenate([np.empty(0), *drawn])
+    return np.asarray(values[np.isfinite(values)])
 
 
 def _mark_knee(ax: "Axes", knee: int, quantity: Quantity) -> None:

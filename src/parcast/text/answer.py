@@ -78,6 +78,7 @@ def reasons(note: SeriesNotes) -> list[tuple[str, str]]:
         ("scaling", f"{note.scaling}: {note.scaling_reason}"),
         ("limited by", note.limited_by),
         ("rests on", note.rests_on),
+        *([("elsewhere", note.elsewhere)] if note.elsewhere else []),
     ]
 
 

@@ -88,7 +88,7 @@ def made_consistent(series: Series, profile: Profile, table: Array, targets: Arr
         The times moved, with their intervals, speedup and efficiency.
     """
     log_time = np.log(table[0])
-    half_width = np.log(table[2] / table[0])
+    half_width = np.log(table[2] / table[1]) / 2
     log_own, own_half_width = _own(series, profile, targets)
     moved = reconciled(
         profile.tree,

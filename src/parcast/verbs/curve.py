@@ -13,6 +13,8 @@ from parcast.verbs.call_paths import made_consistent, profile_of
 from parcast.verbs.donors import curve_with_donors
 from parcast.verbs.forecast import columns_of
 
+FROM_ONE = "Count processors from 1."
+
 
 def one_series(forecast: Forecast, series: int) -> Forecast:
     """One series of a forecast alone, as if there had been no other.
@@ -83,8 +85,7 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
     array([16. , 10.2,  7.3])
     """
     asked = np.asarray(p, dtype=np.float64)
-    in_domain = np.isfinite(asked) & (asked >= 1)
-    require("p", asked, in_domain, must="be at least 1", hint="Count processors from 1.")
+    require("p", asked, np.isfinite(asked) & (asked >= 1), must="be at least 1", hint=FROM_ONE)
     if forecast.among is not None:
         return _of_some(forecast, *forecast.among, asked)
     measured, targets = forecast.measured, asked.ravel()
@@ -111,6 +112,54 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
         reach=reach,
         observed=np.full(shape, np.nan),
     )
+
+
+def as_elsewhere(forecast: Forecast, series: int, p: ArrayLike) -> dict[str, NDArray[np.float64]]:
+    """Times of one series if it goes on as on each of its donors, from the last run here.
+
+    Parameters
+    ----------
+    forecast : Forecast
+        What was forecast.
+    series : int
+        Which of its series, counted from 0 in the order of `forecast.notes`.
+    p : array_like, shape (points,)
+        Processors, at least 1. [1]
+
+    Returns
+    -------
+    dict of str to ndarray, shape (points,)
+        For each machine that is used somewhere, the heaviest at the last of `p` first; NaN where
+        it is not used, between the measured counts above all. Without donors there is none. [s]
+
+    Raises
+    ------
+    ParameterError
+        If there is no such series, or `p` lies outside its domain.
+
+    Examples
+    --------
+    >>> from parcast import Measurements, forecast
+    >>> elsewhere = Measurements(
+    ...     p=[1, 2, 4] * 2, time=[9, 5, 3, 8, 4, 2], machine=["SP"] * 3 + ["T3E"] * 3
+    ... )
+    >>> told = forecast(Measurements(p=[1], time=[16.0]), p=[4], donors=elsewhere)
+    >>> {name: times.round(1).tolist() for name, times in as_elsewhere(told, 0, [2, 4]).items()}
+    {'T3E': [8.0, 4.0], 'SP': [8.9, 5.3]}
+    """
+    own = one_series(forecast, series)
+    asked = np.asarray(p, dtype=np.float64)
+    require("p", asked, np.isfinite(asked) & (asked >= 1), must="be at least 1", hint=FROM_ONE)
+    if own.elsewhere is None:
+        return {}
+    donated = curve_with_donors(own.measured, own.elsewhere, asked)
+    times = np.exp(donated.as_there[0]) * np.where(donated.share[0] > 0, 1.0, np.nan)[:, None]
+    heaviest = np.argsort(-donated.weights[0, -1], kind="stable").tolist()
+    return {
+        own.elsewhere.names[own.elsewhere.of[0, j]]: times[:, j]
+        for j in heaviest
+        if np.isfinite(times[:, j]).any()
+    }
 
 
 def _of_some(

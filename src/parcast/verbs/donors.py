@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +14,9 @@ from parcast.models import doubt
 from parcast.models.donated import Curves, DonatedCurve, donated_curve
 from parcast.models.likeness import likeness
 from parcast.models.scaling import is_strong
-from parcast.result import SeriesNotes, label_of, whole
+from parcast.result import label_of
 from parcast.series import Series
-from parcast.units import percent
-from parcast.verbs.described_machines import NAMED, figures_of, listed
+from parcast.verbs.described_machines import figures_of, listed
 from parcast.verbs.scaling_of_runs import Scaling, Size, scaling_of_runs, size_of_runs
 
 if TYPE_CHECKING:
@@ -28,10 +26,6 @@ LAW_OF_DONORS = (
     "; beside it, how time goes on on other machines: the least relative error, regressed on "
     "their speed"
 )
-FEW = 2  # donors from which nobody can tell how much machines differ
-ODD = 20.0  # times as fast or slow as the runs here: another unit or problem, not a machine [D]
-FAR = 2.0  # times beyond its own runs that a donor is asked without remark
-MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts
 REPEATED = " Put all runs on it into one table, or rename it."
 
 
@@ -137,7 +131,7 @@ def scaling_with_donors(
         said = "as you said" if scaling != "auto" else "n grows with p"
         strong[single] = scaling == "strong"
     else:
-        said = "as on most of the other machines"
+        said = "as on most of the other machines; a single count cannot tell"
         runs = elsewhere.runs
         alone = is_strong(runs.p, runs.time, runs.count)
         theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
@@ -145,52 +139,6 @@ def scaling_with_donors(
     for i in np.flatnonzero(single).tolist():
         reasons[i] = said
     return strong, reasons
-
-
-def notes_with_donors(
-    notes: Sequence[SeriesNotes],
-    series: Series,
-    elsewhere: Elsewhere,
-    donated: DonatedCurve,
-    targets: NDArray[np.float64],
-) -> list[SeriesNotes]:
-    """Add to the notes of every series which donors were used, and what to think of them."""
-    furthest = int(np.argmax(targets))
-    counts = (donated.weights[:, furthest] > 0).sum(axis=1)
-    answer = []
-    for i, note in enumerate(notes):
-        share = float(donated.share[i, furthest])
-        weights = donated.weights[i, furthest] * share
-        order = np.argsort(-weights, kind="stable")
-        used = [j for j in order.tolist() if weights[j] > 0]
-        named = tuple((elsewhere.names[elsewhere.of[i, j]], float(weights[j])) for j in used)
-        reach = float(donated.reach[i, furthest, used].min()) if used else 1.0
-        at = whole(float(targets[furthest]))
-        rests_on = note.rests_on
-        if series.count[i] == 1:
-            repetitions = int(series.repetitions[i, 0])
-            rests_on = (
-                f"{repetitions} run{'s' if repetitions > 1 else ''} at p = "
-                f"{whole(note.measured[0])}, and how time goes on elsewhere"
-            )
-        if named:
-            machines = (
-                f"{counts[i]} other machines weigh" if counts[i] > 1 else "1 other machine weighs"
-            )
-            told = len(named) if len(named) <= NAMED + 1 else NAMED
-            more = f", {len(named) - told} more" if len(named) > told else ""
-            shares = ", ".join(f"{name} {percent(weight)}" for name, weight in named[:told])
-            rests_on += f"; {machines} {percent(share)} at p = {at}: {shares}{more}"
-            rests_on += " (those like this machine more)" if elsewhere.described else ""
-        warnings = (
-            *note.warnings,
-            *_odd_ones(series, i, elsewhere),
-            *_warnings(
-                i, elsewhere, donated, share=share, used=[x for x, _ in named], reach=reach, at=at
-            ),
-        )
-        answer.append(replace(note, rests_on=rests_on, donors=named, warnings=warnings))
-    return answer
 
 
 def _machines_of(measurements: Measurements) -> list[str]:
@@ -269,71 +217,3 @@ def _told(
     if not here:
         with_it = f" with {kind}" if kind else ""
         yield f"It has no donor: no other machine was run at two counts or more{with_it}."
-
-
-def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
-    """Name the donors whose times are so far from those here that it cannot be the machine."""
-    last = int(series.count[i]) - 1
-    p, time = float(series.p[i, last]), float(series.time[i, last])
-    odd = []
-    for j in elsewhere.of[i][elsewhere.of[i] >= 0].tolist():
-        known = slice(0, int(elsewhere.runs.count[j]))
-        counts, taken = elsewhere.runs.p[j, known], elsewhere.runs.time[j, known]
-        if counts[0] <= p <= counts[-1]:
-            times = float(np.exp(np.interp(np.log(p), np.log(counts), np.log(taken)))) / time
-            if not 1 / ODD <= times <= ODD:
-                odd.append((elsewhere.names[j], times))
-    if odd:
-        name, times = odd[0]
-        factor = whole(float(f"{max(times, 1 / times):.3g}"))
-        far = f"{factor} times" if times > 1 else f"1/{factor} of"
-        also = f", and others likewise ({listed([x for x, _ in odd[1:]])})" if odd[1:] else ""
-        yield (
-            f"At p = {whole(p)} {name} takes {far} the time here{also}. "
-            "Is it the same program and problem, in the same unit of time?"
-        )
-
-
-def _warnings(
-    i: int,
-    elsewhere: Elsewhere,
-    donated: DonatedCurve,
-    *,
-    share: float,
-    used: Sequence[str],
-    reach: float,
-    at: Any,
-) -> Iterator[str]:
-    """Give what should make a reader careful about the donors of a series."""
-    contrary = np.flatnonzero(donated.contradicts[i]).tolist()
-    if contrary:
-        names = [elsewhere.names[elsewhere.of[i, j]] for j in contrary]
-        theirs = "its time goes" if len(names) == 1 else "their times go"
-        yield (
-            f"Left out as donors: {listed(names)}: {theirs} with p otherwise than the runs here. "
-            "Was it the same program and problem?"
-        )
-        if len(contrary) == (elsewhere.of[i] >= 0).sum():
-            yield "No donor is left: the forecast rests on its own runs alone."
-    unused = [
-        elsewhere.names[elsewhere.of[i, j]]
-        for j in np.flatnonzero(elsewhere.of[i] >= 0).tolist()
-        if j not in contrary and elsewhere.names[elsewhere.of[i, j]] not in used
-    ]
-    if unused and share > 0:
-        yield (
-            f"Not used at p = {at}: {listed(unused)}. Beside the other donors too little is known "
-            "of it there, or it is less like the runs here."
-        )
-    if share < MATTERS:
-        yield from elsewhere.told[i]
-        return
-    if reach > FAR:
-        yield (
-            f"No donor was run near p = {at}: their own forecasts stand in, "
-            f"{whole(round(reach, 1))} times beyond their runs and more."
-        )
-    if len(used) <= FEW:
-        donors = "a single other machine" if len(used) == 1 else "two other machines"
-        yield f"It rests on {donors}: how much machines differ is guessed."
-    yield from elsewhere.told[i]

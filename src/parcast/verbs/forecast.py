@@ -17,11 +17,11 @@ from parcast.models.scaling import speedup_and_efficiency
 from parcast.result import Forecast, SeriesNotes, label_of, whole
 from parcast.series import Series
 from parcast.verbs.call_paths import made_consistent, notes_of_profile, profile_of
+from parcast.verbs.donor_notes import notes_with_donors
 from parcast.verbs.donors import (
     LAW_OF_DONORS,
     curve_with_donors,
     gather,
-    notes_with_donors,
     scaling_with_donors,
 )
 from parcast.verbs.forecast_notes import notes_of
@@ -339,8 +339,8 @@ def columns_of(
 ) -> NDArray[np.float64]:
     """Time, lower, upper, speedup, efficiency and reach: shape (6, series, points)."""
     time = np.exp(said.log_time)
-    factor = np.exp(said.half_width)
+    lower, upper = np.exp(said.ends)
     speedup, efficiency = speedup_and_efficiency(
         p=targets, time=time, p0=series.p[:, 0], time0=series.time[:, 0], strong=strong
     )
-    return np.stack([time, time / factor, time * factor, speedup, efficiency, said.reach])
+    return np.stack([time, lower, upper, speedup, efficiency, said.reach])
