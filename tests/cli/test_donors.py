@@ -137,11 +137,12 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
         (["--donors", "-"], 2, "--donors must be a file, got -. Write its name."),
         (["--target", "SP"], 2, "--target must be a machine of FILE, but FILE has no column"),
         (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
-        (["--donors", "here.csv"], 2, "donors must have a column machine, got none."),
+        (["--donors", "here.csv"], 2, "--donors must have a column machine, got none."),
         (
             ["--donors", "elsewhere.csv", "--donors", "sizes.csv"],
             2,
-            "Donors must have the same columns, got n in some of them only.",
+            "--donors must have the same columns as all other tables, got n in some of them only. "
+            "Add what is missing, or pass over it: --ignore.",
         ),
         (
             ["--donors", "elsewhere.csv", "-o", "elsewhere.csv"],

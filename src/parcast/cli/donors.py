@@ -1,4 +1,4 @@
-"""Runs on other machines for `parcast forecast`: in files of their own, or in FILE itself."""
+"""Runs on other machines for `forecast` and `match`: in files of their own, or in FILE itself."""
 
 import csv
 from collections.abc import Sequence
@@ -10,24 +10,81 @@ if TYPE_CHECKING:
     from parcast.measurements import Measurements
 
 
-def part_of_target(
-    runs: "Measurements", target: str
-) -> tuple["Measurements", list["Measurements"]]:
-    """Divide the runs of a file into those on one machine and those on all others.
+def read_with_donors(
+    file: str,
+    *,
+    select: Sequence[tuple[str, str]],
+    ignore: Sequence[str],
+    donors: Sequence[str],
+    targets: Sequence[str],
+    argument: str = "FILE",
+) -> tuple["Measurements", "Measurements | None", dict[str, Any], list[dict[str, Any]]]:
+    """Runs that are asked about, and those on other machines that help to forecast them.
+
+    Parameters
+    ----------
+    file : str
+        A path; "-" is standard input.
+    select : sequence of (str, str)
+        Columns of this file and the values that its rows must have.
+    ignore : sequence of str
+        Columns to pass over, in this file and in those of donors.
+    donors : sequence of str
+        Paths of tables that hold donors only.
+    targets : sequence of str
+        Machines of the file that are asked about, with the others in it as donors; none means
+        all, without donors from this file.
+    argument : str
+        What the command line calls the file.
+
+    Returns
+    -------
+    runs : Measurements
+    donors : Measurements or None
+        None where there is none.
+    source : dict
+        What the runs come from.
+    sources : list of dict
+        The same of each file of donors.
 
     Raises
     ------
     click.UsageError, ParameterError
-        If the file does not name machines, or not this one.
+        If the file does not name a target, or tables of donors have other columns.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     """
-    machines = runs.labels.get("machine")
-    if machines is None:
+    from parcast.cli.reading import read_file
+    from parcast.verbs.donor_tables import joined
+
+    runs, source = read_file(file, select, ignored_here(file, donors, ignore))
+    others: list[Measurements] = []
+    if targets:
+        runs, others = parts_of_targets(runs, targets, argument)
+    tables, sources = read_donors(donors, ignore)
+    found = [*others, *tables]
+    return runs, joined(found) if found else None, source, sources
+
+
+def parts_of_targets(
+    runs: "Measurements", targets: Sequence[str], argument: str
+) -> tuple["Measurements", list["Measurements"]]:
+    """Divide the runs of a file into those on some machines and those on all others.
+
+    Raises
+    ------
+    click.UsageError, ParameterError
+        If the file does not name machines, or not these.
+    """
+    from parcast.verbs.donor_tables import without
+
+    if "machine" not in runs.labels:
         raise click.UsageError(
-            "--target must be a machine of FILE, but FILE has no column machine. Leave it out."
+            f"--target must be a machine of {argument}, but {argument} has no column machine. "
+            "Leave it out."
         )
-    others = [name for name in dict.fromkeys(machines.tolist()) if name != target]
-    here = runs.select(machine=target)
-    return here, [runs.select(machine=others)] if others else []
+    here, others = runs.select(machine=list(targets)), without(runs, targets)
+    return here, [] if others is None else [others]
 
 
 def read_donors(
@@ -82,33 +139,6 @@ def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     name = Path(file).stem.strip() or file
     click.echo(f"parcast: {file} names no machine; it is called {name!r:.60}.", err=True)
     return type(runs)(machine=name, **runs.columns)
-
-
-def joined(tables: Sequence["Measurements"]) -> "Measurements":
-    """One table of the rows of all.
-
-    Raises
-    ------
-    click.UsageError
-        If their columns differ.
-    """
-    from parcast.measurements import Measurements
-
-    if len(tables) == 1:
-        return tables[0]
-    columns = [
-        {name: column for name, column in table.columns.items() if name != "repetition"}
-        for table in tables
-    ]
-    for other in columns[1:]:
-        if odd := sorted(columns[0].keys() ^ other.keys()):
-            raise click.UsageError(
-                f"Donors must have the same columns, got {', '.join(odd)} in some of them only. "
-                "Add what is missing, or pass over it: --ignore."
-            )
-    return Measurements(
-        **{name: [x for table in columns for x in table[name].tolist()] for name in columns[0]}
-    )
 
 
 def _present(file: str, ignore: Sequence[str]) -> list[str]:

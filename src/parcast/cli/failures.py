@@ -32,6 +32,9 @@ class NoAnswer(click.ClickException):
 _OPTIONS = [
     (r"^hold_out\b", "--hold-out"),
     (r"^by must", "--by must"),
+    (r"^donors must", "--donors must"),
+    (r"\bdonors\.select\(callpath='?(.*?)'?\)", r"keep only \1 in their files"),
+    (r"\bor leave it out of all\b", "or pass over it: --ignore"),
     (r"^select must", "--select must"),
     (r"\bto by, or", "to --by, or"),
     (r"\bselect\(([^=()]+)='?(.*?)'?\)", r"--select \1=\2"),

@@ -11,7 +11,6 @@ from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import Counts, columns, counts, efficiency, selection
 from parcast.cli.outputs import check_outputs, give
-from parcast.cli.reading import read_file
 from parcast.cli.several import axis_values, check_several, plan_of_question, show_plan
 from parcast.units import shown
 
@@ -238,13 +237,20 @@ def _ask(
     """Read the file and compute the answer."""
     from dataclasses import replace
 
-    from parcast.cli.donors import ignored_here
+    from parcast.cli.donors import read_with_donors
     from parcast.cli.screen import Progress
     from parcast.verbs.forecast import forecast
 
-    ignore = ignored_here(question.file, question.donors, question.ignore or ())
-    runs, inputs = read_file(question.file, question.select, ignore)
-    runs, donors = _donors(question, runs, inputs)
+    targets = [] if question.target is None else [question.target]
+    runs, donors, inputs, sources = read_with_donors(
+        question.file,
+        select=question.select,
+        ignore=question.ignore or (),
+        donors=question.donors,
+        targets=targets,
+    )
+    if question.donors or targets:
+        inputs["donors"] = sources
     machines = _machines(question, inputs)
     inputs |= {"options": question.options(), "parcast": __version__}
     knees: list[Knee] = []
@@ -286,22 +292,6 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     ]
     inputs["machines"] = [source for _, source in told]
     return [machine for machine, _ in told]
-
-
-def _donors(
-    question: Question, runs: "Measurements", inputs: dict[str, Any]
-) -> tuple["Measurements", "Measurements | None"]:
-    """Give the runs to forecast and those of the donors, and note the files in the inputs."""
-    if not question.donors and question.target is None:
-        return runs, None
-    from parcast.cli.donors import joined, part_of_target, read_donors
-
-    others: list[Measurements] = []
-    if question.target is not None:
-        runs, others = part_of_target(runs, question.target)
-    tables, inputs["donors"] = read_donors(question.donors, question.ignore or ())
-    found = [*others, *tables]
-    return runs, joined(found) if found else None
 
 
 def _knees(

@@ -1,7 +1,5 @@
 """`parcast match`: a program, or its runs, and machines in; the machine to take out."""
 
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +8,21 @@ import click
 
 from parcast import __version__
 from parcast.cli.answer_options import debug_option, json_option, output_option
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer, in_options
-from parcast.cli.match_options import Budget, budget, certainty, duration, prices
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer
+from parcast.cli.match_options import (
+    Budget,
+    budget,
+    certainty,
+    check_budget,
+    duration,
+    in_match_options,
+    prices,
+)
 from parcast.cli.options import Counts, Sizes, columns, counts, disks, selection, sizes
 from parcast.cli.outputs import check_outputs, give
-from parcast.cli.reading import read_description, read_file
-from parcast.units import shown
+from parcast.cli.reading import read_description
 
 if TYPE_CHECKING:
-    from parcast.machine import Machine
     from parcast.match_result import Match
 
 HELP = """Rank machines for a program: by time, cost or efficiency, under limits.
@@ -61,6 +65,8 @@ class Question:
     price: dict[str, str]
     select: list[tuple[str, str]]
     ignore: list[str] | None
+    donors: tuple[str, ...]  # files of runs on machines that are not ranked
+    target: tuple[str, ...]  # machines of the table that are ranked, all others being donors
     seed: int
 
     def options(self) -> dict[str, Any]:
@@ -76,6 +82,8 @@ class Question:
             "price": [f"{name}={text}" for name, text in self.price.items()],
             "select": [f"{name}={value}" for name, value in self.select],
             "ignore": self.ignore,
+            "donors": list(self.donors),
+            "target": list(self.target),
             "seed": self.seed,
         }
 
@@ -126,6 +134,19 @@ class Question:
     "--ignore", metavar="COLUMNS", callback=columns, help="Columns of a table to pass over."
 )
 @click.option(
+    "--donors",
+    metavar="PATH",
+    multiple=True,
+    help="Table of runs of the program on machines not to be ranked: they help to forecast. "
+    "Repeatable.",
+)
+@click.option(
+    "--target",
+    metavar="MACHINE",
+    multiple=True,
+    help="Rank this machine of the table, with those not named as donors. Repeatable.",
+)
+@click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
@@ -153,7 +174,7 @@ def command(
             raise click.UsageError(
                 f"{name} must be one value here, got {values.text}. Match once for each.", ctx
             )
-    check_outputs(outputs, sources=files, as_json=as_json)
+    check_outputs(outputs, sources=[*files, *question.donors], as_json=as_json)
     told = _ask(ctx, question)
     give(
         outputs,
@@ -173,24 +194,27 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
+    from parcast.cli.donors import read_with_donors
     from parcast.errors import ParameterError
     from parcast.io.toml_description import read_machine, read_program
     from parcast.verbs.match import match
 
     what: Any
+    donors = None
+    inputs: dict[str, Any] = {}
     is_program = Path(asked.what).suffix.lower() == ".toml"
     if is_program:
         if asked.p is None:
             raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
         if not asked.machines:
             raise click.UsageError("Name the files of the machines after the program.", ctx)
-        if asked.select or asked.ignore is not None:
+        if asked.select or asked.ignore is not None or asked.donors or asked.target:
             raise click.UsageError(
-                "--select and --ignore must be asked of a table of runs, got a program. Leave "
-                "them out.",
+                "--select, --ignore, --donors and --target must be asked of a table of runs, got "
+                "a program. Leave them out.",
                 ctx,
             )
-        what, source = read_description(asked.what, read_program, argument="WHAT")
+        what, inputs["program"] = read_description(asked.what, read_program, argument="WHAT")
     else:
         if asked.d is not None or asked.n is not None:
             raise click.UsageError(
@@ -198,10 +222,21 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
                 "size with --select n=...",
                 ctx,
             )
-        what, source = read_file(asked.what, asked.select, asked.ignore or ())
+        what, donors, inputs["runs"], sources = read_with_donors(
+            asked.what,
+            select=asked.select,
+            ignore=asked.ignore or (),
+            donors=asked.donors,
+            targets=asked.target,
+            argument="WHAT",
+        )
+        if asked.donors or asked.target:
+            inputs["donors"] = sources
     read = [read_description(x, read_machine, argument="MACHINES") for x in asked.machines]
     machines = [machine for machine, _ in read]
-    _check_budget(asked.budget, machines)
+    check_budget(asked.budget, machines)
+    if asked.target and donors is not None:  # who names machines to rank means no others
+        machines = [x for x in machines if x.name not in donors.labels["machine"]]
     try:
         told = match(
             what,
@@ -214,44 +249,21 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
             budget=asked.budget.value if asked.budget else None,
             certainty=asked.certainty,
             prices=asked.price,
+            donors=donors,
             seed=asked.seed,
         )
     except ParameterError as refusal:
-        text = _in_options(in_options(str(refusal)))
-        if text.startswith("--price must"):
+        text = in_match_options(str(refusal))
+        if text.startswith(("--price must", "--donors must")):
             raise click.UsageError(text, ctx) from refusal
         raise NoAnswer(text) from refusal
     currency = told.currency or (asked.budget.currency if asked.budget else "")
-    inputs: Mapping[str, Any] = {
-        "program" if is_program else "runs": source,
+    inputs |= {
         "machines": [from_file for _, from_file in read],
         "options": asked.options(),
         "parcast": __version__,
     }
     return replace(told, inputs=inputs, currency=currency)
-
-
-def _check_budget(asked: Budget | None, machines: Sequence["Machine"]) -> None:
-    """Refuse a budget in another currency than the prices."""
-    priced = {machine.price.currency for machine in machines} - {""}
-    if asked and asked.currency and priced and asked.currency not in priced:
-        raise click.UsageError(
-            f"--budget must be in {shown(' or '.join(sorted(priced)))}, as the prices are, got "
-            f"{asked.text!r:.60}. Convert it."
-        )
-
-
-def _in_options(message: str) -> str:
-    """Call the arguments of `match` by the options that stand for them."""
-    for argument, option in (
-        ("prices must", "--price must"),
-        ("runs must have", "the table must have"),
-        ("runs must be", "the table must be"),
-        ("runs.--select ", "--select "),
-        ("=....", "=..."),
-    ):
-        message = message.replace(argument, option)
-    return re.sub(r'give prices=\{"(.*)": 0.05\}\.', r'give --price "\1=0.05".', message)
 
 
 def _draw(told: "Match", path: str) -> None:

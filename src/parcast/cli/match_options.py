@@ -1,13 +1,20 @@
 """Options of `parcast match` whose text is more than a word: limits, a certainty and prices.
 
-Each function is a click callback: it takes the text of an option and returns what it means.
+Most functions are click callbacks: they take the text of an option and return what it means.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
+
+from parcast.cli.failures import in_options
+from parcast.units import shown
+
+if TYPE_CHECKING:
+    from parcast.machine import Machine
 
 _NAMED = re.compile(r"(.+?=[^,=]*)(?:,|$)")  # a comma ends a price only: names may hold some
 
@@ -87,3 +94,27 @@ def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[
             )
         found[name] = price
     return found
+
+
+def check_budget(asked: Budget | None, machines: Sequence["Machine"]) -> None:
+    """Refuse a budget in another currency than the prices."""
+    priced = {machine.price.currency for machine in machines} - {""}
+    if asked and asked.currency and priced and asked.currency not in priced:
+        raise click.UsageError(
+            f"--budget must be in {shown(' or '.join(sorted(priced)))}, as the prices are, got "
+            f"{asked.text!r:.60}. Convert it."
+        )
+
+
+def in_match_options(message: str) -> str:
+    """Call the arguments of `match` by the options that stand for them."""
+    message = in_options(message)
+    for argument, option in (
+        ("prices must", "--price must"),
+        ("runs must have", "the table must have"),
+        ("runs must be", "the table must be"),
+        ("runs.--select ", "--select "),
+        ("=....", "=..."),
+    ):
+        message = message.replace(argument, option)
+    return re.sub(r'give prices=\{"(.*)": 0.05\}\.', r'give --price "\1=0.05".', message)

@@ -93,7 +93,7 @@ def facts_of(match: Match) -> Iterator[tuple[str, str]]:
         yield "take", _one_line(_advice(match, best))
     for i, text in enumerate(match.verdict):
         yield "" if i else "none fits", _one_line(text)
-    yield "law", match.law
+    yield "law", _one_line(match.law)
 
 
 def lines_of(match: Match) -> tuple[str, list[Line]]:

@@ -17,6 +17,7 @@ from parcast.models.scaling import is_strong
 from parcast.result import label_of
 from parcast.series import Series
 from parcast.verbs.described_machines import figures_of, listed
+from parcast.verbs.donor_tables import table_of_donors
 from parcast.verbs.scaling_of_runs import Scaling, Size, scaling_of_runs, size_of_runs
 
 if TYPE_CHECKING:
@@ -58,12 +59,7 @@ def gather(
         If `donors` has no column `machine`, or it cannot be told which of its runs belong to
         which series.
     """
-    if not isinstance(donors, Measurements):
-        donors = Measurements.from_table(donors)
-    if "machine" not in donors.labels:
-        raise ParameterError(
-            "donors must have a column machine, got none. Name the machine of every run in it."
-        )
+    donors = table_of_donors(donors)
     _check_callpaths(donors, measurements)
     grouped = donors.series()
     matched = _matched(donors, measurements, series, grouped.by)

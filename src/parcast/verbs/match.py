@@ -17,16 +17,18 @@ from parcast.errors import FitFailed, ParameterError, as_list, require
 from parcast.machine import Machine
 from parcast.match_result import Candidate, Match
 from parcast.measurements import Measurements
-from parcast.models.ensemble import LAWS
 from parcast.program import Program
 from parcast.result import whole
+from parcast.verbs.donor_tables import machines_in
+from parcast.verbs.match_law import law_of, sources_of
 from parcast.verbs.match_outcomes import Outcomes, described, measured, projected
 from parcast.verbs.match_question import (
     constraints_of,
     counts_of,
+    donors_beside,
     machines_of,
+    ranked_ones,
     require_prices,
-    run_on,
 )
 from parcast.verbs.match_verdict import Constraints, verdict_of
 
@@ -49,6 +51,7 @@ def match(
     budget: float | None = None,
     certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
+    donors: Measurements | Any | None = None,
     seed: int = 0,
 ) -> Match:
     """Machines in the order of a goal, each at its best count of processors.
@@ -75,6 +78,10 @@ def match(
         must hold, which is an even chance. [1]
     prices : mapping from machines to number or str, optional
         Price of one processor for an hour, in place of what a description says.
+    donors : Measurements, or a table, optional
+        Runs of the same program on machines that are not to be ranked, with a column `machine`:
+        they help to forecast those that are, as in `parcast.forecast`. Of a machine that is among
+        the runs too, the runs count. A projection does not use them.
     seed : int, default 0
         Of the samples; the same question has the same answer.
 
@@ -86,8 +93,8 @@ def match(
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, a machine has no price where the cost matters, or
-        the runs hold more than one program.
+        If an argument lies outside its domain, a machine has no price where the cost matters, the
+        runs hold more than one program, or donors name no machine or have other columns.
     FitFailed
         If no machine has an answer.
 
@@ -109,10 +116,14 @@ def match(
     hint = "Give Machines, or leave it out where the runs name them."
     one = isinstance(machines, Machine)
     given = as_list("machines", [machines] if one else machines, hint=hint)
+    helping = donors_beside(what, donors)
+    given, not_ranked = ranked_ones(what, given, helping)
     named = machines_of(what, given, prices or {})
     require_prices(named, goal, asked)
     counts = counts_of(what, p, len(named))
-    found, left_out, notes = _outcomes(what, named, {"d": d, "n": n}, counts, seed)
+    found, left_out, notes = _outcomes(
+        what, named, {"d": d, "n": n}, counts, seed=seed, donors=helping
+    )
     if not found:
         name, why = next(iter(left_out.items()))
         raise FitFailed(f"No machine has an answer. {name}: {why}")
@@ -127,12 +138,12 @@ def match(
         budget=asked.budget,
         certainty=asked.certainty,
         currency=next(iter(currencies), ""),
-        left_out=left_out,
+        left_out=left_out | not_ranked,
         verdict=() if has_fit else verdict_of(found, asked),
         warnings=tuple(dict.fromkeys([*notes, *_warnings(candidates, found, goal, asked, sizes)])),
         program=what.name if isinstance(what, Program) else "",
-        law=_law(what),
-        sources=_sources(what),
+        law=law_of(what, found),
+        sources=sources_of(what, found),
     )
 
 
@@ -141,11 +152,13 @@ def _outcomes(
     machines: Sequence[Machine],
     at: Mapping[str, float | None],
     counts: Array,
+    *,
     seed: int,
+    donors: Measurements | None,
 ) -> tuple[list[Outcomes], dict[str, str], list[str]]:
     """What may come out on each machine; which have no answer, and why; which counts are none."""
     found, left_out, notes = [], {}, []
-    named = run_on(what) if isinstance(what, Measurements) else []
+    named = machines_in(what) if isinstance(what, Measurements) else []
     for machine in machines:
         most = machine.processors or np.inf
         here = counts[counts <= most]
@@ -159,7 +172,7 @@ def _outcomes(
             if isinstance(what, Program):
                 found.append(described(what, machine, at, here, seed))
             elif machine.name in named:
-                found.append(measured(what, machine, here, seed))
+                found.append(measured(what, machine, here, seed, donors))
             else:
                 known = [x for x in machines if x.name in named]
                 found.append(projected(what, machine, known, here, seed))
@@ -265,17 +278,3 @@ def _warnings(
         of_all = len(names) == len(candidates) > 1
         said.append(text if of_all else f"{', '.join(names)}: {text}")
     return said
-
-
-def _law(what: Program | Measurements) -> str:
-    """Name the law of the times."""
-    if isinstance(what, Program):
-        return ", then ".join(dict.fromkeys(phase.law for phase in what.phase))
-    return "forecast of each machine from its runs and those on the others"
-
-
-def _sources(what: Program | Measurements) -> tuple[str, ...]:
-    """Name where the law comes from."""
-    if isinstance(what, Program):
-        return tuple(dict.fromkeys(phase.source_of_law for phase in what.phase))
-    return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())

@@ -8,7 +8,7 @@ little at 64 processors is told too little at 128 [D].
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from zlib import crc32
 
@@ -22,6 +22,7 @@ from parcast.machine import Machine
 from parcast.measurements import Measurements
 from parcast.program import Program
 from parcast.units import shown
+from parcast.verbs.donor_tables import donors_of, without
 from parcast.verbs.forecast import forecast
 from parcast.verbs.predict import predict
 from parcast.verbs.project import project
@@ -45,6 +46,9 @@ class Outcomes:
     cost: Array | None  # (points,) [currency]
     costs: Array | None  # (samples, points)
     doubts: Callable[[int], Sequence[str]]  # what to doubt of the times at one count
+    known: NDArray[np.bool_]  # (points,): whether the program was run there
+    donors: tuple[str, ...] = ()  # other machines that have a say in the times
+    base: str = ""  # machine that it is projected from
 
 
 def described(
@@ -74,32 +78,54 @@ def described(
         cost=_cost(machine, p, time, {}),
         costs=_cost(machine, p, found[:, 1:], prices),
         doubts=lambda count: predict(program, machine, p=count, d=d, n=n, bounds=False).warnings,
+        known=np.zeros(len(p), dtype=bool),
     )
 
 
-def measured(runs: Measurements, machine: Machine, p: Array, seed: int) -> Outcomes:
+def measured(
+    runs: Measurements, machine: Machine, p: Array, seed: int, donors: Measurements | None = None
+) -> Outcomes:
     """Outcomes on a machine that was run on, forecast from its runs and those on the others.
+
+    Parameters
+    ----------
+    runs : Measurements
+        On all machines that are ranked.
+    machine : Machine
+        Which of them.
+    p : ndarray, shape (points,)
+        Counts of processors, ascending. [1]
+    seed : int
+        Of the samples.
+    donors : Measurements, optional
+        Runs on machines that are not ranked.
 
     Raises
     ------
+    ParameterError
+        If it cannot be told which of the donors are of the same program and problem.
     FitFailed
         If its runs carry no forecast.
     """
-    here, elsewhere = runs.select(machine=machine.name), _without(runs, machine.name)
+    here = runs.select(machine=machine.name)
+    elsewhere = donors_of(machine.name, runs, donors)
 
     def told(counts: Any) -> Any:
         return forecast(here, counts, donors=elsewhere, by=())
 
     found = told(p)
-    return _from_widths(
+    say = [found] if p[0] >= here.p.min() else [found, told(p[:1])]  # notes are of the largest p
+    outcomes = _from_widths(
         machine,
         p,
         seed=seed,
         time=found.time,
         efficiency=found.efficiency,
-        width=np.log(found.upper / found.time),
+        widths=(np.log(found.time / found.lower), np.log(found.upper / found.time)),
         doubts=lambda count: told([count]).warnings,
     )
+    names = dict.fromkeys(name for each in say for name, *_ in each.notes[0].donors)
+    return replace(outcomes, known=np.isin(p, here.p), donors=tuple(names))
 
 
 def projected(
@@ -124,22 +150,23 @@ def projected(
         )
     name = min(bases, key=lambda x: bases[x])
     base = next(x for x in known if x.name == name)
-    here, others = runs.select(machine=name), _without(runs, name)
+    here, others = runs.select(machine=name), without(runs, [name])
 
     def told(counts: Any) -> Any:
         return project(here, counts, base=base, target=machine, others=others)
 
     first = float(here.p.min())
     found = told(np.append(first, p))
-    return _from_widths(
+    outcomes = _from_widths(
         machine,
         p,
         seed=seed,
         time=found.time[1:],
         efficiency=found.time[0] * first / (found.time[1:] * p),
-        width=np.log(found.upper / found.time)[1:],
+        widths=(np.log(found.time / found.lower)[1:], np.log(found.upper / found.time)[1:]),
         doubts=lambda count: (f"Projected from {name}.", *told([count]).warnings),
     )
+    return replace(outcomes, base=name)
 
 
 def _from_widths(
@@ -149,13 +176,18 @@ def _from_widths(
     seed: int,
     time: Array,
     efficiency: Array,
-    width: Array,
+    widths: tuple[Array, Array],
     doubts: Callable[[int], Sequence[str]],
 ) -> Outcomes:
-    """Make samples of log-normal times whose errors are partly those of the other machines."""
+    """Make samples of times whose errors are partly those of the other machines.
+
+    They are log-normal, with the `widths` of the interval below and above.
+    """
     common, own = _normal("forecasts", seed), _normal(machine.name, seed)
     error = SHARED**0.5 * common + (1 - SHARED) ** 0.5 * own
-    factor = np.exp(error[:, None] * width / NORMAL_90)
+    below, above = widths
+    error = error[:, None]
+    factor = np.exp(error * np.where(error > 0, above, below) / NORMAL_90)
     prices = dict(machine.price.amounts())
     return Outcomes(
         machine=machine.name,
@@ -167,6 +199,7 @@ def _from_widths(
         cost=_cost(machine, p, time, {}),
         costs=_cost(machine, p, time * factor, _factors(prices, machine.name, seed)),
         doubts=doubts,
+        known=np.zeros(len(p), dtype=bool),
     )
 
 
@@ -200,9 +233,3 @@ def _counts(runs: Measurements, machine: str) -> list[float]:
     """Counts of processors of the runs on a machine. [1]."""
     counts: list[float] = runs.select(machine=machine).p.tolist()
     return counts
-
-
-def _without(runs: Measurements, machine: str) -> Measurements | None:
-    """Runs on all other machines; None where there is none."""
-    others = [x for x in dict.fromkeys(runs.labels["machine"].tolist()) if x != machine]
-    return runs.select(machine=others) if others else None

@@ -11,6 +11,7 @@ from parcast.machine import Machine, Price
 from parcast.measurements import Measurements
 from parcast.program import Program
 from parcast.units import quantity, shown
+from parcast.verbs.donor_tables import machines_in, table_of_donors
 from parcast.verbs.match_verdict import Constraints
 
 Array = NDArray[np.float64]
@@ -56,8 +57,7 @@ def machines_of(
             )
     found = list(given)
     if isinstance(what, Measurements):
-        _require_one_program(what)
-        found += [Machine(name=x) for x in run_on(what) if x not in names]
+        found += [Machine(name=x) for x in machines_in(what) if x not in names]
     if not found:
         raise ParameterError("machines must hold at least one, got none. Name their files.")
     known = [machine.name for machine in found]
@@ -78,6 +78,35 @@ def machines_of(
             "Convert them."
         )
     return priced
+
+
+def donors_beside(
+    what: Program | Measurements, donors: Measurements | Any | None
+) -> Measurements | None:
+    """Check the runs, and the donors beside them."""
+    if isinstance(what, Measurements):
+        _require_one_program(what)
+    if donors is None:
+        return None
+    if isinstance(what, Program):
+        raise ParameterError(
+            "donors must be given beside runs, got a program. They help to forecast from runs: "
+            "leave them out."
+        )
+    return table_of_donors(donors)
+
+
+def ranked_ones(
+    what: Program | Measurements, given: Sequence[Any], donors: Measurements | None
+) -> tuple[list[Any], dict[str, str]]:
+    """Leave out the machines that have no runs but among the donors, and say so."""
+    if donors is None or isinstance(what, Program):
+        return list(given), {}
+    helping = set(machines_in(donors)) - set(machines_in(what))
+    why = "Its runs are donors, and donors are not ranked. Put them into the table to rank it."
+    names = [x.name for x in given if isinstance(x, Machine) and x.name in helping]
+    kept = [x for x in given if not isinstance(x, Machine) or x.name not in helping]
+    return kept, dict.fromkeys(names, why)
 
 
 def _price(machine: Machine, price: float | str) -> Price:
@@ -104,11 +133,6 @@ def _require_one_program(runs: Measurements) -> None:
             f"runs must be of one program and problem, got several values of "
             f"{', '.join(apart)}. Select one, such as runs.select({apart[0]}=...)."
         )
-
-
-def run_on(runs: Measurements) -> list[str]:
-    """Machines of the runs, in their order."""
-    return list(dict.fromkeys(runs.labels["machine"].tolist()))
 
 
 def require_prices(machines: Sequence[Machine], goal: str, asked: Constraints) -> None:
