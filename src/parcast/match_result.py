@@ -30,6 +30,7 @@ class Candidate:
     efficiency: Array  # [1]
     holds: Array  # probability that all constraints hold; 1 where there are none [1]
     chosen: int  # place of the best count; of the nearest one where none fits
+    measured: NDArray[np.bool_]  # whether the program was run at this count
     fits: bool  # whether the constraints hold there as asked
     best: float | None  # probability that it is the best of all that fit; None where it does not
 
@@ -55,6 +56,7 @@ class Candidate:
             "cost_upper": prices[2],
             "efficiency": float(self.efficiency[i]),
             "probability_holds": float(self.holds[i]),
+            "measured": bool(self.measured[i]),
         }
 
 

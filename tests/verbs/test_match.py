@@ -268,6 +268,14 @@ def test_the_document_holds_everything_as_strict_json(runs, machines):
     ]
     assert (document["goal"], document["within_s"], document["budget"]) == ("cost", 12.0, 5.0)
     assert document["certainty"] == 0.6
+    assert all(row["measured"] for row in document["rows"])
+
+
+def test_rows_say_whether_a_count_was_measured(runs):
+    told = match(runs.select(machine="T3E"), p=[2, 3, 64, 128])
+    assert [row["measured"] for row in told.rows()] == [True, False, True, False]
+    described = match(program(), [machine("A", "1 Gflop/s")], p=[2])
+    assert not next(described.ranking())["measured"]
 
 
 def test_a_result_shows_itself_and_escapes_what_it_was_given():

@@ -89,6 +89,14 @@ def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
         draft.write_bytes(drawn)
 
 
+@contextmanager
+def any_letters() -> Iterator[None]:
+    """Say nothing of letters that this font lacks; who looks at an SVG has other fonts."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
 def svg_text(figure: "Figure") -> str:
     """Return a figure as an SVG document: the same figure gives the same text."""
     about = {"Title": figure.get_suptitle(), "Creator": "parcast", "Date": None}
@@ -98,8 +106,6 @@ def svg_text(figure: "Figure") -> str:
 def _rendered(figure: "Figure", form: str, about: dict[str, str | None]) -> bytes:
     """Draw into memory, without dates and versions."""
     drawn = BytesIO()
-    with house_style(), warnings.catch_warnings():
-        # A name in letters that this font lacks; who looks at an SVG has other fonts.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+    with house_style(), any_letters():
         figure.savefig(drawn, format=form, dpi=DOTS_AN_INCH, metadata=about)
     return drawn.getvalue()

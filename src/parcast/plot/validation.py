@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from parcast.plot.canvas import house_style, new_figure, save_figure
-from parcast.plot.match import COLOURS, MARKERS
+from parcast.plot.match_curve import COLOURS, MARKERS
 from parcast.plot.scales import round_ticks, scale_time, span
 from parcast.units import shown
 from parcast.validation_result import Comparison, TimedRun, ValidatedProgram, Validation

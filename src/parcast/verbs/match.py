@@ -208,6 +208,7 @@ def _candidate(found: Outcomes, goal: Goal, asked: Constraints) -> Candidate:
         efficiency=found.efficiency,
         holds=asked.holds(found),
         chosen=chosen,
+        measured=found.known,
         fits=bool(fits.any()),
         best=None,
     )
