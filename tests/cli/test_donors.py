@@ -151,7 +151,7 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
         ),
         (["--machine", "here.csv"], 2, "--machine must be given with --donors or --target"),
         (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
-        (["--donors", "once.csv"], 4, "Of no use as donors: Y was run at one count only."),
+        (["--donors", "once.csv"], 4, "Y does not help to forecast other machines: it was run"),
     ],
 )
 @pytest.mark.usefixtures("folder")

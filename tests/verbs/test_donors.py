@@ -74,14 +74,15 @@ def test_a_table_will_do():
     told = forecast(ONE, 8, donors=table)
     assert "1 other machine weighs 100% at p = 8: A 100%" in only(told).rests_on
     assert any(
-        text.startswith("It rests on a single other machine") for text in only(told).warnings
+        text.startswith("The forecast rests on a single other machine")
+        for text in only(told).warnings
     )
 
 
 def test_two_donors_are_told():
     two = runs({"A": amdahl(1, 100), "B": amdahl(2, 180)})
     warnings = only(forecast(ONE, 8, donors=two)).warnings
-    assert any(text.startswith("It rests on two other machines") for text in warnings)
+    assert any(text.startswith("The forecast rests on two other machines") for text in warnings)
 
 
 def test_with_two_own_counts_both_have_a_say():
@@ -114,7 +115,7 @@ def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
     told, without = (forecast(known, 16, donors=donors) for donors in (odd, DONORS))
     assert told.time == pytest.approx(without.time)
     assert (
-        "Left out as donors: X: its time goes with p otherwise than the runs here. "
+        "X does not help to forecast this one: its time goes with p otherwise than the runs here. "
         in " ".join(only(told).warnings)
     )
 
@@ -125,8 +126,9 @@ def test_donors_that_all_contradict_leave_the_plain_forecast():
     assert told.time == pytest.approx(plain.time)
     assert told.lower == pytest.approx(plain.lower)
     warnings = only(told).warnings
-    assert any(text.startswith("Left out as donors: A, B, C: their times go") for text in warnings)
-    assert "No donor is left: the forecast rests on its own runs alone." in warnings
+    start = "A, B, C do not help to forecast this one: their times go"
+    assert any(text.startswith(start) for text in warnings)
+    assert "No other machine is left: the forecast rests on its own runs alone." in warnings
 
 
 def test_a_donor_with_one_run_is_of_no_use_and_told():
@@ -136,15 +138,23 @@ def test_a_donor_with_one_run_is_of_no_use_and_told():
     columns["time"].append(3.0)
     columns["machine"].append("Z")
     told = forecast(ONE, 8, donors=Measurements(**columns))
-    assert "Of no use as donors: Z was run at one count only." in only(told).warnings
+    assert (
+        "Z does not help to forecast other machines: it was run at one count only."
+        in only(told).warnings
+    )
     assert "Z" not in named(only(told))
 
 
 def test_donors_with_one_run_each_cannot_help_one_run():
     with pytest.raises(FitFailed) as caught:
         forecast(ONE, 8, donors=Measurements(p=[4, 8], time=[2, 1.0], machine=["Y", "Z"]))
-    assert "Of no use as donors: Y, Z were run at one count only." in str(caught.value)
-    assert "It has no donor: no other machine was run at two counts or more." in str(caught.value)
+    assert "Y, Z do not help to forecast other machines: they were run at one count only." in str(
+        caught.value
+    )
+    assert (
+        "No other machine helps to forecast this one: none was run at two counts or more."
+        in str(caught.value)
+    )
 
 
 def test_donors_of_no_use_leave_the_plain_forecast():
@@ -152,8 +162,8 @@ def test_donors_of_no_use_leave_the_plain_forecast():
     told = forecast(known, 8, donors=Measurements(p=4, time=2, machine="Z"))
     assert told.time == pytest.approx(forecast(known, 8).time)
     assert only(told).warnings[-2:] == (
-        "Of no use as donors: Z was run at one count only.",
-        "It has no donor: no other machine was run at two counts or more.",
+        "Z does not help to forecast other machines: it was run at one count only.",
+        "No other machine helps to forecast this one: none was run at two counts or more.",
     )
 
 
@@ -178,7 +188,8 @@ def test_donors_have_the_same_callpath_and_axes():
     assert [note.label for note in told.notes] == ["a, n = 1"]
     assert named(only(told)) == ["A", "B", "C"]
     assert told.refused["b, n = 1"].endswith(
-        "It has no donor: no other machine was run at two counts or more with b, n = 1."
+        "No other machine helps to forecast this one: none was run at two counts or more with "
+        "b, n = 1."
     )
     assert sorted(told.refused) == ["a, n = 2", "b, n = 1"]
 
@@ -216,7 +227,9 @@ def test_series_of_one_and_of_several_counts_stand_together():
 def test_far_beyond_all_runs_is_told():
     told = forecast(ONE, [16, 512], donors=DONORS)
     assert any(
-        text.startswith("No donor was run near p = 512: their own forecasts stand in, 32 times")
+        text.startswith(
+            "No other machine was run near p = 512: their own forecasts stand in, 32 times"
+        )
         for text in only(told).warnings
     )
     width = told.upper / told.lower
@@ -238,7 +251,9 @@ def test_many_donors_are_named_in_part():
     assert only(forecast(ONE, 8, donors=many)).rests_on.endswith(", 3 more")
     odd = runs({f"M{i}": amdahl(100, 1) for i in range(7)})
     known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
-    assert " and 3 more: their times" in " ".join(only(forecast(known, 8, donors=odd)).warnings)
+    assert " and 3 more do not help to forecast this one: their times" in " ".join(
+        only(forecast(known, 8, donors=odd)).warnings
+    )
 
 
 def test_one_donor_more_than_are_named_is_named_too():
@@ -295,7 +310,7 @@ def grouped(good, bad):
 def test_donors_that_go_on_in_two_ways_are_told_and_the_interval_reaches_both(good, bad):
     told = forecast(ONE, [8, 16], donors=grouped(good, bad))
     (warning,) = [x for x in told.warnings if "two ways" in x]
-    assert warning.startswith("The donors go on in two ways: p = 16 takes 5 s as on G")
+    assert warning.startswith("The other machines go on in two ways: p = 16 takes 5 s as on G")
     assert ", and 9 s as on B" in warning or ", and 8.9 s as on B" in warning  # 9.3 s at its speed
     times = [donor.time for donor in only(told).donors]
     assert told.lower[1] < min(times) < max(times) < told.upper[1]
@@ -312,7 +327,7 @@ def test_where_machines_are_described_groups_need_no_description():
     machines = [described(name, 1e9 * (1 + i)) for i, name in enumerate(names)]
     told = forecast(here, [16], donors=grouped(2, 2), machines=machines)
     (warning,) = [x for x in told.warnings if "two ways" in x]
-    assert warning.endswith("Give only the donors that are like this machine.")
+    assert warning.endswith("Give only those as donors that are like this one.")
 
 
 def test_the_document_holds_the_weights():
@@ -462,4 +477,7 @@ def test_donors_that_are_not_used_are_told():
         **{name: [*near.columns[name], *far.columns[name]] for name in near.columns}
     )
     told = forecast(ONE, p=16, donors=both)
-    assert any("Not used at p = 16: far" in text for text in told.notes[0].warnings)
+    assert any(
+        "far has no say at p = 16: beside the other machines" in text
+        for text in told.notes[0].warnings
+    )

@@ -137,3 +137,15 @@ def test_donors_that_cannot_help_are_refused(runs, few):
     )
     with pytest.raises(ParameterError, match="donors must be given beside runs, got a program"):
         match(program, [machine("A", "1 Gflop/s")], p=[1], donors=runs)
+
+
+def test_warnings_about_other_machines_can_be_read_by_who_only_ranks(runs):
+    once = Measurements(p=[4], time=[20.0], machine="X").columns
+    few = runs.select(machine=["T3E", "O2000"], p=[1, 2, 4]).columns
+    told = match({x: [*few[x], *once[x]] for x in ("p", "time", "machine")}, p=[8])
+    assert (
+        "T3E, O2000: X does not help to forecast other machines: it was run at one count only."
+        in (told.warnings)
+    )
+    assert any(": The forecast rests on " in text for text in told.warnings)
+    assert not any("donor" in text for text in told.warnings)

@@ -13,6 +13,7 @@ from parcast.result import Donor, SeriesNotes, whole
 from parcast.series import Series
 from parcast.units import format_quantity, percent
 from parcast.verbs.described_machines import NAMED, listed
+from parcast.verbs.donors import no_help
 
 FEW = 2  # donors from which nobody can tell how much machines differ
 ODD = 20.0  # times as fast or slow as the runs here: another unit or problem, not a machine [D]
@@ -137,11 +138,11 @@ def _warnings(
         names = [elsewhere.names[elsewhere.of[i, j]] for j in contrary]
         theirs = "its time goes" if len(names) == 1 else "their times go"
         yield (
-            f"Left out as donors: {listed(names)}: {theirs} with p otherwise than the runs here. "
+            f"{no_help(names, 'this one')}: {theirs} with p otherwise than the runs here. "
             "Was it the same program and problem?"
         )
         if len(contrary) == (elsewhere.of[i] >= 0).sum():
-            yield "No donor is left: the forecast rests on its own runs alone."
+            yield "No other machine is left: the forecast rests on its own runs alone."
     names_used = {x.machine for x in used}
     unused = [
         elsewhere.names[elsewhere.of[i, j]]
@@ -149,21 +150,24 @@ def _warnings(
         if j not in contrary and elsewhere.names[elsewhere.of[i, j]] not in names_used
     ]
     if unused and share > 0:
+        has, of, they = (
+            ("has", "it", "it is") if len(unused) == 1 else ("have", "them", "they are")
+        )
         yield (
-            f"Not used at p = {at}: {listed(unused)}. Beside the other donors too little is known "
-            "of it there, or it is less like the runs here."
+            f"{listed(unused)} {has} no say at p = {at}: beside the other machines too little is "
+            f"known of {of} there, or {they} less like the runs here."
         )
     if share < MATTERS:
         yield from elsewhere.told[i]
         return
     if reach > FAR:
         yield (
-            f"No donor was run near p = {at}: their own forecasts stand in, "
+            f"No other machine was run near p = {at}: their own forecasts stand in, "
             f"{whole(round(reach, 1))} times beyond their runs and more."
         )
     if len(used) <= FEW:
         donors = "a single other machine" if len(used) == 1 else "two other machines"
-        yield f"It rests on {donors}: how much machines differ is guessed."
+        yield f"The forecast rests on {donors}: how much machines differ is guessed."
     yield from _groups(used, at, described=elsewhere.described)
     yield from elsewhere.told[i]
 
@@ -187,6 +191,6 @@ def _groups(used: Sequence[Donor], at: Any, *, described: bool) -> Iterator[str]
         "" if described else ", or describe the machines with --machine: those like it weigh more"
     )
     yield (
-        f"The donors go on in two ways: p = {at} takes {quick}, and {slow}. Give only the donors "
-        f"that are like this machine{weigh}."
+        f"The other machines go on in two ways: p = {at} takes {quick}, and {slow}. Give only "
+        f"those as donors that are like this one{weigh}."
     )

@@ -208,8 +208,16 @@ def _told(
     if both is not None:
         yield f"{both} is among the donors too: its runs there were not used.{REPEATED}"
     if once:
-        were = "was" if len(once) == 1 else "were"
-        yield f"Of no use as donors: {listed(once)} {were} run at one count only."
+        they = "it was" if len(once) == 1 else "they were"
+        yield f"{no_help(once, 'other machines')}: {they} run at one count only."
     if not here:
         with_it = f" with {kind}" if kind else ""
-        yield f"It has no donor: no other machine was run at two counts or more{with_it}."
+        yield (
+            "No other machine helps to forecast this one: none was run at two counts or more"
+            f"{with_it}."
+        )
+
+
+def no_help(names: Sequence[str], whom: str) -> str:
+    """Say that some machines do not help to forecast others."""
+    return f"{listed(names)} {'does' if len(names) == 1 else 'do'} not help to forecast {whom}"
