@@ -14,6 +14,7 @@ from parcast import (
     Measurements,
     ParameterError,
     Program,
+    forecast,
     match,
     predict,
     read_machine,
@@ -359,3 +360,16 @@ def test_more_processors_are_advised_only_where_there_are_more():
     told = match(program(), machines, p=[1, 2])
     advice = [text for text in told.warnings if "may be better still" in text]
     assert advice == ["large: More than p = 2 may be better still. Ask for more."]
+
+
+def test_the_interval_of_a_forecast_count_is_that_of_the_forecast_on_both_sides():
+    counts = [1, 2, 4, 8, 16, 32]
+    p, bad = np.tile(counts, 6), np.repeat(np.arange(6) > 3, 6)
+    names = np.repeat([f"M{i}" for i in range(6)], 6)
+    donors = Measurements(p=p, time=90 / p + 10 * bad, machine=names)
+    here = Measurements(p=[1], time=[100.0], machine="here")
+    (found,) = match(here, p=[16], donors=donors).candidates
+    told = forecast(here, 16, donors=donors)
+    ends = [told.lower.item(), told.time.item(), told.upper.item()]
+    assert [*found.lower, *found.time, *found.upper] == pytest.approx(ends, rel=0.02)
+    assert ends[2] / ends[1] > 1.3 * ends[1] / ends[0]
