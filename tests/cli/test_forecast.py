@@ -257,9 +257,25 @@ def test_the_knee_alone_is_answered_at_the_knees(parcast, machines):
     knee = answered["knee"][0]
     assert knee.keys() == {
         *("machine", "p", "lower", "upper", "because", "fastest"),
-        *("efficiency", "min_efficiency", "upto"),
+        *("efficiency", "min_efficiency", "upto", "lower_is_limit", "upper_is_limit"),
     }
     assert knee["lower"] <= knee["p"] <= knee["upper"]
+
+
+def test_an_end_of_the_knee_beyond_the_search_is_told(parcast, times):
+    asked = ("forecast", times, "--select", "p=1", "--select", "p=2", "--knee", "-p")
+    (knee,) = document(parcast(*asked, "100000", "--json"))["knee"]
+    assert (knee["because"], knee["upper"]) == ("efficiency", 100000)
+    assert (knee["lower_is_limit"], knee["upper_is_limit"]) == (False, True)
+    assert knee["lower"] < knee["p"]
+
+    near = str(knee["lower"] + 1)
+    (found,) = document(parcast(*asked, near, "--json"))["knee"]
+    assert (found["because"], found["lower"] < found["p"]) == ("not reached", True)
+    assert (found["lower_is_limit"], found["upper_is_limit"]) == (False, True)
+    said = parcast(*asked, near)
+    assert f"knee        not reached up to p = {near} (90 % interval " in said.out
+    assert f" to >{near}): efficiency there is " in said.out
 
 
 @pytest.mark.parametrize("text", ["70%", "0.7", "70 %"])

@@ -112,8 +112,38 @@ def test_a_program_that_scales_on_has_no_knee():
     runs = Measurements(p=[1, 2, 4, 8], time=[80, 40.1, 20.2, 10.2])
     found = only(knee(runs, upto=16))
     assert (found.because, found.p, found.upto, found.fastest) == ("not reached", 16, 16, 16)
+    assert found.lower_is_limit
+    assert found.upper_is_limit
     assert str(found) == (
         f"not reached up to p = 16: efficiency there is {percent(found.efficiency)}"
+    )
+
+
+def test_an_end_of_the_interval_beyond_the_search_is_said_to_lie_there():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 54, 31, 19.5])
+    whole = only(knee(runs, upto=10**6))
+    assert whole.lower < whole.p < whole.upper < 10**6
+    assert (whole.lower_is_limit, whole.upper_is_limit) == (False, False)
+
+    found = only(knee(runs, upto=whole.p + 1))
+    assert (found.because, found.upper) == ("efficiency", whole.p + 1)
+    assert (found.lower_is_limit, found.upper_is_limit) == (False, True)
+    assert f" (90 % interval {found.lower} to >{whole.p + 1}): " in str(found)
+
+
+def test_a_knee_not_reached_tells_the_lower_end_of_its_interval_where_it_was_found():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 54, 31, 19.5])
+    whole = only(knee(runs, upto=10**6))
+    middle = whole.p - 1
+    assert whole.lower < middle
+    found = only(knee(runs, upto=middle))
+    assert (found.because, found.p, found.upper) == ("not reached", middle, middle)
+    assert (found.lower_is_limit, found.upper_is_limit) == (False, True)
+    assert found.lower == pytest.approx(whole.lower, abs=1)
+    share = percent(found.efficiency)
+    assert str(found) == (
+        f"not reached up to p = {middle} (90 % interval {found.lower} to >{middle}): "
+        f"efficiency there is {share}"
     )
 
 
@@ -174,6 +204,8 @@ def test_the_knee_lies_in_its_interval_and_in_the_range_looked_at(data, min_effi
     assert found.because in ("efficiency", "time", "not reached")
     assert (found.because == "not reached") == (found.p == upto)
     assert isinstance(found.p, int)
+    assert found.lower_is_limit == (found.lower == upto)
+    assert found.upper_is_limit == (found.upper == upto)
     if found.p > min(p):
         assert found.efficiency >= min_efficiency
     if found.because == "time":

@@ -342,6 +342,8 @@ def _knee_document(knee: "Knee") -> dict[str, Any]:
         "p": knee.p,
         "lower": knee.lower,
         "upper": knee.upper,
+        "lower_is_limit": knee.lower_is_limit,
+        "upper_is_limit": knee.upper_is_limit,
         "because": knee.because,
         "fastest": knee.fastest,
         "efficiency": knee.efficiency,

@@ -26,10 +26,10 @@ class Knee:
 
     key: Key
     p: int  # the largest count still worth it; `upto` if none is reached [1]
-    lower: int  # the same by the upper ends of the times' intervals [1]
-    upper: int  # the same by the lower ends [1]
+    lower: int  # the same by the upper ends of the times' intervals; `upto` if none is reached [1]
+    upper: int  # the same by the lower ends; `upto` likewise [1]
     efficiency: float  # at `p` [1]
-    fastest: int  # the count with the least time [1]
+    fastest: int  # the count with the least time; `upto` where it still falls there [1]
     because: str  # "efficiency", "time" or "not reached"
     min_efficiency: float  # the threshold asked for [1]
     upto: int  # the largest count looked at [1]
@@ -39,16 +39,28 @@ class Knee:
         """The series in a few words: "T3E", or "" where there is only one."""
         return label_of(self.key)
 
+    @property
+    def lower_is_limit(self) -> bool:
+        """Whether `lower` is only where the search ended: that end of the interval lies beyond."""
+        return self.lower >= self.upto
+
+    @property
+    def upper_is_limit(self) -> bool:
+        """Whether `upper` is only where the search ended: that end of the interval lies beyond."""
+        return self.upper >= self.upto
+
     def __str__(self) -> str:
-        """Say the knee in a sentence."""
-        beyond = f" (90 % interval {self.lower} to {self.upper})"
+        """Say the knee in a sentence; an end of its interval beyond the search is ">64"."""
+        upper = f">{self.upto}" if self.upper_is_limit else f"{self.upper}"
+        interval = f" (90 % interval {self.lower} to {upper})"
         if self.because == "not reached":
+            interval = "" if self.lower_is_limit else interval
             share = percent(self.efficiency)
-            return f"not reached up to p = {self.upto}: efficiency there is {share}"
+            return f"not reached up to p = {self.upto}{interval}: efficiency there is {share}"
         if self.because == "time":
-            return f"p = {self.p}{beyond}: beyond it time stops falling"
+            return f"p = {self.p}{interval}: beyond it time stops falling"
         share = percent(self.min_efficiency)
-        return f"p = {self.p}{beyond}: beyond it efficiency falls below {share}"
+        return f"p = {self.p}{interval}: beyond it efficiency falls below {share}"
 
 
 def knee(
@@ -76,7 +88,8 @@ def knee(
     -------
     list of Knee
         One for each series that has a forecast. The interval of a knee is where the two ends of
-        the times' interval put it.
+        the times' interval put it, and `upto` where they put it beyond that: `lower_is_limit`
+        and `upper_is_limit` say so.
 
     Raises
     ------
