@@ -13,7 +13,7 @@ from matplotlib import rc_context
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from parcast import Measurements, ParameterError, ParcastError, forecast, knee
+from parcast import Measurements, ParameterError, ParcastError, forecast, knee, plan_runs
 from parcast.plot import (
     MissingPackage,
     draw_efficiency,
@@ -520,6 +520,30 @@ def test_a_knee_that_was_not_reached_or_lies_outside_is_not_drawn(change):
     (ax,) = figure_of(forecast(STRONG, [64]), knees=found).axes
     assert "knee: worth it up to here" not in drawn(ax)
     assert not ax.texts
+
+
+# Planned runs.
+
+
+@pytest.mark.parametrize("quantity", ["time", "efficiency"])
+def test_runs_to_make_are_triangles_on_the_line_with_their_numbers(quantity):
+    runs = several(["a", "b"], scale=lambda i: 1.0 + i)
+    planned = [x for x in plan_runs(runs, p=256, upto=512, runs=2) if x.label == "b"]
+    plain, marked = figure_of(forecast(runs, [256]), quantity=quantity, planned=planned).axes
+    mark = drawn(marked)["run to make next"]
+    assert mark.get_xdata().tolist() == [x.at["p"] for x in planned]
+    assert [x.get_text() for x in marked.texts] == [str(i + 1) for i in range(len(planned))]
+    if quantity == "time":
+        assert mark.get_ydata().tolist() == [x.time for x in planned]
+    else:
+        assert np.all((mark.get_ydata() > 0) & (mark.get_ydata() < 1))
+    assert "run to make next" not in drawn(plain)
+
+
+def test_the_line_goes_as_far_as_the_runs_to_make():
+    (run, *_) = plan_runs(STRONG, p=64, upto=128, counts=[128])
+    (ax,) = figure_of(forecast(STRONG, [64]), planned=[run]).axes
+    assert drawn(ax)["forecast"].get_xdata().max() == pytest.approx(128)
 
 
 def test_a_forecast_draws_itself():

@@ -64,6 +64,56 @@ def test_csv_has_a_column_for_every_axis(parcast, sizes):
     assert [row["n"] for row in rows] == ["100", "200", "400"]
 
 
+def table(parcast, *asked):
+    said = parcast("forecast", *asked, "-o", "-")
+    assert (said.status, said.err) == (0, "")
+    return list(csv.DictReader(io.StringIO(said.out)))
+
+
+def test_csv_has_the_runs_to_make_below_what_was_asked_for(parcast, machines):
+    asked = (machines, "-p", "64,128", "--plan-runs", "2", "--upto", "128")
+    rows = table(parcast, *asked)
+    plan = json.loads(parcast("forecast", *asked, "--json").out)["plan_runs"]
+    plain, planned = rows[:4], rows[4:]
+    assert [row["planned_run"] for row in plain] == [""] * 4
+    assert {row["cost"] for row in plain} == {""}
+    assert len(planned) == len(plan) > 2
+    numbers = [row["planned_run"] for row in planned if row["machine"] == "SP"]
+    assert numbers == [str(i + 1) for i in range(len(numbers))]
+    for row, run in zip(planned, plan, strict=True):
+        assert row["target_p"] == str(run["target"]["p"])
+        for name in run.keys() - {"target"}:
+            assert row[name] == str(run[name])
+        assert row["speedup"] == ""
+
+
+def test_csv_of_a_plan_over_several_axes_has_columns_for_all(parcast, sizes):
+    rows = table(parcast, sizes, "-p", "64", "--at", "n=300,800", "--plan-runs", "1")
+    (run,) = (row for row in rows if row["planned_run"])
+    assert run["n"] in ("100", "200", "300", "400", "600", "800")
+    assert (run["target_p"], run["target_n"]) == ("64", "800")
+
+
+def test_csv_of_a_plan_without_a_run_tells_that_by_a_column_without_entries(parcast, sizes):
+    rows = table(parcast, sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
+    assert [row["planned_run"] for row in rows] == [""]
+
+
+def test_csv_without_a_plan_has_no_columns_of_one(parcast, times):
+    assert "planned_run" not in table(parcast, times, "-p", "64")[0]
+
+
+def test_files_hold_the_plan_in_their_own_way(parcast, machines, tmp_path):
+    outputs = [tmp_path / f"plan.{ending}" for ending in ("csv", "json", "svg")]
+    asked = [part for output in outputs for part in ("-o", output)]
+    said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", *asked)
+    assert said.status == 0
+    assert "next runs" in said.out
+    assert len(list(csv.DictReader(io.StringIO(outputs[0].read_text())))) == 4
+    assert len(json.loads(outputs[1].read_text())["plan_runs"]) == 2
+    assert outputs[2].read_text().count(">run to make next<") == 1
+
+
 def test_held_out_counts_are_compared_and_not_planned_from(parcast, sizes):
     asked = ("--hold-out", "8", "-p", "8", "--at", "n=400", "--plan-runs", "1")
     said = parcast("forecast", sizes, *asked)

@@ -11,7 +11,13 @@ from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import Counts, columns, counts, efficiency, selection
 from parcast.cli.outputs import check_outputs, give
-from parcast.cli.several import axis_values, check_several, plan_of_question, show_plan
+from parcast.cli.several import (
+    axis_values,
+    check_several,
+    plan_of_question,
+    rows_with_plan,
+    show_plan,
+)
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -207,7 +213,7 @@ def command(
     if planned is not None:
         document["plan_runs"] = [run.to_document() for run in planned]
     if question.knee is not None:
-        document["knee"] = [_knee_document(knee) for knee in knees]
+        document["knee"] = [knee.to_document() for knee in knees]
 
     def show() -> None:
         _show(told, knees, show_all=show_all)
@@ -216,19 +222,21 @@ def command(
     give(
         outputs,
         as_json=as_json,
-        rows=told.rows,
+        rows=lambda: rows_with_plan(told.rows(), planned),
         document=lambda: document,
         show=show,
-        draw=lambda path: _draw(told, knees, path),
+        draw=lambda path: _draw(told, knees, planned, path),
     )
     return _status(question, knees)
 
 
-def _draw(told: "Forecast", knees: "Sequence[Knee]", path: str) -> None:
+def _draw(
+    told: "Forecast", knees: "Sequence[Knee]", planned: "Sequence[PlannedRun] | None", path: str
+) -> None:
     """Draw the answer."""
     from parcast.plot import figure_of, save_figure
 
-    save_figure(figure_of(told, knees=knees), path)
+    save_figure(figure_of(told, knees=knees, planned=planned or ()), path)
 
 
 def _ask(
@@ -331,25 +339,6 @@ def _spread_out(counts: Sequence[int]) -> list[int]:
         return list(counts)
     step = (len(counts) - 1) / (MOST_KNEES - 1)
     return [counts[round(i * step)] for i in range(MOST_KNEES)]
-
-
-def _knee_document(knee: "Knee") -> dict[str, Any]:
-    """Give a knee as it stands in a document."""
-    from parcast.result import whole
-
-    return {
-        **{name: whole(value) for name, value in knee.key.items()},
-        "p": knee.p,
-        "lower": knee.lower,
-        "upper": knee.upper,
-        "lower_is_limit": knee.lower_is_limit,
-        "upper_is_limit": knee.upper_is_limit,
-        "because": knee.because,
-        "fastest": knee.fastest,
-        "efficiency": knee.efficiency,
-        "min_efficiency": knee.min_efficiency,
-        "upto": knee.upto,
-    }
 
 
 def _show(told: "Forecast", knees: Sequence["Knee"], *, show_all: bool) -> None:

@@ -1,6 +1,6 @@
 """Options of `parcast forecast` that ask over several axes, and for the next runs to make."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,3 +99,36 @@ def show_plan(planned: "Sequence[PlannedRun] | None") -> None:
     from parcast.text.planned_runs import planned_runs
 
     show(["", *planned_runs(planned, page_of_stdout())])
+
+
+def rows_with_plan(
+    rows: Iterable[Mapping[str, Any]], planned: "Sequence[PlannedRun] | None"
+) -> Iterator[Mapping[str, Any]]:
+    """Give the rows of an answer and below them those of the planned runs, with one header.
+
+    Rows as they are where no runs were asked for. Otherwise all rows have the columns of both,
+    None where one knows nothing; `planned_run` numbers the runs of each program.
+    """
+    if planned is None:
+        yield from rows
+        return
+    from parcast.text.planned_runs import numbers_of
+
+    runs = [
+        {"planned_run": number, **_flat(run.to_document())}
+        for number, run in zip(numbers_of(planned), planned, strict=True)
+    ]
+    header: dict[str, Any] = {}
+    for row in rows:
+        header = header or dict.fromkeys((*row, "planned_run", *(x for run in runs for x in run)))
+        yield header | dict(row)
+    yield from (header | run for run in runs)
+
+
+def _flat(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Write what is asked for, a mapping in a document, as columns: `target_p`, `target_n`."""
+    flat: dict[str, Any] = {}
+    for name, value in document.items():
+        is_target = isinstance(value, Mapping)
+        flat |= {f"{name}_{axis}": x for axis, x in value.items()} if is_target else {name: value}
+    return flat

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from parcast.verbs.plan_runs import PlannedRun
+
 MOST_PANELS: Final = 9
 SHARED_DECADES: Final = 4.0  # panels whose times together span more have a scale each
 LONGEST_LIST: Final = 24  # characters of the counts in a title; of more counts only the ends
@@ -90,7 +92,11 @@ def draw_efficiency(forecast: Forecast, ax: "Axes | None" = None, series: int = 
 
 
 def figure_of(
-    forecast: Forecast, *, quantity: Quantity = "time", knees: Sequence[Knee] = ()
+    forecast: Forecast,
+    *,
+    quantity: Quantity = "time",
+    knees: Sequence[Knee] = (),
+    planned: "Sequence[PlannedRun]" = (),
 ) -> "Figure":
     """One figure for a whole forecast: a panel a series, and one legend.
 
@@ -104,6 +110,9 @@ def figure_of(
     knees : sequence of Knee, optional
         What `parcast.knee` found for series of this forecast, each marked in the panel of its
         series if it was reached and lies between the ends of the axis.
+    planned : sequence of PlannedRun, optional
+        What `parcast.plan_runs` planned for series of this forecast, each marked at its forecast
+        time, with its number in the plan.
 
     Returns
     -------
@@ -134,10 +143,11 @@ def figure_of(
             "Draw the rows of to_pandas(), or forecast without values of other axes."
         )
     knee_of = {tuple(knee.key.values()): knee for knee in knees}
-    panels = [
-        panel_of(forecast, i, knee=knee_of.get(tuple(forecast.notes[i].key.values())))
-        for i in _longest(forecast)
-    ]
+    panels = []
+    for i in _longest(forecast):
+        key = forecast.notes[i].key
+        knee, runs = knee_of.get(tuple(key.values())), [run for run in planned if run.key == key]
+        panels.append(panel_of(forecast, i, knee=knee, planned=runs))
     columns = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)
     rows = ceil(len(panels) / columns)
     with house_style():

@@ -1,13 +1,14 @@
 """One series in one pair of axes: what was measured, what is forecast, what was held out.
 
 Measured medians are dots; between them the line is solid, beyond them it is dashed; the band is
-the interval; what was measured but held out is an open diamond; the dotted line is ideal scaling.
-Thin lines show how it would go on as on each machine that was used beside the own runs.
+the interval; what was measured but held out is an open diamond; runs that are planned are open
+triangles on the line, numbered; the dotted line is ideal scaling. Thin lines show how it would go
+on as on each machine that was used beside the own runs.
 Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with a
 marker or a style of its own. Everything is drawn in processors, seconds and fractions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -22,11 +23,13 @@ from parcast.verbs.knee import Knee
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from parcast.verbs.plan_runs import PlannedRun
+
 Array = NDArray[np.float64]
 Quantity = Literal["time", "efficiency"]
 
-BLUE, VERMILLION, GREEN, BLACK = "#0072B2", "#D55E00", "#009E73", "#000000"
-GREY, PALE = "#757575", "#E4E4E4"
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
 POINTS_A_LINE: Final = 241
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
 
@@ -44,12 +47,15 @@ class Panel:
     held_out_time: Array  # [s]
     is_strong: bool
     elsewhere: Mapping[str, Array]  # time along the line if it goes on as there [s]
-    knee: int | None = None  # the largest count worth it, where it was asked for and found [1]
+    knee: int | None  # the largest count worth it, where it was asked for and found [1]
+    planned_p: Array  # of runs to make next, the best first [1]
+    planned_time: Array  # their forecast times [s]
 
     @property
     def counts(self) -> Array:
         """The counts that matter: measured, held out, and the ends of the line. [1]."""
-        return np.unique(np.concatenate([self.p, self.held_out_p, self.line.p[[0, -1]]]))
+        ends = self.line.p[[0, -1]]
+        return np.unique(np.concatenate([self.p, self.held_out_p, self.planned_p, ends]))
 
     def ideal_time(self, p: Array) -> Array:
         """Time of a program that scales ideally from its first measured count. [s]."""
@@ -61,15 +67,22 @@ class Panel:
         return time if quantity == "time" else self.ideal_time(p) / time
 
 
-def panel_of(forecast: Forecast, series: int, *, knee: Knee | None = None) -> Panel:
+def panel_of(
+    forecast: Forecast,
+    series: int,
+    *,
+    knee: Knee | None = None,
+    planned: "Sequence[PlannedRun]" = (),
+) -> Panel:
     """Gather what is drawn of one series; raises `ParameterError` if there is none such."""
     own = one_series(forecast, series)
     measured, count = own.measured, int(own.measured.count[0])
     p = measured.p[0, :count]
     asked, observed = np.ravel(own.p), np.ravel(own.observed)
     held_out = ~np.isnan(observed) & ~np.isin(asked, p)
-    ends = np.geomspace(min(p[0], asked.min()), max(p[-1], asked.max()), POINTS_A_LINE)
-    along = np.union1d(ends, p)
+    planned_p = np.array([run.at["p"] for run in planned])
+    ends = np.concatenate([p[[0, -1]], asked, planned_p])
+    along = np.union1d(np.geomspace(ends.min(), ends.max(), POINTS_A_LINE), p)
     return Panel(
         label=own.notes[0].label,
         p=p,
@@ -81,6 +94,8 @@ def panel_of(forecast: Forecast, series: int, *, knee: Knee | None = None) -> Pa
         is_strong=own.notes[0].scaling == "strong",
         elsewhere=as_elsewhere(own, 0, along),
         knee=knee.p if knee and knee.because != "not reached" else None,
+        planned_p=planned_p,
+        planned_time=np.array([run.time for run in planned]),
     )
 
 
@@ -122,6 +137,8 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
             label = "_the other end"
     if panel.knee is not None and along[0] <= panel.knee <= along[-1]:
         _mark_knee(ax, panel.knee, quantity)
+    if panel.planned_p.size:
+        _mark_planned(ax, panel, quantity)
     share = format_quantity(panel.line.interval, "fraction")
     ax.fill_between(along, low, high, color=BLUE, alpha=0.2, lw=0, label=f"{share} interval")
     ends = [panel.value(quantity, panel.p, panel.time * np.exp(k * panel.spread)) for k in (-1, 1)]
@@ -143,7 +160,7 @@ def _draw_elsewhere(ax: "Axes", panel: Panel, quantity: Quantity) -> Array:
     along, label = panel.line.p, "if it goes on as elsewhere"
     drawn = [panel.value(quantity, along, times) for times in panel.elsewhere.values()]
     for line in drawn:
-        ax.plot(along, line, color=GREEN, lw=0.9, alpha=0.8, zorder=1.9, label=label)
+        ax.plot(along, line, color=PURPLE, lw=0.9, zorder=1.9, label=label)
         label = "_another machine"
     values = np.concatenate([np.empty(0), *drawn])
     return np.asarray(values[np.isfinite(values)])
@@ -165,3 +182,20 @@ def _mark_knee(ax: "Axes", knee: int, quantity: Quantity) -> None:
         color=VERMILLION,
         fontsize="small",
     )
+
+
+def _mark_planned(ax: "Axes", panel: Panel, quantity: Quantity) -> None:
+    """Draw the runs to make next at their forecast times, each with its number in the plan."""
+    heights = panel.value(quantity, panel.planned_p, panel.planned_time)
+    (mark,) = ax.plot(panel.planned_p, heights, "^", color=GREEN, ms=8, zorder=4)
+    mark.set(label="run to make next", markerfacecolor="white", markeredgewidth=1.8)
+    for number, place in enumerate(zip(panel.planned_p, heights, strict=True), start=1):
+        ax.annotate(
+            str(number),
+            place,
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            color=GREEN,
+            fontsize="small",
+        )

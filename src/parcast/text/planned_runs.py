@@ -12,6 +12,16 @@ from parcast.text.rounding import rounded_interval
 from parcast.units import TIME_UNITS, format_quantity, shown
 
 
+def numbers_of(runs: Sequence[Any]) -> list[int]:
+    """Number the planned runs of each program from 1."""
+    counted: dict[str, int] = {}
+    numbers = []
+    for run in runs:
+        counted[run.label] = counted.get(run.label, 0) + 1
+        numbers.append(counted[run.label])
+    return numbers
+
+
 def planned_runs(runs: Sequence[Any], page: Page) -> list[str]:
     """Lines that say which runs to make next, the best first.
 
@@ -38,7 +48,7 @@ def planned_runs(runs: Sequence[Any], page: Page) -> list[str]:
     names = list(dict.fromkeys(name for run in runs for name in run.at))
     keys = list(dict.fromkeys(name for run in runs for name in run.key))
     columns = [
-        Column(title="", cells=[str(number) for number in _numbers(runs)]),
+        Column(title="", cells=[str(number) for number in numbers_of(runs)]),
         *(
             Column(title=x, cells=[_cell(run.key.get(x, "")) for run in runs], is_text=True)
             for x in keys
@@ -62,7 +72,7 @@ def planned_runs(runs: Sequence[Any], page: Page) -> list[str]:
     else:
         for cells in zip(*(column.laid_out() for column in columns), strict=True):
             lines += page.wrapped("  ".join(" ".join(cells).split()), indent=0)
-    for number, run in zip(_numbers(runs), runs, strict=True):
+    for number, run in zip(numbers_of(runs), runs, strict=True):
         label = f"{shown(run.label, limit=10_000)}: " if run.label else ""
         lines += page.entry(f"run {number}", f"{label}{run.because}")
     first = runs[0].target
@@ -72,16 +82,6 @@ def planned_runs(runs: Sequence[Any], page: Page) -> list[str]:
         "those before it narrows nothing"
     )
     return [*lines, "", *(page.faint(x) for x in page.wrapped(text, indent=0))]
-
-
-def _numbers(runs: Sequence[Any]) -> list[int]:
-    """Number the runs of each program from 1."""
-    counted: dict[str, int] = {}
-    numbers = []
-    for run in runs:
-        counted[run.label] = counted.get(run.label, 0) + 1
-        numbers.append(counted[run.label])
-    return numbers
 
 
 def _cell(value: Any) -> str:

@@ -49,6 +49,22 @@ class Knee:
         """Whether `upper` is only where the search ended: that end of the interval lies beyond."""
         return self.upper >= self.upto
 
+    def to_document(self) -> dict[str, Any]:
+        """Give the knee as it stands in a JSON document."""
+        return {
+            **{name: whole(value) for name, value in self.key.items()},
+            "p": self.p,
+            "lower": self.lower,
+            "upper": self.upper,
+            "lower_is_limit": self.lower_is_limit,
+            "upper_is_limit": self.upper_is_limit,
+            "because": self.because,
+            "fastest": self.fastest,
+            "efficiency": self.efficiency,
+            "min_efficiency": self.min_efficiency,
+            "upto": self.upto,
+        }
+
     def __str__(self) -> str:
         """Say the knee in a sentence; an end of its interval beyond the search is ">64"."""
         upper = f">{self.upto}" if self.upper_is_limit else f"{self.upper}"
