@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from .conftest import ROOT
+
 ROWS = [(p, n, 1 + 0.5 * n / p + 0.1 * p**0.5) for p in (1, 2, 4, 8) for n in (100, 200, 400)]
 
 
@@ -51,6 +53,58 @@ def test_series_are_planned_for_each(parcast, machines):
     said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", "--json")
     assert {run["machine"] for run in json.loads(said.out)["plan_runs"]} == {"T3E", "SP"}
     assert "T3E: p = 64" in parcast("forecast", machines, "-p", "64", "--plan-runs", "1").out
+
+
+STUDY = "examples/finite_difference/times.csv"
+
+
+def test_runs_are_planned_with_other_machines_as_donors(parcast, tmp_path, monkeypatch):
+    from parcast import plan_runs, read_measurements
+
+    monkeypatch.chdir(ROOT)
+    told = read_measurements(STUDY)
+    expected = plan_runs(
+        told.select(machine="SP", p=1),
+        p=64,
+        donors=told.select(machine=["T3E", "O2000"]),
+        runs=2,
+        upto=32,
+    )
+    asked = ("--target", "SP", "--hold-out", "2,4,8,16,32,64", "-p", "64")
+    asked = ("forecast", STUDY, *asked, "--plan-runs", "2", "--upto", "32")
+    said = parcast(*asked, "--json")
+    assert (said.status, said.err) == (0, "")
+    planned = json.loads(said.out)["plan_runs"]
+    assert planned == [run.to_document() for run in expected]
+    assert len(planned) == 2
+    assert planned[0]["target_width_before"] > 20
+    shown = parcast(*asked).out
+    assert "run 1       SP: p = 64 is then 2 times beyond the measured counts, not 64" in shown
+    assert "run 2       SP: it tests the donors, and the forecast from its own runs" in shown
+
+    here = tmp_path / "here.csv"
+    here.write_text("p,time_s\n4,30\n")
+    said = parcast("forecast", here, "--donors", STUDY, "-p", "32", "--plan-runs", "1", "--json")
+    (run,) = json.loads(said.out)["plan_runs"]
+    assert run["target_width_after"] < run["target_width_before"]
+
+
+def test_descriptions_of_machines_are_heeded_by_a_plan(parcast, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    asked = ("--target", "SP", "--hold-out", "2,4,8,16,32,64", "-p", "64", "--plan-runs", "1")
+    machines = []
+    for name, rate in {"SP": 100, "T3E": 100, "O2000": 900}.items():
+        file = tmp_path / f"{name}.toml"
+        file.write_text(f'name = "{name}"\n[compute]\nrate = "{rate} Mflop/s"\n')
+        machines += ["--machine", file]
+    widths = []
+    for more in ((), machines):
+        document = json.loads(parcast("forecast", STUDY, *asked, *more, "--json").out)
+        (row,) = (x for x in document["rows"] if x["p"] == 64)
+        (run,) = document["plan_runs"]
+        widths.append(row["upper_s"] / row["lower_s"])
+        assert run["target_width_before"] == pytest.approx(widths[-1])
+    assert widths[0] != pytest.approx(widths[1])
 
 
 def test_nothing_worth_running_is_said(parcast, sizes):
@@ -141,7 +195,8 @@ def test_options_not_used_are_not_in_the_document(parcast, times):
         (["-p", "8", "--plan-runs", "0"], 2, "Invalid value for '--plan-runs'"),
         (["--hold-out", "8", "--plan-runs", "1"], 2, "--plan-runs needs -p"),
         (["-p", "8", "--upto", "4"], 2, "--upto is for --plan-runs."),
-        (["-p", "8", "--plan-runs", "1", "--target", "SP"], 2, "--plan-runs must not be asked"),
+        (["-p", "8", "--at", "n=1", "--target", "SP"], 2, "--at must not be asked for with --t"),
+        (["-p", "8", "--at", "n=1", "--donors", "x"], 2, "--at must not be asked for with --d"),
         (["-p", "8", "--at", "n=1", "--select", "p=1"], 4, "No forecast. All its runs have p = 1"),
     ],
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parcast.measurements import Measurements
     from parcast.result import Forecast
     from parcast.verbs.knee import Knee
-    from parcast.verbs.plan_runs import PlannedRun
+    from parcast.verbs.planned_run import PlannedRun
 
 REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for
 MOST_NAMED = 5  # series in one message
@@ -285,7 +285,8 @@ def _ask(
         from parcast.verbs.call_paths import largest_regions
 
         told = largest_regions(told, question.top)
-    return replace(told, inputs=inputs), knees, plan_of_question(runs, question)
+    planned = plan_of_question(runs, question, donors, machines)
+    return replace(told, inputs=inputs), knees, planned
 
 
 def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:

@@ -8,8 +8,9 @@ import click
 from parcast.cli.outputs import PICTURES, format_of
 
 if TYPE_CHECKING:
+    from parcast.machine import Machine
     from parcast.measurements import Measurements
-    from parcast.verbs.plan_runs import PlannedRun
+    from parcast.verbs.planned_run import PlannedRun
 
 EXAMPLE = "Write such as n=1000,2000,theta=0.5."
 Axes = dict[str, list[float]]
@@ -61,16 +62,11 @@ def check_several(ctx: click.Context, asked: Any, outputs: Sequence[str]) -> Non
         raise click.UsageError("--upto is for --plan-runs. Add --plan-runs 3.", ctx)
     elsewhere = {"--donors": asked.donors, "--target": asked.target}
     alone = {"--by": asked.by, "--knee": asked.knee, "--top": asked.top}
-    refused = {
-        "--plan-runs": elsewhere if asked.plan_runs is not None else {},
-        "--at": elsewhere | alone if asked.at else {},
-    }
-    for option, others in refused.items():
-        for other, value in others.items():
-            if value:
-                raise click.UsageError(
-                    f"{option} must not be asked for with {other}. Leave one of them out.", ctx
-                )
+    for other, value in (elsewhere | alone).items():
+        if asked.at and value:
+            raise click.UsageError(
+                f"--at must not be asked for with {other}. Leave one of them out.", ctx
+            )
     drawn = [output for output in outputs if format_of(output) in PICTURES]
     if asked.at and drawn:
         raise click.UsageError(
@@ -78,7 +74,12 @@ def check_several(ctx: click.Context, asked: Any, outputs: Sequence[str]) -> Non
         )
 
 
-def plan_of_question(runs: "Measurements", asked: Any) -> list["PlannedRun"] | None:
+def plan_of_question(
+    runs: "Measurements",
+    asked: Any,
+    donors: "Measurements | None",
+    machines: "Sequence[Machine]",
+) -> list["PlannedRun"] | None:
     """Plan the next runs for what was asked, from what is not held out; None if not asked."""
     if asked.plan_runs is None:
         return None
@@ -88,6 +89,7 @@ def plan_of_question(runs: "Measurements", asked: Any) -> list["PlannedRun"] | N
         kept = sorted({*runs.p.tolist()} - set(asked.hold_out.values))
         runs = runs.select(p=kept)
     options = {"runs": asked.plan_runs, "upto": asked.upto, "by": asked.by}
+    options |= {"donors": donors, "machines": machines}
     return plan_runs(runs, asked.p.values, **options, **asked.at)
 
 

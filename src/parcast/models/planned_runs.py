@@ -48,14 +48,7 @@ class Plan:
             Coordinates, logarithms.
         """
         asked, made = self.targets[None, :, :], runs[:, None, :]
-        nearest = np.abs(self.targets[:, :1] - self.levels).min(axis=1)
-        beyond_p = (self.targets[:, 0] > self.most[0]) | (self.targets[:, 0] < self.least[0])
-        closer = np.minimum(nearest, np.abs(asked[..., 0] - made[..., 0]))
-        power = np.where(beyond_p, SHORTENED, CLOSER)
-        along = _share(closer, nearest) ** power
-        if len(self.levels) == 2:
-            is_third = np.abs(runs[:, :1] - self.levels).min(axis=1) > 0
-            along = along * np.where(is_third[:, None] & beyond_p, FIRST_TEST, 1.0)
+        along = shortened(self.targets[:, 0], runs[:, 0], self.levels)
 
         least, most = np.minimum(self.least, made), np.maximum(self.most, made)
         out = np.maximum(np.maximum(asked - most, least - asked), 0.0)[..., 1:].sum(axis=-1)
@@ -66,6 +59,7 @@ class Plan:
         if self.has_other_axes:
             known = np.clip(np.broadcast_to(asked, least.shape[:1] + asked.shape[1:]), least, most)
             level = self.levels[np.abs(self.targets[:, :1] - self.levels).argmin(axis=1)]
+            nearest = np.abs(self.targets[:, :1] - self.levels).min(axis=1)
             is_closer = np.abs(asked[..., 0] - made[..., 0]) < nearest
             known[..., 0] = np.where(is_closer, made[..., 0], level)
             points = (known - self.middle) / self.half
@@ -138,6 +132,39 @@ def plan_of(said: SurfaceForecast, axes: Array, targets: Array) -> Plan:
         levels=np.unique(logs[:, 0]),
         has_other_axes=axes.shape[1] > 1,
     )
+
+
+def shortened(asked: Array, made: Array, levels: Array) -> Array:
+    """Part of the half-width along p that is left after each of some runs alone.
+
+    Parameters
+    ----------
+    asked : ndarray, shape (targets,)
+        Logarithms of the counts asked for.
+    made : ndarray, shape (runs,)
+        Logarithms of the counts of the runs.
+    levels : ndarray, shape (levels,)
+        Logarithms of the counts with runs, ascending.
+
+    Returns
+    -------
+    ndarray, shape (runs, targets)
+        From 0 to 1. [1]
+
+    Examples
+    --------
+    >>> shortened(np.log([64.0]), np.log([32.0, 64.0]), np.log([1.0, 2.0, 4.0])).round(2)
+    array([[0.38],
+           [0.  ]])
+    """
+    nearest = np.abs(asked[:, None] - levels).min(axis=1)
+    beyond = (asked > levels[-1]) | (asked < levels[0])
+    closer = np.minimum(nearest, np.abs(asked - made[:, None]))
+    left = _share(closer, nearest) ** np.where(beyond, SHORTENED, CLOSER)
+    if len(levels) == 2:
+        is_third = np.abs(made[:, None] - levels).min(axis=1) > 0
+        left = left * np.where(is_third[:, None] & beyond, FIRST_TEST, 1.0)
+    return np.asarray(left)
 
 
 def _share(left: Array, before: Array) -> Array:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from parcast.verbs.plan_runs import PlannedRun
+    from parcast.verbs.planned_run import PlannedRun
 
 MOST_PANELS: Final = 9
 SHARED_DECADES: Final = 4.0  # panels whose times together span more have a scale each

@@ -23,7 +23,7 @@ from parcast.verbs.knee import Knee
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from parcast.verbs.plan_runs import PlannedRun
+    from parcast.verbs.planned_run import PlannedRun
 
 Array = NDArray[np.float64]
 Quantity = Literal["time", "efficiency"]

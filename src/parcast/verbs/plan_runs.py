@@ -1,8 +1,8 @@
 """The next runs that would narrow the interval at what is asked for most, for what they cost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,10 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.errors import FitFailed, ParameterError
 from parcast.measurements import Measurements
 from parcast.models.planned_runs import Plan, plan_of
-from parcast.result import Key, label_of, whole
-from parcast.units import format_quantity, percent
+from parcast.series import Series
+from parcast.units import percent
+from parcast.verbs.donors import gather
 from parcast.verbs.forecast_several import answered
 from parcast.verbs.plan_candidates import answers_itself, candidates_of
+from parcast.verbs.plan_with_donors import Help, help_of, planned_with_donors
+from parcast.verbs.planned_run import (
+    MOST_TARGETS,
+    TELLING,
+    Cost,
+    PlannedRun,
+    costs_of,
+    said_of_reach,
+)
 from parcast.verbs.several_runs import (
     Runs,
     axes_of_question,
@@ -22,49 +32,10 @@ from parcast.verbs.several_runs import (
     why_refused,
 )
 
+if TYPE_CHECKING:
+    from parcast.machine import Machine
+
 Array = NDArray[np.float64]
-Cost = Callable[[Array, Array], ArrayLike]
-MOST_TARGETS = 64  # of which a plan thinks; those with the widest intervals where more
-TELLING = 0.05  # share of the half-width that a run must save to be worth making
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlannedRun:
-    """One run to make, and what it is expected to do to the interval at the target."""
-
-    key: Key  # callpath, machine: which program
-    at: Mapping[str, float]  # values of all axes, "p" first
-    time: float  # forecast [s]
-    lower: float  # of its 90 % interval [s]
-    upper: float  # of its 90 % interval [s]
-    cost: float  # processor-seconds, or what `cost` gives
-    target: Mapping[str, float]  # what was asked for; the widest interval of several
-    target_time: float  # [s]
-    before: float  # half-width of the interval of log time at the target before the run [1]
-    after: float  # the same after it and those before it [1]
-    because: str
-
-    @property
-    def label(self) -> str:
-        """The program in a few words, or "" where there is only one."""
-        return label_of(self.key)
-
-    def to_document(self) -> dict[str, Any]:
-        """Give the run as it stands in a JSON document."""
-        return {
-            **self.key,
-            **{name: whole(value) for name, value in self.at.items()},
-            "time_s": self.time,
-            "lower_s": self.lower,
-            "upper_s": self.upper,
-            "cost": self.cost,
-            "target": {name: whole(value) for name, value in self.target.items()},
-            "target_lower_s": self.target_time * float(np.exp(-self.after)),
-            "target_upper_s": self.target_time * float(np.exp(self.after)),
-            "target_width_before": float(np.exp(2 * self.before)),
-            "target_width_after": float(np.exp(2 * self.after)),
-            "because": self.because,
-        }
 
 
 def plan_runs(
@@ -75,6 +46,8 @@ def plan_runs(
     upto: int | None = None,
     counts: ArrayLike | None = None,
     cost: Cost | None = None,
+    donors: Measurements | Any | None = None,
+    machines: Sequence["Machine"] = (),
     by: Sequence[str] | None = None,
     **at: ArrayLike,
 ) -> list[PlannedRun]:
@@ -97,6 +70,8 @@ def plan_runs(
     cost : callable, optional
         Cost of runs with so many processors that take so long [s], two arrays in, one out; by
         default processors times time.
+    donors, machines
+        As for `parcast.forecast`, which one own count is enough for; not with `at`.
     by : sequence of str, optional
         Columns that tell series apart, as for `parcast.forecast`; not with `at`.
     **at : array_like
@@ -129,40 +104,52 @@ def plan_runs(
     asked = counts_of("p", p)
     allowed = None if counts is None else counts_of("counts", counts)
     most = float(asked.max()) if upto is None else float(counts_of("upto", upto)[0])
-    programs, wanted = _programs(measurements, by, at)
-    planned, refused = [], []
-    for program in programs:
-        if why := why_refused(program, asked, wanted):
+    programs, wanted, series = _programs(measurements, by, at)
+    helped = _help(measurements, series, donors, machines, at)
+    options: dict[str, Any] = {"runs": runs, "cost": cost}
+    combinations = (
+        np.stack([x.ravel() for x in np.meshgrid(*wanted.values(), indexing="ij")], axis=1)
+        if wanted
+        else np.empty((1, 0))
+    )
+    planned: dict[int, list[PlannedRun]] = {}
+    refused, with_donors = [], {}
+    for i, program in enumerate(programs):
+        has_donors = helped is not None and helped.is_there(i)
+        if not has_donors and (why := why_refused(program, asked, wanted)):
             refused.append(why)
             continue
-        combinations = (
-            np.stack([x.ravel() for x in np.meshgrid(*wanted.values(), indexing="ij")], axis=1)
-            if wanted
-            else np.empty((1, 0))
-        )
         candidates = candidates_of(program, combinations, allowed, most)
         if upto is None:
             beyond = most > program.axes[:, 0].max()
             candidates = candidates[
                 ~answers_itself(candidates, asked, combinations, beyond=beyond)
             ]
-        planned += list(_planned(program, asked, combinations, candidates, runs=runs, cost=cost))
+        planned[i] = []
+        if has_donors:
+            with_donors[i] = candidates[:, 0]
+        else:
+            planned[i] += _planned(program, asked, combinations, candidates, **options)
+    if helped is not None and with_donors:
+        rows, counts_of_each = list(with_donors), list(with_donors.values())
+        told = planned_with_donors(helped, rows, asked, counts_of_each, **options)
+        planned |= dict(zip(rows, told, strict=True))
     if len(refused) == len(programs):
         raise FitFailed(f"No forecast. {refused[0]}")
-    return planned
+    return [run for i in sorted(planned) for run in planned[i]]
 
 
 def _programs(
     measurements: Measurements, by: Sequence[str] | None, at: Mapping[str, ArrayLike]
-) -> tuple[list[Runs], dict[str, Array]]:
-    """Runs of each program, and the values asked for of their axes besides p."""
+) -> tuple[list[Runs], dict[str, Array], Series | None]:
+    """Runs of each program, the values asked for of other axes; without any, the series too."""
     if at:
         if by is not None:
             raise ParameterError(
                 f"by must be left out where values of {', '.join(at)} are asked for."
             )
         wanted, _ = axes_of_question(measurements, at)
-        return runs_by_label(measurements, list(wanted)), wanted
+        return runs_by_label(measurements, list(wanted)), wanted, None
     series = measurements.series(by)
     found = []
     for i, key in enumerate(series.keys):
@@ -177,7 +164,25 @@ def _programs(
                 spread=series.spread[i, points],
             )
         )
-    return found, {}
+    return found, {}, series
+
+
+def _help(
+    measurements: Measurements,
+    series: Series | None,
+    donors: Measurements | Any | None,
+    machines: Sequence["Machine"],
+    at: Mapping[str, ArrayLike],
+) -> Help | None:
+    """Find the donors of every series, where there are any."""
+    if donors is None:
+        return None
+    if series is None:
+        raise ParameterError(
+            f"donors must be left out where values of {', '.join(at)} are asked for. "
+            "All runs with the same callpath and machine are planned from together."
+        )
+    return help_of(series, gather(donors, measurements, series, machines))
 
 
 def _planned(
@@ -207,7 +212,7 @@ def _planned(
     log_time = told.said.log_time[len(every) :]
     own = told.said.doubts.half_width()[len(every) :]
     time = np.exp(log_time)
-    costs = _costs(cost, candidates[:, 0], time)
+    costs = costs_of(cost, candidates[:, 0], time)
     places = told.said.coordinates.logs(candidates[:, kept])
     free = np.ones(len(candidates), dtype=bool)
     before = plan.doubts.half_width()
@@ -236,17 +241,6 @@ def _planned(
         plan, before = following, after[best]
 
 
-def _costs(cost: Cost | None, p: Array, time: Array) -> Array:
-    """Cost of every candidate, above 0."""
-    given = p * time if cost is None else np.asarray(cost(p, time), dtype=np.float64)
-    if np.shape(given) != p.shape or not np.all(np.isfinite(given) & (given > 0)):
-        raise ParameterError(
-            "cost must give a number above 0 for every run, got "
-            f"{np.ravel(given)[:3].tolist()}. Give a function of processors and time."
-        )
-    return np.asarray(given)
-
-
 def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
     """Keep some of the targets of a plan."""
     parts = {x.name: getattr(plan.doubts, x.name)[targets] for x in fields(plan.doubts)}
@@ -264,13 +258,8 @@ def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
     }
     most = max(falls, key=lambda name: falls[name])
     if most == "along":
-        asked = plan.targets[0, 0]
-        reaches = [np.exp(np.abs(asked - x.levels).min()) for x in (plan, following)]
-        before, after = (format_quantity(float(x), "count") for x in reaches)
-        asked_p = whole(float(np.round(np.exp(asked))))
-        if following.levels[-1] > plan.levels[-1] or following.levels[0] < plan.levels[0]:
-            return f"p = {asked_p} is then {after} times beyond the measured counts, not {before}"
-        return f"p = {asked_p} then lies {after} times from a measured count, not {before}"
+        counts = (np.exp(x.levels) for x in (plan, following))
+        return said_of_reach(float(np.exp(plan.targets[0, 0])), *counts)
     if most == "beyond":
         changed = [
             name

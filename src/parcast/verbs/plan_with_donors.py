@@ -1,0 +1,192 @@
+"""The next runs of series that runs on other machines help to forecast."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.elsewhere import Elsewhere
+from parcast.models import doubt
+from parcast.models.donated import Curves, DonatedCurve, donated_curve
+from parcast.models.planned_with_donors import POINTS_AT_ONCE, DonatedPlan
+from parcast.series import Series
+from parcast.verbs.planned_run import (
+    MOST_TARGETS,
+    TELLING,
+    Cost,
+    PlannedRun,
+    costs_of,
+    said_of_reach,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Help:
+    """Series of one table, and what helps to forecast each of them; made by `help_of`."""
+
+    series: Series
+    elsewhere: Elsewhere
+    ours: Curves  # of `series`
+    theirs: Curves  # of the donors
+
+    def is_there(self, i: int) -> bool:
+        """Whether a series has a donor."""
+        return bool((self.elsewhere.of[i] >= 0).any())
+
+
+def help_of(series: Series, elsewhere: Elsewhere) -> Help:
+    """Bring series and their donors to what plans are made from."""
+    ours, theirs = (
+        Curves(p=x.p, time=x.time, count=x.count, noise=doubt.noise(x.spread, x.repetitions > 1))
+        for x in (series, elsewhere.runs)
+    )
+    return Help(series=series, elsewhere=elsewhere, ours=ours, theirs=theirs)
+
+
+def planned_with_donors(
+    helped: Help,
+    rows: Sequence[int],
+    asked: Array,
+    candidates: Sequence[Array],
+    *,
+    runs: int,
+    cost: Cost | None,
+) -> list[list[PlannedRun]]:
+    """Plan one run after the other for series with donors, each the best one for its cost.
+
+    Parameters
+    ----------
+    helped : Help
+    rows : sequence of int
+        Which series, counted from 0.
+    asked : ndarray, shape (targets,)
+        Counts to plan for. [1]
+    candidates : sequence of ndarray
+        For each of `rows` the counts that runs may have, at which none was made. [1]
+    runs : int
+        How many runs to plan for each.
+    cost : callable or None
+        As for `parcast.plan_runs`.
+
+    Returns
+    -------
+    list of list of PlannedRun
+        For each of `rows`. Fewer where no further run would narrow the interval by `TELLING`; a
+        run that would widen it, told what is forecast for it, is none of them.
+    """
+    if len(asked) > MOST_TARGETS:
+        at_once = 1  # each series has targets of its own
+    else:
+        points = 2 * (len(asked) + max(map(len, candidates), default=0)) + helped.ours.p.shape[1]
+        at_once = max(1, POINTS_AT_ONCE // points // (1 + helped.elsewhere.of.shape[1]))
+    found: list[list[PlannedRun]] = []
+    for start in range(0, len(rows), at_once):
+        part = slice(start, start + at_once)
+        found += _planned(
+            helped, np.array(rows[part]), asked, candidates[part], runs=runs, cost=cost
+        )
+    return found
+
+
+def _planned(
+    helped: Help,
+    rows: NDArray[np.intp],
+    asked: Array,
+    candidates: Sequence[Array],
+    *,
+    runs: int,
+    cost: Cost | None,
+) -> list[list[PlannedRun]]:
+    """Plan for some series at once."""
+    found: list[list[PlannedRun]] = [[] for _ in rows]
+    counts = np.concatenate(candidates)
+    every = np.unique(counts)
+    plan, told = _begun(helped, rows, asked, every)
+    series = np.repeat(np.arange(len(rows)), [len(x) for x in candidates])
+    place = len(asked) + np.searchsorted(every, counts)
+    time, lower, upper = (np.exp(x[series, place]) for x in (told.said.log_time, *told.said.ends))
+    costs = costs_of(cost, counts, time)
+    widest = np.argmax(plan.half_width, axis=1)
+    target_times = np.exp(told.said.log_time[:, : len(asked)])
+
+    left = np.arange(len(counts))  # runs not planned, of series not done
+    for _ in range(runs):
+        if not left.size:
+            break
+        of = series[left]
+        half_width, share = plan.after(of, counts[left], time[left])
+        before = plan.half_width[of].mean(axis=1)
+        saved = before - half_width.mean(axis=1)
+        worth = np.where(saved > TELLING * before, saved / costs[left], -np.inf)
+        best = _best_of_each(of, worth)
+        chosen = left[best]
+        following = plan.with_runs(
+            of[best],
+            counts[chosen],
+            time[chosen],
+            half_width=half_width[best],
+            share=share[best],
+        )
+        for i, k in zip(of[best].tolist(), chosen.tolist(), strict=True):
+            target = float(plan.targets[widest[i]])
+            levels = plan.here.p[i, : plan.here.count[i]]
+            run = PlannedRun(
+                key=helped.series.keys[rows[i]],
+                at={"p": float(counts[k])},
+                time=float(time[k]),
+                lower=float(lower[k]),
+                upper=float(upper[k]),
+                cost=float(costs[k]),
+                target={"p": target},
+                target_time=float(target_times[i, np.searchsorted(asked, target)]),
+                before=float(plan.half_width[i, widest[i]]),
+                after=float(following.half_width[i, widest[i]]),
+                because=_because(target, levels, float(counts[k])),
+            )
+            found[i].append(run)
+        left = left[np.isin(of, of[best]) & ~np.isin(left, chosen)]
+        plan = following
+    return found
+
+
+def _begun(
+    helped: Help, rows: NDArray[np.intp], asked: Array, every: Array
+) -> tuple[DonatedPlan, DonatedCurve]:
+    """Forecast at what is asked and at every count that a run may have; begin the plan."""
+    ours = helped.ours
+    here = Curves(
+        p=ours.p[rows], time=ours.time[rows], count=ours.count[rows], noise=ours.noise[rows]
+    )
+    of, likeness = helped.elsewhere.of[rows], helped.elsewhere.likeness[rows]
+    told = donated_curve(here, helped.theirs, of, np.concatenate([asked, every]), likeness)
+    half_width, share = told.said.half_width[:, : len(asked)], told.share[:, : len(asked)]
+    kept = np.arange(len(asked))
+    if len(asked) > MOST_TARGETS:
+        kept = np.argsort(-half_width[0], kind="stable")[:MOST_TARGETS]
+    plan = DonatedPlan(
+        here=here,
+        elsewhere=helped.theirs,
+        of=of,
+        likeness=likeness,
+        targets=asked[kept],
+        half_width=half_width[:, kept],
+        share=share[:, kept],
+    )
+    return plan, told
+
+
+def _best_of_each(series: NDArray[np.intp], worth: Array) -> NDArray[np.intp]:
+    """Place of the run that is worth most of each series; none of a series without any."""
+    order = np.lexsort((-worth, series))
+    first = order[np.unique(series[order], return_index=True)[1]]
+    return first[np.isfinite(worth[first])]
+
+
+def _because(target: float, counts: Array, run: float) -> str:
+    """Say what a run is good for: to come nearer to the target, or to test what is told of it."""
+    if abs(np.log(target / run)) < np.abs(np.log(target / counts)).min():
+        return said_of_reach(target, counts, np.append(counts, run))
+    return "it tests the donors, and the forecast from its own runs"
