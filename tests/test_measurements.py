@@ -258,6 +258,11 @@ def test_a_time_is_above_zero(bad, got):
             "ignore the column otherwise.",
         ),
         (
+            {"machines": "SP"},
+            "machines must be a finite number, got 'SP'. Did you mean machine? Only callpath and "
+            "machine may be text; ignore the column otherwise.",
+        ),
+        (
             {"repetition": [0, 1.5]},
             "repetition must be a whole number of at least 0, got 1.5. "
             "Number repetitions 1, 2, 3.",

@@ -101,6 +101,15 @@ def axis_name_fault(name: str) -> str:
     return f"must be the name of an axis, got {TAKEN[lowered]}" if lowered in TAKEN else ""
 
 
+def axis_hint(name: str) -> str:
+    """Say what to do about a value of an axis that is no number; it may be a label misspelt.
+
+    >>> axis_hint("call_path")
+    'Did you mean callpath? Only callpath and machine may be text; ignore the column otherwise.'
+    """
+    return f"{did_you_mean(name.lower(), LABELS)} {AXIS.hint}".lstrip()
+
+
 def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Turn one column into numbers of its domain, or refuse it."""
     domain = DOMAINS.get(name, AXIS)
@@ -111,7 +120,8 @@ def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
         given = _array(name, values, object)
         real = [isinstance(x, Real | Decimal) and not isinstance(x, bool) for x in given.flat]
         ok = np.reshape(real, given.shape)
-        require(name, given, ok, must=domain.must, hint=domain.hint)
+        hint = axis_hint(name) if domain is AXIS else domain.hint
+        require(name, given, ok, must=domain.must, hint=hint)
     is_ours = not given.flags.writeable and given.base is None  # frozen already: no need to copy
     try:
         with np.errstate(over="ignore"):

@@ -188,7 +188,9 @@ def test_options_not_used_are_not_in_the_document(parcast, times):
         (["-p", "8", "--at", "n=x"], 2, "--at n must be numbers, got 'x'."),
         (["-p", "8", "--at", "n=4..1"], 2, "--at n must be ranges from the smaller"),
         (["-p", "8", "--at", "n=1", "--at", "n=2"], 2, "--at must name an axis once, got 'n'"),
-        (["-p", "8", "--at", "m=1"], 2, "m must be an axis of these measurements"),
+        (["-p", "8", "--at", "m=1"], 2, "--at m must be an axis of these measurements"),
+        (["-p", "8", "--at", "p=1"], 2, "--at must be axes besides p, got p. Give processors"),
+        (["-p", "8", "--at", "by=1"], 2, "--at by must be an axis of these measurements"),
         (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at must not be asked for with --by."),
         (["-p", "8", "--at", "n=1", "--knee"], 2, "--at must not be asked for with --knee."),
         (["-p", "8", "--at", "n=1", "-o", "x.svg"], 2, "--at cannot be drawn yet, got -o x.svg."),
@@ -206,3 +208,15 @@ def test_wrong_use_is_told_in_one_message(parcast, sizes, options, status, says)
     assert said.err.startswith(f"parcast: {says}")
     assert "Traceback" not in said.err
     assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("axis", "more", "status"),
+    [("by", (), 2), ("runs", ("--plan-runs", "1"), 2), ("runs", (), 0), ("at", (), 0)],
+)
+def test_an_axis_with_a_name_of_our_own_is_told_to_be_renamed(parcast, sizes, axis, more, status):
+    sizes.write_text(sizes.read_text().replace(",n,", f",{axis},"))
+    said = parcast("forecast", sizes, "-p", "16", "--at", f"{axis}=200", *more)
+    assert said.status == status
+    if status:
+        assert f"--at {axis} must have another name, got a word of parcast's own." in said.err

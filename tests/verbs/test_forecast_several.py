@@ -149,7 +149,10 @@ def test_without_other_axes_the_answer_is_that_of_series():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"thet": 1}, "thet must be an axis of these measurements, got a name they have not. Did"),
+        (
+            {"thet": 1},
+            "thet must be a parameter of forecast or an axis of the meas",
+        ),
         ({"n": -5}, "n must be above 0, as all measured are, got -5."),
         ({"n": 0}, "n must be above 0, as all measured are, got 0."),
         ({"n": np.nan}, "n must be finite, got nan."),

@@ -13,6 +13,7 @@ from parcast.cli.options import Counts, columns, counts, efficiency, selection
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.several import (
     axis_values,
+    check_axes_of_file,
     check_several,
     plan_of_question,
     rows_with_plan,
@@ -257,6 +258,7 @@ def _ask(
         donors=question.donors,
         targets=targets,
     )
+    check_axes_of_file(runs, question)
     if question.donors or targets:
         inputs["donors"] = sources
     machines = _machines(question, inputs)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parcast.cli.outputs import PICTURES, format_of
+from parcast.errors import ParameterError
 
 if TYPE_CHECKING:
     from parcast.machine import Machine
@@ -72,6 +73,35 @@ def check_several(ctx: click.Context, asked: Any, outputs: Sequence[str]) -> Non
         raise click.UsageError(
             f"--at cannot be drawn yet, got -o {drawn[0]}. Write it as .csv or .json.", ctx
         )
+
+
+def check_axes_of_file(runs: "Measurements", asked: Any) -> None:
+    """Refuse values of what is no axis of the file, and of an axis that cannot be asked for.
+
+    Raises
+    ------
+    click.UsageError
+        With the axes that there are, or what to do.
+    """
+    if not asked.at:
+        return
+    from parcast.verbs.forecast import forecast
+    from parcast.verbs.keywords import parameters_of
+    from parcast.verbs.plan_runs import plan_runs
+    from parcast.verbs.several_runs import check_axes
+
+    if "p" in asked.at:
+        raise click.UsageError("--at must be axes besides p, got p. Give processors with -p.")
+    try:
+        check_axes(runs, asked.at)
+    except ParameterError as error:
+        raise click.UsageError(f"--at {error}") from None
+    for verb in (forecast, plan_runs) if asked.plan_runs is not None else (forecast,):
+        if taken := sorted(asked.at.keys() & {*parameters_of(verb)}):
+            raise click.UsageError(
+                f"--at {taken[0]} must have another name, got a word of parcast's own. "
+                "Rename the column."
+            )
 
 
 def plan_of_question(

@@ -25,6 +25,7 @@ from parcast.verbs.donors import (
     scaling_with_donors,
 )
 from parcast.verbs.forecast_notes import notes_of
+from parcast.verbs.keywords import check_keywords
 from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_of_runs
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def forecast(
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, or `by` names a column that is not there.
+        If an argument lies outside its domain, `by` names a column that is not there, or a
+        keyword is no axis.
     FitFailed
         If no series has two counts of processors, or one and donors.
 
@@ -106,6 +108,7 @@ def forecast(
         )
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
+    check_keywords(forecast, at, measurements)
     if p is None:
         p = hold_out
     if p is None:

@@ -14,6 +14,7 @@ from parcast.series import Series
 from parcast.units import percent
 from parcast.verbs.donors import gather
 from parcast.verbs.forecast_several import answered
+from parcast.verbs.keywords import check_keywords
 from parcast.verbs.plan_candidates import answers_itself, candidates_of
 from parcast.verbs.plan_with_donors import Help, help_of, planned_with_donors
 from parcast.verbs.planned_run import (
@@ -86,7 +87,7 @@ def plan_runs(
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain.
+        If an argument lies outside its domain, or a keyword is no axis.
     FitFailed
         If nothing can be forecast.
 
@@ -99,6 +100,7 @@ def plan_runs(
     """
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
+    check_keywords(plan_runs, at, measurements)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
         raise ParameterError(f"runs must be a whole number of at least 1, got {runs!r}. Plan 3.")
     asked = counts_of("p", p)

@@ -1,6 +1,6 @@
 """Runs over several axes, and the values asked for, checked and brought to arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,16 +82,9 @@ def axes_of_question(
     ParameterError
         If there is no such axis, or its values cannot be asked for.
     """
+    check_axes(measurements, at)
     known = [name for name in measurements.axes if name != "p"]
-    wanted: dict[str, Array] = {}
-    for name, values in at.items():
-        if name not in known:
-            there = f"There is {', '.join(known)}." if known else "There is none besides p."
-            raise ParameterError(
-                f"{shown(name)} must be an axis of these measurements, got a name they have not."
-                f"{did_you_mean(name, known)} {there}"
-            )
-        wanted[name] = _values(name, values, measurements.axes[name])
+    wanted = {name: _values(name, x, measurements.axes[name]) for name, x in at.items()}
     labels = list(measurements.labels.values())
     found, left_out = {}, []
     for name in known:
@@ -103,6 +96,24 @@ def axes_of_question(
         else:
             found[name] = np.unique(measured)
     return found, tuple(left_out)
+
+
+def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
+    """Refuse names that are no axes besides p.
+
+    Raises
+    ------
+    ParameterError
+        With the axes that there are.
+    """
+    known = [name for name in measurements.axes if name != "p"]
+    for name in names:
+        if name not in known:
+            there = f"There is {', '.join(known)}." if known else "There is none besides p."
+            raise ParameterError(
+                f"{shown(name)} must be an axis of these measurements besides p, got another name."
+                f"{did_you_mean(name, known)} {there}"
+            )
 
 
 def _values(name: str, values: ArrayLike, measured: Array) -> Array:
