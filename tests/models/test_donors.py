@@ -227,15 +227,45 @@ def test_forecasts_that_disagree_leave_more_doubt():
     assert agreeing < 0.3 < disagreeing
 
 
-def test_between_own_counts_donors_have_no_say():
-    here = curves([law(1, 100, (2, 8))])
-    elsewhere = curves([law(50, 10), law(5, 100)])
-    targets = np.array([2.0, 3, 8])
-    told = donated_curve(here, elsewhere, np.array([[0, 1]]), targets)
-    plain = curve_from(here.p, here.time, here.count, here.noise, targets)
-    assert told.share.tolist() == [[0, 0, 0]]
-    assert told.said.log_time.tolist() == plain.log_time.tolist()
-    assert told.said.half_width.tolist() == plain.half_width.tolist()
+COUNTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def between(donors, targets, known=(1, 64)):
+    """Times between two own counts of `law(1, 60)`, alone and with some donors."""
+    here = curves([law(1, 60, known)])
+    told = donated_curve(here, curves(donors), np.arange(len(donors))[None], targets)
+    return curve_from(here.p, here.time, here.count, here.noise, targets), told
+
+
+def test_between_own_counts_donors_tell_how_far_it_is_from_the_line():
+    targets = np.array([1.0, 2, 8, 32, 64])
+    plain, told = between([law(2 + x, 120 + 70 * x, COUNTS) for x in range(4)], targets)
+    truth = np.log(1 + 60 / targets)
+    off, left = (np.abs(x - truth).max() for x in (plain.log_time, told.said.log_time))
+    assert off > 0.2
+    assert left < 0.5 * off
+    assert np.all(np.abs(told.said.log_time - truth) <= told.said.half_width)
+    assert np.all(told.said.half_width[0, 1:-1] < plain.half_width[0, 1:-1])
+    ends = [0, -1]
+    assert told.share[0, ends].tolist() == [0, 0]
+    assert told.said.log_time[0, ends].tolist() == plain.log_time[0, ends].tolist()
+    assert told.said.half_width[0, ends].tolist() == plain.half_width[0, ends].tolist()
+
+
+def test_donors_that_were_not_run_between_either_tell_little():
+    targets = np.array([2.0, 8, 32])
+    plain, told = between([law(2, 130, (1, 64)), law(3, 200, (1, 64))], targets)
+    assert told.said.log_time[0] == pytest.approx(plain.log_time[0], abs=1e-9)
+    assert np.all(told.said.half_width > 0.5 * plain.half_width)
+    one_was, two = between([law(2, 130, COUNTS), law(3, 200, (1, 64))], targets)
+    assert np.abs(two.said.log_time - one_was.log_time).max() > 0.05
+
+
+def test_between_own_counts_that_are_near_donors_that_scatter_say_little():
+    noisy = [law(1, 60, COUNTS) | {8: 8.5 * factor} for factor in (0.3, 0.7, 1.5, 3.0)]
+    plain, told = between(noisy, np.array([8.0]), known=(4, 16))
+    assert told.share[0, 0] < 0.5
+    assert abs(told.said.log_time - plain.log_time).item() < plain.half_width.item()
 
 
 def test_one_count_is_carried_up_and_down():

@@ -102,11 +102,16 @@ def test_many_own_runs_leave_the_donors_little_to_say():
     assert told.time == pytest.approx(plain.time, rel=0.03)
 
 
-def test_between_own_counts_the_donors_are_not_asked():
-    known = Measurements(p=[2, 8], time=[40.0, 12.0])
-    plain, told = forecast(known, [2, 4]), forecast(known, [2, 4], donors=DONORS)
-    assert told.time.tolist() == plain.time.tolist()
-    assert only(told).donors == ()
+def test_between_own_counts_the_donors_are_asked_and_told():
+    known = Measurements(p=[1, 16], time=[101.0, 7.25])
+    told = forecast(known, [1, 4, 16], donors=DONORS)
+    assert told.time == pytest.approx([101, 26, 7.25], rel=0.03)
+    assert named(only(told)) == ["A", "B", "C"]
+    assert "other machines weigh" in only(told).rests_on
+    assert "at p = 4: " in only(told).rests_on
+    at_own = forecast(known, [1, 16], donors=DONORS)
+    assert at_own.time == pytest.approx([101, 7.25])
+    assert only(at_own).donors == ()
 
 
 def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():

@@ -1,8 +1,9 @@
 """Time at any number of processors, from times measured here and on other machines.
 
 Joins `parcast.models.measured`, which knows the target's own runs, with `parcast.models.donors`.
-Between the target's own counts the donors have no say. Everything is computed for many series at
-once, each with its own donors.
+Beyond the target's own counts the donors tell how time goes on from the nearest one; between two
+of them, how far it is from the line that joins these in log-log. Everything is computed for many
+series at once, each with its own donors.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from parcast.models.measured import WIDEST, MeasuredCurve, curve_from
 from parcast.models.terms import Array
 
 INSIDE = 1 + 1e-9  # reach up to which a donor was run there
+BETWEEN = 2.0  # times its distance to the nearer of two own counts that a point counts as away [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +27,38 @@ class Curves:
     time: Array  # likewise [s]
     count: NDArray[np.int64]  # (series,) [1]
     noise: Array  # (series,): standard deviation of log time among repetitions
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Base:
+    """What each point is forecast from: the nearest own count, or the two on either side."""
+
+    low: Array  # (series, points): the own count below, or the nearest one [1]
+    high: Array  # likewise above [1]
+    part: Array  # likewise: of the way from `low` to `high`, in log p; 0 beyond the own counts [1]
+    log_time: Array  # likewise: on the line between the two
+    away: Array  # likewise: distance in log p, between two counts `BETWEEN` times the shorter one
+
+    def line(self, at_low: Array, at_high: Array) -> Array:
+        """Values of donors on the line between the two counts: (series, points, donors)."""
+        part = self.part[..., None]
+        return (1 - part) * at_low + part * at_high
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _There:
+    """What donors say at some counts: (series, points, donors) each, NaN where there is none."""
+
+    log_time: Array
+    half_width: Array
+    noise: Array
+    reach: Array  # how far the donor is asked beyond its own runs
+
+    def guessed(self, *, is_between: NDArray[np.bool_]) -> Array:
+        """Half-width where the donor guesses: beyond its runs, and in a gap that it is to fill."""
+        squares = self.half_width**2 - (doubt.NORMAL_90 * self.noise) ** 2
+        gap = np.sqrt(np.where(squares > 0, squares, 0.0))
+        return np.where(self.reach > INSIDE, self.half_width, np.where(is_between, gap, 0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,35 +104,32 @@ def donated_curve(
     asked = np.broadcast_to(targets, (len(rows), len(targets)))
     own = _own(here, last, targets)
 
-    below = asked < first[:, None]
-    base = np.where(below, first[:, None], last[:, None])
     known = np.where(np.isnan(here.p), first[:, None], here.p)
-    log_time, half_width, reach = _at(elsewhere, of, np.concatenate([asked, base, known], axis=1))
-    points = len(targets)
-    to, begin, there = np.split(np.arange(log_time.shape[1]), [points, 2 * points])
-    outside = np.where(reach > INSIDE, half_width, 0.0)
-
-    y = np.log(np.where(np.isnan(here.time), 1.0, here.time))
-    y_base = np.where(below, y[:, :1], y[rows, here.count - 1][:, None])
-    agree = _agreement(here, y, known, log_time[:, there], reach[:, there])
-    away = np.abs(np.log(asked / base))
+    y = np.log(np.where(np.isnan(here.time), here.time[:, :1], here.time))
+    base = _base_of(known, y, here.count, asked)
+    to, low, high, there = _at(elsewhere, of, asked, base.low, base.high, known)
+    begin = base.line(low.log_time, high.log_time)
+    is_between = (base.part > 0)[..., None]
+    guessed, *ends = (x.guessed(is_between=is_between) for x in (to, low, high))
+    agree = _agreement(here, y, known, there)
+    above = asked > last[:, None]
     told = donors.transfer(
-        change=log_time[:, to] - log_time[:, begin],
-        slower=log_time[:, begin] - y_base[..., None],
-        agreement=np.broadcast_to((agree * likeness)[:, None, :], reach[:, to].shape),
-        outside=np.hypot(outside[:, to], outside[:, begin]),
-        reach=away,
-        counts=np.where(below, np.inf, here.count[:, None]),  # only upwards is leaning measured
+        change=to.log_time - begin,
+        slower=begin - base.log_time[..., None],
+        agreement=np.broadcast_to((agree * likeness)[:, None, :], begin.shape),
+        outside=np.hypot(guessed, base.line(*ends)),
+        reach=base.away,
+        counts=np.where(above, here.count[:, None], np.inf),  # only upwards is leaning measured
     )
     scatter = np.minimum(doubt.NORMAL_90 * told.sd, WIDEST)
     theirs = doubt.with_noise(scatter, here.noise)
-    tells = np.isfinite(told.change) & (below | (asked > last[:, None]))
+    tells = np.isfinite(told.change) & (base.away > 0)
     both = {
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
         "donors": np.where(tells, theirs, np.inf),
     }
     share = donors.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
-    apart = np.where(tells, y_base + told.change - own.log_time, 0.0)
+    apart = np.where(tells, base.log_time + told.change - own.log_time, 0.0)
     has_donors = share > 0
     half = donors.half_width_together(**both, share=share, apart=apart)
     least = doubt.NORMAL_90 * here.noise[:, None]  # both rest on the last run
@@ -115,9 +146,9 @@ def donated_curve(
         ),
         share=share,
         weights=told.weights,
-        as_there=y_base[..., None] + told.changes,
+        as_there=base.log_time[..., None] + told.changes,
         contradicts=(of >= 0) & (agree == 0),
-        reach=reach[:, to],
+        reach=to.reach,
     )
 
 
@@ -133,32 +164,56 @@ def _own(here: Curves, last: Array, targets: Array) -> MeasuredCurve:
     return replace(own, reach=np.where(single[:, None], np.maximum(beyond, 1.0), own.reach))
 
 
-def _at(elsewhere: Curves, of: NDArray[np.intp], asked: Array) -> tuple[Array, Array, Array]:
-    """Log time, half-width and reach of every donor at the counts asked: (series, points, donors).
+def _base_of(known: Array, y: Array, count: NDArray[np.int64], asked: Array) -> _Base:
+    """Find what each point is forecast from."""
+    below = (known[:, None, :] <= asked[..., None]) & (
+        np.arange(known.shape[1]) < count[:, None, None]
+    )
+    left = np.maximum(below.sum(axis=-1) - 1, 0)
+    right = np.where(below.any(axis=-1), np.minimum(left + 1, count[:, None] - 1), left)
+    x0, x1 = (np.log(np.take_along_axis(known, i, axis=1)) for i in (left, right))
+    y0, y1 = (np.take_along_axis(y, i, axis=1) for i in (left, right))
+    x = np.log(asked)
+    gap = x1 - x0
+    part = np.divide(x - x0, gap, out=np.zeros_like(x), where=gap > 0)
+    return _Base(
+        low=np.exp(x0),
+        high=np.exp(x1),
+        part=part,
+        log_time=y0 + part * (y1 - y0),
+        away=np.where(gap > 0, BETWEEN * np.minimum(x - x0, x1 - x), np.abs(x - x0)),
+    )
 
-    NaN where there is no donor.
-    """
+
+def _at(elsewhere: Curves, of: NDArray[np.intp], *asked: Array) -> list[_There]:
+    """What every donor says at the counts asked, several times."""
     series, place = np.nonzero(of >= 0)
     pairs = of[series, place]
-    tables = np.full((3, *of.shape, asked.shape[1]), np.nan)
+    counts = np.concatenate(asked, axis=1)
+    tables = np.full((4, *of.shape, counts.shape[1]), np.nan)
     if len(pairs) > 0:
+        noise = elsewhere.noise[pairs]
         said = curve_from(
             elsewhere.p[pairs],
             elsewhere.time[pairs],
             elsewhere.count[pairs],
-            elsewhere.noise[pairs],
-            asked[series],
+            noise,
+            counts[series],
         )
-        tables[:, series, place] = said.log_time, said.half_width, said.reach
-    log_time, half_width, reach = tables.swapaxes(-1, -2)
-    return log_time, half_width, reach
+        tables[:3, series, place] = said.log_time, said.half_width, said.reach
+        tables[3, series, place] = noise[:, None]
+    ends = np.cumsum([x.shape[1] for x in asked])[:-1]
+    return [
+        _There(log_time=log_time, half_width=half_width, reach=reach, noise=noise)
+        for log_time, half_width, reach, noise in np.split(tables.swapaxes(-1, -2), ends, axis=2)
+    ]
 
 
-def _agreement(here: Curves, y: Array, known: Array, log_time: Array, reach: Array) -> Array:
+def _agreement(here: Curves, y: Array, known: Array, there: _There) -> Array:
     """Compare the donors' shapes with the known times: weights, shape (series, donors)."""
     rows = np.arange(len(y))
     at_last = here.count - 1
-    theirs = np.where(reach <= INSIDE, log_time, np.nan)  # (series, counts, donors)
+    theirs = np.where(there.reach <= INSIDE, there.log_time, np.nan)  # (series, counts, donors)
     theirs = theirs[rows, at_last][:, None, :] - theirs
     ours = y[rows, at_last][:, None] - y
     distance = np.log(known[rows, at_last][:, None] / known)

@@ -31,11 +31,15 @@ def notes_with_donors(
     donated: DonatedCurve,
     targets: NDArray[np.float64],
 ) -> list[SeriesNotes]:
-    """Add to the notes of every series which donors were used, and what to think of them."""
-    furthest = int(np.argmax(targets))
-    counts = (donated.weights[:, furthest] > 0).sum(axis=1)
+    """Add to the notes of every series which donors were used, and what to think of them.
+
+    They are of the largest of `targets`, or of the largest one at which donors have a say.
+    """
+    order_of_targets = np.argsort(targets, kind="stable")
     answer = []
     for i, note in enumerate(notes):
+        helped = order_of_targets[donated.share[i, order_of_targets] > 0]
+        furthest = int((helped if helped.size else order_of_targets)[-1])
         share = float(donated.share[i, furthest])
         weights = donated.weights[i, furthest] * share
         order = np.argsort(-weights, kind="stable")
@@ -56,7 +60,7 @@ def notes_with_donors(
             )
         if named:
             machines = (
-                f"{counts[i]} other machines weigh" if counts[i] > 1 else "1 other machine weighs"
+                f"{len(named)} other machines weigh" if named[1:] else "1 other machine weighs"
             )
             told = len(named) if len(named) <= NAMED + 1 else NAMED
             more = f", {len(named) - told} more" if len(named) > told else ""

@@ -22,6 +22,7 @@ from parcast.machine import Machine
 from parcast.measurements import Measurements
 from parcast.program import Program
 from parcast.units import shown
+from parcast.verbs.curve import as_elsewhere
 from parcast.verbs.donor_tables import donors_of, without
 from parcast.verbs.forecast import forecast
 from parcast.verbs.predict import predict
@@ -114,7 +115,6 @@ def measured(
         return forecast(here, counts, donors=elsewhere, by=())
 
     found = told(p)
-    say = [found] if p[0] >= here.p.min() else [found, told(p[:1])]  # notes are of the largest p
     outcomes = _from_widths(
         machine,
         p,
@@ -124,8 +124,7 @@ def measured(
         widths=(np.log(found.time / found.lower), np.log(found.upper / found.time)),
         doubts=lambda count: told([count]).warnings,
     )
-    names = dict.fromkeys(name for each in say for name, *_ in each.notes[0].donors)
-    return replace(outcomes, known=np.isin(p, here.p), donors=tuple(names))
+    return replace(outcomes, known=np.isin(p, here.p), donors=tuple(as_elsewhere(found, 0, p)))
 
 
 def projected(
