@@ -4,6 +4,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from parcast.plot import (
     save_figure,
     svg_text,
 )
+from parcast.plot.donor_names import spread
 from parcast.plot.scales import count_ticks, round_ticks
 from parcast.plot.titles import two_lines
 from parcast.verbs.curve import as_elsewhere, curve, one_series
@@ -103,6 +105,32 @@ def test_machines_used_as_donors_have_a_thin_line_each_from_the_last_run_on():
         assert np.isnan(times[np.isin(along, [1, 2])]).all()  # a gap at what was measured
         assert times[-1] == pytest.approx({x.machine: x.time for x in told.notes[0].donors}[name])
     assert "if it goes on as elsewhere" not in drawn(draw_times(forecast(STRONG, [32])))
+
+
+@pytest.mark.parametrize("scales", [(1.0, 1.01, 1.02), (1.0, 3.0, 9.0)])
+def test_each_machine_used_is_named_beside_its_line_and_no_name_hides_another(scales):
+    counts = [1, 2, 4, 8, 16]
+    names, growth = ["Archer", "Cirrus", "Thomas"], np.repeat(scales, 5)
+    p = np.tile(counts, 3)
+    donors = Measurements(p=p, time=100 / p + growth, machine=np.repeat(names, 5))
+    told = forecast(Measurements(p=[2], time=[60.0]), [4, 16], donors=donors)
+    figure = figure_of(told)
+    figure.draw_without_rendering()
+    beside = sorted(figure.axes[0].texts, key=lambda text: text.get_window_extent().y0)
+    slow_last = sorted(as_elsewhere(told, 0, [16]).items(), key=lambda item: item[1][0])
+    assert [text.get_text() for text in beside] == [name for name, _ in slow_last]
+    for below, above in pairwise(text.get_window_extent() for text in beside):
+        assert below.y1 <= above.y0
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=9))
+def test_places_are_spread_in_their_order_within_the_limits(wanted):
+    moved = spread(np.array(wanted), 10.0, low=0.0, high=100.0)
+    ordered = moved[np.argsort(wanted, kind="stable")]
+    assert np.all(np.diff(ordered) >= 10 - 1e-9)
+    assert -1e-9 <= ordered[0] <= ordered[-1] <= 100 + 1e-9
+    apart = spread(np.array([90.0, 10, 50]), 10.0, low=0.0, high=100.0)
+    assert apart.tolist() == [90.0, 10.0, 50.0]
 
 
 def test_a_single_run_has_no_line_between_measured_counts():

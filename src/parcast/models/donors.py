@@ -155,7 +155,9 @@ def transfer(
     beyond = (weight * outside**2).sum(axis=-1) / all_weight / NORMAL_90**2
     sd = np.sqrt(pooled * doubt + beyond) * (1 + 1 / many**2)
     told = (near * off).sum(axis=-1) / np.maximum((near * np.abs(off)).sum(axis=-1), TINY)
-    skew = much * (WORTH * SKEWED * (1 - 1 / many) + many * TOLD_SKEW * told) / (WORTH + many)
+    typical, seen = WORTH * TYPICAL**2 * reach, many * apart**2
+    skew = SKEWED * (1 - 1 / many) * typical + TOLD_SKEW * told * seen
+    skew *= much / np.maximum(typical + seen, TINY)
     faster = (slope * target)[..., None]
     return Transfer(
         change=np.where(count > 0, centre + slope * target, np.nan),

@@ -8,6 +8,7 @@ import numpy as np
 
 from parcast.errors import ParameterError
 from parcast.plot.canvas import house_style, new_figure
+from parcast.plot.donor_names import name_elsewhere
 from parcast.plot.panel import Panel, Quantity, draw_panel, panel_of
 from parcast.plot.scales import (
     CHARACTER,
@@ -162,6 +163,8 @@ def figure_of(
                 ax.tick_params(labelleft=False)
         figure.suptitle(_title(forecast, panels, quantity), fontsize="large")
         _add_legend(figure, note="\n".join(_left_out(forecast, len(panels))))
+        if len(panels) == 1:
+            name_elsewhere(figure, axes[0], panels[0], quantity)
     return figure
 
 
@@ -176,6 +179,7 @@ def _draw(forecast: Forecast, ax: "Axes | None", series: int, quantity: Quantity
         own = figure.add_subplot()
         _draw_all([own], [panel], quantity)
         _add_legend(figure)
+        name_elsewhere(figure, own, panel, quantity)
     return own
 
 
