@@ -141,8 +141,8 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
         (
             ["--donors", "elsewhere.csv", "--donors", "sizes.csv"],
             2,
-            "--donors must have the same columns as all other tables, got n in some of them only. "
-            "Add what is missing, or pass over it: --ignore.",
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv. "
+            "Add it, or pass over it in the others: --ignore n.\n",
         ),
         (
             ["--donors", "elsewhere.csv", "-o", "elsewhere.csv"],

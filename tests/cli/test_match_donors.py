@@ -24,6 +24,9 @@ def folder(monkeypatch, tmp_path):
     (tmp_path / "whole.csv").write_text(lines("T3E", upto=4) + lines("SP", "O2000")[17:])
     (tmp_path / "unnamed.csv").write_text("p,time_s\n1,10\n2,6\n")
     (tmp_path / "sizes.csv").write_text("machine,p,n,time_s\nX,1,5,10\nX,2,5,6\n")
+    (tmp_path / "two_sizes.csv").write_text(
+        "machine,p,n,time_s\n" + "".join(f"{x},{p},5,{9 / p}\n" for x in "XY" for p in (1, 2))
+    )
     paths = "".join(f"X,{path},{p},{9 / p}\n" for path in "ab" for p in (1, 2))
     (tmp_path / "paths.csv").write_text(f"machine,callpath,p,time_s\n{paths}")
 
@@ -101,13 +104,23 @@ def test_columns_to_pass_over_may_be_those_of_the_donors(parcast):
         (
             ("two.csv", "--donors", "sizes.csv"),
             2,
-            "--donors must have the same columns as all other tables, got n in some of them only. "
-            "Add what is missing, or pass over it: --ignore.",
+            "--donors must have the same columns as all other tables, got no n in two.csv. Add "
+            "it, or pass over it in the others: --ignore n.\n",
+        ),
+        (
+            ("two_sizes.csv", "--donors", "elsewhere.csv"),
+            2,
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv.",
         ),
         (
             ("elsewhere.csv", "--target", "SP", "--donors", "sizes.csv"),
             2,
-            "--donors must have the same columns",
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv.",
+        ),
+        (
+            ("two.csv", "--donors", "elsewhere.csv", "--donors", "sizes.csv"),
+            2,
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv.",
         ),
         (
             ("here.csv", "--donors", "paths.csv"),

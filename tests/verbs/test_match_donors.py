@@ -134,8 +134,14 @@ def test_donors_of_another_problem_are_not_said_to_help():
 def test_donors_that_cannot_help_are_refused(runs, few):
     with pytest.raises(ParameterError, match="donors must have a column machine, got none"):
         match(few, p=[8], donors={"p": [1, 2], "time": [3, 2]})
-    with pytest.raises(ParameterError, match="donors must have the same columns as all"):
-        match(few, p=[8], donors={"p": [1], "time": [3], "n": [5], "machine": ["X"]})
+    sized = {"p": [1, 1], "time": [3, 4], "n": [5, 5], "machine": ["X", "Y"]}
+    for what, donors, name in ((few, sized, "the runs"), (sized, [few], "donors")):
+        with pytest.raises(ParameterError) as refused:
+            match(what, p=[8], donors=donors)
+        assert str(refused.value) == (
+            f"donors must have the same columns as all other tables, got no n in {name}. Add it, "
+            "or pass over it in the others: parcast.read_measurements(path, ignore=['n'])."
+        )
     program = Program(
         name="a program", phase=[{"law": "spmd", "compute": {"parallel": "8 Tflop"}}]
     )

@@ -63,7 +63,8 @@ def read_with_donors(
         runs, others = parts_of_targets(runs, targets, argument)
     tables, sources = read_donors(donors, ignore)
     found = [*others, *tables]
-    return runs, joined(found) if found else None, source, sources
+    names = [source["file"]] * len(others) + [x["file"] for x in sources]
+    return runs, joined(found, names) if found else None, source, sources
 
 
 def parts_of_targets(

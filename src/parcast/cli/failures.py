@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -28,18 +28,23 @@ class NoAnswer(click.ClickException):
     exit_code = NO_FORECAST
 
 
+def _ignored(columns: re.Match[str]) -> str:
+    """Write columns to pass over as an option."""
+    return f"--ignore {','.join(part.strip()[1:-1] for part in columns[1].split(','))}"
+
+
 # What Python calls an argument, and what the command line calls it.
-_OPTIONS = [
+_OPTIONS: Final[list[tuple[str, str | Callable[[re.Match[str]], str]]]] = [
     (r"^hold_out\b", "--hold-out"),
     (r"^by must", "--by must"),
     (r"^donors must", "--donors must"),
     (r"\bdonors\.select\(callpath='?(.*?)'?\)", r"keep only \1 in their files"),
-    (r"\bor leave it out of all\b", "or pass over it: --ignore"),
     (r"^select must", "--select must"),
     (r"\bto by, or", "to --by, or"),
     (r"\bselect\(([^=()]+)='?(.*?)'?\)", r"--select \1=\2"),
     (r", got \[\] where", ", got none where"),
     (r"\bmin_efficiency\b", "--knee"),
+    (r"parcast\.read_measurements\(path, ignore=\[(.*?)\]\)", _ignored),
     (r"^free must", "--free must"),
     (r"^fixed must", "--fix must"),
     (r"\bCall it with ([pdn])=\.\.\.", r"Give it with -\1."),

@@ -253,7 +253,8 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
             seed=asked.seed,
         )
     except ParameterError as refusal:
-        text = in_match_options(str(refusal))
+        file = inputs.get("runs", {}).get("file", asked.what)
+        text = in_match_options(str(refusal), runs=file, donors=asked.donors)
         if text.startswith(("--price must", "--donors must")):
             raise click.UsageError(text, ctx) from refusal
         raise NoAnswer(text) from refusal

@@ -106,9 +106,17 @@ def check_budget(asked: Budget | None, machines: Sequence["Machine"]) -> None:
         )
 
 
-def in_match_options(message: str) -> str:
-    """Call the arguments of `match` by the options that stand for them."""
+def in_match_options(message: str, *, runs: str, donors: Sequence[str]) -> str:
+    """Call the arguments of `match` by the options that stand for them, and tables by their files.
+
+    >>> text = "donors must have the same columns as all other tables, got no n in the runs."
+    >>> in_match_options(text, runs="times.csv", donors=["more.csv"])
+    '--donors must have the same columns as all other tables, got no n in times.csv.'
+    """
     message = in_options(message)
+    if message.startswith("--donors must have the same columns"):
+        for table, files in ((" in the runs.", runs), (" in donors.", ", ".join(donors))):
+            message = message.replace(table, f" in {files}.", 1)
     for argument, option in (
         ("prices must", "--price must"),
         ("runs must have", "the table must have"),

@@ -17,7 +17,6 @@ from parcast.models.scaling import is_strong
 from parcast.result import label_of
 from parcast.series import Series
 from parcast.verbs.described_machines import figures_of, listed
-from parcast.verbs.donor_tables import table_of_donors
 from parcast.verbs.scaling_of_runs import Scaling, Size, scaling_of_runs, size_of_runs
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ REPEATED = " Put all runs on it into one table, or rename it."
 
 
 def gather(
-    donors: Measurements | Any,
+    donors: Measurements,
     measurements: Measurements,
     series: Series,
     machines: Sequence["Machine"] = (),
@@ -40,8 +39,8 @@ def gather(
 
     Parameters
     ----------
-    donors : Measurements, or a table that `Measurements.from_table` accepts
-        With a column `machine`.
+    donors : Measurements
+        With a column `machine`; made by `parcast.verbs.donor_tables.table_of_donors`.
     measurements : Measurements
         What is forecast.
     series : Series
@@ -56,10 +55,8 @@ def gather(
     Raises
     ------
     ParameterError
-        If `donors` has no column `machine`, or it cannot be told which of its runs belong to
-        which series.
+        If it cannot be told which of the runs on them belong to which series.
     """
-    donors = table_of_donors(donors)
     _check_callpaths(donors, measurements)
     grouped = donors.series()
     matched = _matched(donors, measurements, series, grouped.by)

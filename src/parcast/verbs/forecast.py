@@ -18,6 +18,7 @@ from parcast.result import Forecast, SeriesNotes, label_of, whole
 from parcast.series import Series
 from parcast.verbs.call_paths import made_consistent, notes_of_profile, profile_of
 from parcast.verbs.donor_notes import notes_with_donors
+from parcast.verbs.donor_tables import table_of_donors
 from parcast.verbs.donors import (
     LAW_OF_DONORS,
     curve_with_donors,
@@ -40,7 +41,7 @@ def forecast(
     p: ArrayLike | None = None,
     *,
     hold_out: ArrayLike | None = None,
-    donors: Measurements | Any | None = None,
+    donors: Measurements | Sequence[Any] | Any | None = None,
     machines: Sequence["Machine"] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
@@ -58,7 +59,7 @@ def forecast(
     hold_out : array_like, optional
         Measured counts that the forecast is not told, so that it can be compared with them: what
         was measured there comes back in `observed`. [1]
-    donors : Measurements, or such a table, optional
+    donors : Measurements, such a table, or a list of them, optional
         Runs of the same program on other machines, with a column `machine`. How time goes on
         there, with the same callpath and other axes, helps to forecast it here.
     machines : sequence of Machine
@@ -126,7 +127,9 @@ def forecast(
     if hold_out is not None:
         told = _without(measurements, _processors("hold_out", hold_out))
         grouped = told.series(everything.by)
-    elsewhere = None if donors is None else gather(donors, measurements, grouped, machines)
+    elsewhere = None
+    if donors is not None:
+        elsewhere = gather(table_of_donors(donors), measurements, grouped, machines)
     has_donors = False if elsewhere is None else elsewhere.of[:, 0] >= 0
     answered = (grouped.count >= 2) | has_donors
     refused = {

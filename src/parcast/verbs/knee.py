@@ -84,7 +84,7 @@ def knee(
     *,
     upto: int,
     min_efficiency: float = 0.5,
-    donors: Measurements | Any | None = None,
+    donors: Measurements | Sequence[Any] | Any | None = None,
     machines: Sequence["Machine"] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",

@@ -51,7 +51,7 @@ def match(
     budget: float | None = None,
     certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
-    donors: Measurements | Any | None = None,
+    donors: Measurements | Sequence[Any] | Any | None = None,
     seed: int = 0,
 ) -> Match:
     """Machines in the order of a goal, each at its best count of processors.
@@ -78,7 +78,7 @@ def match(
         must hold, which is an even chance. [1]
     prices : mapping from machines to number or str, optional
         Price of one processor for an hour, in place of what a description says.
-    donors : Measurements, or a table, optional
+    donors : Measurements, a table, or a list of them, optional
         Runs of the same program on machines that are not to be ranked, with a column `machine`:
         they help to forecast those that are, as in `parcast.forecast`. Of a machine that is among
         the runs too, the runs count. A projection does not use them.

@@ -12,6 +12,7 @@ from parcast.measurements import Measurements
 from parcast.models.planned_runs import Plan, plan_of
 from parcast.series import Series
 from parcast.units import percent
+from parcast.verbs.donor_tables import table_of_donors
 from parcast.verbs.donors import gather
 from parcast.verbs.forecast_several import answered
 from parcast.verbs.keywords import check_keywords
@@ -47,7 +48,7 @@ def plan_runs(
     upto: int | None = None,
     counts: ArrayLike | None = None,
     cost: Cost | None = None,
-    donors: Measurements | Any | None = None,
+    donors: Measurements | Sequence[Any] | Any | None = None,
     machines: Sequence["Machine"] = (),
     by: Sequence[str] | None = None,
     **at: ArrayLike,
@@ -184,7 +185,7 @@ def _help(
             f"donors must be left out where values of {', '.join(at)} are asked for. "
             "All runs with the same callpath and machine are planned from together."
         )
-    return help_of(series, gather(donors, measurements, series, machines))
+    return help_of(series, gather(table_of_donors(donors), measurements, series, machines))
 
 
 def _planned(
