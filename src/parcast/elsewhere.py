@@ -20,6 +20,10 @@ class Elsewhere:
     described: bool  # whether it comes from descriptions; otherwise it is 1
     grows: bool  # whether the problem size grows with the processors among the donors
 
+    def adding(self, remarks: tuple[str, ...]) -> "Elsewhere":
+        """Tell more of every series."""
+        return replace(self, told=tuple((*told, *remarks) for told in self.told))
+
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Elsewhere":
         """Keep the donors of some of the series, by a mask, their numbers or a slice."""
         place = np.arange(len(self.told))[rows].tolist()

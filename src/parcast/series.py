@@ -95,7 +95,7 @@ def group_into_series(
     >>> series.p, series.time, series.repetitions
     (array([[1., 2.]]), array([[8. , 4.5]]), array([[1, 3]]))
     """
-    series_of_row, first_row = _number_groups([columns[name] for name in by], len(p))
+    series_of_row, first_row = number_groups([columns[name] for name in by], len(p))
     order = np.lexsort((time, p, series_of_row))
     series_of_row, p, time = series_of_row[order], p[order], time[order]
     new_series = _is_new(series_of_row)
@@ -150,16 +150,20 @@ def follows_p(
     (True, False)
     """
     pairs, by_p, by_value = (
-        len(_number_groups([*labels, *columns], len(p))[1])
+        len(number_groups([*labels, *columns], len(p))[1])
         for columns in ((p, column), (p,), (column,))
     )
     return pairs == by_p == by_value
 
 
-def _number_groups(
+def number_groups(
     columns: Sequence[NDArray[Any]], rows: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Count up the distinct rows of `columns` as they first appear; say where each first is."""
+    """Count up the distinct rows of `columns` as they first appear; say where each first is.
+
+    >>> number_groups([np.array([3.0, 5, 3])], 3)
+    (array([0, 1, 0]), array([0, 1]))
+    """
     group = np.zeros(rows, dtype=np.intp)
     for column in columns:
         code = _codes(column)

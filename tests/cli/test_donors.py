@@ -182,3 +182,49 @@ def test_a_knee_is_found_with_donors(parcast, here, elsewhere):
     (knee,) = json.loads(said.out)["knee"]
     assert 1 < knee["lower"] <= knee["p"] <= knee["upper"]
     assert knee["p"] < 64
+
+
+def test_a_file_given_twice_counts_once(parcast, here, elsewhere, tmp_path):
+    once = parcast("forecast", here, "-p", "16", "--donors", elsewhere)
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(elsewhere.read_bytes())
+    for other in (elsewhere, copy):
+        twice = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", other)
+        assert (twice.status, twice.out) == (0, once.out)
+        assert twice.err == f"parcast: {other} holds the same as {elsewhere}. It counts once.\n"
+
+
+def test_copies_are_told_once_beside_a_knee_and_a_plan(parcast, here, elsewhere):
+    asked = ("forecast", here, "-p", "16", "--knee", "--plan-runs", "1", "--donors", elsewhere)
+    once, twice = parcast(*asked), parcast(*asked, "--donors", elsewhere)
+    assert (twice.status, twice.out) == (once.status, once.out)
+    told = f"parcast: {elsewhere} holds the same as {elsewhere}. It counts once.\n"
+    assert twice.err == told + once.err
+
+
+def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, tmp_path):
+    once = parcast("forecast", here, "-p", "16", "--donors", elsewhere)
+    part = tmp_path / "part.csv"
+    part.write_text("p,time_s,machine\n1,300,SP\n2,157.5,SP\n")
+    twice = parcast("forecast", here, "-p", "16", "--donors", part, "--donors", elsewhere)
+    assert (twice.status, twice.out) == (0, once.out)
+    assert (
+        twice.err == f"parcast: {part}: all its runs stand in {elsewhere} too. They count once.\n"
+    )
+
+
+def test_donors_that_stand_in_the_file_itself_count_once(parcast, elsewhere, tmp_path):
+    asked = ("forecast", elsewhere, "--target", "SP", "-p", "64")
+    once = parcast(*asked)
+    other = tmp_path / "other.csv"
+    other.write_text("machine,p,time_s\n" + csv({"T3E": 1}))
+    twice = parcast(*asked, "--donors", other)
+    assert twice.out == once.out
+    assert f"{other}: all its runs stand in {elsewhere} too. They count once." in twice.err
+
+
+def test_more_runs_of_one_machine_are_repetitions(parcast, here, elsewhere, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("machine,p,time_s\nSP,1,301\nSP,16,33\n")
+    said = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", more)
+    assert (said.status, said.err) == (0, "")

@@ -91,6 +91,33 @@ def test_columns_to_pass_over_may_be_those_of_the_donors(parcast):
     assert parcast(*asked).status == 0
 
 
+@pytest.mark.parametrize("other", ["elsewhere.csv", "copy.csv"])
+def test_a_file_of_donors_given_twice_counts_once(parcast, tmp_path, other):
+    (tmp_path / "copy.csv").write_bytes((tmp_path / "elsewhere.csv").read_bytes())
+    asked = ("match", "two.csv", "-p", "16,64", "--donors", "elsewhere.csv")
+    once, twice = parcast(*asked), parcast(*asked, "--donors", other)
+    assert (twice.status, twice.out) == (0, once.out)
+    assert twice.err == f"parcast: {other} holds the same as elsewhere.csv. It counts once.\n"
+
+
+def test_donors_that_stand_in_two_files_count_once(parcast, tmp_path):
+    (tmp_path / "part.csv").write_text(lines("O2000", upto=8))
+    asked = ("match", "here.csv", "-p", "16,64", "--donors", "elsewhere.csv")
+    once, twice = parcast(*asked), parcast(*asked, "--donors", "part.csv")
+    assert (twice.status, twice.out) == (0, once.out)
+    said = "all its runs stand in elsewhere.csv too. They count once."
+    assert twice.err == f"parcast: part.csv: {said}\n"
+
+
+def test_donors_that_stand_in_the_table_itself_count_once(parcast, tmp_path):
+    (tmp_path / "part.csv").write_text(lines("O2000", upto=8))
+    asked = ("match", "whole.csv", "--target", "T3E", "-p", "16,64")
+    once, twice = parcast(*asked), parcast(*asked, "--donors", "part.csv")
+    assert (twice.status, twice.out) == (0, once.out)
+    said = "all its runs stand in whole.csv too. They count once."
+    assert twice.err == f"parcast: part.csv: {said}\n"
+
+
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [

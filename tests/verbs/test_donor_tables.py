@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from parcast import Measurements, ParameterError, forecast, knee, match, plan_runs
+from parcast.verbs.donor_tables import joined
 
 HERE = Measurements(p=4, time=20.0)
 NAMED = Measurements(p=4, time=20.0, machine="here")
@@ -87,3 +88,62 @@ def test_tables_that_cannot_be_joined_are_refused(donors, says):
         with pytest.raises(ParameterError) as refused:
             refuses()
         assert str(refused.value) == says
+
+
+def part(table, *rows):
+    """Some rows of a table."""
+    return Measurements(**{name: column[list(rows)] for name, column in table.columns.items()})
+
+
+MORE_OF_A = Measurements(p=[1, 32], time=[103.0, 4.5], machine="A")
+
+
+@pytest.mark.parametrize(
+    ("tables", "rows", "says"),
+    [
+        ([A, A], 5, ["1: all its runs stand in 0 too."]),
+        ([A, A, A], 5, ["1: all its runs stand in 0 too.", "2: all its runs stand in 0 too."]),
+        ([A, part(A, 4, 3, 2, 1, 0)], 5, ["1: all its runs stand in 0 too."]),
+        ([part(A, 0, 2), A], 5, ["0: all its runs stand in 1 too."]),
+        ([A, part(BOTH, *range(10))], 10, ["1: its runs on A stand in 0 too."]),
+        (
+            [part(A, 0, 1), part(A, 2, 3, 4), A],
+            5,
+            ["0: all its runs stand in 2 too.", "1: all its runs stand in 2 too."],
+        ),
+        (
+            [A, MORE_OF_A, Measurements(p=[8, 32], time=[13.5, 4.5], machine="A")],
+            7,
+            ["2: all its runs stand in 0, 1 too."],
+        ),
+        ([A, MORE_OF_A], 7, []),
+        ([A, part(A, 0), MORE_OF_A, B], 12, ["1: all its runs stand in 0 too."]),
+        ([A, B], 10, []),
+    ],
+)
+def test_copies_count_once_and_other_runs_add_up(tables, rows, says):
+    table, remarks = joined(tables, [str(i) for i in range(len(tables))])
+    assert len(table) == rows
+    assert list(remarks) == [f"{text} They count once." for text in says]
+
+
+def test_copies_do_not_make_a_forecast_surer_and_are_told():
+    once, twice = forecast(HERE, 64, donors=[A, B]), forecast(HERE, 64, donors=[A, B, A])
+    np.testing.assert_array_equal(once.upper, twice.upper)
+    said = "donors[2]: all its runs stand in donors[0] too. They count once."
+    assert twice.notes[0].warnings == (*once.notes[0].warnings, said)
+
+
+def test_copies_do_not_change_a_knee_or_a_plan():
+    assert knee(HERE, upto=64, donors=[A, B, A]) == knee(HERE, upto=64, donors=[A, B])
+    assert plan_runs(HERE, p=64, donors=[A, B, A]) == plan_runs(HERE, p=64, donors=[A, B]) != []
+
+
+def test_copies_do_not_change_a_match_and_are_told_once():
+    here = {"p": [1, 2] * 2, "time": [60, 35, 50, 30], "machine": [*"XXYY"]}
+    once, twice = (match(here, p=[8, 64], donors=x) for x in ([A, B], [A, B, A]))
+    assert list(twice.rows()) == list(once.rows())
+    assert twice.law == once.law
+    said = "donors[2]: all its runs stand in donors[0] too. They count once."
+    assert [text for text in twice.warnings if text not in once.warnings] == [said]
+    assert len(twice.warnings) == len(once.warnings) + 1

@@ -21,6 +21,8 @@ def read_with_donors(
 ) -> tuple["Measurements", "Measurements | None", dict[str, Any], list[dict[str, Any]]]:
     """Runs that are asked about, and those on other machines that help to forecast them.
 
+    What stands in several tables of donors counts once; that is told on standard error.
+
     Parameters
     ----------
     file : str
@@ -62,9 +64,13 @@ def read_with_donors(
     if targets:
         runs, others = parts_of_targets(runs, targets, argument)
     tables, sources = read_donors(donors, ignore)
-    found = [*others, *tables]
-    names = [source["file"]] * len(others) + [x["file"] for x in sources]
-    return runs, joined(found, names) if found else None, source, sources
+    found = [*((source["file"], table) for table in others), *tables]
+    if not found:
+        return runs, None, source, sources
+    table, remarks = joined([table for _, table in found], [name for name, _ in found])
+    for remark in remarks:
+        click.echo(f"parcast: {remark}", err=True)
+    return runs, table, source, sources
 
 
 def parts_of_targets(
@@ -90,8 +96,10 @@ def parts_of_targets(
 
 def read_donors(
     files: Sequence[str], ignore: Sequence[str]
-) -> tuple[list["Measurements"], list[dict[str, Any]]]:
-    """Measurements of each file of donors, and what they come from.
+) -> tuple[list[tuple[str, "Measurements"]], list[dict[str, Any]]]:
+    """Measurements of each file of donors by its name, and what they come from.
+
+    A file with the same bytes as one before it is told and left out of the measurements.
 
     Parameters
     ----------
@@ -107,15 +115,20 @@ def read_donors(
     """
     from parcast.cli.reading import read_file
 
-    tables, inputs = [], []
+    tables: list[tuple[str, Measurements]] = []
+    inputs: list[dict[str, Any]] = []
     for file in files:
         if file == "-":
             raise click.UsageError("--donors must be a file, got -. Write its name.")
         runs, source = read_file(file, (), _present(file, ignore))
+        inputs.append(source)
+        same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
+        if same is not None and source["sha256"] is not None:
+            click.echo(f"parcast: {file} holds the same as {same}. It counts once.", err=True)
+            continue
         if "format" in source and "machine" not in runs.labels:
             runs = _of_machine(runs, file)
-        tables.append(runs)
-        inputs.append(source)
+        tables.append((source["file"], runs))
     return tables, inputs
 
 

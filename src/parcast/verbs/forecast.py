@@ -129,7 +129,8 @@ def forecast(
         grouped = told.series(everything.by)
     elsewhere = None
     if donors is not None:
-        elsewhere = gather(table_of_donors(donors), measurements, grouped, machines)
+        others, remarks = table_of_donors(donors)
+        elsewhere = gather(others, measurements, grouped, machines).adding(remarks)
     has_donors = False if elsewhere is None else elsewhere.of[:, 0] >= 0
     answered = (grouped.count >= 2) | has_donors
     refused = {

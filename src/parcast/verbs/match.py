@@ -116,7 +116,7 @@ def match(
     hint = "Give Machines, or leave it out where the runs name them."
     one = isinstance(machines, Machine)
     given = as_list("machines", [machines] if one else machines, hint=hint)
-    helping = donors_beside(what, donors)
+    helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, given, helping)
     named = machines_of(what, given, prices or {})
     require_prices(named, goal, asked)
@@ -130,6 +130,7 @@ def match(
     candidates = _ranked([_candidate(x, goal, asked) for x in found], found, goal, asked)
     currencies = {x.price.currency for x in named if x.price.currency}
     sizes = {x.name: x.processors for x in named}
+    warnings = _warnings(candidates, found, goal, asked, sizes)
     has_fit = candidates[0].fits
     return Match(
         candidates=candidates,
@@ -140,7 +141,7 @@ def match(
         currency=next(iter(currencies), ""),
         left_out=left_out | not_ranked,
         verdict=() if has_fit else verdict_of(found, asked),
-        warnings=tuple(dict.fromkeys([*notes, *_warnings(candidates, found, goal, asked, sizes)])),
+        warnings=tuple(dict.fromkeys([*notes, *remarks, *warnings])),
         program=what.name if isinstance(what, Program) else "",
         law=law_of(what, found),
         sources=sources_of(what, found),

@@ -82,12 +82,12 @@ def machines_of(
 
 def donors_beside(
     what: Program | Measurements, donors: Measurements | Any | None
-) -> Measurements | None:
-    """Check the runs, and the donors beside them."""
+) -> tuple[Measurements | None, tuple[str, ...]]:
+    """Check the runs, and the donors beside them; say of these what is to be said."""
     if isinstance(what, Measurements):
         _require_one_program(what)
     if donors is None:
-        return None
+        return None, ()
     if isinstance(what, Program):
         raise ParameterError(
             "donors must be given beside runs, got a program. They help to forecast from runs: "

@@ -185,7 +185,8 @@ def _help(
             f"donors must be left out where values of {', '.join(at)} are asked for. "
             "All runs with the same callpath and machine are planned from together."
         )
-    return help_of(series, gather(table_of_donors(donors), measurements, series, machines))
+    others, _ = table_of_donors(donors)  # what is to be said of them, `forecast` says
+    return help_of(series, gather(others, measurements, series, machines))
 
 
 def _planned(
