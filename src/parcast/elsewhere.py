@@ -21,8 +21,9 @@ class Elsewhere:
     grows: bool  # whether the problem size grows with the processors among the donors
 
     def adding(self, remarks: tuple[str, ...]) -> "Elsewhere":
-        """Tell more of every series."""
-        return replace(self, told=tuple((*told, *remarks) for told in self.told))
+        """Tell more of every series, of what is not empty."""
+        more = [remark for remark in remarks if remark]
+        return replace(self, told=tuple((*told, *more) for told in self.told))
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Elsewhere":
         """Keep the donors of some of the series, by a mask, their numbers or a slice."""

@@ -228,3 +228,14 @@ def test_more_runs_of_one_machine_are_repetitions(parcast, here, elsewhere, tmp_
     more.write_text("machine,p,time_s\nSP,1,301\nSP,16,33\n")
     said = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", more)
     assert (said.status, said.err) == (0, "")
+
+
+def test_a_column_that_leaves_runs_alone_is_named(parcast, tmp_path):
+    path = tmp_path / "jobs.csv"
+    rows = "".join(f"{p},{4711 + i},{5 + 95 / p}\n" for i, p in enumerate([1, 1, 2, 4, 8]))
+    path.write_text("p,jobid,time_s\n" + rows)
+    said = parcast("forecast", path, "-p", "16")
+    assert said.status == 4
+    assert said.err.startswith("parcast: No forecast. By jobid nearly every run is a series of")
+    assert "pass over it (--ignore jobid;" in said.err
+    assert parcast("forecast", path, "-p", "16", "--ignore", "jobid").status == 0

@@ -27,6 +27,7 @@ from parcast.verbs.donors import (
 )
 from parcast.verbs.forecast_notes import notes_of
 from parcast.verbs.keywords import check_keywords
+from parcast.verbs.lone_runs import remedy_of_lone_runs
 from parcast.verbs.scaling_of_runs import Scaling, scaling_of_runs, size_of_runs
 
 if TYPE_CHECKING:
@@ -127,16 +128,20 @@ def forecast(
     if hold_out is not None:
         told = _without(measurements, _processors("hold_out", hold_out))
         grouped = told.series(everything.by)
+    briefly = donors is not None or bool((grouped.count >= 2).any())
+    remedies = [remedy_of_lone_runs(measurements, everything, briefly=briefly)]
     elsewhere = None
     if donors is not None:
         others, remarks = table_of_donors(donors)
-        elsewhere = gather(others, measurements, grouped, machines).adding(remarks)
+        elsewhere = gather(others, measurements, grouped, machines)
+        if any(elsewhere.told):
+            whose = "of the donors"
+            remedies.append(remedy_of_lone_runs(others, others.series(), of=whose, briefly=True))
+        elsewhere = elsewhere.adding((*remarks, *remedies))
     has_donors = False if elsewhere is None else elsewhere.of[:, 0] >= 0
     answered = (grouped.count >= 2) | has_donors
     refused = {
-        label_of(key): " ".join(
-            [_too_few(grouped.p[i, 0]), *(elsewhere.told[i] if elsewhere else ())]
-        )
+        label_of(key): _too_few(grouped.p[i, 0], elsewhere.told[i] if elsewhere else (), remedies)
         for i, key in enumerate(grouped.keys)
         if not answered[i]
     }
@@ -147,7 +152,7 @@ def forecast(
         if tuple(key.values()) not in kept
     }
     if not answered.any():
-        raise FitFailed(_no_forecast(grouped, refused, is_held_out=hold_out is not None))
+        raise FitFailed(_no_forecast(grouped, refused, remedies, is_held_out=hold_out is not None))
     series = grouped.take(answered)
     size = size_of_runs(measurements, series.by)
     if elsewhere is None:
@@ -268,8 +273,12 @@ def _observed(
     return observed
 
 
-def _no_forecast(grouped: Series, refused: Mapping[str, str], *, is_held_out: bool) -> str:
+def _no_forecast(
+    grouped: Series, refused: Mapping[str, str], remedies: Sequence[str], *, is_held_out: bool
+) -> str:
     """Say why no series has a forecast, and what to do."""
+    if remedies[0]:
+        return " ".join(filter(None, ["No forecast.", *remedies]))
     if is_held_out:
         return "No forecast. Fewer than two counts are left to forecast from. Hold out fewer."
     if len(np.unique(grouped.p[:, 0])) > 1:
@@ -281,13 +290,16 @@ def _no_forecast(grouped: Series, refused: Mapping[str, str], *, is_held_out: bo
     return f"No forecast. {next(iter(refused.values()))}"
 
 
-def _too_few(p: float) -> str:
+def _too_few(p: float, told: Sequence[str], remedies: Sequence[str]) -> str:
     """Say why a series of a single count has no forecast."""
-    return (
-        f"All its times are at p = {whole(float(p))}, and a forecast needs at least two counts "
-        "of processors. Measure another, best twice or four times as many, or give runs on other "
-        "machines as donors."
+    at = f"All its times are at p = {whole(float(p))}"
+    if remedies[0]:
+        return " ".join([f"{at}.", *(told or remedies)])
+    needs = (
+        f"{at}, and a forecast needs at least two counts of processors. Measure another, best "
+        "twice or four times as many, or give runs on other machines as donors."
     )
+    return " ".join([needs, *told])
 
 
 def _parts(
