@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -31,6 +32,11 @@ TAKEN = {  # names in small letters that no axis may have: what they are, and wh
     **dict.fromkeys(
         ("speedup", "efficiency", "lower_s", "upper_s"), "what parcast computes. Leave it out."
     ),
+}
+
+WORDS_FOR_LABELS = {  # what other tables call a column of text
+    **dict.fromkeys(("cluster", "computer", "host", "hostname", "platform", "system"), "machine"),
+    **dict.fromkeys(("function", "kernel", "phase", "region", "routine", "section"), "callpath"),
 }
 
 
@@ -101,13 +107,16 @@ def axis_name_fault(name: str) -> str:
     return f"must be the name of an axis, got {TAKEN[lowered]}" if lowered in TAKEN else ""
 
 
+@lru_cache  # it is asked for every wrong cell
 def axis_hint(name: str) -> str:
     """Say what to do about a value of an axis that is no number; it may be a label misspelt.
 
     >>> axis_hint("call_path")
     'Did you mean callpath? Only callpath and machine may be text; ignore the column otherwise.'
     """
-    return f"{did_you_mean(name.lower(), LABELS)} {AXIS.hint}".lstrip()
+    label = WORDS_FOR_LABELS.get(name.lower())
+    near = f" Did you mean {label}?" if label else did_you_mean(name.lower(), LABELS)
+    return f"{near} {AXIS.hint}".lstrip()
 
 
 def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -559,19 +559,47 @@ def test_lines_are_those_of_the_file_whatever_is_between_them(chunk):
     ]
 
 
-def test_all_faults_come_together_and_the_first_twenty_are_listed():
+def test_all_faults_come_together_and_those_alike_are_one():
     with pytest.raises(FileProblems) as caught:
         read("p,time_s\n0,slow\n1\n" + "1,0\n" * 40)
     assert str(caught.value).startswith(
-        "stream: 43 problems\n"
-        "  line 2   p       must be a whole number of at least 1, got '0'. "
+        "stream: 4 problems\n"
+        "  line 2  p       must be a whole number of at least 1, got '0'. "
         "Count processors from 1.\n"
-        "  line 2   time_s  must be a time above 0, got 'slow'. Write it as a number.\n"
-        "  line 3           must have 2 values as the header has, got 1. Fill in the others.\n"
-        "  line 4   time_s  must be a time above 0, got '0'. Leave out runs that failed.\n"
+        "  line 2  time_s  must be a time above 0, got 'slow'. Write it as a number.\n"
+        "  line 3          must have 2 values as the header has, got 1. Fill in the others.\n"
+        "  line 4  time_s  must be a time above 0, got '0'. Leave out runs that failed. "
+        "Likewise lines 5, 6, 7 and 36 more."
     )
-    assert str(caught.value).endswith("\n  and 23 more of the same kinds.")
-    assert (len(caught.value.problems), caught.value.unlisted) == (20, 23)
+    assert (len(caught.value.problems), caught.value.unlisted) == (4, 0)
+
+
+def test_text_in_a_column_of_numbers_is_told_once():
+    names = ["Cirrus", "Thomas", "Tesseract", "ARCHER"]
+    text = "p,cluster,time_s\n" + "".join(f"{p},{names[p % 4]},8\n" for p in range(1, 21))
+    assert refusal(text) == [
+        "line 2  cluster  must be a finite number, got 'Thomas'. Did you mean machine? "
+        f"{ONLY_LABELS} Likewise lines 3, 4, 5 and 16 more."
+    ]
+    assert refusal(text, chunk=20) == refusal(text)
+
+
+def test_up_to_three_alike_are_listed_one_by_one():
+    assert refusal("p,time_s\n1,slow\n2,fast\n4,?\n8,1\n") == [
+        f"line {line}  time_s  must be a time above 0, got '{got}'. Write it as a number."
+        for line, got in ((2, "slow"), (3, "fast"), (4, "?"))
+    ]
+    assert refusal("p,time_s\n1,slow\n2,fast\n4,?\n8,-\n") == [
+        "line 2  time_s  must be a time above 0, got 'slow'. Write it as a number. "
+        "Likewise lines 3, 4, 5."
+    ]
+
+
+def test_twenty_messages_are_listed_and_others_counted():
+    with pytest.raises(FileProblems) as caught:
+        read(f"{','.join(f'x{i}' for i in range(30))},p,time_s\n" + 30 * "a," + "1,2\n")
+    assert str(caught.value).endswith("\n  and 10 more of the same kinds.")
+    assert (len(caught.value.problems), caught.value.unlisted) == (20, 10)
 
 
 @given(file=st.binary(max_size=300), chunk=st.sampled_from([1, 3, 50, 2**18]))

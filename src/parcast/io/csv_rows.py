@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.columns import AXIS, DOMAINS, LIMITS, axis_name_fault, is_label, time_unit
+from parcast.columns import AXIS, DOMAINS, LIMITS, axis_hint, axis_name_fault, is_label, time_unit
 from parcast.io.csv_header import Column
 from parcast.io.faults import Faults
 from parcast.measurements import Measurements
@@ -52,8 +52,10 @@ class Table:
                 values[column.name], bad[:, i] = _numbers(cells[i], column, scale)
         for row, i in np.argwhere(bad).tolist():
             column = self._read[i]
-            fault = _cell_fault(column, cells[i][row].strip())
-            self._faults.add(fault, line=lines[row], field=shown(column.title))
+            must, got, hint = _cell_fault(column, cells[i][row].strip())
+            fault = f"must {must}, got {got}. {hint}"
+            kind = f"{must} {hint}"
+            self._faults.add(fault, line=lines[row], field=shown(column.title), kind=kind)
         if not self._faults:
             for name, part in values.items():
                 self._parts[name].append(part)
@@ -195,19 +197,19 @@ def _number(cell: str) -> float:
         return np.nan
 
 
-def _cell_fault(column: Column, cell: str) -> str:
-    """Say what is wrong with one cell and what to do."""
+def _cell_fault(column: Column, cell: str) -> tuple[str, str, str]:
+    """Say what one cell must be, what it is, and what to do."""
     got = repr(shown(cell)) if cell else "nothing"
     if column.is_text:
-        return f"must be a name, got {got}. Fill it in, or remove the column."
+        return "be a name", got, "Fill it in, or remove the column."
     domain = DOMAINS.get(column.name, AXIS)
     if column.name in LIMITS and domain.ok(np.asarray(_number(cell))):
         domain = LIMITS[column.name]
-    hint = domain.hint
+    hint = axis_hint(column.title) if domain is AXIS else domain.hint
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", cell):
         hint = "Write decimals with a point."
     elif re.fullmatch(rf"{NUMBER}\s*[a-zA-Z%]+", cell):
         hint = "Write the number alone; the header has its unit."
     elif column.name in DOMAINS and cell.lower() not in {"", "nan"} and np.isnan(_number(cell)):
         hint = "Write it as a number."
-    return f"must {domain.must}, got {got}. {hint}"
+    return domain.must, got, hint
