@@ -135,8 +135,9 @@ def test_any_table_with_named_columns_is_read(table):
     [("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("min", 60), ("h", 3600), ("d", 86400)],
 )
 def test_the_unit_of_time_stands_in_the_name(unit, seconds):
-    table = {"p": [1, 2], f"time_{unit}": [3, 5]}
-    assert Measurements.from_table(table).time == pytest.approx([3 * seconds, 5 * seconds])
+    for name in (f"time_{unit}", f"time [{unit}]", f"Time ({unit})"):
+        table = {"p": [1, 2], name: [3, 5]}
+        assert Measurements.from_table(table).time == pytest.approx([3 * seconds, 5 * seconds])
 
 
 def test_what_goes_to_pandas_comes_back():

@@ -4,6 +4,7 @@ Rules stand here once; the table of measurements and the readers of files both u
 """
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -78,8 +79,26 @@ AXIS = Domain(
 
 
 def time_unit(name: str) -> float | None:
-    """Seconds in the unit that ends the name of a column of times, as `time_ms`; else None."""
-    return TIME_UNITS.get(name.removeprefix("time_")) if name.startswith("time_") else None
+    """Seconds in the unit in the name of a column of times; None where it is none.
+
+    >>> time_unit("time_ms"), time_unit("time [ms]"), time_unit("Time (h)"), time_unit("time")
+    (0.001, 0.001, 3600.0, None)
+    """
+    if name.startswith("time_"):
+        return TIME_UNITS.get(name.removeprefix("time_"))
+    return TIME_UNITS.get(_unit_in_brackets(name) or "")
+
+
+def is_name_of_time(name: str) -> bool:
+    """Tell whether a name is kept for times: `time`, `time_...`, `time [...]`, in any case."""
+    lowered = name.lower()
+    return lowered == "time" or lowered.startswith("time_") or _unit_in_brackets(name) is not None
+
+
+def _unit_in_brackets(name: str) -> str | None:
+    """Take the unit out of a name such as `time [s]` or `Time (ms)`."""
+    found = re.fullmatch(r"time\s*(?:\[(.*)\]|\((.*)\))", name, re.IGNORECASE)
+    return None if found is None else (found[1] or found[2] or "").strip()
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -98,7 +117,14 @@ def axis_name_fault(name: str) -> str:
     lowered = name.lower()
     if not is_label(name) or name != name.strip():
         return "must be one line without blanks at its ends. Name it as n or problem_size."
-    if lowered.startswith("time_"):
+    unit = _unit_in_brackets(name)
+    if unit is not None:
+        if unit not in TIME_UNITS:
+            known = ", ".join(TIME_UNITS)
+            got = shown(unit) or "nothing"
+            return f"must have a unit of time in its brackets, got {got}. Write one of {known}."
+        lowered = "time"
+    elif lowered.startswith("time_"):
         try:
             time_unit_factor(lowered)
         except ParameterError as error:

@@ -107,7 +107,8 @@ class Measurements:
         table
             Anything that answers ``table["p"]`` and lists its columns by ``.columns``, ``.keys()``
             or ``.dtype.names``. Its column of times is called `time_s`, `time_ms`, `time_us`,
-            `time_ns`, `time_min` or `time_h`, or `time` when it is in seconds.
+            `time_ns`, `time_min`, `time_h` or `time_d`, or `time [ms]` or `time (ms)` likewise, or
+            `time` when it is in seconds.
 
         Raises
         ------

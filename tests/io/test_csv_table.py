@@ -62,6 +62,11 @@ def test_a_small_study_is_read_with_its_comments_left_out():
         b"p,metric,value\n1,time_s,8\n1,visits,-3\n2,visits,many\n2, time_s ,4.5\n",
         b"value,p,metric\n8000,1,time_ms\n4500,2,time_ms\n",
         b"p,time_min\n1,0.13333333333333333\n2,0.075\n",
+        b"p,time [s]\n1,8\n2,4.5\n",
+        b'p,"Time [ms]"\n1,8000\n2,4500\n',
+        b"time (ms),p\n8000,1\n4500,2\n",
+        b"p,time( min )\n1,0.13333333333333333\n2,0.075\n",
+        b"p,metric,value\n1,time [s],8\n2,time [s],4.5\n1,visits,3\n",
     ],
 )
 @pytest.mark.parametrize("chunk", [1, 7, 2**18])
@@ -351,8 +356,32 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
             ["time_s", "must be a column, got runtime. Rename it to time_s or time_ms."],
         ),
         (
-            "p,time [s]",
-            ["time_s", "must be a column, got time [s]. Rename it to time_s or time_ms."],
+            "p,walltime [s]",
+            ["time_s", "must be a column, got walltime [s]. Rename it to time_s or time_ms."],
+        ),
+        (
+            "p,Time/s",
+            ["time_s", "must be a column, got Time/s. Rename it to time_s or time_ms."],
+        ),
+        (
+            "p,time [sec]",
+            [
+                "time [sec]",
+                "must have a unit of time in its brackets, got sec. "
+                "Write one of s, ms, us, ns, min, h, d.",
+            ],
+        ),
+        (
+            "p,time ()",
+            [
+                "time ()",
+                "must have a unit of time in its brackets, got nothing. "
+                "Write one of s, ms, us, ns, min, h, d.",
+            ],
+        ),
+        (
+            "p,time_s,time (ms)",
+            ["time (ms)", "must be the only time, got time_s as well. Keep one of them."],
         ),
         (
             "p,time",
@@ -514,6 +543,11 @@ def test_p_counts_processors(cell):
             "p,metric,value\n1,time_secs,8\n2,time_secs,4\n",
             'line 2  metric  time_secs must end in a unit of time such as "_s". '
             "Did you mean time_s?",
+        ),
+        (
+            "p,metric,value\n1,time [secs],8\n",
+            "line 2  metric  time [secs] must have a unit of time in its brackets, got secs. "
+            "Write one of s, ms, us, ns, min, h, d.",
         ),
         (
             "p,metric,value\n1,time_s,8\n1,time_ms,8000\n2,time_ms,4000\n",

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parcast.columns import LABELS, axis_name_fault, time_unit
+from parcast.columns import LABELS, axis_name_fault, is_name_of_time, time_unit
 from parcast.io.faults import Faults
 from parcast.units import NUMBER, shown
 
@@ -21,7 +21,7 @@ WORDS_FOR_P = re.compile(
 )
 WORDS_FOR_TIME = re.compile(
     r"(t|time|sec|secs|seconds|milliseconds|duration|elapsed|(elapsed|run|wall)_?time)"
-    r"([ _]?[(\[]?m?s[)\]]?)?",  # "runtime_ms", "time [s]"
+    r"([ _/]*[(\[]?m?s[)\]]?)?",  # "runtime_ms", "walltime [s]", "Time/s"
     re.IGNORECASE,
 )
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -150,7 +150,7 @@ def _note_missing(
             line=line,
             field=title,
         )
-    if not times and not any(re.match(r"time(_|$)", title, re.IGNORECASE) for title in titles):
+    if not times and not any(map(is_name_of_time, titles)):
         like_time = [title for title in titles if WORDS_FOR_TIME.fullmatch(title)]
         remedy = "Add it, or time_ms, or a pair metric,value."
         if like_time:

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.columns import AXIS, DOMAINS, LIMITS, axis_hint, axis_name_fault, is_label, time_unit
+from parcast.columns import (
+    AXIS,
+    DOMAINS,
+    LIMITS,
+    axis_hint,
+    axis_name_fault,
+    is_label,
+    is_name_of_time,
+    time_unit,
+)
 from parcast.io.csv_header import Column
 from parcast.io.faults import Faults
 from parcast.measurements import Measurements
@@ -164,7 +173,7 @@ def _metric_meaning(metric: str) -> tuple[float | None, str]:
     if metric.lower() == "time":
         return None, "must end in its unit, got none. Write time_s or time_ms."
     scale = time_unit(metric)
-    is_unclear = scale is None and metric.lower().startswith("time_")
+    is_unclear = scale is None and is_name_of_time(metric)
     return scale, axis_name_fault(metric) if is_unclear else ""
 
 

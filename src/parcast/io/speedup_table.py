@@ -85,14 +85,14 @@ def _has_speedups(content: bytes) -> bool:
     ]
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines[:1000])]
     titles = rows[0] if rows else []
-    if any(title.startswith("time") for title in titles):
+    if any(title.lower().startswith("time") for title in titles):
         return False
     if "speedup" in titles:
         return True
     if "metric" not in titles:
         return False
     metrics = {row[titles.index("metric")] for row in rows[1:] if len(row) == len(titles)}
-    return "speedup" in metrics and not any(metric.startswith("time") for metric in metrics)
+    return "speedup" in metrics and not any(x.lower().startswith("time") for x in metrics)
 
 
 def _of_speedups(refusal: FileProblems) -> FileProblems:
