@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn, cast
 
-from parcast.errors import FileProblems, Problem, as_list
+from parcast.errors import FileProblems, Problem
 from parcast.io.decoding import opened
 from parcast.io.faults import Faults
+from parcast.io.paths import AnyPath, as_paths
 from parcast.io.profile_lines import record_of
 from parcast.profile import RankRecord, RunProfile
 from parcast.units import shown
@@ -40,9 +41,7 @@ class ProfilesRead:
     files: tuple[tuple[str, str, int], ...] = ()  # name, SHA-256 and runs of each
 
 
-def read_profiles(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-) -> ProfilesRead:
+def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
     """Runs in profiles that `parcast.region` wrote.
 
     Parameters
@@ -61,13 +60,14 @@ def read_profiles(
     FileProblems
         If a file cannot be read, is no profile, or something in it is wrong; or no run is
         complete. All faults of all files come together.
+    ParameterError
+        If no path is named.
     """
     runs: list[RunProfile] = []
     notes: list[str] = []
     files: list[tuple[str, str, int]] = []
     refusals: list[FileProblems] = []
-    several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    listed = as_list("paths", several, hint="Name profiles.")
+    listed = as_paths(paths, hint="Name profiles.")
     for path in listed:
         try:
             found = _read(path)

@@ -12,11 +12,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import ParameterError, as_list
+from parcast.errors import ParameterError
 from parcast.io.faults import Faults
 from parcast.io.formats.axes import Constants, checked_constants, named_axes
 from parcast.io.formats.content import HEAD, refuse_packed
 from parcast.io.formats.imported import Format, Imported
+from parcast.io.paths import AnyPath, as_paths
 from parcast.measurements import Measurements
 from parcast.units import shown
 
@@ -174,7 +175,7 @@ def format_of_beginning(head: bytes, path: Path) -> Format | None:
 
 
 def import_timings(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    paths: AnyPath | Sequence[AnyPath],
     format: str | None = None,
     *,
     metric: str | None = None,
@@ -217,7 +218,7 @@ def import_timings(
     >>> found.measurements
     Measurements(10 rows: p 1 to 16, callpath 2 names, time 3.02 to 61.4 s)
     """
-    files = _as_paths(paths)
+    files = _files(paths)
     known = format_named(format) if format is not None else recognised_format(files)
     if known.makes != "timings":
         raise ParameterError(
@@ -257,7 +258,7 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
     FileProblems
         If a file is not in the format.
     """
-    return _module(format_named(format)).read(_as_paths(paths))
+    return _module(format_named(format)).read(_files(paths))
 
 
 def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
@@ -324,15 +325,13 @@ def _module(known: Format) -> Any:
     return import_module(known.module)
 
 
-def _as_paths(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """Give paths as a list, at least one."""
+def _files(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
+    """Take the files to import, at least one."""
     hint = "Name the files to import."
-    listed = (
-        [paths] if isinstance(paths, str | os.PathLike) else as_list("paths", paths, hint=hint)
-    )
-    if not listed:
-        raise ParameterError(f"paths must name a file, got none. {hint}")
-    return [Path(path) for path in listed]
+    try:
+        return [Path(path) for path in as_paths(paths, hint=hint)]
+    except TypeError:
+        raise ParameterError(f"paths must be names of files, got {paths!r:.60}. {hint}") from None
 
 
 def _with_axes(
