@@ -123,6 +123,12 @@ def test_the_interval_is_longer_where_the_donors_scatter():
     assert none == 0
 
 
+@pytest.mark.parametrize("more", [0, 3])
+def test_the_skew_does_not_jump_where_donors_cross(more):
+    before, after = (carried([-1.0 - x, -1.0, *[-1.0] * more]).skew[0, 0] for x in (-1e-4, 1e-4))
+    assert before == pytest.approx(after, abs=1e-3)
+
+
 def test_each_donor_goes_on_as_there_with_its_speed_allowed_for():
     slower = np.linspace(-0.2, 1.8, 9)  # the target stands at 0
     said = carried(-0.5 - 0.3 * slower, slower)
