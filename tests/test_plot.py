@@ -26,7 +26,9 @@ from parcast.plot import (
 from parcast.plot.donor_names import spread
 from parcast.plot.scales import count_ticks, round_ticks
 from parcast.plot.titles import two_lines
-from parcast.verbs.curve import as_elsewhere, curve, one_series
+from parcast.verbs.call_paths import made_consistent
+from parcast.verbs.curve import as_elsewhere, curve, lines, one_series
+from parcast.verbs.donors import curve_with_donors
 
 STRONG = Measurements(p=[1, 2, 4, 8, 16], time=[100.0, 51, 27, 15, 9])
 WEAK = Measurements(p=[1, 2, 4, 8], time=[1.0e-6, 1.02e-6, 1.03e-6, 1.04e-6])
@@ -678,3 +680,41 @@ def test_a_curve_through_no_processors_is_refused(p, got):
     with pytest.raises(ParameterError) as caught:
         curve(forecast(STRONG, [32]), p)
     assert str(caught.value) == f"p must be at least 1, got {got}. Count processors from 1."
+
+
+def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
+    asked = []
+
+    def counted(series, *others):
+        asked.append(len(series))
+        return curve_with_donors(series, *others)
+
+    monkeypatch.setattr("parcast.verbs.curve.curve_with_donors", counted)
+    names = [f"f{i}" for i in range(40)]
+    donors = several(names)
+    machine = np.tile(["A", "B"], len(donors.p))
+    rows = {x: np.repeat(y, 2) for x, y in donors.columns.items()}
+    here = several(names, counts=(1, 2))
+    told = forecast(here, [8], donors=Measurements(**rows, machine=machine))
+    figure_of(told)
+    assert asked
+    assert max(asked) == 1
+
+
+def test_call_paths_that_add_up_are_answered_once_for_all_panels(monkeypatch):
+    paths = {"main": 1.2, "main->a": 0.5, "main->b": 0.4, "main->c": 0.3}
+    rows = [(x, p, y * (10 / p + 0.1)) for x, y in paths.items() for p in (1, 2, 4, 8)]
+    callpath, p, time = zip(*rows, strict=True)
+    told = forecast(Measurements(callpath=callpath, p=p, time=time), [16, 64])
+    counts = [np.array([1.0, 3, 64]), np.array([2.0, 16])]
+    for line, i, at in zip(lines(told, [1, 3], counts), (1, 3), counts, strict=True):
+        alone = curve(one_series(told, i), at)
+        assert line.time.tolist() == alone.time.tolist()
+        assert line.upper.tolist() == alone.upper.tolist()
+    asked = []
+    monkeypatch.setattr(
+        "parcast.verbs.curve.made_consistent",
+        lambda *given: asked.append(len(given[0])) or made_consistent(*given),
+    )
+    figure_of(told)
+    assert asked == [4]

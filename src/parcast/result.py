@@ -21,11 +21,12 @@ Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
 
 
 class Donor(NamedTuple):
-    """Another machine that was used, and what it says at the largest count asked for."""
+    """Another machine that was used, and what it says at one count."""
 
     machine: str
     weight: float  # part of the forecast that it has a say in [1]
-    time: float  # if it goes on as there from the last run here, its speed allowed for [s]
+    p: float  # at which: the largest count asked for at which donors have a say [1]
+    time: float  # there, if it goes on as on that machine, its speed allowed for [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -227,7 +228,8 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
         "backtest_error": note.backtest,
         "noise": note.noise,
         "donors": [
-            {"machine": x.machine, "weight": x.weight, "time_s": x.time} for x in note.donors
+            {"machine": x.machine, "weight": x.weight, "p": whole(x.p), "time_s": x.time}
+            for x in note.donors
         ],
         **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
         "warnings": list(note.warnings),

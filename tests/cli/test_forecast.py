@@ -500,3 +500,14 @@ def test_a_single_count_ends_with_status_4(parcast, text):
 def test_two_counts_of_which_one_is_held_out_end_with_status_4(parcast):
     said = parcast("forecast", "-", "--hold-out", "2", stdin="p,time_s\n1,2\n2,1\n")
     assert said.status == 4
+
+
+def test_lists_of_counts_may_be_repeated(parcast, tmp_path):
+    times = tmp_path / "runs.csv"
+    times.write_text("p,time_s\n1,9\n2,5\n4,3\n")
+    one, both = (
+        json.loads(parcast("forecast", times, *counts, "--json").out)["rows"]
+        for counts in (["-p", "128,256"], ["-p", "128", "-p", "256"])
+    )
+    assert one == both
+    assert [row["p"] for row in both] == [128, 256]

@@ -1,5 +1,7 @@
 """`parcast.models.donors` and `donated`: laws, shapes, and what is known of the answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -258,13 +260,32 @@ def test_between_own_counts_donors_tell_how_far_it_is_from_the_line():
     assert told.said.half_width[0, ends].tolist() == plain.half_width[0, ends].tolist()
 
 
-def test_donors_that_were_not_run_between_either_tell_little():
+def test_donors_that_were_not_run_between_either_have_no_say():
     targets = np.array([2.0, 8, 32])
-    plain, told = between([law(2, 130, (1, 64)), law(3, 200, (1, 64))], targets)
-    assert told.said.log_time[0] == pytest.approx(plain.log_time[0], abs=1e-9)
-    assert np.all(told.said.half_width > 0.5 * plain.half_width)
-    one_was, two = between([law(2, 130, COUNTS), law(3, 200, (1, 64))], targets)
-    assert np.abs(two.said.log_time - one_was.log_time).max() > 0.05
+    plain, told = between([law(2, 130, (1, 64)), law(3, 200, (1, 256))], targets)
+    assert told.said.log_time.tolist() == plain.log_time.tolist()
+    assert told.said.half_width.tolist() == plain.half_width.tolist()
+    assert np.all(told.share == 0)
+    plain, one_was = between([law(2, 130, COUNTS), law(3, 200, (1, 64))], targets)
+    assert np.abs(one_was.said.log_time - plain.log_time).max() > 0.05
+    assert np.all(one_was.weights[0] == [1, 0])
+
+
+def test_a_donor_is_compared_up_to_its_own_last_count():
+    rising = {p: float(p) for p in (1, 2, 4, 8, 16, 32, 40)}
+    for known in ((1, 2, 4, 40), (1, 2, 4, 44), (1, 2, 4, 8, 64)):
+        here = curves([law(0, 100, known)])
+        told = donated_curve(here, curves([rising]), np.array([[0]]), np.array([128.0]))
+        assert told.contradicts.tolist() == [[True]]
+
+
+def test_a_donor_whose_runs_scatter_keeps_its_say_beyond_its_last_one():
+    elsewhere = curves([law(1 + x / 10, 100, (1, 2, 4, 8, 16, 32)) for x in range(4)])
+    noisy = replace(elsewhere, noise=np.array([0.25, 0.25, 0.25, 0.02]))
+    here = curves([{4: 26.0}])
+    told = donated_curve(here, noisy, np.arange(4)[None], np.array([32.0, 33.0]))
+    assert np.all(told.weights > 0.15)
+    assert told.said.half_width[0, 1] == pytest.approx(told.said.half_width[0, 0], rel=0.25)
 
 
 def test_between_own_counts_that_are_near_donors_that_scatter_say_little():

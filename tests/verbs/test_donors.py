@@ -486,3 +486,45 @@ def test_donors_that_are_not_used_are_told():
         "far has no say at p = 16: beside the other machines" in text
         for text in told.notes[0].warnings
     )
+
+
+def test_call_paths_of_a_single_run_scale_alike():
+    parts = {
+        "main": amdahl(60, 100),
+        "main->solve": amdahl(1, 95),
+        "main->io": lambda p: 58 + p / 4,
+    }
+    rows = [(f, p, time(p), m) for m in "ABC" for f, time in parts.items() for p in COUNTS]
+    callpath, p, time, machine = zip(*rows, strict=True)
+    donors = Measurements(callpath=callpath, p=p, time=time, machine=machine)
+    here = {f: time(4) for f, time in parts.items()}
+    one = Measurements(p=4, time=list(here.values()), callpath=list(here))
+    told = forecast(one, 16, donors=donors)
+    assert {note.scaling for note in told.notes} == {"strong"}
+    assert [note.scaling_reason for note in told.notes[1:]] == [
+        "as for main, its longest part"
+    ] * 2
+    several = Measurements(p=[1, 4, 4], time=[160, 85, 59], callpath=["main", "main", "main->io"])
+    both = forecast(several, 16, donors=donors)
+    assert [note.scaling for note in both.notes] == ["strong", "strong"]
+    assert both.notes[1].scaling_reason == "as for main, its longest part"
+
+
+def test_runs_here_that_say_otherwise_than_the_donors_are_told_with_both_times():
+    flat = Measurements(p=[4, 8, 16, 32], time=[211.0, 119, 71, 49])
+    donors = runs({x: amdahl(0.2, 700 + 50 * i) for i, x in enumerate("ABCDE")}, (*COUNTS, 256))
+    told = forecast(flat, 256, donors=donors)
+    (warning,) = [x for x in told.warnings if "alone say" in x]
+    alone = forecast(flat, 256).time.item()
+    assert warning.startswith(f"At p = 256 the runs here alone say {alone:.2g} s, the other")
+    assert "alone say" not in " ".join(forecast(ONE, 16, donors=DONORS).warnings)
+    assert "alone say" not in " ".join(forecast(STEADY, 16, donors=DONORS).warnings)
+
+
+@pytest.mark.parametrize("p", [8, [[8, 16]], [8, 16]])
+def test_lines_of_donors_take_any_shape_of_counts(p):
+    told = forecast(ONE, 16, donors=DONORS)
+    times = as_elsewhere(told, 0, p)
+    assert all(x.shape == (np.size(p),) for x in times.values())
+    with pytest.raises(ParameterError, match="p must be at least 1"):
+        as_elsewhere(told, 0, 0.5)

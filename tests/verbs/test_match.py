@@ -302,7 +302,7 @@ def test_a_result_shows_itself_and_escapes_what_it_was_given():
         ({"p": ["many"]}, "p must be numbers"),
         ({"p": range(1, 5000)}, "p must be 1 to 2,000 counts, got 4,999"),
         ({"machines": ["T3E"]}, "machines must hold Machines, got str"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"goal": "cost"}, "price must be given for T3E, SP, O2000: the cost is asked for"),
         ({"prices": {"T4E": 1}}, "prices must name machines that are ranked, got 'T4E'"),
         ({"prices": {"T3E": -1}}, "prices must be numbers above 0, got -1 for T3E"),

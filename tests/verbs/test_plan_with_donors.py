@@ -159,3 +159,20 @@ def test_donors_do_not_go_with_values_of_other_axes():
     here = Measurements(p=[1, 2, 4, 1], n=[1, 1, 1, 2], time=[8.0, 5, 3, 15])
     with pytest.raises(ParameterError, match="donors must be left out where values of n are"):
         plan_runs(here, p=8, n=2, donors=DONORS)
+
+
+def test_no_run_is_planned_that_widens_the_interval_it_is_shown_for():
+    draw = np.random.default_rng(5)
+    counts = 2.0 ** np.arange(9)
+    planned = 0
+    for _ in range(12):
+        growth = draw.uniform(0, 0.3, 4)
+        times = 100 / counts + growth[:, None] * counts**0.7
+        times *= draw.lognormal(0, 0.1, times.shape)
+        names = np.repeat(["A", "B", "C"], 9)
+        donors = Measurements(p=np.tile(counts, 3), time=times[1:].ravel(), machine=names)
+        here = Measurements(p=counts[:2], time=times[0, :2])
+        for run in plan_runs(here, p=[32, 128, 256], donors=donors, runs=2):
+            assert run.after <= run.before
+            planned += 1
+    assert planned > 5

@@ -66,6 +66,7 @@ def configurations(command: Command) -> Command:
             "-p",
             "--processors",
             "p",
+            multiple=True,
             metavar="LIST",
             required=True,
             callback=counts,

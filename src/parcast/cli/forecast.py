@@ -99,7 +99,13 @@ class Question:
 @click.command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
 @click.argument("file")
 @click.option(
-    "-p", "--processors", "p", metavar="LIST", callback=counts, help="Counts to forecast."
+    "-p",
+    "--processors",
+    "p",
+    multiple=True,
+    metavar="LIST",
+    callback=counts,
+    help="Counts to forecast.",
 )
 @click.option(
     "--hold-out",

@@ -92,7 +92,13 @@ class Question:
 @click.argument("what")
 @click.argument("machines", nargs=-1)
 @click.option(
-    "-p", "--processors", "p", metavar="LIST", callback=counts, help="Counts to choose from."
+    "-p",
+    "--processors",
+    "p",
+    multiple=True,
+    metavar="LIST",
+    callback=counts,
+    help="Counts to choose from.",
 )
 @click.option(
     "-d", "--disks", "d", metavar="COUNT", callback=disks, help="Disks or I/O servers, one count."

@@ -28,8 +28,12 @@ class Sizes:
     values: list[float]  # [1]
 
 
-def counts(_: click.Context, option: click.Parameter, text: str | None) -> Counts | None:
-    """Read a list of counts."""
+def counts(
+    _: click.Context, option: click.Parameter, text: str | tuple[str, ...] | None
+) -> Counts | None:
+    """Read a list of counts; of an option that may be repeated, all its lists together."""
+    if isinstance(text, tuple):
+        text = ",".join(text) if text else None
     return _counted(option, text, "processors")
 
 

@@ -48,6 +48,7 @@ Examples:
     "-p",
     "--processors",
     "p",
+    multiple=True,
     metavar="LIST",
     required=True,
     callback=counts,

@@ -55,10 +55,13 @@ class _There:
     reach: Array  # how far the donor is asked beyond its own runs
 
     def guessed(self, *, is_between: NDArray[np.bool_]) -> Array:
-        """Half-width where the donor guesses: beyond its runs, and in a gap that it is to fill."""
+        """Half-width where the donor guesses: beyond its runs, and in a gap that it is to fill.
+
+        Without its noise, so that a donor does not lose its say a count beyond its last run.
+        """
         squares = self.half_width**2 - (doubt.NORMAL_90 * self.noise) ** 2
-        gap = np.sqrt(np.where(squares > 0, squares, 0.0))
-        return np.where(self.reach > INSIDE, self.half_width, np.where(is_between, gap, 0.0))
+        is_guess = (self.reach > INSIDE) | is_between
+        return np.sqrt(np.where(is_guess & (squares > 0), squares, 0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +70,7 @@ class DonatedCurve:
 
     said: MeasuredCurve
     share: Array  # (series, points): of the donors in it; 0 where own runs speak alone
+    apart: Array  # (series, points): log of the time that donors tell over that of own runs
     weights: Array  # (series, points, donors): of each in that share, summing to 1 or 0
     as_there: Array  # (series, points, donors): log time if it goes on as there; NaN if not used
     contradicts: NDArray[np.bool_]  # (series, donors): whose shape is not that of the known times
@@ -113,8 +117,9 @@ def donated_curve(
     guessed, *ends = (x.guessed(is_between=is_between) for x in (to, low, high))
     agree = _agreement(here, y, known, there)
     above = asked > last[:, None]
+    has_say = ~is_between | _was_run_between(elsewhere, of, base)
     told = donors.transfer(
-        change=to.log_time - begin,
+        change=np.where(has_say, to.log_time - begin, np.nan),
         slower=begin - base.log_time[..., None],
         agreement=np.broadcast_to((agree * likeness)[:, None, :], begin.shape),
         outside=np.hypot(guessed, base.line(*ends)),
@@ -145,6 +150,7 @@ def donated_curve(
             skew=np.clip(skew, -room, room),
         ),
         share=share,
+        apart=apart,
         weights=told.weights,
         as_there=base.log_time[..., None] + told.changes,
         contradicts=(of >= 0) & (agree == 0),
@@ -185,6 +191,18 @@ def _base_of(known: Array, y: Array, count: NDArray[np.int64], asked: Array) -> 
     )
 
 
+def _was_run_between(elsewhere: Curves, of: NDArray[np.intp], base: _Base) -> NDArray[np.bool_]:
+    """Whether a donor was run strictly between the two counts of each point, not at these alone.
+
+    Its own line between them would be taken for evidence of one here. (series, points, donors).
+    """
+    if not (base.part > 0).any():
+        return np.zeros((*base.part.shape, of.shape[1]), dtype=bool)
+    runs = elsewhere.p[of][:, None]  # NaN beyond the last one
+    low, high = (x[..., None, None] for x in (base.low * INSIDE, base.high / INSIDE))
+    return np.asarray(((runs > low) & (runs < high)).any(axis=-1))
+
+
 def _at(elsewhere: Curves, of: NDArray[np.intp], *asked: Array) -> list[_There]:
     """What every donor says at the counts asked, several times."""
     series, place = np.nonzero(of >= 0)
@@ -210,14 +228,15 @@ def _at(elsewhere: Curves, of: NDArray[np.intp], *asked: Array) -> list[_There]:
 
 
 def _agreement(here: Curves, y: Array, known: Array, there: _There) -> Array:
-    """Compare the donors' shapes with the known times: weights, shape (series, donors)."""
-    rows = np.arange(len(y))
-    at_last = here.count - 1
-    theirs = np.where(there.reach <= INSIDE, there.log_time, np.nan)  # (series, counts, donors)
-    theirs = theirs[rows, at_last][:, None, :] - theirs
-    ours = y[rows, at_last][:, None] - y
-    distance = np.log(known[rows, at_last][:, None] / known)
+    """Compare the donors' shapes with the known times: weights, shape (series, donors).
+
+    From the last known count within a donor's runs to each one before it.
+    """
     is_count = np.arange(y.shape[1]) < here.count[:, None]
-    distance = np.where(is_count, distance, 0.0)
-    difference = (theirs - ours[..., None]).swapaxes(1, 2)
-    return donors.agreement(difference, np.broadcast_to(distance[:, None, :], difference.shape))
+    was_run = (there.reach <= INSIDE) & is_count[..., None]  # (series, counts, donors)
+    last = np.where(was_run, np.arange(y.shape[1])[:, None], 0).max(axis=1, keepdims=True)
+    apart = np.where(was_run, there.log_time - y[..., None], np.nan)
+    difference = np.take_along_axis(apart, last, axis=1) - apart
+    x = np.broadcast_to(np.log(known)[..., None], apart.shape)
+    distance = np.where(was_run, np.take_along_axis(x, last, axis=1) - x, 0.0)
+    return donors.agreement(difference.swapaxes(1, 2), distance.swapaxes(1, 2))

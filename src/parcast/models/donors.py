@@ -71,10 +71,10 @@ def agreement(difference: Array, distance: Array) -> Array:
     Parameters
     ----------
     difference : ndarray, shape (series, donors, counts)
-        Change of log time from each known count to the last one, the donor's less the target's;
-        NaN where the donor was not run there or nothing is known.
+        Change of log time from each known count to the last one that the donor was run at, the
+        donor's less the target's; NaN where it was not run there or nothing is known.
     distance : ndarray, shape (series, donors, counts)
-        Logarithm of the last known count over each. [1]
+        Logarithm of that last count over each. [1]
 
     Returns
     -------

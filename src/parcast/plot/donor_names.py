@@ -17,8 +17,16 @@ Array = NDArray[np.float64]
 
 INCH: Final = 72.0  # [pt]
 LINE: Final = 11.0  # from one name to the next, at least [pt]
-BESIDE: Final = 5.0  # from the end of a line to its name [pt]
+BESIDE: Final = 9.0  # from the end of a line to its name [pt]
 LONGEST: Final = 24  # characters of a name
+LEADER: Final = {
+    "arrowstyle": "-",
+    "color": PURPLE,
+    "lw": 0.6,
+    "relpos": (0.0, 0.5),  # from the left of the name
+    "shrinkA": 0,
+    "shrinkB": 0,
+}
 
 
 def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantity) -> None:
@@ -62,6 +70,7 @@ def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantit
             fontsize="x-small",
             color=PURPLE,
             parse_math=False,
+            arrowprops=LEADER if abs(place - height) > LINE / 4 else None,
         )
 
 

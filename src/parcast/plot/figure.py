@@ -9,7 +9,7 @@ import numpy as np
 from parcast.errors import ParameterError
 from parcast.plot.canvas import house_style, new_figure
 from parcast.plot.donor_names import name_elsewhere
-from parcast.plot.panel import Panel, Quantity, draw_panel, panel_of
+from parcast.plot.panel import Panel, Quantity, draw_panel, panels_of
 from parcast.plot.scales import (
     CHARACTER,
     inches,
@@ -143,12 +143,7 @@ def figure_of(
             "forecast must be along p alone for a line through it, got one over several axes. "
             "Draw the rows of to_pandas(), or forecast without values of other axes."
         )
-    knee_of = {tuple(knee.key.values()): knee for knee in knees}
-    panels = []
-    for i in _longest(forecast):
-        key = forecast.notes[i].key
-        knee, runs = knee_of.get(tuple(key.values())), [run for run in planned if run.key == key]
-        panels.append(panel_of(forecast, i, knee=knee, planned=runs))
+    panels = panels_of(forecast, _longest(forecast), knees=knees, planned=planned)
     columns = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)
     rows = ceil(len(panels) / columns)
     with house_style():
@@ -170,7 +165,7 @@ def figure_of(
 
 def _draw(forecast: Forecast, ax: "Axes | None", series: int, quantity: Quantity) -> "Axes":
     """Draw one series, in a new figure if need be."""
-    panel = panel_of(forecast, series)
+    (panel,) = panels_of(forecast, [series])
     if ax is not None:
         _draw_all([ax], [panel], quantity)
         return ax

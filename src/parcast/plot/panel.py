@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from parcast.result import Forecast
 from parcast.units import format_quantity
-from parcast.verbs.curve import as_elsewhere, curve, one_series
+from parcast.verbs.call_paths import profile_of
+from parcast.verbs.curve import as_elsewhere, lines, one_series, whole_of
 from parcast.verbs.knee import Knee
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ Quantity = Literal["time", "efficiency"]
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
 POINTS_A_LINE: Final = 241
+POINTS_IN_ALL: Final = 50_000  # of all call paths where one cannot be answered alone ...
+FEWEST_POINTS: Final = 41  # ... but not fewer of each
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Panel:
-    """One series, ready to be drawn; made by `panel_of`."""
+    """One series, ready to be drawn; made by `panels_of`."""
 
     label: str
     p: Array  # measured counts [1]
@@ -67,32 +70,57 @@ class Panel:
         return time if quantity == "time" else self.ideal_time(p) / time
 
 
-def panel_of(
+def panels_of(
     forecast: Forecast,
-    series: int,
+    rows: Sequence[int],
     *,
-    knee: Knee | None = None,
+    knees: Sequence[Knee] = (),
     planned: "Sequence[PlannedRun]" = (),
+) -> list[Panel]:
+    """Gather what is drawn of some series; raises `ParameterError` if there is none such."""
+    owns = [one_series(forecast, i) for i in rows]
+    keys = [own.notes[0].key for own in owns]
+    knee_of = {tuple(knee.key.values()): knee for knee in knees}
+    runs_of = [[run for run in planned if run.key == key] for key in keys]
+    whole = whole_of(forecast).measured
+    points = POINTS_A_LINE
+    if profile_of(whole) is not None:  # all must be answered for any
+        points = int(np.clip(POINTS_IN_ALL / len(whole), FEWEST_POINTS, POINTS_A_LINE))
+    counts = [_along(own, runs, points) for own, runs in zip(owns, runs_of, strict=True)]
+    return [
+        _panel(own, line, knee=knee_of.get(tuple(key.values())), planned=runs)
+        for own, line, key, runs in zip(
+            owns, lines(forecast, rows, counts), keys, runs_of, strict=True
+        )
+    ]
+
+
+def _along(own: Forecast, planned: "Sequence[PlannedRun]", points: int) -> Array:
+    """Counts along the line of one series, those measured among them. [1]."""
+    p = own.measured.p[0, : int(own.measured.count[0])]
+    ends = np.concatenate([p[[0, -1]], np.ravel(own.p), [run.at["p"] for run in planned]])
+    return np.union1d(np.geomspace(ends.min(), ends.max(), points), p)
+
+
+def _panel(
+    own: Forecast, line: Forecast, *, knee: Knee | None, planned: "Sequence[PlannedRun]"
 ) -> Panel:
-    """Gather what is drawn of one series; raises `ParameterError` if there is none such."""
-    own = one_series(forecast, series)
+    """Bring one series, and what is answered along its line, together."""
     measured, count = own.measured, int(own.measured.count[0])
     p = measured.p[0, :count]
     asked, observed = np.ravel(own.p), np.ravel(own.observed)
     held_out = ~np.isnan(observed) & ~np.isin(asked, p)
     planned_p = np.array([run.at["p"] for run in planned])
-    ends = np.concatenate([p[[0, -1]], asked, planned_p])
-    along = np.union1d(np.geomspace(ends.min(), ends.max(), POINTS_A_LINE), p)
     return Panel(
         label=own.notes[0].label,
         p=p,
         time=measured.time[0, :count],
         spread=np.where(measured.repetitions > 1, measured.spread, 0.0)[0, :count],
-        line=curve(own, along),
+        line=line,
         held_out_p=asked[held_out],
         held_out_time=observed[held_out],
         is_strong=own.notes[0].scaling == "strong",
-        elsewhere=as_elsewhere(own, 0, along),
+        elsewhere=as_elsewhere(own, 0, line.p),
         knee=knee.p if knee and knee.because != "not reached" else None,
         planned_p=planned_p,
         planned_time=np.array([run.time for run in planned]),

@@ -1,17 +1,20 @@
 """A forecast looked at more closely: one series of it, or the same series at other counts."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.elsewhere import Elsewhere
 from parcast.errors import ParameterError, require
 from parcast.models import doubt
 from parcast.models.measured import curve_from
 from parcast.result import ANSWERS, Forecast
+from parcast.series import Series
 from parcast.verbs.call_paths import made_consistent, profile_of
 from parcast.verbs.donors import curve_with_donors
-from parcast.verbs.forecast import columns_of
+from parcast.verbs.forecast import columns_of, parts_of
 
 FROM_ONE = "Count processors from 1."
 
@@ -86,17 +89,16 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
     """
     asked = np.asarray(p, dtype=np.float64)
     require("p", asked, np.isfinite(asked) & (asked >= 1), must="be at least 1", hint=FROM_ONE)
-    if forecast.among is not None:
-        return _of_some(forecast, *forecast.among, asked)
+    if forecast.among is not None and profile_of(whole_of(forecast).measured) is not None:
+        return _of_some(forecast, *forecast.among, asked)  # only together do they add up
     measured, targets = forecast.measured, asked.ravel()
-    noise = doubt.noise(measured.spread, measured.repetitions > 1)
-    if forecast.elsewhere is None:
-        said = curve_from(measured.p, measured.time, measured.count, noise, targets)
-    else:
-        said = curve_with_donors(measured, forecast.elsewhere, targets).said
     strong = np.array([note.scaling == "strong" for note in forecast.notes])
     shape = (len(forecast.notes), *asked.shape) if forecast.by else asked.shape
-    table = columns_of(said, measured, targets, strong)
+    parts = [
+        _columns(measured.take(part), _donors_of(forecast, part), targets, strong[part])
+        for part in parts_of(measured, forecast.elsewhere, targets)
+    ]
+    table = np.concatenate(parts, axis=1)
     profile = profile_of(measured)
     if profile is not None:
         table = made_consistent(measured, profile, table, targets)
@@ -114,8 +116,64 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
     )
 
 
+def lines(
+    forecast: Forecast, rows: Sequence[int], counts: Sequence[NDArray[np.float64]]
+) -> list[Forecast]:
+    """Some series of a forecast, each answered at counts of its own.
+
+    Call paths that must add up are answered all together, and once for all of `rows`.
+
+    Parameters
+    ----------
+    forecast : Forecast
+    rows : sequence of int
+        Which series, counted from 0 in the order of `forecast.notes`.
+    counts : sequence of ndarray, shape (points,)
+        For each of `rows` the processors, ascending, at least 1. [1]
+
+    Returns
+    -------
+    list of Forecast
+    """
+    if profile_of(whole_of(forecast).measured) is None:
+        return [curve(one_series(forecast, i), p) for i, p in zip(rows, counts, strict=True)]
+    every = np.unique(np.concatenate(counts))
+    together = curve(forecast, every)
+    answered = []
+    for i, p in zip(rows, counts, strict=True):
+        own, place = one_series(together, i), np.searchsorted(every, p)
+        columns = {name: getattr(own, name)[place] for name in ANSWERS}
+        answered.append(replace(own, p=p, **columns))
+    return answered
+
+
+def whole_of(forecast: Forecast) -> Forecast:
+    """The forecast of all series that some were chosen from; itself where none was left out."""
+    return forecast if forecast.among is None else forecast.among[0]
+
+
+def _columns(
+    series: Series,
+    elsewhere: Elsewhere | None,
+    targets: NDArray[np.float64],
+    strong: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Answer for a part of the series, as `columns_of`."""
+    if elsewhere is None:
+        noise = doubt.noise(series.spread, series.repetitions > 1)
+        said = curve_from(series.p, series.time, series.count, noise, targets)
+    else:
+        said = curve_with_donors(series, elsewhere, targets).said
+    return columns_of(said, series, targets, strong)
+
+
+def _donors_of(forecast: Forecast, part: slice) -> Elsewhere | None:
+    """Donors of a part of the series of a forecast."""
+    return None if forecast.elsewhere is None else forecast.elsewhere.take(part)
+
+
 def as_elsewhere(forecast: Forecast, series: int, p: ArrayLike) -> dict[str, NDArray[np.float64]]:
-    """Times of one series if it goes on as on each of its donors, from the last run here.
+    """Times of one series if it goes on as on each of its donors from the runs here.
 
     Parameters
     ----------
@@ -130,7 +188,7 @@ def as_elsewhere(forecast: Forecast, series: int, p: ArrayLike) -> dict[str, NDA
     -------
     dict of str to ndarray, shape (points,)
         For each machine that is used somewhere, the heaviest at the last of `p` first; NaN where
-        it is not used, between the measured counts above all. Without donors there is none. [s]
+        it is not used, and at the counts measured here. Without donors there is none. [s]
 
     Raises
     ------
@@ -148,7 +206,7 @@ def as_elsewhere(forecast: Forecast, series: int, p: ArrayLike) -> dict[str, NDA
     {'T3E': [8.0, 4.0], 'SP': [8.9, 5.3]}
     """
     own = one_series(forecast, series)
-    asked = np.asarray(p, dtype=np.float64)
+    asked = np.atleast_1d(np.asarray(p, dtype=np.float64)).ravel()
     require("p", asked, np.isfinite(asked) & (asked >= 1), must="be at least 1", hint=FROM_ONE)
     if own.elsewhere is None:
         return {}

@@ -19,8 +19,9 @@ FEW = 2  # donors from which nobody can tell how much machines differ
 ODD = 20.0  # times as fast or slow as the runs here: another unit or problem, not a machine [D]
 FAR = 2.0  # times beyond its own runs that a donor is asked without remark
 MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts
+AT_ODDS = 1.5  # times as long as by the own runs alone, or as short, that donors say it takes [D]
+NOTABLE = 0.1  # share by which another count must exceed that of the one told of
 GAP = 1.5  # times as long as the longest of one group the shortest of another takes [D]
-WIDER = 2.0  # times as wide as either group that gap is, in log time [D]
 MEMBERS = 2  # donors of the smaller group, at least; a single one is an odd one
 
 
@@ -46,7 +47,12 @@ def notes_with_donors(
         used = [j for j in order.tolist() if weights[j] > 0]
         as_there = np.exp(donated.as_there[i, furthest]).tolist()
         named = tuple(
-            Donor(elsewhere.names[elsewhere.of[i, j]], float(weights[j]), as_there[j])
+            Donor(
+                elsewhere.names[elsewhere.of[i, j]],
+                weight=float(weights[j]),
+                p=float(targets[furthest]),
+                time=as_there[j],
+            )
             for j in used
         )
         reach = float(donated.reach[i, furthest, used].min()) if used else 1.0
@@ -65,11 +71,16 @@ def notes_with_donors(
             told = len(named) if len(named) <= NAMED + 1 else NAMED
             more = f", {len(named) - told} more" if len(named) > told else ""
             shares = ", ".join(f"{x.machine} {percent(x.weight)}" for x in named[:told])
-            rests_on += f"; {machines} {percent(share)} at p = {at}: {shares}{more}"
+            most = int(np.argmax(donated.share[i, : len(targets)]))
+            upto = float(donated.share[i, most])
+            also = f" and {percent(upto)} at {whole(float(targets[most]))}"
+            also = also if upto > share + NOTABLE else ""
+            rests_on += f"; {machines} {percent(share)} at p = {at}{also}: {shares}{more}"
             rests_on += " (those like this machine more)" if elsewhere.described else ""
         warnings = (
             *note.warnings,
             *_odd_ones(series, i, elsewhere),
+            *_at_odds(series, i, donated, furthest, at),
             *_warnings(i, elsewhere, donated, share=share, used=named, reach=reach, at=at),
         )
         answer.append(
@@ -126,6 +137,19 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
         )
 
 
+def _at_odds(series: Series, i: int, donated: DonatedCurve, place: int, at: Any) -> Iterator[str]:
+    """Say where the runs here and those elsewhere tell different things, and what would decide."""
+    share, apart = float(donated.share[i, place]), float(donated.apart[i, place])
+    if series.count[i] < 2 or not 0 < share < 1 or abs(apart) < np.log(AT_ODDS):
+        return
+    own = float(donated.said.log_time[i, place]) - share * apart
+    ours, theirs = (format_quantity(float(np.exp(x)), "time", 2) for x in (own, own + apart))
+    yield (
+        f"At p = {at} the runs here alone say {ours}, the other machines {theirs}. "
+        "A run here nearer to it would decide."
+    )
+
+
 def _warnings(
     i: int,
     elsewhere: Elsewhere,
@@ -177,7 +201,7 @@ def _warnings(
 
 
 def _groups(used: Sequence[Donor], at: Any, *, described: bool) -> Iterator[str]:
-    """Say where the donors go on in two ways, each alike within: the forecast is of neither."""
+    """Say where the donors go on in two ways, further from each other than within either."""
     ordered = sorted(used, key=lambda x: x.time)
     if len(ordered) < 2 * MEMBERS:
         return
@@ -185,7 +209,7 @@ def _groups(used: Sequence[Donor], at: Any, *, described: bool) -> Iterator[str]
     gaps = np.diff(log_time)[MEMBERS - 1 : 1 - MEMBERS]
     cut = int(np.argmax(gaps)) + MEMBERS
     widest = max(log_time[cut - 1] - log_time[0], log_time[-1] - log_time[cut])
-    if gaps.max() < max(np.log(GAP), WIDER * widest):
+    if gaps.max() < max(np.log(GAP), widest):
         return
     quick, slow = (
         f"{_from_to(group)} as on {listed([x.machine for x in group])}"

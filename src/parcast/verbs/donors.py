@@ -17,7 +17,14 @@ from parcast.models.scaling import is_strong
 from parcast.result import label_of
 from parcast.series import Series
 from parcast.verbs.described_machines import figures_of, listed
-from parcast.verbs.scaling_of_runs import Scaling, Size, scaling_of_runs, size_of_runs
+from parcast.verbs.scaling_of_runs import (
+    Scaling,
+    Size,
+    as_for,
+    longest_parts,
+    scaling_of_runs,
+    size_of_runs,
+)
 
 if TYPE_CHECKING:
     from parcast.machine import Machine
@@ -111,7 +118,11 @@ def curve_with_donors(
 def scaling_with_donors(
     series: Series, elsewhere: Elsewhere, scaling: Scaling, *, size: Size
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Tell strong from weak scaling; of a single count, as most of its donors scale."""
+    """Tell strong from weak scaling; of a single count, as most of its donors scale.
+
+    All call paths of a run alike: those of a single count as one of several counts, where the run
+    has one, else as the longest of them.
+    """
     single = series.count == 1
     strong, reasons = np.zeros(len(series), dtype=bool), [""] * len(series)
     if not single.all():
@@ -123,15 +134,16 @@ def scaling_with_donors(
     if scaling != "auto" or size == "grows" or elsewhere.grows:
         said = "as you said" if scaling != "auto" else "n grows with p"
         strong[single] = scaling == "strong"
-    else:
-        said = "as on most of the other machines; a single count cannot tell"
-        runs = elsewhere.runs
-        alone = is_strong(runs.p, runs.time, runs.count)
-        theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
-        strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
+        return strong, [reason or said for reason in reasons]
+    said = "as on most of the other machines; a single count cannot tell"
+    runs = elsewhere.runs
+    alone = is_strong(runs.p, runs.time, runs.count)
+    theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
+    strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
+    teller = longest_parts(series, np.where(single, series.time[:, 0], np.inf))
     for i in np.flatnonzero(single).tolist():
-        reasons[i] = said
-    return strong, reasons
+        reasons[i] = said if teller[i] == i else as_for(series, int(teller[i]))
+    return strong[teller], reasons
 
 
 def _machines_of(measurements: Measurements) -> list[str]:

@@ -17,7 +17,7 @@ from parcast.models.scaling import speedup_and_efficiency
 from parcast.result import Forecast, SeriesNotes, label_of, whole
 from parcast.series import Series
 from parcast.verbs.call_paths import made_consistent, notes_of_profile, profile_of
-from parcast.verbs.donor_notes import notes_with_donors
+from parcast.verbs.donor_notes import MATTERS, notes_with_donors
 from parcast.verbs.donor_tables import table_of_donors
 from parcast.verbs.donors import (
     LAW_OF_DONORS,
@@ -168,7 +168,7 @@ def forecast(
             strong[part],
             reasons[part],
         )
-        for part in _parts(series, elsewhere, asked, progress)
+        for part in parts_of(series, elsewhere, asked, progress)
     ]
     table = np.concatenate([table for table, _ in parts], axis=1)
     notes = [note for _, notes in parts for note in notes]
@@ -302,11 +302,11 @@ def _too_few(p: float, told: Sequence[str], remedies: Sequence[str]) -> str:
     return " ".join([needs, *told])
 
 
-def _parts(
+def parts_of(
     series: Series,
     elsewhere: Elsewhere | None,
     asked: NDArray[np.float64],
-    progress: Callable[[int, int], None] | None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[slice]:
     """Cut the series into parts small enough for the memory, telling the progress."""
     curves = 1 if elsewhere is None else 1 + elsewhere.of.shape[1]
@@ -343,7 +343,7 @@ def _answer(
         strong=strong,
         reasons=reasons,
         noise=noise,
-        helped=None if donated is None else donated.share.max(axis=1) > 0,
+        helped=None if donated is None else donated.share[:, int(np.argmax(asked))] >= MATTERS,
     )
     if elsewhere is not None and donated is not None:
         notes = notes_with_donors(notes, series, elsewhere, donated, asked)

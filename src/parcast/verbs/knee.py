@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import ParameterError, as_number, require
+from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.measurements import Measurements
 from parcast.result import Key, label_of, whole
 from parcast.units import percent
@@ -123,15 +123,15 @@ def knee(
     hint = "Write 50% as 0.5."
     share = as_number("min_efficiency", min_efficiency, hint=hint)
     require("min_efficiency", share, 0 < share <= 1, must="lie in (0, 1]", hint=hint)
-    as_number("upto", upto, hint="Give the largest count worth looking at.")
+    hint = "Give the largest count worth looking at."
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
     first = int(measurements.p.min())
-    if not first < upto < np.inf:
+    if not first < as_number("upto", upto, hint=hint) < np.inf:
         raise ParameterError(
-            f"upto must be above the smallest measured p ({first}), got {upto}. "
-            "Give the largest count worth looking at."
+            f"upto must be above the smallest measured p ({first}), got {upto}. {hint}"
         )
+    upto = as_whole("upto", upto, least=1, hint=hint)
     steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
     counts = np.unique(np.round(np.geomspace(first, upto, steps)))
     told = forecast(measurements, counts, donors=donors, machines=machines, by=by, scaling=scaling)

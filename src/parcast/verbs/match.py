@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.errors import FitFailed, ParameterError, as_list, require
+from parcast.errors import FitFailed, ParameterError, as_list, as_whole
 from parcast.machine import Machine
 from parcast.match_result import Candidate, Match
 from parcast.measurements import Measurements
@@ -109,7 +109,7 @@ def match(
     """
     if goal not in ("time", "cost", "efficiency"):
         raise ParameterError(f'goal must be "time", "cost" or "efficiency", got {goal!r:.60}.')
-    require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")
+    seed = as_whole("seed", seed, least=0, hint="Any will do.")
     asked = constraints_of(within, budget, certainty)
     if not isinstance(what, Program | Measurements):
         what = Measurements.from_table(what)

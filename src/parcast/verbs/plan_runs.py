@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.errors import FitFailed, ParameterError
+from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.measurements import Measurements
 from parcast.models.planned_runs import Plan, plan_of
 from parcast.series import Series
@@ -102,8 +102,7 @@ def plan_runs(
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
     check_keywords(plan_runs, at, measurements)
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise ParameterError(f"runs must be a whole number of at least 1, got {runs!r}. Plan 3.")
+    runs = as_whole("runs", runs, least=1, hint="Plan 3.")
     asked = counts_of("p", p)
     allowed = None if counts is None else counts_of("counts", counts)
     most = float(asked.max()) if upto is None else float(counts_of("upto", upto)[0])

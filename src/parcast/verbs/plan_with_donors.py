@@ -120,7 +120,9 @@ def _planned(
         half_width, share = plan.after(of, counts[left], time[left])
         before = plan.half_width[of].mean(axis=1)
         saved = before - half_width.mean(axis=1)
-        worth = np.where(saved > TELLING * before, saved / costs[left], -np.inf)
+        shown = np.arange(len(of)), widest[of]  # the target whose interval is told
+        is_narrower = half_width[shown] <= plan.half_width[of, widest[of]]
+        worth = np.where(is_narrower & (saved > TELLING * before), saved / costs[left], -np.inf)
         best = _best_of_each(of, worth)
         chosen = left[best]
         following = plan.with_runs(

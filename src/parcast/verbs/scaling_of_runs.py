@@ -52,26 +52,48 @@ def scaling_of_runs(
     if size == "grows":
         return np.zeros(len(series), dtype=bool), ["n grows with p"] * len(series)
     alone = is_strong(series.p, series.time, series.count)
+    teller = longest_parts(series, series.time[:, 0])
+    tellers = set(teller.tolist())
+    if size == "fixed":
+        told = {i: FIXED for i in tellers if not alone[i]}
+        alone = np.ones_like(alone)
+    else:
+        told = {}
+    reason = {i: told.get(i) or _reason(series, i, bool(alone[i])) for i in tellers}
+    reasons = [
+        reason[i] if i == own else as_for(series, i) for own, i in enumerate(teller.tolist())
+    ]
+    return alone[teller], reasons
+
+
+def longest_parts(series: Series, time: NDArray[np.float64]) -> NDArray[np.intp]:
+    """For every series the call path of the same run that takes longest.
+
+    Parameters
+    ----------
+    series : Series
+    time : ndarray, shape (series,)
+        That each takes, where they are compared. [s]
+
+    Returns
+    -------
+    ndarray of int, shape (series,)
+        Numbers of series; its own for one that is alone or the longest.
+    """
     longest: dict[tuple[object, ...], int] = {}
     runs = [
         tuple(value for name, value in key.items() if name != "callpath") for key in series.keys
     ]
-    first = series.time[:, 0].tolist()
+    first = time.tolist()
     for i, run in enumerate(runs):
         if run not in longest or first[i] > first[longest[run]]:
             longest[run] = i
-    if size == "fixed":
-        told = {i: FIXED for i in longest.values() if not alone[i]}
-        alone = np.ones_like(alone)
-    else:
-        told = {}
-    teller = np.array([longest[run] for run in runs])
-    reason = {i: told.get(i) or _reason(series, i, bool(alone[i])) for i in longest.values()}
-    reasons = [
-        reason[i] if i == own else f"as for {series.keys[i]['callpath']}, its longest part"
-        for own, i in enumerate(teller.tolist())
-    ]
-    return alone[teller], reasons
+    return np.array([longest[run] for run in runs])
+
+
+def as_for(series: Series, teller: int) -> str:
+    """Say that another call path of the same run tells the scaling."""
+    return f"as for {series.keys[teller]['callpath']}, its longest part"
 
 
 def size_of_runs(measurements: Measurements, by: Sequence[str]) -> Size:
