@@ -373,3 +373,11 @@ def test_the_interval_of_a_forecast_count_is_that_of_the_forecast_on_both_sides(
     ends = [told.lower.item(), told.time.item(), told.upper.item()]
     assert [*found.lower, *found.time, *found.upper] == pytest.approx(ends, rel=0.02)
     assert ends[2] / ends[1] > 1.3 * ends[1] / ends[0]
+
+
+def test_a_column_that_leaves_every_run_alone_is_to_be_passed_over():
+    p, machine = [1, 1, 2, 2, 4, 4] * 2, ["A"] * 6 + ["B"] * 6
+    time = [9, 9.1, 5, 5.1, 3, 3.1] * 2
+    runs = Measurements(p=p, time=time, machine=machine, jobid=range(12))
+    with pytest.raises(ParameterError, match=r"several values of jobid\. By jobid nearly every"):
+        match(runs)

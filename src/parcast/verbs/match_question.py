@@ -12,6 +12,7 @@ from parcast.measurements import Measurements
 from parcast.program import Program
 from parcast.units import quantity, shown
 from parcast.verbs.donor_tables import machines_in, table_of_donors
+from parcast.verbs.lone_runs import remedy_of_lone_runs
 from parcast.verbs.match_verdict import Constraints
 
 Array = NDArray[np.float64]
@@ -127,11 +128,13 @@ def _require_one_program(runs: Measurements) -> None:
         raise ParameterError(
             "runs must have a column machine, got none. Name the machine of every run."
         )
-    apart = [name for name in runs.series().by if name != "machine"]
+    series = runs.series()
+    apart = [name for name in series.by if name != "machine"]
     if apart:
+        remedy = remedy_of_lone_runs(runs, series, briefly=True)
         raise ParameterError(
-            f"runs must be of one program and problem, got several values of "
-            f"{', '.join(apart)}. Select one, such as runs.select({apart[0]}=...)."
+            f"runs must be of one program and problem, got several values of {', '.join(apart)}. "
+            + (remedy or f"Select one, such as runs.select({apart[0]}=...).")
         )
 
 
