@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from matplotlib import rc_context
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from parcast import Measurements, ParameterError, ParcastError, forecast, knee, plan_runs
 from parcast.plot import (
@@ -118,10 +119,10 @@ def test_each_machine_used_is_named_beside_its_line_and_no_name_hides_another(sc
     told = forecast(Measurements(p=[2], time=[60.0]), [4, 16], donors=donors)
     figure = figure_of(told)
     figure.draw_without_rendering()
-    beside = sorted(figure.axes[0].texts, key=lambda text: text.get_window_extent().y0)
+    beside = sorted(figure.axes[0].texts, key=lambda text: Text.get_window_extent(text).y0)
     slow_last = sorted(as_elsewhere(told, 0, [16]).items(), key=lambda item: item[1][0])
     assert [text.get_text() for text in beside] == [name for name, _ in slow_last]
-    for below, above in pairwise(text.get_window_extent() for text in beside):
+    for below, above in pairwise(Text.get_window_extent(text) for text in beside):
         assert below.y1 <= above.y0
 
 

@@ -52,6 +52,18 @@ def is_alive(number):
         return False
 
 
+def any_alive(numbers):
+    """Tell whether a process still runs, once those that are on their way out have gone.
+
+    One that exits has given up its memory, and with it the mark of its run, a moment before it is
+    told as ended.
+    """
+    end = time.monotonic() + 5
+    while any(map(is_alive, numbers)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return any(map(is_alive, numbers))
+
+
 def test_ranks_run_a_module_together_each_on_a_core_of_its_own(ranks_that, tmp_path):
     assert ranks_that("sum").stdout.split() == ["1", "1"]
     cores = mpi.available_cores()
@@ -67,7 +79,7 @@ def test_ranks_that_outnumber_the_cores_share_the_last_one(ranks_that, tmp_path)
 def test_an_exception_on_one_rank_ends_all_and_is_told(ranks_that, tmp_path):
     with pytest.raises(RunFailed, match=r"ended with status .*: ValueError: the second rank"):
         ranks_that("raise")
-    assert not any(map(is_alive, told_by(tmp_path)[0]))
+    assert not any_alive(told_by(tmp_path)[0])
 
 
 def test_a_refusal_on_a_rank_is_raised_as_what_it_is(ranks_that):
@@ -78,14 +90,14 @@ def test_a_refusal_on_a_rank_is_raised_as_what_it_is(ranks_that):
 def test_a_rank_that_is_killed_ends_the_run(ranks_that, tmp_path):
     with pytest.raises(RunFailed, match="ended with status"):
         ranks_that("die")
-    assert not any(map(is_alive, told_by(tmp_path)[0]))
+    assert not any_alive(told_by(tmp_path)[0])
 
 
 def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(ranks_that, tmp_path):
     before = set(os.listdir("/dev/shm"))
     with pytest.raises(RunFailed, match=r"did not end within 3 s and was killed\. Allow more"):
         ranks_that("hang", time_limit=3.0)
-    assert not any(map(is_alive, told_by(tmp_path)[0]))
+    assert not any_alive(told_by(tmp_path)[0])
     left = [name for name in os.listdir("/dev/shm") if name.startswith("mpich")]
     others = leftovers._mapped()  # of runs beside this one
     assert not [name for name in left if name not in before and name not in others]
@@ -111,9 +123,7 @@ def test_a_launcher_that_is_told_to_end_takes_its_ranks_along(tmp_path, number):
         assert started.wait(30) != 0
     numbers = told_by(tmp_path)[0]
     assert len(numbers) == 2
-    while number == signal.SIGKILL and any(map(is_alive, numbers)) and time.monotonic() < end:
-        time.sleep(0.05)  # nobody waits for them
-    assert not any(map(is_alive, numbers))
+    assert not any_alive(numbers)
 
 
 def test_a_signal_is_an_interrupt_only_where_it_would_end_the_program():

@@ -381,3 +381,11 @@ def test_a_column_that_leaves_every_run_alone_is_to_be_passed_over():
     runs = Measurements(p=p, time=time, machine=machine, jobid=range(12))
     with pytest.raises(ParameterError, match=r"several values of jobid\. By jobid nearly every"):
         match(runs)
+
+
+def test_it_is_told_that_no_run_was_repeated_where_none_was(runs):
+    assert any(text.startswith("No run was repeated") for text in match(runs).warnings)
+    again = {name: [*column, column[0]] for name, column in runs.columns.items()}
+    assert "repeated" not in " ".join(match(Measurements(**again)).warnings)
+    machines = [machine("A", "1 Gflop/s"), machine("B", "2 Gflop/s")]
+    assert "repeated" not in " ".join(match(program(), machines, p=[1, 2]).warnings)

@@ -29,6 +29,7 @@ from parcast.verbs.match_question import (
     machines_of,
     ranked_ones,
     require_prices,
+    unrepeated,
 )
 from parcast.verbs.match_verdict import Constraints, verdict_of
 
@@ -141,7 +142,7 @@ def match(
         currency=next(iter(currencies), ""),
         left_out=left_out | not_ranked,
         verdict=() if has_fit else verdict_of(found, asked),
-        warnings=tuple(dict.fromkeys([*notes, *remarks, *warnings])),
+        warnings=tuple(dict.fromkeys([*notes, *remarks, *unrepeated(what), *warnings])),
         program=what.name if isinstance(what, Program) else "",
         law=law_of(what, found),
         sources=sources_of(what, found),

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.errors import ParameterError, require
 from parcast.machine import Machine, Price
 from parcast.measurements import Measurements
+from parcast.models.doubt import UNKNOWN_NOISE
 from parcast.program import Program
-from parcast.units import quantity, shown
+from parcast.units import percent, quantity, shown
 from parcast.verbs.donor_tables import machines_in, table_of_donors
 from parcast.verbs.lone_runs import remedy_of_lone_runs
 from parcast.verbs.match_verdict import Constraints
@@ -120,6 +121,16 @@ def _price(machine: Machine, price: float | str) -> Price:
             f"prices must be numbers above 0, got {shown(repr(price))} for "
             f"{shown(machine.name)}. Write what a processor-hour costs, such as 0.05."
         ) from None
+
+
+def unrepeated(what: Program | Measurements) -> list[str]:
+    """Say that nothing tells how much times scatter, where no run was repeated."""
+    if isinstance(what, Program) or np.any(what.series().repetitions > 1):
+        return []
+    return [
+        f"No run was repeated: times are taken to scatter by {percent(UNKNOWN_NOISE)}. Where they "
+        "scatter more, the order is less sure than it looks: repeat the runs that decide it."
+    ]
 
 
 def _require_one_program(runs: Measurements) -> None:
