@@ -20,7 +20,7 @@ ODD = 20.0  # times as fast or slow as the runs here: another unit or problem, n
 FAR = 2.0  # times beyond its own runs that a donor is asked without remark
 MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts
 AT_ODDS = 1.5  # times as long as by the own runs alone, or as short, that donors say it takes [D]
-NOTABLE = 0.1  # share by which another count must exceed that of the one told of
+NOTABLE = 0.1  # share of the donors, and difference of two, from which it is told
 GAP = 1.5  # times as long as the longest of one group the shortest of another takes [D]
 MEMBERS = 2  # donors of the smaller group, at least; a single one is an odd one
 
@@ -140,7 +140,7 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
 def _at_odds(series: Series, i: int, donated: DonatedCurve, place: int, at: Any) -> Iterator[str]:
     """Say where the runs here and those elsewhere tell different things, and what would decide."""
     share, apart = float(donated.share[i, place]), float(donated.apart[i, place])
-    if series.count[i] < 2 or not 0 < share < 1 or abs(apart) < np.log(AT_ODDS):
+    if series.count[i] < 2 or not NOTABLE <= share < 1 or abs(apart) < np.log(AT_ODDS):
         return
     own = float(donated.said.log_time[i, place]) - share * apart
     ours, theirs = (format_quantity(float(np.exp(x)), "time", 2) for x in (own, own + apart))
