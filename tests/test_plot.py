@@ -690,13 +690,15 @@ def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
         asked.append(len(series))
         return curve_with_donors(series, *others)
 
-    monkeypatch.setattr("parcast.verbs.curve.curve_with_donors", counted)
+    for place in ("curve", "donors"):
+        monkeypatch.setattr(f"parcast.verbs.{place}.curve_with_donors", counted)
     names = [f"f{i}" for i in range(40)]
     donors = several(names)
     machine = np.tile(["A", "B"], len(donors.p))
     rows = {x: np.repeat(y, 2) for x, y in donors.columns.items()}
     here = several(names, counts=(1, 2))
     told = forecast(here, [8], donors=Measurements(**rows, machine=machine))
+    asked.clear()
     figure_of(told)
     assert asked
     assert max(asked) == 1

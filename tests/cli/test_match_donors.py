@@ -100,21 +100,19 @@ def test_a_file_of_donors_given_twice_counts_once(parcast, tmp_path, other):
     assert twice.err == f"parcast: {other} holds the same as elsewhere.csv. It counts once.\n"
 
 
-def test_donors_that_stand_in_two_files_count_once(parcast, tmp_path):
+@pytest.mark.parametrize(
+    ("asked", "whole"),
+    [
+        (["here.csv", "--donors", "elsewhere.csv"], "elsewhere.csv"),
+        (["whole.csv", "--target", "T3E"], "whole.csv"),
+    ],
+)
+def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, asked, whole):
     (tmp_path / "part.csv").write_text(lines("O2000", upto=8))
-    asked = ("match", "here.csv", "-p", "16,64", "--donors", "elsewhere.csv")
+    asked = ("match", *asked, "-p", "16,64")
     once, twice = parcast(*asked), parcast(*asked, "--donors", "part.csv")
     assert (twice.status, twice.out) == (0, once.out)
-    said = "all its runs stand in elsewhere.csv too. They count once."
-    assert twice.err == f"parcast: part.csv: {said}\n"
-
-
-def test_donors_that_stand_in_the_table_itself_count_once(parcast, tmp_path):
-    (tmp_path / "part.csv").write_text(lines("O2000", upto=8))
-    asked = ("match", "whole.csv", "--target", "T3E", "-p", "16,64")
-    once, twice = parcast(*asked), parcast(*asked, "--donors", "part.csv")
-    assert (twice.status, twice.out) == (0, once.out)
-    said = "all its runs stand in whole.csv too. They count once."
+    said = f"all its runs stand in {whole} too. They count once."
     assert twice.err == f"parcast: part.csv: {said}\n"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast import __version__
-from parcast.cli.options import Counts, Sizes, counts, disks, sizes, variations
+from parcast.cli.options import Counts, Sizes, disks, processors, sizes, variations
 from parcast.cli.reading import read_description
 from parcast.units import shown
 
@@ -62,16 +62,7 @@ def configurations(command: Command) -> Command:
     decorators: list[Callable[[Command], Command]] = [
         click.argument("program"),
         click.argument("machine"),
-        click.option(
-            "-p",
-            "--processors",
-            "p",
-            multiple=True,
-            metavar="LIST",
-            required=True,
-            callback=counts,
-            help="Counts of processors.",
-        ),
+        processors("Counts of processors.", required=True),
         click.option(
             "-d",
             "--disks",

@@ -9,7 +9,7 @@ import click
 from parcast import __version__
 from parcast.cli.answer_options import debug_option, json_option, output_option
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
-from parcast.cli.options import Counts, columns, counts, efficiency, selection
+from parcast.cli.options import Counts, columns, counts, efficiency, processors, selection
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.several import (
     axis_values,
@@ -98,15 +98,7 @@ class Question:
 
 @click.command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
 @click.argument("file")
-@click.option(
-    "-p",
-    "--processors",
-    "p",
-    multiple=True,
-    metavar="LIST",
-    callback=counts,
-    help="Counts to forecast.",
-)
+@processors("Counts to forecast.")
 @click.option(
     "--hold-out",
     metavar="LIST",

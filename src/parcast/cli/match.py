@@ -18,7 +18,7 @@ from parcast.cli.match_options import (
     in_match_options,
     prices,
 )
-from parcast.cli.options import Counts, Sizes, columns, counts, disks, selection, sizes
+from parcast.cli.options import Counts, Sizes, columns, disks, processors, selection, sizes
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.reading import read_description
 
@@ -91,15 +91,7 @@ class Question:
 @click.command(name="match", help=HELP, short_help="Which machine, and how many processors?")
 @click.argument("what")
 @click.argument("machines", nargs=-1)
-@click.option(
-    "-p",
-    "--processors",
-    "p",
-    multiple=True,
-    metavar="LIST",
-    callback=counts,
-    help="Counts to choose from.",
-)
+@processors("Counts to choose from.")
 @click.option(
     "-d", "--disks", "d", metavar="COUNT", callback=disks, help="Disks or I/O servers, one count."
 )

@@ -3,7 +3,9 @@
 Each function is a click callback: it takes the text of an option and returns what it means.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
@@ -26,6 +28,20 @@ class Sizes:
 
     text: str
     values: list[float]  # [1]
+
+
+def processors(help: str, *, required: bool = False) -> Callable[[Any], Any]:
+    """Option for counts of processors, which may be repeated."""
+    return click.option(
+        "-p",
+        "--processors",
+        "p",
+        multiple=True,
+        metavar="LIST",
+        required=required,
+        callback=counts,
+        help=help,
+    )
 
 
 def counts(

@@ -6,7 +6,7 @@ import click
 
 from parcast.cli.answer_options import TABLES, debug_option, json_option, output_option
 from parcast.cli.failures import ANSWERED, NoAnswer, in_options
-from parcast.cli.options import Counts, counts
+from parcast.cli.options import Counts, processors
 from parcast.cli.outputs import check_outputs, give
 from parcast.units import shown
 
@@ -44,16 +44,7 @@ Examples:
 @click.command(name="project", help=HELP, short_help="Counts and one run in, times out.")
 @click.argument("counts_file", metavar="COUNTS")
 @click.argument("machine")
-@click.option(
-    "-p",
-    "--processors",
-    "p",
-    multiple=True,
-    metavar="LIST",
-    required=True,
-    callback=counts,
-    help="Counts of processors.",
-)
+@processors("Counts of processors.", required=True)
 @click.option("--program", "name", metavar="NAME", help="Which program, if COUNTS has several.")
 @click.option("--known", metavar="FILE", help="Runs on the machine; the fewest processors count.")
 @click.option("--donors", metavar="FILE", help="Runs on other machines, with a column machine.")

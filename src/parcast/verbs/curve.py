@@ -6,14 +6,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.elsewhere import Elsewhere
 from parcast.errors import ParameterError, require
-from parcast.models import doubt
-from parcast.models.measured import curve_from
 from parcast.result import ANSWERS, Forecast
-from parcast.series import Series
 from parcast.verbs.call_paths import made_consistent, profile_of
-from parcast.verbs.donors import curve_with_donors
+from parcast.verbs.donors import curve_with_donors, said_of
 from parcast.verbs.forecast import columns_of, parts_of
 
 FROM_ONE = "Count processors from 1."
@@ -95,7 +91,7 @@ def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
     strong = np.array([note.scaling == "strong" for note in forecast.notes])
     shape = (len(forecast.notes), *asked.shape) if forecast.by else asked.shape
     parts = [
-        _columns(measured.take(part), _donors_of(forecast, part), targets, strong[part])
+        _columns(forecast, part, targets, strong[part])
         for part in parts_of(measured, forecast.elsewhere, targets)
     ]
     table = np.concatenate(parts, axis=1)
@@ -153,23 +149,16 @@ def whole_of(forecast: Forecast) -> Forecast:
 
 
 def _columns(
-    series: Series,
-    elsewhere: Elsewhere | None,
+    forecast: Forecast,
+    part: slice,
     targets: NDArray[np.float64],
     strong: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
     """Answer for a part of the series, as `columns_of`."""
-    if elsewhere is None:
-        noise = doubt.noise(series.spread, series.repetitions > 1)
-        said = curve_from(series.p, series.time, series.count, noise, targets)
-    else:
-        said = curve_with_donors(series, elsewhere, targets).said
+    series = forecast.measured.take(part)
+    elsewhere = None if forecast.elsewhere is None else forecast.elsewhere.take(part)
+    said, _ = said_of(series, elsewhere, targets)
     return columns_of(said, series, targets, strong)
-
-
-def _donors_of(forecast: Forecast, part: slice) -> Elsewhere | None:
-    """Donors of a part of the series of a forecast."""
-    return None if forecast.elsewhere is None else forecast.elsewhere.take(part)
 
 
 def as_elsewhere(forecast: Forecast, series: int, p: ArrayLike) -> dict[str, NDArray[np.float64]]:

@@ -13,6 +13,7 @@ from parcast.measurements import Measurements
 from parcast.models import doubt
 from parcast.models.donated import Curves, DonatedCurve, donated_curve
 from parcast.models.likeness import likeness
+from parcast.models.measured import MeasuredCurve, curve_from
 from parcast.models.scaling import is_strong
 from parcast.result import label_of
 from parcast.series import Series
@@ -111,8 +112,19 @@ def curve_with_donors(
     series: Series, elsewhere: Elsewhere, targets: NDArray[np.float64]
 ) -> DonatedCurve:
     """Times of every series at `targets` from its own runs and its donors."""
-    runs = _curves(elsewhere.runs)
-    return donated_curve(_curves(series), runs, elsewhere.of, targets, elsewhere.likeness)
+    runs = curves_of(elsewhere.runs)
+    return donated_curve(curves_of(series), runs, elsewhere.of, targets, elsewhere.likeness)
+
+
+def said_of(
+    series: Series, elsewhere: Elsewhere | None, targets: NDArray[np.float64]
+) -> tuple[MeasuredCurve, DonatedCurve | None]:
+    """Times of every series at `targets`, with donors or without; what donors say, if any."""
+    if elsewhere is None:
+        ours = curves_of(series)
+        return curve_from(ours.p, ours.time, ours.count, ours.noise, targets), None
+    donated = curve_with_donors(series, elsewhere, targets)
+    return donated.said, donated
 
 
 def scaling_with_donors(
@@ -151,7 +163,7 @@ def _machines_of(measurements: Measurements) -> list[str]:
     return list(dict.fromkeys(measurements.labels.get("machine", np.array([])).tolist()))
 
 
-def _curves(series: Series) -> Curves:
+def curves_of(series: Series) -> Curves:
     """Give the arrays of some series as the models take them."""
     noise = doubt.noise(series.spread, series.repetitions > 1)
     return Curves(p=series.p, time=series.time, count=series.count, noise=noise)

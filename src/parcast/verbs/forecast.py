@@ -12,7 +12,7 @@ from parcast.errors import FitFailed, ParameterError, require
 from parcast.measurements import Measurements
 from parcast.models import doubt
 from parcast.models.ensemble import LAWS, MEMBERS
-from parcast.models.measured import MeasuredCurve, curve_from
+from parcast.models.measured import MeasuredCurve
 from parcast.models.scaling import speedup_and_efficiency
 from parcast.result import Forecast, SeriesNotes, label_of, whole
 from parcast.series import Series
@@ -21,8 +21,8 @@ from parcast.verbs.donor_notes import MATTERS, notes_with_donors
 from parcast.verbs.donor_tables import table_of_donors
 from parcast.verbs.donors import (
     LAW_OF_DONORS,
-    curve_with_donors,
     gather,
+    said_of,
     scaling_with_donors,
 )
 from parcast.verbs.forecast_notes import notes_of
@@ -328,12 +328,7 @@ def _answer(
     # One point more, beside the largest one asked for, gives the slope there.
     furthest = asked.max()
     targets = np.append(asked, furthest / 1.25 if furthest >= 1.25 else furthest * 1.25)
-    noise = doubt.noise(series.spread, series.repetitions > 1)
-    donated = None if elsewhere is None else curve_with_donors(series, elsewhere, targets)
-    if donated is None:
-        said = curve_from(series.p, series.time, series.count, noise, targets)
-    else:
-        said = donated.said
+    said, donated = said_of(series, elsewhere, targets)
     table = columns_of(said, series, targets, strong)
     notes = notes_of(
         series,
@@ -342,7 +337,7 @@ def _answer(
         efficiency=table[EFFICIENCY],
         strong=strong,
         reasons=reasons,
-        noise=noise,
+        noise=doubt.noise(series.spread, series.repetitions > 1),
         helped=None if donated is None else donated.share[:, int(np.argmax(asked))] >= MATTERS,
     )
     if elsewhere is not None and donated is not None:

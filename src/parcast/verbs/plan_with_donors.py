@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.elsewhere import Elsewhere
-from parcast.models import doubt
 from parcast.models.donated import Curves, DonatedCurve, donated_curve
 from parcast.models.planned_with_donors import POINTS_AT_ONCE, DonatedPlan
 from parcast.series import Series
+from parcast.verbs.donors import curves_of
 from parcast.verbs.planned_run import (
     MOST_TARGETS,
     TELLING,
@@ -39,10 +39,7 @@ class Help:
 
 def help_of(series: Series, elsewhere: Elsewhere) -> Help:
     """Bring series and their donors to what plans are made from."""
-    ours, theirs = (
-        Curves(p=x.p, time=x.time, count=x.count, noise=doubt.noise(x.spread, x.repetitions > 1))
-        for x in (series, elsewhere.runs)
-    )
+    ours, theirs = curves_of(series), curves_of(elsewhere.runs)
     return Help(series=series, elsewhere=elsewhere, ours=ours, theirs=theirs)
 
 
