@@ -24,8 +24,9 @@ A case stands in `cases/GROUP.toml`: a command line, several of them, or a table
     process    true to run it in a process of its own; all others run in this one
     needs      a package without which the case is left out
 
-`files` of a group are written beside a copy of the examples, in a folder that is new for each
-case. Cases use what stays where it is: `python -m parcast`, the names of `parcast.__all__`, the
+`files` of a group are written beside copies of the examples and of files of other tools
+(`formats`), in a folder that is new for each case. A command line may also run a script: `python
+SCRIPT`. Cases use what stays where it is: `python -m parcast`, the names of `parcast.__all__`, the
 examples.
 
 Numbers are compared to the last bit where the packages and the processor are those of
@@ -71,6 +72,7 @@ import parcast
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
+FORMATS = next(HERE.parent.rglob("formats/thicket.json")).parent  # files of other tools
 EXPECTED = HERE / "expected"
 MADE_WITH = EXPECTED / "made_with.json"
 PACKAGES = ("click", "matplotlib", "numpy", "pandas", "pydantic", "scipy", "tomlkit")
@@ -124,6 +126,7 @@ def answer(case: Case) -> Answer:
     with tempfile.TemporaryDirectory(prefix="frozen") as made:
         place = Path(made).resolve()
         shutil.copytree(EXAMPLES, place / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(FORMATS, place / "formats")
         for name, text in case.files.items():
             (place / name).write_bytes(text.encode("utf-8"))
         before = _files(place)
@@ -184,10 +187,11 @@ class _Terminal(io.TextIOWrapper):
 def _command(case: Case, line: str) -> Iterator[str]:
     """Run one command line; give what it printed, and its status."""
     program, *words = shlex.split(line)
-    assert program == "parcast", f"{case.name} must run parcast, got {program}"
+    assert program in ("parcast", "python"), f"{case.name} must run parcast, got {program}"
     stdin = Path(case.stdin).read_bytes() if case.stdin else b""
     run = _in_a_process if case.process else _in_this_process
-    status, out, err = run(words, stdin, is_terminal=case.terminal)
+    script = words.pop(0) if program == "python" else ""
+    status, out, err = run(words, stdin, script=script, is_terminal=case.terminal)
     if case.keys_only:  # what it measured decides on warnings and status
         yield "".join(f"{key}\n" for key in sorted(set(_keys(json.loads(out)))))
         return
@@ -198,32 +202,36 @@ def _command(case: Case, line: str) -> Iterator[str]:
 
 
 def _in_this_process(
-    words: list[str], stdin: bytes, *, is_terminal: bool
+    words: list[str], stdin: bytes, *, script: str, is_terminal: bool
 ) -> tuple[object, bytes, bytes]:
-    """Do as `python -m parcast` does: the status, standard output and standard error."""
+    """Do as `python -m parcast` does, or a script: the status and what is printed where."""
     out, err = io.BytesIO(), io.BytesIO()
     stream = _Terminal if is_terminal else io.TextIOWrapper
-    status: object = None
+    status: object = 0
     with (
-        mock.patch.object(sys, "argv", ["parcast", *words]),
+        mock.patch.object(sys, "argv", [script or "parcast", *words]),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
         mock.patch.object(sys, "stdout", stream(out, "utf-8", newline="")) as text,
         mock.patch.object(sys, "stderr", io.TextIOWrapper(err, "utf-8", newline="")) as told,
     ):
         try:
-            runpy.run_module("parcast", run_name="__main__")
+            if script:
+                runpy.run_path(script, run_name="__main__")
+            else:
+                runpy.run_module("parcast", run_name="__main__")
         except SystemExit as end:
-            status = end.code
+            status = end.code or 0
         text.flush()
         told.flush()
     return status, out.getvalue(), err.getvalue()
 
 
 def _in_a_process(
-    words: list[str], stdin: bytes, *, is_terminal: bool
+    words: list[str], stdin: bytes, *, script: str, is_terminal: bool
 ) -> tuple[object, bytes, bytes]:
     """Run `python -m parcast`, the same one as is loaded here."""
-    assert not is_terminal, "a process has no terminal here"
+    assert not script, "a process of its own runs parcast"
+    assert not is_terminal, "a process of its own has no terminal"
     source = str(Path(parcast.__file__).parents[1])
     ended = subprocess.run(
         [sys.executable, "-m", "parcast", *words],
@@ -289,6 +297,7 @@ def _the_same_anywhere(text: str, place: Path) -> str:
     """Take out what differs between folders, processes and versions of parcast."""
     text = text.replace(str(place), "/home/me")
     text = text.replace(parcast.__version__, "VERSION")
+    text = re.sub(r"\S*/bin/parcast\b", "parcast", text)  # where the script is, a demo says
     text = re.sub(r"<parcast\.[a-z_.]+\.(\w+)", r"<\1", text)  # modules of classes may move
     return re.sub(r"\b0x[0-9a-f]{6,}", "0xADDRESS", text)
 
