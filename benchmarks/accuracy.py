@@ -18,8 +18,8 @@ import numpy as np
 
 import parcast
 from parcast.cli.failures import meaning
-from parcast.models import amdahl, linear, logarithmic, power
-from parcast.series import Series
+from parcast.laws import amdahl, linear, logarithmic, power
+from parcast.timings.series import Series
 
 LEFT = 3  # counts a series must keep
 NOTHING = f"Nothing to score: no series has {LEFT + 1} counts. Measure more counts."

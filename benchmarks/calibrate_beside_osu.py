@@ -23,13 +23,13 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from parcast import ParcastError
-from parcast.run.bench.compiled import arguments_of, compile_pingpong
-from parcast.run.bench.records import Plan, read_launch
-from parcast.run.launcher import run_ranks
-from parcast.run.mpi import find_mpi
+from parcast.benchmarking.compiled import arguments_of, compile_pingpong
+from parcast.benchmarking.records import Plan, read_launch
+from parcast.calibration.calibrate import calibrate
+from parcast.errors import ParcastError
+from parcast.mpi.find import find_mpi
+from parcast.mpi.launcher import run_ranks
 from parcast.units import format_quantity
-from parcast.verbs.calibrate import calibrate
 
 LIMIT = 120.0  # of one launch [s]
 SIZES = (1, 8, 64, 512, 1024, 4096, 8192, 16384, 65536, 1 << 18, 1 << 20, 1 << 22)
@@ -127,7 +127,7 @@ def compiled_parcast(folder: Path) -> tuple[Times, Times]:
     """The ping-pong and the stream that calibrate compiles."""
     record = folder / "compiled.jsonl"
     arguments = [str(folder / "pingpong"), *arguments_of(PLAN, record)]
-    run_ranks("parcast.run.bench.compiled", arguments, ranks=2, time_limit=LIMIT)
+    run_ranks("parcast.benchmarking.compiled", arguments, ranks=2, time_limit=LIMIT)
     return medians(record)
 
 
@@ -135,7 +135,7 @@ def python_parcast(folder: Path) -> tuple[Times, Times]:
     """The ping-pong and the stream that calibrate has in Python."""
     record = folder / "python.jsonl"
     run_ranks(
-        "parcast.run.bench.network", [str(record), PLAN.to_text()], ranks=2, time_limit=LIMIT
+        "parcast.benchmarking.network", [str(record), PLAN.to_text()], ranks=2, time_limit=LIMIT
     )
     return medians(record)
 
@@ -143,7 +143,7 @@ def python_parcast(folder: Path) -> tuple[Times, Times]:
 def as_osu(folder: Path) -> tuple[Times, Times]:
     """What osu_latency and osu_bw do: means of messages."""
     arguments = [str(folder / "as_osu"), *map(str, SIZES)]
-    told = run_ranks("parcast.run.bench.compiled", arguments, ranks=2, time_limit=LIMIT).stdout
+    told = run_ranks("parcast.benchmarking.compiled", arguments, ranks=2, time_limit=LIMIT).stdout
     rows = [line.split() for line in told.splitlines()]
     return {int(n): float(t) for n, t, _ in rows}, {int(n): float(t) for n, _, t in rows}
 

@@ -19,10 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast import Machine, Measurements, Program
-from parcast.models.counted import tables_of_counts
-from parcast.models.measured_network import network_keys
-from parcast.verbs.project_counts import phase_of, project_counts
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.laws.counted import tables_of_counts
+from parcast.laws.primitives.network import network_keys
+from parcast.projection.counted import phase_of, project_counts
+from parcast.timings.measurements import Measurements
 
 LARGEST = 64  # processors asked for
 ORDERED = (4, 16, 64)  # whose order is asked

@@ -25,8 +25,8 @@ LONG = 1.0  # after which a repetition is not made again [s]
 def main() -> None:
     """Measure and print the table."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from parcast.run.kernels.ledger import Alone
-    from parcast.run.kernels.registry import kernel_named
+    from parcast.kernels.ledger import Alone
+    from parcast.kernels.registry import kernel_named
 
     print(f"{'program':12} {'n':>9}  10^6 steps/s  to the first")
     for name in sys.argv[1:] or SIZES:

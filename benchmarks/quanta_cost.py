@@ -16,10 +16,10 @@ from statistics import median
 
 import numpy as np
 
-from parcast.run.kernels.kernel import Run
-from parcast.run.kernels.ledger import Alone
-from parcast.run.kernels.quanta import Quanta, is_disturbed, least_quantum
-from parcast.run.kernels.registry import kernel_named
+from parcast.kernels.kernel import Run
+from parcast.kernels.ledger import Alone
+from parcast.kernels.quanta import Quanta, is_disturbed, least_quantum
+from parcast.kernels.registry import kernel_named
 
 SIZES = {"fractal": 200_000, "monte_carlo": 200_000, "matmul": 1200, "gauss": 600}
 

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from parcast import region
-from parcast.instrument import PROFILING
 from parcast.instrument.recorder import SHORT
+from parcast.instrument.regions import PROFILING, region
 
 PASSES, TRIALS = 50_000, 7
 

@@ -1,6 +1,6 @@
 """The simulation of parcast beside the same model in SimPy: CPU time of one cycle of all jobs.
 
-The model is that of `parcast.queueing.simulation` with 5 bursts and exponential times: I/O where
+The model is that of `parcast.queueing.simulation.simulate` with 5 bursts and exponential times: I/O where
 all jobs join, and I/O at one disk queue without a join. Run on one core, with SimPy installed:
 
     taskset -c 0 .venv/bin/python benchmarks/simulation.py
@@ -11,7 +11,8 @@ import importlib.util
 import random
 import time
 
-from parcast.queueing.simulation import Cycle, simulate_joined, simulate_runs
+from parcast.queueing.simulation.cycle import Cycle
+from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs
 
 JOBS = (16, 64, 256)
 BURSTS = 5

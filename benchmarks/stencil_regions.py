@@ -17,10 +17,13 @@ import time
 from pathlib import Path
 from statistics import median
 
-from parcast import characterise, predict, read_machine, read_profiles
-from parcast.prediction import Prediction
-from parcast.profile import RunProfile
-from parcast.run.launcher import run_ranks
+from parcast.characterisation.characterise import characterise
+from parcast.descriptions.read_toml import read_machine
+from parcast.mpi.launcher import run_ranks
+from parcast.prediction.predict import predict
+from parcast.prediction.result import Prediction
+from parcast.timings.profile import RunProfile
+from parcast.timings.read_profiles import read_profiles
 
 SMALL, LARGE = (400, 600, 800), (1600, 2400, 4000)
 RANKS = (1, 2)
@@ -57,7 +60,7 @@ def runs(sizes: tuple[int, ...], place: Path) -> tuple[RunProfile, ...]:
         for n in sizes:
             for p in RANKS:
                 run_ranks(
-                    "parcast.run.kernels.stencil",
+                    "parcast.kernels.stencil",
                     [str(n)],
                     ranks=p,
                     time_limit=LIMIT,

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from parcast.errors import ParcastError
-from parcast.run.testbed import Testbed
+from parcast.testbed.testbed import Testbed
 
 LIMIT = 300.0  # of one run [s]
 DISK = 10e6  # [B/s]

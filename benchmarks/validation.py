@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from parcast.errors import ParcastError
-from parcast.run.kernels.registry import KERNELS
-from parcast.validation_result import Comparison, Validation, undisturbed
-from parcast.verbs.validate import validate
-from parcast.verbs.validate_interval import FILE_ALLOWANCE, SIZE_ALLOWANCE, Z
+from parcast.kernels.registry import KERNELS
+from parcast.validation.interval import FILE_ALLOWANCE, SIZE_ALLOWANCE, Z
+from parcast.validation.result import Comparison, Validation, undisturbed
+from parcast.validation.validate import validate
 
 WORDS = {True: "holds", False: "fails", None: "open"}
 

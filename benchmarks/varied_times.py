@@ -7,7 +7,7 @@ Circulating: K jobs share a queue, and all of them or those of a cluster a secon
 join. `two_varied_queues`, times the exact solution for exponential services over its own, beside
 that exact solution alone.
 
-Configurations are drawn at random and simulated by `parcast.queueing.simulation` (which the tests
+Configurations are drawn at random and simulated by `parcast.queueing.simulation.simulate` (which the tests
 compare with SimPy) until the mean is known to half a per cent:
 
     taskset -c 0 .venv/bin/python benchmarks/varied_times.py [--configurations 150] [--seed 3]
@@ -21,7 +21,8 @@ from parcast.queueing.clusters import clusters
 from parcast.queueing.fork_join import departure_sum
 from parcast.queueing.geometric_cycles import geometric_cycles_time
 from parcast.queueing.service_laws import exponential_service, gamma_service
-from parcast.queueing.simulation import Cycle, simulate_joined, simulate_steady
+from parcast.queueing.simulation.cycle import Cycle
+from parcast.queueing.simulation.simulate import simulate_joined, simulate_steady
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import two_varied_queues
 

@@ -1,6 +1,93 @@
-"""Hypothesis draws the same examples on every run, and a slow machine does not fail a test."""
+"""Commands are run as a person does; Hypothesis draws the same examples on every run."""
 
+import io
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+from parcast.cli import cli
+from parcast.cli.failures import run
 
 settings.register_profile("reproducible", derandomize=True, deadline=None)
 settings.load_profile("reproducible")
+
+ROOT = Path(__file__).parents[1]
+TIMES = "p,time_s\n1,100\n2,52\n4,28\n8,16\n"
+TWO_MACHINES = "machine,p,time_s\n" + "".join(
+    f"{machine},{row}\n"
+    for machine, scale in (("T3E", 1), ("SP", 3))
+    for row in (f"{p},{scale * (5 + 95 / p)}" for p in (1, 2, 4, 8))
+)
+
+
+@dataclass
+class Said:
+    """What a command printed and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def plain_surroundings(monkeypatch):
+    """Nothing of the terminal that the tests are started from."""
+    for name in ("COLUMNS", "NO_COLOR", "TERM", "_PARCAST_COMPLETE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def parcast(capsys, monkeypatch):
+    """Run `parcast` in this process."""
+
+    def ask(*args, stdin=b""):
+        text = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        capsys.readouterr()
+        status = run(cli, [str(arg) for arg in args])
+        said = capsys.readouterr()
+        return Said(status, said.out, said.err)
+
+    return ask
+
+
+@pytest.fixture
+def times(tmp_path):
+    """Write a small table of timings."""
+    path = tmp_path / "times.csv"
+    path.write_text(TIMES)
+    return path
+
+
+@pytest.fixture
+def machines(tmp_path):
+    """Write a table of timings on two machines."""
+    path = tmp_path / "machines.csv"
+    path.write_text(TWO_MACHINES)
+    return path
+
+
+COMMAND = [sys.executable, "-c", "from parcast.cli import main; main()"]
+
+
+@pytest.fixture
+def process():
+    """Start `parcast` as a process of its own."""
+
+    def start(*args, **options):
+        said = subprocess.run(
+            [*COMMAND, *map(str, args)],
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=subprocess.PIPE,
+            env=os.environ | options.pop("env", {}),
+            check=False,
+            **options,
+        )
+        return Said(said.returncode, (said.stdout or b"").decode(), said.stderr.decode())
+
+    return start

@@ -58,7 +58,7 @@ def test_the_version_is_a_version():
 
 def test_forecast_is_the_function_even_when_its_module_was_loaded_first():
     code = (
-        "import parcast.verbs.forecast, parcast.cli, parcast;"
+        "import parcast.forecasting.forecast, parcast.cli, parcast;"
         "print(callable(parcast.forecast), callable(parcast.Measurements))"
     )
     assert fresh(code) == ["True", "True"]

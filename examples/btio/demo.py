@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import parcast
-from parcast.plot.prediction import draw_prediction
+from parcast.prediction.picture import draw_prediction
 from parcast.units import format_quantity
 
 HERE = Path(__file__).parent

@@ -10,9 +10,10 @@ from os.path import relpath
 from pathlib import Path
 
 import parcast
-from parcast.plot import figure_of, save_figure
-from parcast.text.rounding import rounded_interval
+from parcast.forecasting.picture import figure_of
+from parcast.show.canvas import save_figure
 from parcast.units import format_quantity
+from parcast.words import rounded_interval
 
 HERE = Path(__file__).parent
 

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import parcast
-from parcast.plot.match import draw_match
-from parcast.verbs.project import project
+from parcast.matching.picture import draw_match
+from parcast.projection.project import project
 
 HERE = Path(__file__).parent
 COUNTS = [2, 4, 8, 16, 32, 64]

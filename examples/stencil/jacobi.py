@@ -5,7 +5,7 @@
     parcast characterise jacobi.jsonl -o program.toml
 
 Without PARCAST_PROFILE it is not timed. A larger one, for MPI, comes with parcast:
-``python -m parcast.run.kernels.stencil 400``.
+``python -m parcast.kernels.stencil 400``.
 """
 
 import sys

@@ -6,38 +6,38 @@ The names below are loaded when first asked for, so that ``import parcast`` cost
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parcast.calibration_result import Calibration
+    from parcast.calibration.calibrate import calibrate
+    from parcast.calibration.result import Calibration
+    from parcast.characterisation.characterise import characterise
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.program import Program
+    from parcast.descriptions.read_toml import read_machine, read_program
     from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError
-    from parcast.fit_result import Fit
-    from parcast.instrument import profile_parameters, region
-    from parcast.io.csv_table import read_measurements
-    from parcast.io.formats.registry import import_timings
-    from parcast.io.profiles import read_profiles
-    from parcast.io.speedup_table import read_runs
-    from parcast.io.toml_description import read_machine, read_program
-    from parcast.machine import Machine
-    from parcast.measurements import Measurements
-    from parcast.prediction import Prediction
-    from parcast.program import Program
-    from parcast.result import Forecast
-    from parcast.simulation_result import Simulation
-    from parcast.validation_result import Validation
-    from parcast.verbs.best_processors import best_processors
-    from parcast.verbs.calibrate import calibrate
-    from parcast.verbs.call_paths import largest_regions
-    from parcast.verbs.capacities import capacities
-    from parcast.verbs.characterise import characterise
-    from parcast.verbs.fit import fit
-    from parcast.verbs.forecast import forecast
-    from parcast.verbs.knee import Knee, knee
-    from parcast.verbs.match import match
-    from parcast.verbs.plan_runs import plan_runs
-    from parcast.verbs.predict import predict
-    from parcast.verbs.run import run_kernel
-    from parcast.verbs.simulate import simulate
-    from parcast.verbs.validate import validate
+    from parcast.fitting.capacities import capacities
+    from parcast.fitting.fit import fit
+    from parcast.fitting.result import Fit
+    from parcast.forecasting.call_paths import largest_regions
+    from parcast.forecasting.forecast import forecast
+    from parcast.forecasting.knee import Knee, knee
+    from parcast.forecasting.next_runs.plan_runs import plan_runs
+    from parcast.forecasting.result import Forecast
+    from parcast.importers.registry import import_timings
+    from parcast.instrument.regions import profile_parameters, region
+    from parcast.kernels.run import run_kernel
+    from parcast.matching.match import match
+    from parcast.prediction.best_processors import best_processors
+    from parcast.prediction.predict import predict
+    from parcast.prediction.result import Prediction
+    from parcast.simulation.result import Simulation
+    from parcast.simulation.simulate import simulate
+    from parcast.timings.measurements import Measurements
+    from parcast.timings.read_csv import read_measurements
+    from parcast.timings.read_profiles import read_profiles
+    from parcast.timings.speedups import read_runs
+    from parcast.validation.result import Validation
+    from parcast.validation.validate import validate
 
-__version__ = "0.1.0.dev0"
+
 __all__ = [
     "Calibration",
     "FileProblems",
@@ -78,42 +78,42 @@ __all__ = [
 ]
 
 _HOME = {
-    "Calibration": "parcast.calibration_result",
+    "Calibration": "parcast.calibration.result",
     "FileProblems": "parcast.errors",
-    "Fit": "parcast.fit_result",
+    "Fit": "parcast.fitting.result",
     "FitFailed": "parcast.errors",
-    "Forecast": "parcast.result",
-    "Knee": "parcast.verbs.knee",
-    "Machine": "parcast.machine",
-    "Measurements": "parcast.measurements",
+    "Forecast": "parcast.forecasting.result",
+    "Knee": "parcast.forecasting.knee",
+    "Machine": "parcast.descriptions.machine",
+    "Measurements": "parcast.timings.measurements",
     "ParameterError": "parcast.errors",
     "ParcastError": "parcast.errors",
-    "Prediction": "parcast.prediction",
-    "Program": "parcast.program",
-    "Simulation": "parcast.simulation_result",
-    "Validation": "parcast.validation_result",
-    "best_processors": "parcast.verbs.best_processors",
-    "calibrate": "parcast.verbs.calibrate",
-    "capacities": "parcast.verbs.capacities",
-    "characterise": "parcast.verbs.characterise",
-    "fit": "parcast.verbs.fit",
-    "forecast": "parcast.verbs.forecast",
-    "import_timings": "parcast.io.formats.registry",
-    "knee": "parcast.verbs.knee",
-    "largest_regions": "parcast.verbs.call_paths",
-    "match": "parcast.verbs.match",
-    "plan_runs": "parcast.verbs.plan_runs",
-    "predict": "parcast.verbs.predict",
+    "Prediction": "parcast.prediction.result",
+    "Program": "parcast.descriptions.program",
+    "Simulation": "parcast.simulation.result",
+    "Validation": "parcast.validation.result",
+    "best_processors": "parcast.prediction.best_processors",
+    "calibrate": "parcast.calibration.calibrate",
+    "capacities": "parcast.fitting.capacities",
+    "characterise": "parcast.characterisation.characterise",
+    "fit": "parcast.fitting.fit",
+    "forecast": "parcast.forecasting.forecast",
+    "import_timings": "parcast.importers.registry",
+    "knee": "parcast.forecasting.knee",
+    "largest_regions": "parcast.forecasting.call_paths",
+    "match": "parcast.matching.match",
+    "plan_runs": "parcast.forecasting.next_runs.plan_runs",
+    "predict": "parcast.prediction.predict",
     "profile_parameters": "parcast.instrument",
-    "read_machine": "parcast.io.toml_description",
-    "read_measurements": "parcast.io.csv_table",
-    "read_profiles": "parcast.io.profiles",
-    "read_program": "parcast.io.toml_description",
-    "read_runs": "parcast.io.speedup_table",
+    "read_machine": "parcast.descriptions.read_toml",
+    "read_measurements": "parcast.timings.read_csv",
+    "read_profiles": "parcast.timings.read_profiles",
+    "read_program": "parcast.descriptions.read_toml",
+    "read_runs": "parcast.timings.speedups",
     "region": "parcast.instrument",
-    "run_kernel": "parcast.verbs.run",
-    "simulate": "parcast.verbs.simulate",
-    "validate": "parcast.verbs.validate",
+    "run_kernel": "parcast.kernels.run",
+    "simulate": "parcast.simulation.simulate",
+    "validate": "parcast.validation.validate",
 }
 
 

@@ -13,8 +13,7 @@ import pytest
 import parcast as package
 from parcast.cli import COMMANDS
 from parcast.cli.failures import run
-
-from .conftest import COMMAND
+from tests.conftest import COMMAND
 
 HELPS = [(), ("-h",), ("--help",)]
 

@@ -1,4 +1,4 @@
-"""`parcast.cli.counts`: lists and ranges of processors, and what is said of other text."""
+"""`parcast.cli.ranges`: lists and ranges of processors, and what is said of other text."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.cli.counts import MOST_COUNTS, parse_counts
+from parcast.cli.ranges import MOST_COUNTS, parse_counts
 
 counts = st.integers(1, 10**9)
 

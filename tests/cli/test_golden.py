@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from .conftest import ROOT
+from tests.conftest import ROOT
 
 DATA = ROOT / "tests" / "cli" / "data"
 QUESTION = ("forecast", "examples/finite_difference/times.csv", "--hold-out", "64")

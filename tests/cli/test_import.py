@@ -11,12 +11,11 @@ import pytest
 
 from parcast.cli.reading import read_file
 from parcast.errors import FileProblems
-from parcast.io.csv_table import read_measurements
-from parcast.io.formats.registry import import_timings
+from parcast.importers.registry import import_timings
+from parcast.timings.read_csv import read_measurements
+from tests.conftest import ROOT
 
-from .conftest import ROOT
-
-DATA = ROOT / "tests" / "io" / "data" / "formats"
+DATA = ROOT / "tests" / "importers" / "data"
 PROFILE = "PARAMETER ranks\nPOINTS 1 2 4 8\nDATA 12\nDATA 7.01\nDATA 4.49\nDATA 3.25\n"
 PROGRAM = '[[phase]]\nlaw = "spmd"\ncompute = { parallel = "5 s", serial = "1 s" }\n'
 pytestmark = pytest.mark.usefixtures("folder")
@@ -116,7 +115,7 @@ def test_only_what_is_recognised_is_kept(monkeypatch):
         told.append(source.read(2**17))
         raise RuntimeError
 
-    monkeypatch.setattr("parcast.io.csv_table.read_measurements", read_measurements)
+    monkeypatch.setattr("parcast.timings.read_csv.read_measurements", read_measurements)
     monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: pytest.fail("kept"))
     monkeypatch.setattr(sys, "stdin", endless)
     with pytest.raises(RuntimeError):
@@ -235,8 +234,8 @@ def machine(monkeypatch):
     """Let a format of machines be known whatever others there are."""
     from types import SimpleNamespace
 
-    from parcast.io.formats import registry
-    from parcast.io.formats.imported import Format
+    from parcast.importers import registry
+    from parcast.importers.registry import Format
 
     figures = SimpleNamespace(to_toml=lambda: 'name = "T3E"\n', notes=("Latency only.",))
     known = Format(
@@ -269,7 +268,7 @@ def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
 
 
 def test_an_extra_that_is_missing_is_named(parcast, monkeypatch):
-    from parcast.io.formats import extrap
+    from parcast.importers import extrap
 
     def read(_, **__):
         raise ModuleNotFoundError("Profiles need pandas. Install with: pip ...", name="pandas")
@@ -344,9 +343,7 @@ def test_help_loads_nothing_heavy():
         "run(cli, ['import', '--help']); print(*sys.modules, file=sys.stderr)"
     )
     said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    assert not {"numpy", "rich", "pandas", "parcast.io.formats.registry"} & set(
-        said.stderr.split()
-    )
+    assert not {"numpy", "rich", "pandas", "parcast.importers.registry"} & set(said.stderr.split())
     assert max(map(len, said.stdout.splitlines())) <= 80
 
 
@@ -358,7 +355,7 @@ def test_every_option_is_in_the_reference(parcast):
 
 
 def test_every_format_is_in_the_reference():
-    from parcast.io.formats.registry import FORMATS
+    from parcast.importers.registry import FORMATS
 
     page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
     for known in FORMATS:

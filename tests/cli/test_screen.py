@@ -13,8 +13,7 @@ import pytest
 
 from parcast.cli import screen
 from parcast.cli.screen import Progress, page_of_stdout
-
-from .conftest import COMMAND
+from tests.conftest import COMMAND
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 

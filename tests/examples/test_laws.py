@@ -5,9 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast import Program, fit, predict, read_machine, read_measurements, read_program
-from parcast.program import law_named
-from parcast.verbs.capacities import capacities
+from parcast.descriptions.program import Program, law_named
+from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.fitting.capacities import capacities
+from parcast.fitting.fit import fit
+from parcast.prediction.predict import predict
+from parcast.timings.read_csv import read_measurements
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "laws"

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from parcast import characterise, predict, read_machine, read_profiles, read_program
-from parcast.run.kernels.ledger import Alone
-from parcast.run.kernels.stencil import KERNEL
+from parcast.characterisation.characterise import characterise
+from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.kernels.ledger import Alone
+from parcast.kernels.stencil import KERNEL
+from parcast.prediction.predict import predict
+from parcast.timings.read_profiles import read_profiles
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "stencil"
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing.fixed_cycles import fixed_cycles_time
-from parcast.queueing.largest_sum import largest_sum_excess
 from parcast.queueing.order import expected_maximum
+from parcast.queueing.pace import largest_sum_excess
 from parcast.queueing.time_laws import gamma_times
 
 DATA = Path(__file__).parent / "data" / "fixed_cycles.csv"
@@ -229,7 +229,8 @@ def test_slopes_by_the_parts_of_a_delay_agree_with_differences():
 
 
 def test_a_time_that_is_partly_steady_agrees_with_simulation():
-    from parcast.queueing.simulation import Cycle, simulate_joined
+    from parcast.queueing.simulation.cycle import Cycle
+    from parcast.queueing.simulation.simulate import simulate_joined
 
     cycle = Cycle(
         jobs=32, bursts=5, cpu=1.0, cpu_law=0.8, startup=0.6, service=0.03, io_law="none"

@@ -9,21 +9,21 @@ from typing import Final, NoReturn
 
 import click
 
-from parcast import __version__
+from parcast.version import __version__
 
 COMMANDS: Final = {  # each name and its module, in the order of the help
-    "forecast": "parcast.cli.forecast",
-    "predict": "parcast.cli.predict",
-    "fit": "parcast.cli.fit",
-    "simulate": "parcast.cli.simulate",
-    "match": "parcast.cli.match",
-    "project": "parcast.cli.project",
-    "calibrate": "parcast.cli.calibrate",
-    "characterise": "parcast.cli.characterise",
-    "import": "parcast.cli.imports",
-    "run": "parcast.cli.run",
-    "testbed": "parcast.cli.testbed",
-    "validate": "parcast.cli.validate",
+    "forecast": "parcast.forecasting.command",
+    "predict": "parcast.prediction.command",
+    "fit": "parcast.fitting.command",
+    "simulate": "parcast.simulation.command",
+    "match": "parcast.matching.command",
+    "project": "parcast.projection.command",
+    "calibrate": "parcast.calibration.command",
+    "characterise": "parcast.characterisation.command",
+    "import": "parcast.cli.commands.import_files",
+    "run": "parcast.kernels.command",
+    "testbed": "parcast.cli.commands.testbed",
+    "validate": "parcast.validation.command",
 }
 
 HELP: Final = """Forecast how a parallel program will scale.

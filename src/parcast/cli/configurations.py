@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast import __version__
 from parcast.cli.options import Counts, Sizes, disks, processors, sizes, variations
 from parcast.cli.reading import read_description
 from parcast.units import shown
+from parcast.version import __version__
 
 if TYPE_CHECKING:
-    from parcast.machine import Machine
-    from parcast.program import Program
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.program import Program
+
 
 AXES: Final = {"p": "-p", "d": "-d", "n": "-n", "storage.servers": "-d"}  # not to be varied
 MOST_NAMED: Final = 12  # parameters in one message
@@ -102,7 +103,7 @@ def read_configurations(asked: Configurations, **options: Any) -> Described:
     FileProblems
         If a file cannot be read, or something in it is wrong.
     """
-    from parcast.io.toml_description import read_machine, read_program
+    from parcast.descriptions.read_toml import read_machine, read_program
 
     program, from_program = read_description(asked.program, read_program, argument="PROGRAM")
     machine, from_machine = read_description(asked.machine, read_machine, argument="MACHINE")

@@ -1,17 +1,19 @@
 """Options whose text is more than a word: counts, columns, rows to take, an efficiency.
 
 Each function is a click callback: it takes the text of an option and returns what it means.
+
+Options that every command has: where its answer goes, and a traceback for whoever asks.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import click
 
-from parcast.cli.counts import parse_counts
+from parcast.cli.ranges import parse_counts
 from parcast.errors import ParameterError
-from parcast.units import quantity
+from parcast.units import Dimension, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +152,67 @@ def _plain_fraction(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+TABLES: Final = ".csv or .json"
+FIGURES: Final = ".csv, .json, .svg, .png or .pdf"
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."
+)
+# `failures.run` looks for it among the arguments.
+debug_option = click.option(
+    "--debug", is_flag=True, expose_value=False, help="Show a traceback when something fails."
+)
+
+
+def output_option(endings: str = FIGURES) -> Callable[[Command], Command]:
+    """Option -o, whose help names the endings that are known."""
+    return written_option(f'Write PATH too: {endings}. "-" prints CSV. Repeatable.')
+
+
+def written_option(told: str) -> Callable[[Command], Command]:
+    """Option -o with a help text of its own."""
+    return click.option("-o", "--output", "outputs", multiple=True, metavar="PATH", help=told)
+
+
+def duration(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Read a time above 0 with its unit."""
+    from parcast.errors import ParameterError
+    from parcast.units import quantity
+
+    if text is None:
+        return None
+    try:
+        time = quantity(text, "time", name=option.opts[0])
+    except ParameterError as refusal:
+        raise click.UsageError(str(refusal)) from None
+    if time <= 0:
+        raise click.UsageError(
+            f"{option.opts[0]} must be above 0, got {text!r:.60}. Give the most that is allowed."
+        )
+    return time
+
+
+def _above_0(
+    option: click.Parameter, text: str | None, dimension: Dimension, example: str
+) -> float | None:
+    """Read an amount above 0, unless the option was left out."""
+    if text is None:
+        return None
+    try:
+        amount = quantity(text, dimension, name=option.opts[0])
+    except ParameterError as error:
+        raise click.UsageError(str(error)) from None
+    if amount <= 0:
+        raise click.UsageError(
+            f"{option.opts[0]} must be above 0, got {text!r:.60}. Write such as {example}."
+        )
+    return amount
+
+
+def time_limit(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Read the time to spend."""
+    return _above_0(option, text, "time", "60s")

@@ -1,4 +1,7 @@
-"""Where an answer goes besides the screen: files by their extension, checked before computing."""
+"""Where an answer goes besides the screen: files by their extension, checked before computing.
+
+Where a part of an answer goes, of a command that was interrupted or failed on its way.
+"""
 
 import os
 import sys
@@ -39,7 +42,7 @@ def check_outputs(
         If one of them cannot be written, or two would share standard output.
     """
     from parcast.errors import ParameterError
-    from parcast.io.document import check_place
+    from parcast.files.document import check_place
 
     if outputs.count("-") + as_json > 1:
         raise click.UsageError("-o - and --json must not share standard output. Leave one out.")
@@ -93,7 +96,7 @@ def give(
     OSError
         If a file cannot be written; what was there before is still there.
     """
-    from parcast.io.document import json_pieces
+    from parcast.files.document import json_pieces
 
     for output in outputs:
         write_answer(output, rows=rows, document=document, draw=draw)
@@ -125,7 +128,7 @@ def write_answer(
     OSError
         If it cannot be written; what was there before is still there.
     """
-    from parcast.io.document import csv_pieces, json_pieces, write_document
+    from parcast.files.document import csv_pieces, json_pieces, write_document
 
     ending = format_of(output)
     if output == "-":
@@ -167,3 +170,19 @@ def write_all(text: str) -> None:
 def format_of(output: str) -> str:
     """Tell the format by the ending of a path."""
     return Path(output).suffix.removeprefix(".").lower()
+
+
+def place_of_part(output: str) -> str:
+    """Path to write a part to: it does not take the place of what is there, which may be whole.
+
+    Parameters
+    ----------
+    output : str
+        Where the whole was to be written.
+    """
+    if not os.path.exists(output):
+        return output
+    path = Path(output)
+    beside = str(path.with_name(f"{path.stem}.interrupted{path.suffix}"))
+    click.echo(f"parcast: {output} is left as it was; see {beside}.", err=True)
+    return beside

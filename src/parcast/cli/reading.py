@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
 
 import click
 
-from parcast.cli.stdin import (
-    RestOfStdin,
-    beginning_of_stdin,
-    prepare_stdin,
-    stdin_as_file,
-)
+from parcast.cli.stdin import RestOfStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
 
 if TYPE_CHECKING:
-    from parcast.io.formats.imported import Format
-    from parcast.measurements import Measurements
+    from parcast.importers.registry import Format
+    from parcast.timings.measurements import Measurements
+
 
 Described = TypeVar("Described")
 
@@ -52,7 +48,7 @@ def read_file(
         If the file cannot be read, or something in it is wrong.
     """
     from parcast.cli.screen import Progress
-    from parcast.io.csv_table import read_measurements
+    from parcast.timings.read_csv import read_measurements
 
     name = _named(file)
     with _told_apart(file, "FILE") as (known, path, stream):
@@ -86,7 +82,7 @@ def read_surface(
     FileProblems
         If the file cannot be read, or something in it is wrong.
     """
-    from parcast.io.speedup_table import read_runs
+    from parcast.timings.speedups import read_runs
 
     name = _named(file)
     with _told_apart(file, "SURFACE") as (known, path, stream):
@@ -102,8 +98,8 @@ def _told_apart(file: str, argument: str) -> Iterator[tuple["Format | None", str
     """Give the format and place of what another tool wrote, or the stream of a table."""
     from pathlib import Path
 
-    from parcast.io.decoding import STDIN, opened
-    from parcast.io.formats.registry import format_of_beginning, recognised
+    from parcast.files.decoding import STDIN, opened
+    from parcast.importers.registry import format_of_beginning, recognised
 
     if file != "-":
         if known := recognised(file):
@@ -123,7 +119,7 @@ def _told_apart(file: str, argument: str) -> Iterator[tuple["Format | None", str
 
 def _named(file: str) -> str:
     """Name a file as messages do."""
-    from parcast.io.decoding import STDIN
+    from parcast.files.decoding import STDIN
 
     return STDIN if file == "-" else file
 
@@ -132,9 +128,9 @@ def _imported(
     known: "Format", file: str, name: str, ignore: Sequence[str]
 ) -> tuple["Measurements", dict[str, Any]]:
     """Import a file that another tool wrote."""
-    from parcast.cli.imports import in_options, say
+    from parcast.cli.commands.import_files import in_options, say
     from parcast.errors import FileProblems, Problem
-    from parcast.io.formats.registry import import_timings
+    from parcast.importers.registry import import_timings
 
     if known.makes == "machine":
         refusal = (
@@ -163,7 +159,7 @@ def _without(runs: "Measurements", ignore: Sequence[str]) -> "Measurements":
 
 def _digest(file: str) -> str | None:
     """Take the digest of a file; of a folder there is none."""
-    from parcast.io.decoding import opened
+    from parcast.files.decoding import opened
 
     if os.path.isdir(file):
         return None
@@ -198,7 +194,7 @@ def read_description(
     FileProblems
         If the file cannot be read, or something in it is wrong.
     """
-    from parcast.io.decoding import opened
+    from parcast.files.decoding import opened
 
     if file == "-":
         prepare_stdin(argument, "a description")

@@ -8,7 +8,7 @@ from typing import Any, Final, Self, TextIO
 
 import click
 
-from parcast.text.page import Page
+from parcast.show.page import Page
 
 NARROWEST: Final = 40
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]

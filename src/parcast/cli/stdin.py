@@ -52,7 +52,7 @@ def beginning_of_stdin() -> bytes:
     FileProblems
         If it cannot be read.
     """
-    from parcast.io.formats.content import HEAD
+    from parcast.importers.content import HEAD
 
     head = b""
     while len(head) < HEAD and (more := _read(HEAD - len(head))):
@@ -94,7 +94,7 @@ def stdin_as_file(head: bytes, *, with_rest: bool = True) -> Iterator[str]:
     FileProblems
         If it cannot be read, or what reads the file finds faults.
     """
-    from parcast.io.decoding import STDIN
+    from parcast.files.decoding import STDIN
 
     with tempfile.TemporaryDirectory(prefix="parcast-") as folder:
         copy = os.path.join(folder, STDIN)
@@ -120,7 +120,7 @@ def stdin_as_file(head: bytes, *, with_rest: bool = True) -> Iterator[str]:
 
 def _read(count: int) -> bytes:
     """Read some bytes, or say why that fails."""
-    from parcast.io.decoding import STDIN
+    from parcast.files.decoding import STDIN
 
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
     try:

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from parcast.profile import RankRecord
+    from parcast.timings.profile import RankRecord
 
 
 def append(place: str, record: "RankRecord") -> None:

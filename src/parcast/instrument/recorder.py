@@ -4,6 +4,8 @@ What a pass does stands here and nowhere else, as it is what a program pays for:
 sums in place of lists. Asking for processor time costs more than all the rest, so after the first
 passes only some are asked. Each of them stands for those since the one before it, so that a loop
 that gets longer counts right, and one in a prime number, so that stages which take turns do too.
+
+What a program gives to its regions, and what is refused of it.
 """
 
 import os
@@ -15,12 +17,50 @@ from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from parcast.errors import ParameterError
-from parcast.instrument.arguments import require_call_that_computes, require_count
-from parcast.instrument.quanta import waited_for_core, work_quantum
-from parcast.instrument.ranks import rank_of_environment, rank_of_mpi
+from parcast.instrument.quanta import (
+    rank_of_environment,
+    rank_of_mpi,
+    waited_for_core,
+    work_quantum,
+)
 
 if TYPE_CHECKING:
-    from parcast.profile import RankRecord
+    from parcast.timings.profile import RankRecord
+
+
+def require_number(name: str, given: object) -> None:
+    """Refuse what is no finite number."""
+    try:
+        is_number = abs(float(given)) < float("inf")  # type: ignore[arg-type]  # what is none is refused
+    except (TypeError, ValueError):
+        is_number = False
+    if not is_number:
+        raise ParameterError(f"{name} must be a finite number, got {given!r:.60}.")
+
+
+def require_count(name: str, given: object) -> None:
+    """Refuse what is no finite number of at least 0."""
+    require_number(name, given)
+    if float(given) < 0:  # type: ignore[arg-type]  # it is a number, as was seen
+        raise ParameterError(f"{name} must be at least 0, got {given!r:.60}.")
+
+
+def require_call_that_computes(name: str, function: Callable[..., Any]) -> None:
+    """Refuse to time calls that only make a generator or a coroutine, which runs later."""
+    import inspect
+
+    runs_later = (
+        inspect.isgeneratorfunction(function)
+        or inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+    )
+    if runs_later:
+        called = getattr(function, "__name__", "a function")
+        raise ParameterError(
+            f"{name} must not time calls of {called}, which is a generator or a coroutine: its "
+            'call ends before it runs. Put "with region(...)" around what computes in it.'
+        )
+
 
 NANO: Final = 1e-9  # [s]
 FIRST: Final = 20  # passes that are all asked for their processor time
@@ -237,7 +277,7 @@ class Recorder:
         counts: Mapping[str, float] | None,
     ) -> Total:
         """Begin a region, once it is known to make sense."""
-        from parcast.profile import KINDS, LOOP_KINDS
+        from parcast.timings.profile import KINDS, LOOP_KINDS
 
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise ParameterError(
@@ -264,8 +304,8 @@ class Recorder:
         """Give the totals so far as a record of this rank."""
         import platform
 
-        from parcast import __version__
-        from parcast.profile import RankRecord, RegionTotal
+        from parcast.timings.profile import RankRecord, RegionTotal
+        from parcast.version import __version__
 
         for total in self.totals.values():
             _require_sums(total)

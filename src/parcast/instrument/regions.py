@@ -8,13 +8,13 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
-from parcast.instrument.arguments import require_number
 from parcast.instrument.profile_file import append
-from parcast.instrument.ranks import name_of_program, rank_of_environment
-from parcast.instrument.recorder import NANO, OFF, Off, Recorder, Timed
+from parcast.instrument.quanta import name_of_program, rank_of_environment
+from parcast.instrument.recorder import NANO, OFF, Off, Recorder, Timed, require_number
 
 if TYPE_CHECKING:
-    from parcast.profile import RankRecord
+    from parcast.timings.profile import RankRecord
+
 
 PLACE: Final = "PARCAST_PROFILE"  # in the environment: the file to write
 TRIALS, TRIAL = 5, 400  # of empty regions that tell what one costs: so many times so many

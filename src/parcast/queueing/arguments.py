@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.errors import ParameterError, require
-from parcast.queueing.erlang import Array
 
 
 def _numbers(name: str, value: ArrayLike, hint: str) -> Array:

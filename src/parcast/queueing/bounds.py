@@ -33,8 +33,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parcast.queueing.erlang import Array
-from parcast.queueing.mean_values import network, require_whole
+from parcast.aliases import Array
+from parcast.queueing.mva import network, require_whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -23,7 +23,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.queueing.erlang import Array, State, state
+from parcast.aliases import Array
+from parcast.queueing.erlang import State, state
 
 DROP = 32.0  # of the logarithm of the integrand, to the ends of the interval
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)

@@ -32,13 +32,13 @@ References
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
-Array: TypeAlias = NDArray[np.float64]
+from parcast.aliases import Array
 
 LIGHT = 2.0  # standard deviations of the delay's load by which a exceeds n
 LIGHT_ANYWHERE = 2.0  # a from which the continued fraction converges for every small n

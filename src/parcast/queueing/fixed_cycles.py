@@ -48,13 +48,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.errors import require
 from parcast.queueing.arguments import at_least, mean_time
-from parcast.queueing.dual_numbers import larger_root, product, ratio
-from parcast.queueing.erlang import Array
-from parcast.queueing.largest_sum import largest_sum_excess
-from parcast.queueing.pace import burst_times, pace
+from parcast.queueing.pace import burst_times, largest_sum_excess, pace
 from parcast.queueing.time_laws import WIDEST
+from parcast.queueing.two_queues import larger_root, product, ratio
 
 TOGETHER = 0.77  # variance of one cycle's end
 OVERLAP = 0.09  # of the queue and the spread of many cycles

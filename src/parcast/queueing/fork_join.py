@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
+from parcast.aliases import Array
 from parcast.queueing.arguments import mean_time, whole
-from parcast.queueing.erlang import Array, state
+from parcast.queueing.erlang import state
 from parcast.queueing.repairman import Sloped, sloped
 
 LONGEST_RECURSION = 4096  # above it the integral is faster

@@ -41,8 +41,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
+from parcast.aliases import Array
 from parcast.queueing.arguments import mean_time, require_time, whole
-from parcast.queueing.erlang import Array
 from parcast.queueing.service_laws import ServiceLaw
 
 BLOCK = 2**14  # terms held at once, so that they stay in the cache

@@ -37,9 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
+from parcast.aliases import Array
 from parcast.queueing.arguments import at_least, mean_time, whole
-from parcast.queueing.dual_numbers import power, product, ratio
-from parcast.queueing.erlang import Array
 from parcast.queueing.fixed_cycles import (
     MOST_SERVICE_CV,
     FixedCycles,
@@ -47,9 +46,9 @@ from parcast.queueing.fixed_cycles import (
     variation,
 )
 from parcast.queueing.fork_join import departure_sum
-from parcast.queueing.largest_sum import largest_sum_excess
-from parcast.queueing.pace import burst_times, pace
+from parcast.queueing.pace import burst_times, largest_sum_excess, pace
 from parcast.queueing.time_laws import WIDEST
+from parcast.queueing.two_queues import power, product, ratio
 
 FEWEST = 2.0  # cycles from which on the tail is what counts
 EACH = 32  # terms of S that are added one by one; of the rest, one in each block

@@ -32,10 +32,16 @@ References
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.queueing.erlang import Array
-from parcast.queueing.mean_values import MeanValues, network
-from parcast.queueing.mva_slopes import length_slopes, step_slopes, times_of, with_slopes
+from parcast.queueing.mva import (
+    MeanValues,
+    length_slopes,
+    network,
+    step_slopes,
+    times_of,
+    with_slopes,
+)
 
 SETTLED = 1e-12  # change of a fraction of a class, from sweep to sweep
 MOST_SWEEPS = 20_000

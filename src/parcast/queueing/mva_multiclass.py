@@ -22,10 +22,17 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.queueing.erlang import Array
-from parcast.queueing.mean_values import MeanValues, network, require_whole
-from parcast.queueing.mva_slopes import length_slopes, step_slopes, times_of, with_slopes
+from parcast.queueing.mva import (
+    MeanValues,
+    length_slopes,
+    network,
+    require_whole,
+    step_slopes,
+    times_of,
+    with_slopes,
+)
 
 MOST_NUMBERS = 2**26  # states * networks * classes * queues: some seconds, half a gigabyte
 

@@ -36,9 +36,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.errors import require
 from parcast.queueing.arguments import at_least, mean_time, whole
-from parcast.queueing.erlang import Array, state
+from parcast.queueing.erlang import state
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

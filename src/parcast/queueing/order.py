@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
+from parcast.aliases import Array
 from parcast.errors import require
-from parcast.queueing.erlang import Array
 from parcast.queueing.time_laws import TimeLaw
 
 _GRID = np.linspace(-4.2, 2.1, 101)

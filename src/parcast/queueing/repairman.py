@@ -35,8 +35,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.queueing.arguments import at_least, mean_time, require_time
-from parcast.queueing.erlang import Array, state
+from parcast.queueing.erlang import state
 
 
 class Sloped(NamedTuple):

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.aliases import Array
 from parcast.queueing.arguments import at_least
-from parcast.queueing.erlang import Array
 
 SMALL = 1e-3  # s below which a bend would drown in the rounding of 1
 COTH = (1 / 3, -1 / 45, 2 / 945, -1 / 4725)  # s coth(s) = 1 + s^2/3 - s^4/45 + ...

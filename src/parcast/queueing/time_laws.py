@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
+from parcast.aliases import Array
 from parcast.errors import require
-from parcast.queueing.erlang import Array
 
 LN2 = np.log(2.0)
 WIDEST = 20.0  # cv up to which the quadrature of order statistics is known to be exact

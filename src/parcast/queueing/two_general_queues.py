@@ -34,8 +34,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.queueing.arguments import mean_time, require_time, whole
-from parcast.queueing.erlang import Array
 from parcast.queueing.general_service import (
     COUNT,
     GeneralState,

@@ -46,7 +46,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parcast.queueing.erlang import Array, State
+from parcast.aliases import Array
+from parcast.queueing.erlang import State
 
 MOST_LOAD = 1e150  # delay over service beyond which a queue is never found busy
 

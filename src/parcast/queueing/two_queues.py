@@ -28,6 +28,11 @@ Relative errors are near 1e-15 in throughput and below 2e-12 in response times f
 [D]_. Beyond, response times of queues that share a saturated network follow rounding of their
 demands, N times 1e-16. Derivatives, as elasticities, which lie in [-1, 0], are off by 1e-15 N.
 
+Quantities with their derivatives, as arrays: arithmetic that carries both along.
+
+A quantity is an array of shape (1 + derivatives, ...): its value, then its derivatives, by
+whatever the caller differentiates by (forward differentiation with dual numbers, [4]_ [S]).
+
 References
 ----------
 .. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
@@ -36,6 +41,8 @@ References
 .. [2] M. Reiser and S. S. Lavenberg, "Mean-value analysis of closed multichain queuing networks,"
    J. ACM, vol. 27, no. 2, pp. 313-322, 1980, :doi:`10.1145/322186.322195`.
 .. [D] parcast's own derivation, by partial fractions of the generating function 1/((1-xs)(1-ys)).
+.. [4] A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM, 2008, ch. 3,
+   :doi:`10.1137/1.9780898717761`.
 """
 
 from dataclasses import dataclass
@@ -44,8 +51,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.queueing.arguments import customers_from_one, mean_time, require_time
-from parcast.queueing.erlang import Array, State, state
+from parcast.queueing.erlang import State, state
 from parcast.queueing.two_queue_slopes import TwoQueueSlopes, apart, near, one_more, slopes_of
 
 Pair: TypeAlias = Array | tuple[Array, Array]  # of the queue x and of another
@@ -246,3 +254,45 @@ def _log_constants(n: Array, load: Pair, log_empty: Pair, log_v_to_x: Array) -> 
     unseen = np.exp(log_v) * load_v <= UNSEEN * (n + 1.0 - load_v)
     exponential = n * log_v_to_x + load_x * np.expm1(-log_v_to_x)
     return np.where(unseen, exponential, log_x - log_v)
+
+
+def product(f: Array, g: Array) -> Array:
+    """Product of two quantities."""
+    product: Array = f * g[0]
+    product[1:] += f[0] * g[1:]
+    return product
+
+
+def ratio(f: Array, g: Array) -> Array:
+    """Ratio of two quantities."""
+    ratio: Array = f / g[0]
+    ratio[1:] -= ratio[0] * (g[1:] / g[0])
+    return ratio
+
+
+def power(f: Array, g: Array) -> Array:
+    """Positive quantity f to the power of g."""
+    power = np.empty(np.broadcast_shapes(f.shape, g.shape))
+    logarithm = np.log(f[0])
+    power[0] = np.exp(g[0] * logarithm)
+    power[1:] = power[0] * (g[1:] * logarithm + g[0] * f[1:] / f[0])
+    return power
+
+
+def root(f: Array) -> Array:
+    """Square root of a quantity; the slope of a root of 0 is taken as 0."""
+    answer = np.zeros_like(f)
+    answer[0] = np.sqrt(f[0])
+    np.divide(0.5 * f[1:], answer[0], out=answer[1:], where=answer[0] > 0)
+    return answer
+
+
+def larger_root(f: Array, g: Array, constant: Array) -> Array:
+    """The larger y of (y - f)(y - g) = `constant`: the larger of the two, smoothly."""
+    gap = f - g
+    width = np.sqrt(gap[0] ** 2 + 4.0 * constant[0])
+    slope = gap[0] * gap + 2.0 * constant
+    apart = np.zeros_like(gap)
+    np.divide(slope, width, out=apart, where=width > 0)
+    apart[0] = width
+    return np.asarray(0.5 * (f + g + apart))

@@ -37,14 +37,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.aliases import Array
 from parcast.errors import require
 from parcast.queueing.arguments import at_least, mean_time, require_time, whole
-from parcast.queueing.dual_numbers import larger_root, product, ratio, root
-from parcast.queueing.erlang import Array
 from parcast.queueing.general_service import general_state
 from parcast.queueing.pace import mixing
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.service_laws import ServiceLaw
+from parcast.queueing.two_queues import larger_root, product, ratio, root
 
 SEEDS = 5  # derivatives by the varying and the steady delay, both services, second response
 AGREED = 1e-11  # relative, between two guesses of the second response

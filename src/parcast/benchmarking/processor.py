@@ -1,0 +1,153 @@
+"""One processor: its rate of operations in cache, its rate of bytes out of it, and its timer.
+
+- POLY1 [1]_: a polynomial of order 1 to 10 by Horner's rule over a vector that stays in cache.
+  Order k is 2*k operations for each element. NumPy does each operation as a pass over the vector,
+  so this is the rate of a program that is written with arrays; one that a compiler keeps in
+  registers can be faster.
+- Triad as STREAM has it [2]_: ``a = b + s*c``. NumPy makes two passes of it: one that reads c and
+  writes a, one that reads a and b and writes a, 5 words for each element. These are counted; what
+  a cache reads because it is going to be written is not.
+- Timer: time of one call of the clock that times everything here, and its least step.
+
+Times of POLY1 and triad are processor times of the thread, which other programs do not lengthen.
+
+References
+----------
+.. [1] PARKBENCH Committee, "Public international benchmarks for parallel computers," Scientific
+   Programming, vol. 3, no. 2, 1994: POLY1.
+.. [2] J. D. McCalpin, "Memory bandwidth and machine balance in current high performance
+   computers," IEEE TCCA Newsletter, 1995, pp. 19-25.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter, thread_time
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.benchmarking.records import OVERRUN, Plan, Recorder, stopped_collector
+from parcast.mpi.rank import pin
+
+ORDERS: Final = tuple(range(1, 11))
+VECTOR: Final = 10_000  # elements, the most of POLY1 [1]; two such vectors are in the cache
+LEAST: Final = 1e-3  # of one timing, since the clock of the processor is a coarse one [s]
+WORDS: Final = 5  # of the triad for each element
+WORD: Final = 8  # [B]
+TRIAD: Final = 2  # times the largest cache that each of its vectors has
+LEAST_TRIAD: Final = 1 << 25  # bytes of a vector, where no cache is told [B]
+MOST_TRIAD: Final = 1 << 28  # [B]
+CALLS: Final = 1000  # of the clock in one timing
+CACHES: Final = Path("/sys/devices/system/cpu/cpu0/cache")
+SIZES: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def horner(order: int, x: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Evaluate ``1 + x + ... + x**order`` into `out`, with 2*order operations an element."""
+    out.fill(1.0)
+    for _ in range(order):
+        np.multiply(out, x, out=out)
+        np.add(out, 1.0, out=out)
+
+
+def triad(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]) -> None:
+    """Evaluate ``a = b + 3*c`` in two passes."""
+    np.multiply(c, 3.0, out=a)
+    np.add(a, b, out=a)
+
+
+def largest_cache() -> int:
+    """Size of the largest cache of the first core; 0 where the system does not tell. [B]."""
+    found = [0]
+    for path in CACHES.glob("index*/size"):
+        text = path.read_text(encoding="ascii").strip()
+        if text[:-1].isdigit() and text[-1:] in SIZES:
+            found.append(int(text[:-1]) * SIZES[text[-1]])
+    return max(found)
+
+
+def measure_rate(record: Recorder, plan: Plan) -> None:
+    """Record the times of the polynomials, each over the whole vector. [s]."""
+    x, out = np.linspace(0.0, 0.5, VECTOR), np.empty(VECTOR)
+    for order in ORDERS:
+        horner(order, x, out)
+        began = thread_time()
+        horner(order, x, out)
+        inner = max(1, round(LEAST / max(thread_time() - began, 1e-7)))
+
+        def polynomials(order: int = order, inner: int = inner) -> float:
+            began = thread_time()
+            for _ in range(inner):
+                horner(order, x, out)
+            return (thread_time() - began) / inner
+
+        record.times("polynomial", order, in_time(polynomials, plan, LEAST))
+
+
+def measure_memory(record: Recorder, plan: Plan, size: int) -> None:
+    """Record the times of triads over vectors of `size` bytes. [s]."""
+    a, b, c = (np.ones(max(size // WORD, 1)) for _ in range(3))
+    triad(a, b, c)
+    began = thread_time()
+    triad(a, b, c)
+    cost = thread_time() - began
+
+    def triads() -> float:
+        began = thread_time()
+        triad(a, b, c)
+        return thread_time() - began
+
+    record.times("triad", WORDS * WORD * len(a), in_time(triads, plan, cost))
+
+
+def in_time(once: Callable[[], float], plan: Plan, cost: float) -> list[float]:
+    """Give what `once` returns again and again, until time is over.
+
+    Parameters
+    ----------
+    once : callable
+        Measures one repetition, in time of the processor. [s]
+    plan : Plan
+    cost : float
+        Of one repetition. [s]
+    """
+    times: list[float] = []
+    began = perf_counter()
+    for _ in range(plan.repetitions(cost)):
+        times.append(once())
+        if len(times) >= plan.fewest and perf_counter() - began > OVERRUN * plan.budget:
+            break  # other programs have the processor most of the time
+    return times
+
+
+def measure_timer(record: Recorder, plan: Plan) -> None:
+    """Record the time of a call of the clock, and its steps. [s]."""
+    costs, steps = [], []
+    for _ in range(plan.repetitions(plan.budget / max(plan.most, 1))):
+        readings = [perf_counter() for _ in range(CALLS)]
+        costs.append((readings[-1] - readings[0]) / (CALLS - 1))
+        steps.append(min((b - a for a, b in pairwise(readings) if b > a), default=0.0))
+    record.times("timer", 0, costs)
+    record.times("timer_step", 0, steps)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure; the arguments are a file for the records and a plan, whose one size is the triad's.
+
+    A size of 0 takes twice the largest cache.
+    """
+    pin()
+    path, text = arguments
+    record, plan = Recorder(Path(path)), Plan.from_text(text)
+    size = plan.sizes[0] or min(max(TRIAD * largest_cache(), LEAST_TRIAD), MOST_TRIAD)
+    with stopped_collector():
+        measure_timer(record, plan)
+        measure_rate(record, plan)
+        measure_memory(record, plan, size)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,312 @@
+"""What a micro-benchmark writes while it runs, and how that is read again.
+
+One JSON line for each benchmark and size with the times of all its repetitions, flushed at once,
+so that a launch that is interrupted keeps what it has. A torn last line is passed over.
+
+Times of something that several ranks do together, the slowest rank counting.
+"""
+
+import json
+import os
+import resource
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.errors import ParameterError
+
+Cell = tuple[str, int, int]  # benchmark, ranks, bytes
+FEWEST_LEFT: Final = 3  # repetitions, of which a median is taken without the disturbed ones [D]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Writes times and facts to a file; where there is no path, as on ranks but one, nothing."""
+
+    path: Path | None
+    ranks: int = 1
+
+    def times(
+        self, bench: str, size: int, times: Iterable[float], disturbed: Iterable[int] = ()
+    ) -> None:
+        """Write the times of the repetitions of a benchmark at one size.
+
+        Parameters
+        ----------
+        bench : str
+        size : int
+            [B]
+        times : iterable of float
+            [s]
+        disturbed : iterable of int, optional
+            How often the system took the core from a rank in each repetition. [1]
+        """
+        line = {"bench": bench, "ranks": self.ranks, "bytes": size, "times": list(times)}
+        self._write(line | {"disturbed": list(disturbed)})
+
+    def fact(self, name: str, value: Any) -> None:
+        """Write something else that was found out."""
+        self._write({"fact": name, "value": value})
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Launch:
+    """What one launch measured."""
+
+    times: dict[Cell, list[float]]  # of repetitions, above 0 [s]
+    facts: dict[str, Any] = field(default_factory=dict)
+    disturbed: dict[Cell, list[float]] = field(default_factory=dict)  # not among the times [s]
+    refused: dict[Cell, int] = field(default_factory=dict)  # repetitions of no or negative time
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was measured."""
+        return not self.times
+
+    def sizes(self, bench: str, ranks: int) -> list[int]:
+        """Sizes of a benchmark, ascending. [B]."""
+        return sorted(size for name, among, size in self.times if (name, among) == (bench, ranks))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """How much a benchmark measures."""
+
+    sizes: tuple[int, ...]  # of messages or requests, ascending [B]
+    budget: float  # time for the repetitions of one size [s]
+    fewest: int = 5  # repetitions
+    most: int = 200
+    directory: str = ""  # where the storage is measured
+
+    def __post_init__(self) -> None:
+        """Refuse to exist if nothing could be measured."""
+        if not self.sizes or min(self.sizes) < 0 or not 1 <= self.fewest <= self.most:
+            raise ParameterError(
+                f"A plan must have sizes of at least 0 and 1 <= fewest <= most, got {self}."
+            )
+
+    def to_text(self) -> str:
+        """As an argument of a program."""
+        return json.dumps({name: getattr(self, name) for name in self.__slots__})
+
+    @classmethod
+    def from_text(cls, text: str) -> "Plan":
+        """Read what `to_text` wrote."""
+        told = json.loads(text)
+        return cls(**{**told, "sizes": tuple(told["sizes"])})
+
+    def repetitions(self, cost: float) -> int:
+        """Give how often something that takes `cost` [s] is measured.
+
+        Examples
+        --------
+        >>> [Plan(sizes=(8,), budget=0.1).repetitions(x) for x in (1e-6, 1e-3, 10.0)]
+        [200, 100, 5]
+        """
+        wanted = self.most if cost <= 0 else round(min(self.budget / cost, self.most))
+        return max(self.fewest, wanted)
+
+
+def read_launch(path: Path, *, is_pinned: bool = True) -> Launch:
+    """Read what a benchmark wrote; nothing where there is no file.
+
+    Parameters
+    ----------
+    path : path
+    is_pinned : bool, default True
+        Whether each rank had a core of its own. Then repetitions in which the system took it for
+        another program are kept apart as `disturbed`, if at least 3 others are left; where ranks
+        take turns on a core, this is what is measured.
+
+    Returns
+    -------
+    Launch
+        Repetitions that took no or negative time, since the clock stepped or is too coarse, are
+        counted in `refused` and not among the times.
+    """
+    found = Launch(times={})
+    if not path.exists():
+        return found
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        with suppress(json.JSONDecodeError):  # the last line of a run that was killed
+            _take(found, json.loads(text), is_pinned=is_pinned)
+    return found
+
+
+def _take(found: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
+    """Add one line."""
+    if "fact" in line:
+        found.facts[line["fact"]] = line["value"]
+        return
+    cell = (line["bench"], line["ranks"], line["bytes"])
+    flags = line.get("disturbed") or [0] * len(line["times"])
+    pairs = [(time, flag) for time, flag in zip(line["times"], flags, strict=True) if time > 0]
+    times = [time for time, flag in pairs if not flag]
+    if is_pinned and len(times) >= FEWEST_LEFT:
+        if len(times) < len(pairs):
+            found.disturbed[cell] = [time for time, flag in pairs if flag]
+    else:
+        times = [time for time, _ in pairs]
+    if times:
+        found.times.setdefault(cell, []).extend(times)
+    if len(pairs) < len(line["times"]):
+        found.refused[cell] = found.refused.get(cell, 0) + len(line["times"]) - len(pairs)
+
+
+SHORTEST: Final = 50e-6  # of a repetition of something that may be done many times in a row [s]
+MOST_INNER: Final = 1000
+CROWDED: Final = "MPIR_CVAR_ENABLE_HEAVY_YIELD"  # variable of the launcher, for MPICH
+MOST_SHARE: Final = 0.5  # of a time that may be subtracted as Python's
+OVERRUN: Final = 2.0  # times its budget, after which a size is left with what it has
+PARTS: Final = 20  # of what a rank does alone, of whose times the median is taken
+WARM: Final = 3  # before anything counts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Repetitions:
+    """Repetitions of something, as all ranks together saw them."""
+
+    times: list[float]  # [s]
+    disturbed: list[int]  # how often the system took the core from a rank meanwhile [1]
+
+    def over(self, parts: float, *, less: float = 0.0) -> "Repetitions":
+        """Give the time of one of `parts` in each, less what Python took of it [s], up to half."""
+        times = without_python([x / parts for x in self.times], less)
+        return Repetitions(times=times, disturbed=self.disturbed)
+
+
+def without_python(times: Sequence[float], cost: float) -> list[float]:
+    """Times less what Python took, of which no more than half is taken off.
+
+    Examples
+    --------
+    >>> [round(x, 2) for x in without_python([1.0, 0.3], 0.2)]
+    [0.8, 0.15]
+    """
+    return [x - min(cost, MOST_SHARE * x) for x in times]
+
+
+def started(arguments: Sequence[str]) -> tuple[Any, Recorder, Plan]:
+    """Give the communicator, where to write and the plan, of the arguments of a benchmark.
+
+    MPI is started for one thread, as a C program does: for more, every call takes a lock. Where
+    ranks share a core it is started for many, since MPICH gives a core up only then.
+    """
+    import mpi4py
+
+    mpi4py.rc.threads = os.environ.get(CROWDED) == "1"
+    from mpi4py import MPI
+
+    path, plan = arguments
+    comm = MPI.COMM_WORLD
+    record = Recorder(Path(path) if comm.rank == 0 else None, comm.size)
+    vendor, version = MPI.get_vendor()
+    record.fact("mpi", f"{vendor} {'.'.join(map(str, version))}")
+    record.fact("library", MPI.Get_library_version())
+    return comm, record, Plan.from_text(plan)
+
+
+def repeated(
+    comm: Any,
+    run: Callable[[Iterator[None]], None],
+    plan: Plan,
+    *,
+    in_a_row: bool,
+    counts: bool = True,
+) -> "Repetitions":
+    """Measure the times of one turn of `run`.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        All of its ranks call this together.
+    run : callable
+        Does its part once for each element of an iterator.
+    plan : Plan
+        How often.
+    in_a_row : bool
+        Whether a repetition may be many turns, where one is too short to be timed.
+    counts : bool, default True
+        Whether the time of this rank does.
+
+    Returns
+    -------
+    Repetitions
+        For each the time of the slowest rank, each from its own leaving of a barrier (of many
+        turns: of one more turn after it) to the end of its part, over the turns; the same on all
+        ranks. [s]
+    """
+    from mpi4py import MPI
+
+    run(repeat(None, WARM))
+    comm.Barrier()
+    began = perf_counter()
+    run(repeat(None, WARM))
+    turn = comm.allreduce((perf_counter() - began) / WARM, op=MPI.MAX)
+    began = perf_counter()
+    comm.Barrier()
+    barrier = comm.allreduce(perf_counter() - began, op=MPI.MAX)
+    inner = int(min(max(SHORTEST / max(turn, 1e-9), 1), MOST_INNER)) if in_a_row else 1
+    most = plan.repetitions(barrier + inner * turn)
+    times, taken = np.empty(most), np.zeros(most, dtype=np.int64)
+    done, started_at = 0, perf_counter()
+    with stopped_collector():
+        while done < most:
+            for i in range(done, min(done + plan.fewest, most)):
+                comm.Barrier()
+                if in_a_row:
+                    run(repeat(None, 1))  # brings in step what a barrier leaves a little apart
+                before, began = cores_taken(), perf_counter()
+                run(repeat(None, inner))
+                times[i] = (perf_counter() - began) / inner
+                taken[i] = cores_taken() - before
+            done = min(done + plan.fewest, most)
+            if comm.bcast(perf_counter() - started_at > OVERRUN * plan.budget):
+                break  # other programs make it slower than it was at first
+    times, taken = times[:done], taken[:done]
+    if not counts:
+        times[:] = 0.0
+    slowest, most_taken = np.empty_like(times), np.empty_like(taken)
+    comm.Allreduce(times, slowest, op=MPI.MAX)
+    comm.Allreduce(taken, most_taken, op=MPI.MAX)
+    return Repetitions(times=slowest.tolist(), disturbed=most_taken.tolist())
+
+
+def cores_taken() -> int:
+    """How often the system has taken the core from this process for another one. [1]."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+
+
+def lone(run: Callable[[Iterator[None]], None], turns: int = 2000) -> float:
+    """Time of one turn of something that a rank does without the others. [s]."""
+    run(repeat(None, WARM))
+    with stopped_collector():
+        parts = []
+        for _ in range(PARTS):
+            began = perf_counter()
+            run(repeat(None, turns // PARTS))
+            parts.append((perf_counter() - began) / (turns // PARTS))
+    return float(np.median(parts))
+
+
+@contextmanager
+def stopped_collector() -> Iterator[None]:
+    """Keep Python's collection of garbage out of what is timed."""
+    import gc
+
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

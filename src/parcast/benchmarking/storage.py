@@ -1,0 +1,191 @@
+"""The storage: requests that are written to the disk, read from it, and read from the cache.
+
+- write: a request at the end of the last one, then ``fsync``: the time until it is on the disk;
+- read: the same requests again past the page cache: with O_DIRECT where the file system has it,
+  else after the system was told to forget the file (POSIX_FADV_DONTNEED);
+- cached read: the same requests when they were just read.
+
+Every rank has a file of its own, and all begin together; the slowest counts. The first repetition
+is thrown away, since it allots the blocks. A file has no name from the moment it is opened, so
+that nothing is left of it however the program ends. Without MPI one process measures alone.
+"""
+
+import mmap
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+from parcast.benchmarking.records import Plan, Recorder, started
+from parcast.mpi.rank import pin
+
+BLOCK: Final = 4096  # what O_DIRECT must be aligned to [B]
+SPARE: Final = 2  # times as much space as is written must be free
+WARM: Final = 1  # repetitions of each size that do not count
+
+
+class Alone:
+    """A communicator of one rank, where there is no MPI."""
+
+    rank, size = 0, 1
+
+    def Barrier(self) -> None:  # noqa: N802 - as MPI has it
+        """Wait for nobody."""
+
+    def allgather(self, mine: Any) -> list[Any]:
+        """Give what each rank has."""
+        return [mine]
+
+
+@contextmanager
+def nameless(directory: Path, rank: int) -> Iterator[tuple[int, int | None]]:
+    """Open a file that has no name, for reading and writing, and again past the page cache.
+
+    Yields
+    ------
+    tuple of int and (int or None)
+        Descriptors; None where the file system does not read past the page cache.
+    """
+    path = directory / f".parcast-{os.getpid()}-{rank}"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    direct = None
+    try:
+        try:
+            if hasattr(os, "O_DIRECT"):
+                direct = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        except OSError:
+            direct = None
+        finally:
+            path.unlink()
+        yield descriptor, direct
+    finally:
+        os.close(descriptor)
+        if direct is not None:
+            os.close(direct)
+
+
+def space_needed(plan: Plan, ranks: int) -> int:
+    """Bytes that are written at most by all ranks together. [B]."""
+    return max(size * (plan.fewest + WARM) for size in plan.sizes) * ranks
+
+
+def measure(comm: Any, record: Recorder, plan: Plan) -> None:
+    """Record the times of requests of every size, or why there are none.
+
+    Parameters
+    ----------
+    comm : communicator
+    record : Recorder
+    plan : Plan
+        Sizes above 0, its `directory`, and repetitions.
+    """
+    directory = Path(plan.directory)
+    refusal = _together(comm, lambda: _check(directory, space_needed(plan, comm.size)))
+    if refusal is None:
+        refusal = _together(comm, lambda: _measure(comm, record, plan, directory))
+    if refusal is not None:
+        record.fact("refused", f"{directory}: {refusal}. Choose another folder")
+
+
+def _measure(comm: Any, record: Recorder, plan: Plan, directory: Path) -> None:
+    """Write and read through a file of this rank."""
+    with nameless(directory, comm.rank) as (file, direct):
+        if comm.rank == 0:
+            record.fact("read", "O_DIRECT" if direct is not None else "POSIX_FADV_DONTNEED")
+        for size in plan.sizes:
+            space = mmap.mmap(-1, -(-size // BLOCK) * BLOCK)
+            space.write(os.urandom(min(size, BLOCK)) * -(-size // BLOCK))
+            request = memoryview(space)[:size]
+            _write(comm, record, plan, file, request)
+            is_aligned = size % BLOCK == 0
+            _read(comm, record, plan, file, direct if is_aligned else None, request)
+            request.release()
+            space.close()
+
+
+def _write(comm: Any, record: Recorder, plan: Plan, file: int, request: memoryview) -> None:
+    """Record the times of writing requests one after another, each to the disk."""
+
+    def write(turn: int) -> None:
+        done = 0
+        while done < len(request):
+            done += os.pwrite(file, request[done:], turn * len(request) + done)
+        os.fsync(file)
+
+    times: list[float] = []
+    while len(times) < plan.fewest + WARM:
+        times.append(_timed(comm, lambda: write(len(times))))
+    record.times("write", len(request), times[WARM:])
+
+
+def _read(  # noqa: PLR0917 - where to read from, and what a measurement is given
+    comm: Any, record: Recorder, plan: Plan, file: int, direct: int | None, into: memoryview
+) -> None:
+    """Record the times of reading the requests again, past the page cache and from it."""
+    size = len(into)
+
+    def read(source: int, turn: int) -> float:
+        return _timed(comm, lambda: os.preadv(source, [into], turn * size))
+
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    turns = range(plan.fewest + WARM)
+    past = [read(file if direct is None else direct, turn) for turn in turns]
+    for turn in turns:
+        os.preadv(file, [into], turn * size)
+    cached = [read(file, turn) for turn in turns]
+    record.times("read", size, past[WARM:])
+    record.times("cached_read", size, cached[WARM:])
+
+
+def _timed(comm: Any, act: Callable[[], object]) -> float:
+    """Time of the slowest rank from a barrier on; a rank that fails fails all. [s]."""
+    comm.Barrier()
+    began = perf_counter()
+    refusal = None
+    try:
+        act()
+    except OSError as failure:
+        refusal = failure.strerror or str(failure)
+    mine = perf_counter() - began
+    told = comm.allgather((mine, refusal))
+    for _, other in told:
+        if other is not None:
+            raise OSError(None, other)
+    return float(max(time for time, _ in told))
+
+
+def _together(comm: Any, act: Callable[[], object]) -> str | None:
+    """Do something on all ranks; give why it failed on one of them, or None."""
+    refusal = None
+    try:
+        act()
+    except OSError as failure:
+        refusal = failure.strerror or str(failure)
+    return next((told for told in comm.allgather(refusal) if told is not None), None)
+
+
+def _check(directory: Path, needed: int) -> None:
+    """Refuse a directory that has not enough space."""
+    free = shutil.disk_usage(directory).free
+    if free < SPARE * needed:
+        raise OSError(
+            None, f"{free / 1e6:.0f} MB are free, and {SPARE * needed / 1e6:.0f} MB are needed"
+        )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure; the arguments are a file for the records, a plan, and perhaps "alone"."""
+    if arguments[2:] == ["alone"]:
+        pin()
+        measure(Alone(), Recorder(Path(arguments[0])), Plan.from_text(arguments[1]))
+        return
+    measure(*started(arguments[:2]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,176 @@
+"""Intel MPI Benchmarks: text of IMB-MPI1, one section for each benchmark and count of processes.
+
+Only bytes and times are used, never the column `Mbytes/sec`: it counts 10^6 B in release 2021, as
+its own bytes and times show, and 2^20 B in older ones, and no line of the file says which. The
+time of a collective is `t_max`, that of the slowest process. A section that ran out of time ends
+with `time-out.` and counts as far as it went.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from parcast.calibration.benchmarks.collective_figures import Table, ends_of_lines, is_row, row_of
+from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
+from parcast.calibration.benchmarks.network_figures import machine_of_network
+from parcast.files.faults import Faults
+from parcast.importers.content import CUT_OFF, text_lines
+from parcast.units import shown
+
+BANNER = re.compile(rb"^#[ \t]*(?:Intel\s?\(R\) MPI Benchmark|Benchmarking )", re.MULTILINE)
+SECTION = re.compile(r"#\s*Benchmarking\s+(\S{1,60})")
+PROCESSES = re.compile(r"#\s*#processes\s*=\s*(\d{1,9})")
+GROUPS = re.compile(r"#\s*\(\s*(\d{1,9}) groups? of (\d{1,9}) processes each")
+FINISHED = "All processes entering MPI_Finalize"
+TIMED_OUT = "time-out."
+KINDS: Final = {
+    "PingPong": "message",
+    "Multi-PingPong": "pairs",
+    "Bcast": "broadcast",
+    "Reduce": "reduce",
+    "Allreduce": "allreduce",
+    "Allgather": "allgather",
+    "Alltoall": "alltoall",
+    "Gather": "gather",
+    "Scatter": "scatter",
+    "Barrier": "barrier",
+}
+TIMES: Final = ("t_max[usec]", "t[usec]")  # the column that is taken, the first that there is
+MICROSECOND = 1e-6  # [s]
+
+
+@dataclass(kw_only=True)
+class _Begun:
+    """A section while it is read."""
+
+    name: str
+    line: int
+    processes: int | None = None
+    groups: int = 1
+    columns: list[str] | None = None
+    is_timed_out: bool = False
+    points: list[tuple[int, float]] = field(default_factory=list)
+
+
+def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+    """Tell by its first bytes whether a file is output of the Intel MPI Benchmarks."""
+    return b"#" in head and BANNER.search(head) is not None
+
+
+def read(paths: Sequence[Path]) -> MachineFigures:
+    """Read output of the Intel MPI Benchmarks: all of one machine.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files; several sections of one benchmark are runs of it.
+
+    Returns
+    -------
+    MachineFigures
+        Latency, bandwidth and saturation of the network, and its primitives.
+
+    Raises
+    ------
+    FileProblems
+        If a file is none of these benchmarks, or nothing in the files tells of a machine.
+    """
+    tables: list[Table] = []
+    passed_over: dict[str, None] = {}
+    timed_out: dict[str, None] = {}
+    notes: list[str] = []
+    for path in paths:
+        faults = Faults(str(path))
+        for section in _sections(path, faults, notes):
+            if section.is_timed_out:
+                timed_out[f"{section.name} of {section.processes}"] = None
+            table = _finished(section)
+            if table is None:
+                passed_over[section.name] = None
+            else:
+                tables.append(table)
+    notes += ends_of_lines(paths)
+    if timed_out:
+        notes.append(
+            f"Ended by the time limit before its largest messages: {named_first(timed_out)}. "
+            "Run it with a longer -time."
+        )
+    if passed_over:
+        notes.append(f"Other benchmarks are passed over: {named_first(passed_over)}.")
+    hint = "Import PingPong, Multi-PingPong or a collective."
+    return machine_of_network("Intel MPI Benchmarks", paths, tables, notes, hint=hint)
+
+
+def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
+    """Read the sections of a file, those to be passed over without their rows."""
+    begun: list[_Begun] = []
+    first, is_finished = "", False
+    for line, text in text_lines(path, faults):
+        first = first or text
+        is_finished = is_finished or FINISHED in text
+        if found := SECTION.match(text):
+            begun.append(_Begun(name=found[1], line=line))
+        elif begun:
+            _add_line(begun[-1], text, line, faults)
+    if not begun:
+        faults.refuse(
+            "must have a section such as # Benchmarking PingPong, got none; it begins "
+            f"{shown(repr(first), limit=40)}. {CUT_OFF if 'Intel' in first else ''}".rstrip()
+        )
+    for section in begun:
+        is_bare = section.name in KINDS and not section.points and not section.is_timed_out
+        if is_bare and not len(faults):
+            faults.add(f"must have rows in this section, got none. {CUT_OFF}", line=section.line)
+        elif section.points and section.processes is None:
+            faults.add("must have a line #processes in this section.", line=section.line)
+    if len(faults):
+        faults.raise_all()
+    if not is_finished:
+        notes.append(f"{shown(path.name)} ends before MPI_Finalize: it may have been cut off.")
+    yield from begun
+
+
+def _add_line(section: _Begun, text: str, line: int, faults: Faults) -> None:
+    """Take a line of a section for what it is."""
+    if found := PROCESSES.match(text):
+        section.processes = int(found[1])
+    elif found := GROUPS.match(text):
+        section.groups = int(found[1])
+        section.processes = int(found[1]) * int(found[2])
+    elif text.startswith(("#bytes ", "#repetitions ")):
+        section.columns = text.split()
+    elif section.name in KINDS and is_row(text):
+        if TIMED_OUT in text:
+            section.is_timed_out = True
+            return
+        columns = section.columns or []
+        wanted = [columns.index(name) for name in TIMES if name in columns]
+        if not wanted:
+            faults.add(
+                "must stand below a header such as #bytes #repetitions t[usec], got "
+                f"{shown(' '.join(columns), limit=50) or 'none'}. {CUT_OFF}",
+                line=line,
+            )
+            return
+        size = columns.index("#bytes") if "#bytes" in columns else None
+        point = row_of(text, columns, wanted[0], faults, line=line, size=size)
+        if point is not None:
+            section.points.append((point[0], point[1] * MICROSECOND))
+
+
+def _finished(section: _Begun) -> Table | None:
+    """Give a section as a table; None where it is passed over."""
+    kind = KINDS.get(section.name)
+    if kind is None or section.processes is None:
+        return None
+    points, tool = tuple(section.points), f"IMB {section.name}"
+    if kind == "pairs":
+        if section.processes != 2 * section.groups:
+            return None
+        # One message at a time is on its way in each pair.
+        points = tuple((m, section.groups * m / t) for m, t in points if m > 0 and t > 0)
+    elif kind != "message":
+        tool += " (t_max)"
+    return Table(kind=kind, tool=tool, processes=section.processes, points=points)

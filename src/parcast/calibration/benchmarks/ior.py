@@ -1,0 +1,377 @@
+"""IOR: bandwidth and latency of the storage, from its text, JSON or CSV.
+
+- bandwidth: the median rate of all writes, since memory helps them least; of reads where nothing
+  was written. It is the rate of all servers, of which no file tells the number: 1 is written.
+- latency: the median time to open the file, which is what a request takes besides its bytes. The
+  column `Latency(s)` is not taken: it is the time of one transfer, its bytes included.
+
+What a cache may have done is told: whether writes were not forced to the disk (-e), and reads
+were of what the same node had written (no -C, or one node only).
+
+Results of IOR, whatever form they are in: a row for each access, with its line.
+
+All three forms give rates in MiB/s (2^20 B/s), sizes in KiB in the results and in bytes among the
+parameters, and times in seconds. JSON is searched for the flat objects that hold results and not
+parsed as a whole: releases before 4 write it with commas too many, brackets too few, quotes that
+are not escaped, and `nan` or `inf`.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, NoReturn
+
+from parcast.calibration.benchmarks.machine_figures import (
+    Figure,
+    MachineFigures,
+    files_of,
+    median_of,
+    written,
+)
+from parcast.files.faults import Faults
+from parcast.importers.content import CUT_OFF, text_lines
+from parcast.units import percent, shown
+
+Form = Literal["text", "json", "csv", "mdtest"]
+LARGEST = 1e12  # MiB/s, or seconds: more than any storage moves, or any test takes
+MEBIBYTE = 2.0**20  # [B]
+COLUMNS: Final = {  # what each form calls them, without the unit
+    "rate": ("bw", "bwmib"),
+    "open": ("open", "opentime"),
+    "total": ("total", "totaltime"),
+}
+BANNER = re.compile(r"^[ \t]*IOR-\S{1,60}: MPI Coordinated Test", re.MULTILINE)
+CSV = re.compile(r"\s*access,bw\(MiB/s\)", re.IGNORECASE)
+MDTEST = re.compile(r"^mdtest-\S+ was launched|^-- started at [^\n]*\n\s*mdtest-", re.MULTILINE)
+RESULT = re.compile(r'"access"\s*:\s*"(write|read)"')
+FLAT = re.compile(r"\{[^{}]*\}")
+PAIR = re.compile(r'"(\w+)"\s*:\s*("[^"\n]*"|[^\s,}]+)')
+ITS_KEY = re.compile(r'"(?:bwMiB|blockKiB|refnum|testFileName)"\s*:')
+BEGUN = re.compile(r'"(?:tests|Results|Command line)"\s*:')
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """One access of one repetition."""
+
+    access: str  # "write" or "read"
+    rate: float  # with opening and closing [B/s]
+    open: float | None  # [s]
+    total: float | None  # [s]
+
+
+def form_of(text: str) -> Form | None:
+    """Tell which form a file has, from how it begins; None where it is none of IOR."""
+    if MDTEST.search(text[:4096]):
+        return "mdtest"
+    if CSV.match(text):
+        return "csv"
+    if text.lstrip().startswith("{"):
+        return "json" if BEGUN.search(text) and ITS_KEY.search(text) else None
+    return "text" if BANNER.search(text) else None
+
+
+def runs_of(text: str, form: Form, faults: Faults, notes: list[str]) -> list[Run]:
+    """Read the results of a file.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    form : {"text", "json", "csv"}
+        Its form.
+    faults : Faults
+        Where to note what is wrong.
+    notes : list of str
+        Where to add what a reader must know.
+
+    Returns
+    -------
+    list of Run
+        At least one, in their order.
+
+    Raises
+    ------
+    FileProblems
+        If there are no results, or one is no rate above 0.
+    """
+    rows = _of_json(text, faults, notes) if form == "json" else _of_table(text, form, faults)
+    runs = [run for line, row in rows if (run := _run(row, line, faults)) is not None]
+    if len(faults):
+        faults.raise_all()
+    if not runs:
+        faults.refuse(f"must have results of write or read, got none. {CUT_OFF}")
+    return runs
+
+
+def _of_json(text: str, faults: Faults, notes: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Go through the flat objects that hold results."""
+    name = shown(faults.path.rpartition("/")[2])
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if '"Finished"' not in text:
+            line = getattr(error, "lineno", None)
+            faults.refuse(f'must be whole, got its end before "Finished". {CUT_OFF}', line=line)
+        notes.append(
+            f"{name} is no valid JSON, as some releases of IOR write it: its results were read "
+            "one by one."
+        )
+    line, last = 1, 0
+    for found in FLAT.finditer(text):
+        access = RESULT.search(found[0])
+        if access is None:
+            continue
+        at = found.start() + access.start()
+        line, last = line + text.count("\n", last, at), at
+        row = {key.casefold(): value.strip('"') for key, value in PAIR.findall(found[0])}
+        yield line, row | {"access": access[1]}
+
+
+def _of_table(text: str, form: Form, faults: Faults) -> Iterator[tuple[int, dict[str, str]]]:
+    """Go through the rows below the header that begins with "access"."""
+    separator = "," if form == "csv" else None
+    columns: Sequence[str] = ()
+    for line, row in enumerate(text.splitlines(), start=1):
+        words = [word.strip() for word in row.split(separator)]
+        if not words:
+            continue
+        if words[0] == "access" and len(words) > 2:
+            columns = [re.sub(r"\(.*", "", word).casefold() for word in words]
+        elif words[0] in {"write", "read"} and columns:
+            if len(words) != len(columns):
+                faults.add(
+                    f"must have {len(columns)} columns, got {len(words)}. {CUT_OFF}", line=line
+                )
+                continue
+            yield line, dict(zip(columns, words, strict=True))
+        elif row.startswith("Summary of all tests"):  # its rows begin as those of results do
+            columns = ()
+
+
+def _run(row: dict[str, str], line: int, faults: Faults) -> Run | None:
+    """Read one result, or note what is wrong with it."""
+    values: dict[str, float | None] = {}
+    for name, titles in COLUMNS.items():
+        word = next((row[title] for title in titles if title in row), "-")
+        values[name] = _number(word)
+        if name == "rate" and not (values[name] or 0) > 0:
+            got = shown(repr(word), limit=24)
+            faults.add(
+                f"must be a rate above 0, got {got}. Run it again, or leave this result out.",
+                line=line,
+                field="bw",
+            )
+            return None
+    rate = values["rate"]
+    assert rate is not None  # checked above
+    return Run(
+        access=row["access"],
+        rate=rate * MEBIBYTE,
+        open=values["open"],
+        total=values["total"],
+    )
+
+
+def _number(word: str) -> float | None:
+    """Read a number of at least 0 that can be one of a test, or None."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if 0 <= value <= LARGEST else None
+
+
+NODES = re.compile(r'(?:"nodes"|^nodes)\s*[:=]\s*"?(\d+)', re.MULTILINE)
+TASKS = re.compile(
+    r'(?:"(?:tasks|numTasks)"|^(?:tasks|\s*clients))\s*[:=]\s*"?(\d+)', re.MULTILINE
+)
+COMMAND = re.compile(r'^\s*"?Command line(?: used)?"?\s*:\s*(.*)', re.MULTILINE)
+FORCED = re.compile(r'"fsync(?:perwrite)?"\s*:\s*1', re.IGNORECASE)
+REORDERED = re.compile(r'"reorderTasks(?:Random)?"\s*:\s*1')
+TOO_MUCH = 0.1  # share of the time of a test that opening may take [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Test:
+    """What one file tells."""
+
+    name: str
+    form: str
+    runs: list[Run]
+    tasks: int | None
+    nodes: int | None
+    is_forced: bool  # to the disk, when it was written
+    is_elsewhere: bool  # read by another node than that which wrote it
+    is_direct: bool  # past the cache
+
+
+def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+    """Tell by its first bytes whether a file is output of IOR, or of its mdtest."""
+    return (
+        form_of(head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")) is not None
+    )
+
+
+def read(paths: Sequence[Path]) -> MachineFigures:
+    """Read output of IOR: all of one machine.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files, in any of the three forms.
+
+    Returns
+    -------
+    MachineFigures
+        Servers, bandwidth and latency of the storage, and its rate when it is read.
+
+    Raises
+    ------
+    FileProblems
+        If a file is no output of IOR, or has no results.
+    """
+    notes: list[str] = []
+    tests = [_test(path, notes) for path in paths]
+    writes, reads = (
+        [run for test in tests for run in test.runs if run.access == access]
+        for access in ("write", "read")
+    )
+    taken = writes or reads
+    access = "write" if writes else "read"
+    tasks = sorted({test.tasks for test in tests if test.tasks})
+    of_tasks = f", {' and '.join(map(str, tasks))} tasks" if tasks else ""
+    rate, spread = median_of([run.rate for run in taken], "rate")
+    figures = [
+        Figure(key="storage.servers", text="1", source="not told by IOR: taken as one"),
+        Figure(
+            key="storage.bandwidth",
+            text=written(rate, "rate"),
+            source=f"IOR {access}{of_tasks}, all servers together, with open and close{spread}",
+        ),
+    ]
+    notes.append(
+        "storage.servers is taken as 1, and storage.bandwidth is the rate of all of them. If "
+        "there are d servers, write d and a d-th of the rate."
+    )
+    opens = [run.open for run in taken if run.open]
+    if opens:
+        latency, spread = median_of(opens, "time")
+        figures.append(
+            Figure(
+                key="storage.latency",
+                text=written(latency, "time"),
+                source=f"IOR {access}{of_tasks}, time to open the file{spread}",
+            )
+        )
+    remarks = []
+    if writes and reads:
+        rate, spread = median_of([run.rate for run in reads], "rate")
+        source = f"IOR read{of_tasks}, all servers together{spread}"
+        if any(_is_cached(test) for test in tests):
+            remarks.append(f"read, perhaps from a cache: {written(rate, 'rate')}; {source}")
+        else:
+            text = written(rate, "rate")
+            figures.append(Figure(key="storage.read_bandwidth", text=text, source=source))
+    notes += _notes(tests, taken)
+    return MachineFigures(
+        source=files_of("IOR", paths),
+        figures=tuple(figures),
+        remarks=tuple(remarks),
+        notes=tuple(notes),
+    )
+
+
+def _test(path: Path, notes: list[str]) -> _Test:
+    """Read one file."""
+    faults = Faults(str(path))
+    lines: list[str] = []
+    for number, line in text_lines(path, faults):
+        lines += [""] * (number - 1 - len(lines)) + [line]  # lines keep their numbers
+    text = "\n".join(lines)
+    form = form_of(text)
+    if form is None or form == "mdtest":
+        _refuse(form, text, faults)
+    runs = runs_of(text, form, faults, notes)
+    command = found[1] if (found := COMMAND.search(text)) else ""
+    tasks, nodes = TASKS.search(text), NODES.search(text)
+    return _Test(
+        name=shown(path.name),
+        form=form,
+        runs=runs,
+        tasks=int(tasks[1]) if tasks else _tasks_of_csv(lines),
+        nodes=int(nodes[1]) if nodes else None,
+        is_forced=bool(FORCED.search(text) or re.search(r"\s-[eY]\b|\bfsync=1\b", command)),
+        is_elsewhere=bool(REORDERED.search(text) or re.search(r"\s-[CZ]\b", command)),
+        is_direct=bool(re.search(r"\s-B\b|odirect|useO_DIRECT=1", command)),
+    )
+
+
+def _tasks_of_csv(lines: Sequence[str]) -> int | None:
+    """Give the tasks, which newer CSV has in a column."""
+    columns = lines[0].split(",")
+    if "numTasks" not in columns or len(lines) < 2:
+        return None
+    words = lines[1].split(",")
+    word = words[columns.index("numTasks")] if len(words) == len(columns) else ""
+    return int(word) if word.isdecimal() else None
+
+
+def _is_cached(test: _Test) -> bool:
+    """Tell whether what was read may have come from the memory of the node that wrote it."""
+    was_read = any(run.access == "read" for run in test.runs)
+    is_certain = test.is_direct or (test.is_elsewhere and test.nodes != 1)
+    return was_read and (test.form == "csv" or not is_certain)
+
+
+def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
+    """Say what may have made the rates too good, and what else a reader must know."""
+    access = taken[0].access
+    unknown = [test.name for test in tests if test.form == "csv"]
+    if unknown:
+        yield (
+            f"Nothing tells whether a cache helped in {', '.join(unknown)}: CSV has no options. "
+            "Import the text or the JSON."
+        )
+    told = [test for test in tests if test.form != "csv" and not test.is_direct]
+    kept = [t.name for t in told if not t.is_forced and any(r.access == "write" for r in t.runs)]
+    if kept:
+        yield (
+            f"Writes may have ended in memory: {', '.join(kept)}. Run IOR with -e, which forces "
+            "them to the disk."
+        )
+    near = [test.name for test in told if _is_cached(test)]
+    if near:
+        yield (
+            f"Reads may have come from the memory of the node that wrote: {', '.join(near)}. Run "
+            "IOR on two nodes or more with -C, or with more bytes than they have memory."
+        )
+    shares = sorted(run.open / run.total for run in taken if run.open and run.total)
+    if shares and shares[len(shares) // 2] > TOO_MUCH:
+        share = percent(shares[len(shares) // 2])
+        yield (
+            f"Opening the file took {share} of the time of a {access}, which storage.bandwidth "
+            "holds as well. Run IOR with more bytes."
+        )
+    least, most = (f(run.rate for run in taken) for f in (min, max))
+    if most > 2 * least:
+        yield (
+            f"The rates of {access} lie between {written(least, 'rate')} and "
+            f"{written(most, 'rate')}. The first is often the odd one: run more repetitions."
+        )
+
+
+def _refuse(form: str | None, text: str, faults: Faults) -> NoReturn:
+    """Refuse what is no output of IOR."""
+    if form == "mdtest":
+        faults.refuse(
+            "must be output of ior, got that of mdtest, which counts files and moves no bytes. "
+            "Import what ior wrote."
+        )
+    first = text.lstrip().split("\n", 1)[0]
+    faults.refuse(
+        "must begin as output of IOR does, in text, JSON or CSV, got "
+        f"{shown(repr(first), limit=40)}. Name the format if it is another."
+    )

@@ -1,0 +1,225 @@
+"""Latency, bandwidth and saturation of a network, from the tables of message benchmarks.
+
+- latency: half a round trip of the shortest message that was measured;
+- bandwidth: r_inf of ``t = t0 + m / r_inf``, fitted to the large messages of the ping-pong [1]_;
+  without these, the highest rate of a stream of messages;
+- saturation: the highest rate of all pairs together, of several pairs at once or of an all-to-all,
+  whose P*(P - 1) messages of m bytes take t: ``P * (P - 1) * m / t`` [1]_.
+
+The machine that tables of message benchmarks tell of, whichever suite wrote them.
+
+References
+----------
+.. [1] PARKBENCH Committee, "Public international benchmarks for parallel computers," Scientific
+   Programming, vol. 3, no. 2, 1994: COMMS1 and COMMS3.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from parcast.calibration.benchmarks.collective_figures import (
+    Table,
+    by_processes,
+    collective_figures,
+    is_mostly_bytes,
+    medians,
+    tools_of,
+)
+from parcast.calibration.benchmarks.machine_figures import (
+    Figure,
+    MachineFigures,
+    files_of,
+    median_of,
+    written,
+)
+from parcast.files.faults import Faults
+from parcast.laws.primitives.standard import fit_message, protocol_switch
+from parcast.units import percent
+
+OCTAVES = 64  # times the largest message is larger than the least that is fitted [D]
+FEWEST = 3  # sizes that decide a rate: two give a line whatever they are
+MOSTLY_BYTES = 0.5  # share of the largest message's time that its bytes must take [D]
+SHORT = 64  # bytes: up to this size the time should not depend on it [B] [D]
+Rate = tuple[float, str, int]  # [B/s], its source, and the processes
+SAME = 0.95  # of a rate: as much of it as two benchmarks agree on [D]
+DISTURBED = 1.5  # times the median of short messages [D]
+
+
+def network_figures(tables: Sequence[Table], notes: list[str]) -> Iterator[Figure]:
+    """Give the keys of [network] that the tables tell, and add notes on them.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        All that was read.
+    notes : list of str
+        Where to add what a reader must know.
+
+    Yields
+    ------
+    Figure
+        `network.latency`, `network.bandwidth` and `network.saturation`, as far as told.
+    """
+    messages = by_processes(tables, "message").get(2, {})
+    if messages:
+        smallest = next(iter(messages))
+        latency, spread = median_of(messages[smallest], "time")
+        tool = tools_of(tables, "message")
+        yield Figure(
+            key="network.latency",
+            text=written(latency, "time"),
+            source=f"{tool}, 2 processes, {smallest} B, half a round trip{spread}",
+        )
+        notes += _latency_notes(medians(messages), tool)
+    rate = _fitted_rate(tables, notes) or _highest_rate(tables, notes)
+    if rate is not None:
+        yield Figure(key="network.bandwidth", text=written(rate[0], "rate"), source=rate[1])
+    together = max(
+        [*_rates_of_pairs(tables, notes), *_rates_of_alltoall(tables, notes)], default=None
+    )
+    if together is not None:
+        yield Figure(
+            key="network.saturation", text=written(together[0], "rate"), source=together[1]
+        )
+        processes = together[2]
+        notes.append(
+            f"network.saturation is the highest rate of {processes} processes together. It is "
+            "that of the network only if they keep it busy: measure with as many as there are."
+        )
+        if rate is not None and together[0] < SAME * rate[0]:
+            notes.append(
+                "network.saturation is less than network.bandwidth: the processes may have "
+                "outnumbered the processors. Give each its own."
+            )
+
+
+def _latency_notes(times: dict[int, float], tool: str) -> Iterator[str]:
+    """Say where one latency and one bandwidth do not tell all."""
+    smallest, first = next(iter(times.items()))
+    short = sorted(time for size, time in times.items() if size <= SHORT)
+    if not short:
+        yield (
+            f"{tool}: the shortest message has {smallest} B; network.latency holds the time of "
+            "its bytes too. Measure from 0 B."
+        )
+    elif first > DISTURBED * (middle := short[len(short) // 2]):
+        yield (
+            f"{tool}: the message of {smallest} B took {written(first, 'time')}, others of up to "
+            f"{SHORT} B {written(middle, 'time')}. It was disturbed: run it again, several times."
+        )
+    filled = {size: time for size, time in times.items() if size > 0}
+    switch = protocol_switch(list(filled), list(filled.values())) if len(filled) > 1 else None
+    if switch is not None:
+        yield (
+            f"{tool}: the times are two straight lines, with another one from about "
+            f"{switch:.0f} B on, as where the protocol switches. network.latency is that of "
+            "short messages, network.bandwidth that of long ones."
+        )
+
+
+def _fitted_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str] | None:
+    """Give r_inf of the ping-pong and its source, if its messages are long enough to tell."""
+    times = medians(by_processes(tables, "message").get(2, {}))
+    if not times:
+        return None
+    largest = max(times)
+    large = {m: t for m, t in times.items() if m > 0 and m >= largest / OCTAVES}
+    tool = tools_of(tables, "message")
+    if len(large) >= FEWEST:
+        fit = fit_message(list(large), list(large.values()))
+        if fit.byte * largest >= MOSTLY_BYTES * times[largest]:
+            return 1.0 / fit.byte, (
+                f"{tool}, 2 processes, r_inf of t = t0 + m/r_inf from {min(large)} to {largest} B,"
+                f" mean error {percent(fit.error)}"
+            )
+    notes.append(_too_short(tool, largest, "network.bandwidth"))
+    return None
+
+
+def _too_short(tool: str, size: int, key: str) -> str:
+    """Say that messages tell no rate."""
+    return (
+        f"{tool}: messages of up to {size} B do not tell {key}, since start-up is most of their "
+        "time. Measure up to 4 MiB."
+    )
+
+
+def _highest_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str] | None:
+    """Give the highest rate of a stream of messages from one process to another."""
+    found = [*_highest(tables, "rate", "network.bandwidth", notes)]
+    return found[0][:2] if found else None
+
+
+def _rates_of_pairs(tables: Sequence[Table], notes: list[str]) -> Iterator[Rate]:
+    """Give the highest rate of several pairs at once, for each count of processes."""
+    yield from _highest(tables, "pairs", "network.saturation", notes)
+
+
+def _highest(tables: Sequence[Table], kind: str, key: str, notes: list[str]) -> Iterator[Rate]:
+    """Give the highest rate of a kind for each count of processes, where it is one of bytes."""
+    tool = tools_of(tables, kind)
+    for processes, values in by_processes(tables, kind).items():
+        rates = {size: rate for size, rate in medians(values).items() if size > 0}
+        if not rates:
+            continue
+        rate, size = max((rate, size) for size, rate in rates.items())
+        if not is_mostly_bytes({m: m / r for m, r in rates.items()}, size):
+            notes.append(_too_short(tool, max(rates), key))
+            continue
+        _, spread = median_of(values[size], "rate")
+        in_pairs = " in pairs" if kind == "pairs" else ""
+        source = f"{tool}, {processes} processes{in_pairs}, highest rate, at {size} B{spread}"
+        yield rate, source, processes
+
+
+def _rates_of_alltoall(tables: Sequence[Table], notes: list[str]) -> Iterator[Rate]:
+    """Give the highest rate of an all-to-all of the most processes; two are a single pair."""
+    tool = tools_of(tables, "alltoall")
+    of = {p: values for p, values in by_processes(tables, "alltoall").items() if p > 2}
+    processes = max(of, default=0)
+    values = {size: times for size, times in of.get(processes, {}).items() if size > 0}
+    if not values:
+        return
+    sent, times = processes * (processes - 1), medians(values)
+    rate, size = max((sent * m / t, m) for m, t in times.items())
+    if not is_mostly_bytes(times, size):
+        notes.append(_too_short(tool, max(times), "network.saturation"))
+        return
+    _, spread = median_of(values[size], "time")
+    source = f"{tool}, {processes} processes, P*(P - 1)*m/t at m = {size} B, t{spread}"
+    yield rate, source.removesuffix(", t"), processes
+
+
+def machine_of_network(
+    title: str, paths: Sequence[Path], tables: Sequence[Table], notes: list[str], *, hint: str
+) -> MachineFigures:
+    """Figures of network and primitives, with notes on them added to `notes`.
+
+    Parameters
+    ----------
+    title : str
+        The suite.
+    paths : sequence of path
+        Its files, at least one.
+    tables : sequence of Table
+        What was read of them.
+    notes : list of str
+        What is to be said so far.
+    hint : str
+        What to import, where nothing tells of a machine.
+
+    Raises
+    ------
+    FileProblems
+        If nothing in the tables tells of a machine.
+    """
+    figures = [*network_figures(tables, notes)]
+    primitives, remarks = collective_figures(tables, notes)
+    if not (figures or primitives or remarks):
+        Faults(str(paths[0])).refuse("must tell of a network. " + (" ".join(notes) or hint))
+    return MachineFigures(
+        source=files_of(title, paths),
+        figures=(*figures, *primitives),
+        remarks=tuple(remarks),
+        notes=tuple(notes),
+    )

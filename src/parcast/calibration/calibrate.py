@@ -1,0 +1,263 @@
+"""A machine in, its parameters out: micro-benchmarks of processor, network, primitives, storage.
+
+Each part is launched several times, all in turn; a value is the median of the launches, its
+interval is over launches, and launching goes on until the intervals are narrow or time is over.
+Ranks are pinned, each to a core of its own where there are enough, since an unpinned message is
+one of two times, on the same core or on another, and which one no statistics can tell.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from parcast.benchmarking.compiled import compile_pingpong
+from parcast.benchmarking.records import Plan
+from parcast.calibration.host import Clocks, clock_notes, host_of, load_average, told_cache
+from parcast.calibration.jobs import (
+    FIRST,
+    PARTS,
+    WITHOUT_MPI,
+    Course,
+    Job,
+    jobs_of,
+    launch_all,
+    placement_of,
+    starter,
+)
+from parcast.calibration.lines import line_of
+from parcast.calibration.notes import notes_of, tables_of
+from parcast.calibration.result import Calibration, Line, Measured, Table
+from parcast.calibration.values import VALUES, measured, of_a_share, values_of
+from parcast.errors import ParameterError, RunFailed, as_list, as_number
+from parcast.mpi.find import Mpi, find_mpi
+from parcast.mpi.folders import folder_for
+from parcast.mpi.leftovers import as_interrupts
+from parcast.testbed.words import testbed_here
+
+TARGET: Final = 0.05  # half-width of an interval over its value, at which it is settled [1]
+LAUNCHES: Final = 5  # at least; of fewer no interval of a median is exact
+QUICK_LAUNCHES: Final = 3
+MOST_LAUNCHES: Final = 30
+TIME_LIMIT: Final = 240.0  # [s]
+QUICK_TIME_LIMIT: Final = 15.0  # leaves 5 s of the 20 that are promised to end and to fit [s]
+MOST_RANKS: Final = 1024
+TRIAL: Final = Plan(sizes=(0,), budget=0.0, fewest=1)  # of the compiled ping-pong
+SETTLED: Final = 0.9  # share of the sizes of the primitives that must be settled
+
+
+def calibrate(
+    *,
+    ranks: int = 2,
+    quick: bool = False,
+    time_limit: float | None = None,
+    only: Sequence[str] = PARTS,
+    directory: str | PathLike[str] | None = None,
+    progress: Callable[[float, str], None] | None = None,
+    launches: int | None = None,
+    name: str = "",
+) -> Calibration:
+    """Measure this machine.
+
+    Parameters
+    ----------
+    ranks : int, default 2
+        The most MPI processes; network and primitives are measured with 2, 4, 8, ... and these,
+        and with 3 where formulas in p would have too few counts else. More than there are cores
+        are all pinned to one core, and a warning says so. [1]
+    quick : bool, default False
+        Three launches of few sizes, under 20 s on a quiet machine for two ranks.
+    time_limit : float, optional
+        After which a launch that is under way is ended; none begins that is not expected to end
+        in time; default 240 s, quick 15 s. [s]
+    only : sequence of {"processor", "network", "primitives", "storage"}
+        Parts to measure.
+    directory : path, optional
+        Where files are written for the storage; default: the current one. They have no names, so
+        nothing is left there.
+    progress : callable, optional
+        Told the share that is done and what is being done.
+    launches : int, optional
+        Launches of each part before its intervals are looked at; default 5, quick 3. [1]
+    name : str, optional
+        Of the machine; default: that of the host.
+
+    Returns
+    -------
+    Calibration
+        Where it was interrupted, by Ctrl-C or by SIGTERM of a batch system, what had been
+        measured until then.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+    RunFailed
+        If nothing could be measured; the message says why.
+    """
+    chosen = _checked(ranks, only, launches, time_limit)
+    least = launches or (QUICK_LAUNCHES if quick else LAUNCHES)
+    limit = time_limit or (QUICK_TIME_LIMIT if quick else TIME_LIMIT)
+    where = Path(directory or ".")
+    if "storage" in chosen:
+        where = where.absolute()
+    if "storage" in chosen and not where.is_dir():
+        raise ParameterError(f"directory must be a folder that is there, got {str(where)!r}.")
+    date, began, load, clocks = _now(), monotonic(), load_average(), Clocks.read()
+    mpi, notes = _mpi(chosen)
+    with as_interrupts(), folder_for("parcast-calibrate-") as folder:
+        program = None
+        if mpi is not None and "network" in chosen and ranks > 1:
+            left = limit - (monotonic() - began)
+            program = _program(mpi, folder, notes, left)
+        jobs = jobs_of(chosen, ranks=ranks, quick=quick, directory=where, mpi=mpi, program=program)
+        course = launch_all(
+            jobs,
+            starter(mpi),
+            folder,
+            least=least,
+            most=least if quick else max(MOST_LAUNCHES, least),
+            time_limit=limit - (monotonic() - began),
+            is_settled=lambda job: _is_settled(job, jobs),
+            progress=progress or _silent,
+        )
+    _require_something(jobs, course, notes)
+    notes += clock_notes(clocks, Clocks.read())
+    values, tables, lines = results_of(jobs)
+    testbed = testbed_here()
+    if testbed is not None and testbed.cap is not None:
+        values = [of_a_share(x, testbed.cap) for x in values]
+    if "storage" in chosen and (cache := told_cache()) is not None:
+        values.append(cache)
+    told = (str(x.facts["mpi"]) for job in jobs for x in job.launches if "mpi" in x.facts)
+    host = host_of(
+        load_before=load,
+        mpi=mpi,
+        told=next(told, ""),
+        placement={job.ranks: placement_of(job.ranks) for job in jobs if job.launches},
+        directory=str(where) if "storage" in chosen else "",
+        testbed=testbed,
+    )
+    notes += notes_of(jobs, values, tables, host, course, least=least, target=TARGET)
+    return Calibration(
+        name=name or host.name,
+        date=date,
+        seconds=monotonic() - began,
+        host=host,
+        measured=tuple(values),
+        tables=tuple(tables),
+        lines=tuple(lines),
+        warnings=tuple(notes),
+        was_interrupted=course.was_interrupted,
+        lost=sum(len(job.lost) for job in jobs),
+        target=TARGET,
+        inputs={
+            "ranks": ranks,
+            "quick": quick,
+            "time_limit_s": limit,
+            "only": list(chosen),
+            "launches": least,
+        },
+    )
+
+
+def results_of(jobs: Sequence[Job]) -> tuple[list[Measured], list[Table], list[Line]]:
+    """Values, tables and lines of what was launched."""
+    tables, lines = [], []
+    for job in jobs:
+        for table in tables_of(job, target=TARGET):
+            tables.append(table)
+            if table.bench != "polynomial" and (line := line_of(table, job.launches)) is not None:
+                lines.append(line)
+    return list(values_of(jobs, target=TARGET)), tables, lines
+
+
+def _checked(
+    ranks: int, only: Sequence[str], launches: int | None, time_limit: float | None
+) -> tuple[str, ...]:
+    """Refuse arguments that cannot be; give the parts in order."""
+    hint = "Give such as 4."
+    if not 1 <= as_number("ranks", ranks, hint=hint) <= MOST_RANKS:
+        hint = "Give 2 or more." if ranks < 1 else "Give fewer."
+        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
+    if isinstance(only, str):
+        only = (only,)
+    only = as_list("only", only, hint=f"It holds some of {', '.join(PARTS)}.")
+    unknown = [part for part in only if part not in PARTS]
+    if unknown or not only:
+        got = repr(unknown[0]) if unknown else "nothing"
+        raise ParameterError(f"only must hold some of {', '.join(PARTS)}, got {got}.")
+    if launches is not None and as_number("launches", launches, hint="Give 5 or more.") < 1:
+        raise ParameterError(f"launches must be at least 1, got {launches}. Give 5 or more.")
+    hint = "Give it in seconds."
+    if time_limit is not None and not as_number("time_limit", time_limit, hint=hint) > 0:
+        raise ParameterError(f"time_limit must be above 0, got {time_limit:g}. Give seconds.")
+    return tuple(part for part in PARTS if part in only)
+
+
+def _mpi(chosen: Sequence[str]) -> tuple[Mpi | None, list[str]]:
+    """Find an MPI; where there is none and something can be measured without, say so."""
+    try:
+        return find_mpi(), []
+    except RunFailed as missing:
+        alone = [part for part in chosen if part in WITHOUT_MPI]
+        if not alone:
+            raise
+        left = [part for part in chosen if part not in WITHOUT_MPI]
+        if left:
+            return None, [f"Not measured: {' and '.join(left)}. {missing}"]
+        if "storage" in chosen:
+            return None, [f"The storage was measured with one writer only. {missing}"]
+        return None, []
+
+
+def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | None:
+    """Compile the ping-pong and try it in what is left of the time; where that fails, say so."""
+    compiled: Path | str = compile_pingpong(mpi.mpiexec, folder)
+    if isinstance(compiled, Path):
+        trial = Job(part="network", module="compiled", ranks=2, plan=TRIAL, program=compiled)
+        try:
+            starter(mpi)(trial, folder / "trial.jsonl", max(left, FIRST))
+        except RunFailed as failure:
+            compiled = f"the compiled one does not run ({failure})"
+        else:
+            return compiled
+    notes.append(
+        f"The ping-pong was measured from Python: {compiled}. Of what Python takes most is "
+        "subtracted; the latency may be a fifth too high."
+    )
+    return None
+
+
+def _is_settled(job: Job, jobs: Sequence[Job]) -> bool:
+    """Whether more launches of a job are not asked for."""
+    if job.part == "primitives":
+        samples = [x for table in tables_of(job, target=TARGET) for x in table.samples]
+        return sum(x.settled for x in samples) >= SETTLED * len(samples)
+    chosen = {(x.key, x.ranks) for x in values_of(jobs, target=TARGET)}
+    own = (measured(value, job, target=TARGET) for value in VALUES)
+    return all(x.settled for x in own if x is not None and (x.key, x.ranks) in chosen)
+
+
+def _require_something(jobs: Sequence[Job], course: Course, notes: Sequence[str]) -> None:
+    """Raise where there is no launch at all."""
+    if any(job.launches for job in jobs):
+        return
+    if course.was_interrupted:
+        raise KeyboardInterrupt
+    reasons = [reason for job in jobs for reason in job.lost]
+    if course.cut:
+        reasons.append(f"the time was over in the first launch ({course.cut}). Allow more time.")
+    why = [*reasons, *notes, "a single rank has no network. Give 2 or more."][0]
+    raise RunFailed(f"Nothing could be measured: {why}")
+
+
+def _now() -> str:
+    """Give the date with its time and zone."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _silent(_share: float, _what: str) -> None:
+    """Tell nobody."""

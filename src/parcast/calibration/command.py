@@ -1,0 +1,364 @@
+"""`parcast calibrate`: measure this machine, and write the file that describes it.
+
+What `parcast calibrate` begins with: parts to measure, what files tell, what it needs.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.failures import ANSWERED, INTERRUPTED
+from parcast.cli.options import debug_option, duration, json_option, written_option
+from parcast.cli.outputs import check_outputs, format_of, place_of_part, print_pieces, write_all
+from parcast.units import shown
+from parcast.version import __version__
+
+if TYPE_CHECKING:
+    from parcast.calibration.benchmarks.machine_figures import MachineFigures
+    from parcast.calibration.result import Calibration
+
+
+PARTS: Final = ("processor", "network", "primitives", "storage")
+# What must be told of a part so that it need not be measured. Primitives are replaced one by one.
+WHOLE: Final = {
+    "network": {"network.latency", "network.bandwidth", "network.saturation"},
+    "storage": {"storage.bandwidth", "storage.read_bandwidth"},
+}
+
+MOST_RANKS: Final = 1024  # as `parcast.calibration.calibrate` has it, which is not loaded for this
+NEEDS_MPI: Final = frozenset({"network", "primitives"})
+
+
+def ranks(_: click.Context, __: click.Parameter, text: str) -> int:
+    """Read the most ranks."""
+    if not text.strip().isdecimal() or not 1 <= int(text) <= MOST_RANKS:
+        raise click.UsageError(
+            f"-np must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. Write such as "
+            "-np 4."
+        )
+    return int(text)
+
+
+def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """Read names of parts with commas between them, in the order of measuring."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    wrong = next((name for name in names if name not in PARTS), None)
+    if wrong is not None:
+        raise click.UsageError(
+            f"--only must be some of {', '.join(PARTS)}, got {wrong!r:.60}. Write such as "
+            "network,storage."
+        )
+    return tuple(part for part in PARTS if part in names)
+
+
+def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
+    """Read the files of other benchmarks, those of one format together.
+
+    Raises
+    ------
+    click.UsageError, FileProblems
+        If one of them is of no benchmark, or cannot be read.
+    """
+    from parcast.errors import ParameterError
+    from parcast.importers.registry import import_machine, recognised_format
+
+    of_format: dict[str, list[str]] = {}
+    for file in files:
+        try:
+            known = recognised_format([file])
+        except ParameterError as refusal:
+            raise click.UsageError(
+                f"--from must be output of OSU, IMB or IOR, got {shown(file)}, which is not "
+                "recognised as such. Look at how it begins."
+            ) from refusal
+        if known.makes != "machine":
+            raise click.UsageError(
+                f"--from must be output of OSU, IMB or IOR, got {known.title}: {shown(file)}. "
+                "Import that with parcast import."
+            )
+        of_format.setdefault(known.name, []).append(file)
+    return [import_machine(paths, name) for name, paths in of_format.items()]
+
+
+def left_to_measure(asked: Sequence[str], told: Sequence["MachineFigures"]) -> tuple[str, ...]:
+    """Leave out the parts of which the files tell enough.
+
+    Raises
+    ------
+    click.UsageError
+        If none is left.
+    """
+    known = {figure.key for each in told for figure in each.figures}
+    left = tuple(part for part in asked if part not in WHOLE or not WHOLE[part] <= known)
+    if not left:
+        raise click.UsageError(
+            f"--from tells all that is asked for ({', '.join(asked)}), so that nothing is left to "
+            "measure. Use parcast import, or ask for more with --only."
+        )
+    return left
+
+
+def require_means(only: Sequence[str], directory: str | None) -> None:
+    """Refuse to begin where there is no MPI, or no place for files, that the parts need.
+
+    Raises
+    ------
+    RunFailed
+        If there is no MPI.
+    click.ClickException
+        If files cannot be written.
+    """
+    import tempfile
+
+    from parcast.errors import RunFailed
+    from parcast.mpi.find import find_mpi
+
+    if not NEEDS_MPI.isdisjoint(only):
+        try:
+            find_mpi()
+        except RunFailed as missing:
+            raise RunFailed(
+                f"{missing} Processor and storage can do without: --only processor,storage."
+            ) from missing
+    if "storage" in only:
+        try:
+            with tempfile.TemporaryFile(dir=directory or "."):
+                pass
+        except OSError as refusal:
+            why = (refusal.strerror or str(refusal)).lower()
+            raise click.ClickException(
+                f"--directory must be a folder that can be written to, got "
+                f"{shown(directory or os.getcwd())}: {why}. Choose another, or leave storage out "
+                "with --only."
+            ) from refusal
+
+
+OPTIONS: Final = {  # what Python calls an argument, and what the command line calls it
+    "ranks": "-np",
+    "time_limit": "--time-limit",
+    "only": "--only",
+    "directory": "--directory",
+}
+
+HELP = """Measure this machine and write the file that describes it.
+
+Starts MPI ranks (mpi4py and an MPI: pip install "parcast[mpi]") and measures processor, network,
+communication primitives and storage, each in several launches, until the intervals are narrow or
+the time limit is reached. It says which. Ctrl-C keeps what was measured.
+
+--from takes output of the OSU, Intel MPI or IOR benchmarks instead of measuring, for what these
+tell.
+
+\b
+Exit status: 0    measured, settled or not
+             2    wrong use, or an output that cannot be written
+             3    a file of --from cannot be read
+             4    no MPI, or nothing could be measured
+             130  interrupted; what was measured is written
+
+\b
+Examples:
+  parcast calibrate -np 4 -o here.toml
+  parcast calibrate -np 16 --slurm -o job.sh
+"""
+
+
+@click.command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
+@click.argument("more", metavar="", nargs=-1)
+@click.option(
+    "-np",
+    "--np",
+    "--ranks",
+    "ranks",
+    metavar="COUNT",
+    callback=ranks,
+    default="2",
+    show_default=True,
+    help="MPI ranks. More than there are cores share them, which is said.",
+)
+@written_option(
+    "Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable."
+)
+@click.option("--quick", is_flag=True, help="Take less than 20 s, with wider intervals.")
+@click.option(
+    "--only", metavar="PARTS", callback=parts, help=f"Some of {', '.join(PARTS)}: network,storage."
+)
+@click.option(
+    "--time-limit",
+    metavar="TIME",
+    callback=duration,
+    help='Stop when it is over, narrow or not: "5 min", 90s.',
+)
+@click.option(
+    "--directory",
+    metavar="DIR",
+    help="Folder of the file system to measure, by default the current one.",
+)
+@click.option("--name", metavar="NAME", help="What to call the machine, by default its host name.")
+@json_option
+@click.option(
+    "--slurm",
+    is_flag=True,
+    help="Write a batch script that measures as many nodes, one rank each, and run nothing.",
+)
+@click.option(
+    "--from",
+    "first",
+    metavar="FILE...",
+    help="Output of OSU, IMB or IOR to take instead of measuring. More may follow.",
+)
+@debug_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    more: tuple[str, ...],
+    first: str | None,
+    outputs: tuple[str, ...],
+    as_json: bool,
+    slurm: bool,
+    **asked: Any,
+) -> int:
+    """Measure, write and return the exit status."""
+    if more and first is None:
+        raise click.UsageError(
+            f"{more[0]!r:.60} is too much: calibrate measures this machine. Write --from before "
+            "the files of other benchmarks.",
+            ctx,
+        )
+    files = [*([first] if first is not None else []), *more]
+    if slurm:
+        _write_script(ctx, asked, files, outputs, as_json=as_json)
+        return ANSWERED
+    check_outputs(outputs, sources=files, as_json=as_json, formats=("toml", "json", "csv"))
+    told = figures_of_files(files)
+    only = left_to_measure(asked["only"] or PARTS, told)
+    require_means(only, asked["directory"])
+    calibration = _measured(asked, files, only)
+    _write(calibration, told, asked["name"], outputs, as_json=as_json)
+    return INTERRUPTED if calibration.was_interrupted else ANSWERED
+
+
+def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]) -> "Calibration":
+    """Measure what is left to measure."""
+    from dataclasses import replace
+
+    from parcast.calibration.calibrate import calibrate
+    from parcast.cli.screen import Progress
+    from parcast.errors import ParameterError
+
+    with Progress("measuring") as progress:
+        try:
+            calibration = calibrate(
+                ranks=asked["ranks"],
+                quick=asked["quick"],
+                time_limit=asked["time_limit"],
+                only=only,
+                directory=asked["directory"],
+                name=asked["name"] or "",
+                progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
+            )
+        except ParameterError as refusal:
+            raise click.UsageError(_in_options(str(refusal))) from refusal
+    inputs = {
+        **(calibration.inputs or {}),
+        "options": {**asked, "only": list(only), "from": list(files)},
+        "parcast": __version__,
+    }
+    warnings = tuple(map(_in_options, calibration.warnings))
+    return replace(calibration, inputs=inputs, warnings=warnings)
+
+
+def _write(
+    calibration: "Calibration",
+    told: Sequence["MachineFigures"],
+    name: str | None,
+    outputs: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Write and show what was measured."""
+    from parcast.calibration.machine_file import calibration_document, machine_figures
+    from parcast.calibration.primitives_file import primitive_words
+    from parcast.calibration.sheet import calibration_answer
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.files.document import csv_pieces, json_pieces, write_document
+
+    figures = machine_figures(calibration, told=told, name=name)
+    with ExitStack() as others:  # each is written, whatever becomes of those before it
+        for output in reversed(outputs):
+            ending = format_of(output)
+            if output != "-":
+                pieces = (
+                    iter([figures.to_toml()])
+                    if ending == "toml"
+                    else json_pieces(calibration_document(calibration, figures))
+                    if ending == "json"
+                    else csv_pieces(calibration.table_rows())
+                )
+                place = place_of_part(output) if calibration.was_interrupted else output
+                others.callback(write_document, place, pieces)
+        if as_json:
+            print_pieces(json_pieces(calibration_document(calibration, figures)))
+        elif "-" in outputs:
+            write_all(figures.to_toml())
+        else:
+            primitives = [*primitive_words(calibration)]
+            taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
+            page = page_of_stdout()
+            show(calibration_answer(calibration, page, primitives=primitives, taken=taken))
+        for note in figures.notes:
+            click.echo(f"parcast: {note}", err=True)
+
+
+def _write_script(
+    ctx: click.Context,
+    asked: dict[str, Any],
+    files: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Write the batch script instead of measuring."""
+    from parcast.calibration.slurm_script import slurm_script
+    from parcast.files.document import write_document
+
+    if as_json:
+        raise click.UsageError("--json must not be asked of --slurm. Leave one out.", ctx)
+    if len(outputs) > 1:
+        raise click.UsageError("--slurm writes one script: give -o once.", ctx)
+    check_outputs(outputs, sources=files, as_json=False, formats=("sh", "slurm", "sbatch"))
+    arguments = ["-np", str(asked["ranks"]), "-o", "machine.toml", "-o", "machine.json"]
+    arguments += ["--quick"] if asked["quick"] else []
+    arguments += ["--only", ",".join(asked["only"])] if asked["only"] else []
+    if asked["time_limit"] is not None:
+        arguments += ["--time-limit", f"{asked['time_limit']:g}s"]
+    for option in ("directory", "name"):
+        arguments += [f"--{option}", asked[option]] if asked[option] else []
+    arguments += ["--from", *files] if files else []
+    place = outputs[0] if outputs else "-"
+    text = slurm_script(
+        arguments,
+        writes_files="storage" in (asked["only"] or PARTS) and not asked["directory"],
+        ranks=asked["ranks"],
+        time_limit=asked["time_limit"],
+        script="job.sh" if place == "-" else os.path.basename(place),
+    )
+    if place == "-":
+        write_all(text)
+    else:
+        write_document(place, [text])
+
+
+def _in_options(message: str) -> str:
+    """Call the arguments of `calibrate` by the options that stand for them."""
+    for argument, option in OPTIONS.items():
+        message = re.sub(rf"(?:^|(?<=with )){argument}(?= must|, |\.)", option, message)
+    return message

@@ -1,0 +1,163 @@
+"""Facts of the machine that is measured, and whether its clocks agree."""
+
+import os
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from parcast.calibration.result import Host, Measured
+from parcast.mpi.find import Mpi, available_cores
+from parcast.testbed.testbed import Testbed
+from parcast.testbed.words import short_name
+
+CPUINFO: Final = Path("/proc/cpuinfo")
+MEMINFO: Final = Path("/proc/meminfo")
+GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+APART: Final = 0.01  # of the time that passed, by which clocks may differ
+LEAST_APART: Final = 0.05  # [s]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Clocks:
+    """Readings of the clocks at one moment."""
+
+    counter: float  # what times are measured with [s]
+    monotonic: float  # [s]
+    of_day: float  # [s]
+
+    @classmethod
+    def read(cls) -> "Clocks":
+        """Read them now; the monotonic one is that of the hardware where the system has it."""
+        raw = getattr(time, "CLOCK_MONOTONIC_RAW", None)
+        monotonic = time.monotonic() if raw is None else time.clock_gettime(raw)
+        return cls(counter=time.perf_counter(), monotonic=monotonic, of_day=time.time())
+
+
+def clock_notes(before: Clocks, after: Clocks) -> list[str]:
+    """Say where clocks do not agree on the time between two moments.
+
+    Examples
+    --------
+    >>> start = Clocks(counter=0.0, monotonic=0.0, of_day=0.0)
+    >>> clock_notes(start, Clocks(counter=10.0, monotonic=10.0, of_day=10.001))
+    []
+    """
+    passed = after.counter - before.counter
+    allowed = max(APART * abs(passed), LEAST_APART)
+    notes = []
+    monotonic = after.monotonic - before.monotonic
+    if passed < 0 or abs(monotonic - passed) > allowed:
+        notes.append(
+            f"Two clocks of the machine disagree: {passed:.3f} s and {monotonic:.3f} s passed. "
+            "Do not trust these times; look at its clock source."
+        )
+    of_day = after.of_day - before.of_day
+    if abs(of_day - passed) > allowed:
+        notes.append(
+            f"The time of day was set by {of_day - passed:+.3f} s meanwhile. Measured times do "
+            "not depend on it; the date does."
+        )
+    return notes
+
+
+def host_of(
+    *,
+    load_before: float,
+    mpi: Mpi | None,
+    told: str,
+    placement: Mapping[int, str],
+    directory: str,
+    testbed: Testbed | None = None,
+) -> Host:
+    """Facts of this machine.
+
+    Parameters
+    ----------
+    load_before : float
+        Load average at the start. [1]
+    mpi : Mpi or None
+        What ranks were started with.
+    told : str
+        What the ranks say of their MPI; "" where they say nothing.
+    placement : mapping of int to str
+        How each number of ranks was pinned.
+    directory : str
+        Where files were written.
+    testbed : Testbed, optional
+        On whose hosts the ranks ran.
+    """
+    started_with = "" if mpi is None else f"{mpi.vendor} {mpi.version}".strip()
+    return Host(
+        name=platform.node() if testbed is None else short_name(testbed),
+        system=f"{platform.system()} {platform.release()}",
+        model=_value_of(CPUINFO, "model name") or platform.processor(),
+        cores=len(available_cores()),
+        governor=_text(GOVERNOR).strip(),
+        load_before=load_before,
+        load_after=load_average(),
+        mpi=told or started_with,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        placement=dict(placement),
+        directory=directory,
+        hosts=0 if testbed is None else testbed.hosts,
+    )
+
+
+def load_average() -> float:
+    """Load average over the last minute; NaN where the system has none. [1]."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return nan
+
+
+def told_cache() -> Measured | None:
+    """Memory that the system would give the page cache; None where it does not tell."""
+    words = _value_of(MEMINFO, "MemAvailable").split()
+    if len(words) != 2 or not words[0].isdigit():
+        return None
+    available = float(words[0]) * 1024
+    limit = _text(LIMIT).strip()
+    method = "memory available to the page cache by /proc/meminfo; told, not measured"
+    if limit.isdigit() and float(limit) < available:
+        available = float(limit)
+        method = "memory that the control group may use; told, not measured"
+    return Measured(
+        key="storage.cache",
+        value=available,
+        dimension="size",
+        lower=nan,
+        upper=nan,
+        launches=0,
+        repetitions=0,
+        outliers=0,
+        worst=1.0,
+        cv=nan,
+        method=method,
+        settled=True,
+    )
+
+
+def _value_of(path: Path, key: str) -> str:
+    """Give what stands behind the first "key:" of a file; "" where there is none."""
+    for line in _text(path).splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == key:
+            return value.strip()
+    return ""
+
+
+def _text(path: Path) -> str:
+    """Give a file of the system; "" where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

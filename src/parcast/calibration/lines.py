@@ -1,0 +1,278 @@
+"""Straight lines of times over sizes, launch by launch, and where the protocol switches.
+
+One value of several launches: its median, its interval, and what stood out.
+
+Repetitions inside a launch agree with one another much better than launches do, since what differs
+between launches, where a process lies in memory and what else runs, is the same for all of them.
+So the interval is over launches, of which each gives the median of its repetitions, without those
+in which another program had the core. Such ones are counted as repetitions and as outliers.
+
+From five launches on it is the exact one for a median: between two order statistics, whatever the
+distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D].
+
+References
+----------
+.. [1] H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed. Wiley, 2003, section 7.1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb, exp, inf, isfinite, log, nan, sqrt
+from statistics import fmean, median, stdev
+from typing import Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.benchmarking.records import Launch
+from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
+from parcast.laws.primitives.standard import (
+    FEWEST_ON_A_SIDE,
+    MessageFit,
+    fit_message,
+    protocol_switch,
+)
+
+FEWEST_ORDERED: Final = (
+    5  # launches: the least and the most of four hold the median to 87.5 % only
+)
+DEVIATIONS: Final = 5.0  # median absolute deviations above the median, from which it is an outlier
+LEAST_EXCESS: Final = 0.1  # of the median, which an outlier exceeds it by at least [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """Median of launches with its 90 % interval; made by `estimate`."""
+
+    value: float
+    lower: float  # NaN of a single launch
+    upper: float
+    cv: float  # standard deviation over mean [1]
+    launches: int
+
+    def is_within(self, target: float) -> bool:
+        """Whether no end of the interval is farther off than `target` times the value."""
+        if self.value == 0.0:
+            return self.lower == self.upper == 0.0
+        return max(self.upper - self.value, self.value - self.lower) <= target * self.value
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Median of the values of launches and its 90 % interval.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One of each launch, at least 0; at least one.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> found = estimate([1.02, 1.0, 0.99, 1.01, 1.2])
+    >>> found.value, found.lower, found.upper
+    (1.01, 0.99, 1.2)
+    """
+    ordered = sorted(values)
+    middle, count = median(ordered), len(ordered)
+    lower, upper, cv = nan, nan, nan
+    if count > 1:
+        depth = _depth(count)
+        lower, upper = ordered[depth - 1], ordered[count - depth]
+        mean = fmean(ordered)
+        cv = stdev(ordered) / mean if 0 < mean < inf else nan
+        if count < FEWEST_ORDERED and ordered[0] > 0 and isfinite(ordered[-1]):
+            lower, upper = _by_student([log(x) for x in ordered])
+            lower, upper = min(lower, middle), max(upper, middle)
+    return Estimate(value=middle, lower=lower, upper=upper, cv=cv, launches=count)
+
+
+def outliers(times: Sequence[float], disturbed: Sequence[float] = ()) -> tuple[int, float]:
+    """How many repetitions of a launch stand far above the others, and the worst of all.
+
+    Parameters
+    ----------
+    times : sequence of float
+        Those that the median is taken of. [s]
+    disturbed : sequence of float, optional
+        Those that were kept out of it, which count as others do. [s]
+
+    Returns
+    -------
+    tuple of int and float
+        Their number, and the slowest repetition over the median. [1]
+
+    Examples
+    --------
+    >>> outliers([1.0, 1.01, 0.99, 1.0, 7.0])
+    (1, 7.0)
+    """
+    given = np.asarray(times, dtype=np.float64)
+    middle = float(np.median(given))
+    deviation = float(np.median(np.abs(given - middle)))
+    limit = middle + max(DEVIATIONS * deviation, LEAST_EXCESS * middle)
+    given = np.append(given, disturbed)
+    return int((given > limit).sum()), round(float(given.max()) / middle, 3)
+
+
+def sample_of(
+    size: int,
+    launches: Sequence[Sequence[float]],
+    disturbed: Sequence[Sequence[float]],
+    *,
+    target: float,
+) -> Sample:
+    """Time of one size, of the repetitions of each launch.
+
+    Parameters
+    ----------
+    size : int
+        [B]
+    launches : sequence of sequences of float
+        Times of repetitions, above 0; at least one of each, and at least one launch. [s]
+    disturbed : sequence of sequences of float
+        Times of those that are kept out of the medians, of each launch. [s]
+    target : float
+        Half-width of an interval over its value at which it is settled. [1]
+    """
+    found = estimate([median(times) for times in launches])
+    stood_out = [outliers(*both) for both in zip(launches, disturbed, strict=True)]
+    return Sample(
+        bytes=size,
+        time=found.value,
+        p25=median(float(np.percentile(times, 25)) for times in launches),
+        lower=found.lower,
+        upper=found.upper,
+        cv=found.cv,
+        launches=found.launches,
+        repetitions=sum(map(len, launches)) + sum(map(len, disturbed)),
+        disturbed=sum(map(len, disturbed)),
+        outliers=sum(count for count, _ in stood_out),
+        worst=max(worst for _, worst in stood_out),
+        settled=found.is_within(target),
+    )
+
+
+def _depth(count: int) -> int:
+    """Give the deepest order statistic, and its mirror, that hold the median often enough."""
+    missed, depth = 2 / 2**count, 1  # of the interval between the least and the most
+    while (missed := missed + 2 * comb(count, depth) / 2**count) <= 1 - INTERVAL:
+        depth += 1
+    return depth
+
+
+def _by_student(logarithms: Sequence[float]) -> tuple[float, float]:
+    """Give the interval of the mean of logarithms, as values."""
+    from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
+
+    count = len(logarithms)
+    quantile = float(special.stdtrit(count - 1, 0.5 + INTERVAL / 2))
+    half = quantile * stdev(logarithms) / sqrt(count)
+    return exp(fmean(logarithms) - half), exp(fmean(logarithms) + half)
+
+
+OCTAVES: Final = 64  # times the largest message is larger than the least that tells a rate [D]
+FEWEST: Final = 3  # sizes that decide a rate
+
+
+def fit_of_launch(
+    launch: Launch, bench: str, ranks: int, *, long_only: bool = False
+) -> MessageFit | None:
+    """Line of a benchmark in one launch; None where there are too few sizes.
+
+    Parameters
+    ----------
+    launch : Launch
+    bench : str
+    ranks : int
+    long_only : bool, default False
+        Whether only sizes from 1/64 of the largest on count, which tell the rate of the bytes.
+    """
+    sizes = launch.sizes(bench, ranks)
+    if long_only and sizes:
+        sizes = [size for size in sizes if size >= max(sizes[-1] / OCTAVES, 1)]
+    if len(sizes) < (FEWEST if long_only else 2):
+        return None
+    return fit_message(sizes, [median(launch.times[bench, ranks, size]) for size in sizes])
+
+
+def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
+    """Line of a benchmark: medians of the lines of the launches, and what error it has.
+
+    Parameters
+    ----------
+    table : Table
+        Of the benchmark. One of a single size, such as of a barrier, has no rate.
+    launches : sequence of Launch
+        That it was made of.
+
+    Returns
+    -------
+    Line or None
+        None where no launch has two sizes, though the table has.
+    """
+    name, ranks = table.bench, table.ranks
+    if len(table.samples) == 1:
+        (only,) = table.samples
+        segments: tuple[Segment, ...]
+        segments = (Segment(first=only.bytes, startup=only.time, rate=inf),)
+        numbers = (only.time, only.lower, only.upper, inf, inf, inf)
+        error = 0.0
+    else:
+        fits = [x for x in (fit_of_launch(launch, name, ranks) for launch in launches) if x]
+        if not fits:
+            return None
+        start = estimate([fit.startup for fit in fits])
+        byte = estimate([fit.byte for fit in fits])
+        error = float(np.mean(np.abs(_times(start.value, byte.value, table) / table.time - 1)))
+        segments = segments_of(table)
+        rates = (_inverse(byte.value), _inverse(byte.upper), _inverse(byte.lower))
+        numbers = (start.value, start.lower, start.upper, *rates)
+    return Line(
+        bench=name,
+        ranks=ranks,
+        placement=table.placement,
+        startup=numbers[0],
+        startup_lower=numbers[1],
+        startup_upper=numbers[2],
+        rate=numbers[3],
+        rate_lower=numbers[4],
+        rate_upper=numbers[5],
+        error=error,
+        segments=segments,
+        method=f"t = t0 + m/r_inf over {len(table.samples)} sizes in each launch; {table.method}",
+    )
+
+
+def segments_of(table: Table) -> tuple[Segment, ...]:
+    """Cut times over sizes where two lines fit much better than one, again and again."""
+    sizes, times = table.bytes, table.time
+    pieces, firsts = [(0, len(sizes))], []
+    while pieces:
+        low, high = pieces.pop()
+        if high - low < 2 * FEWEST_ON_A_SIDE:
+            firsts.append((low, high))
+            continue
+        switch = protocol_switch(sizes[low:high], times[low:high])
+        if switch is None:
+            firsts.append((low, high))
+        else:
+            middle = low + int(np.searchsorted(sizes[low:high], switch))
+            pieces += [(low, middle), (middle, high)]
+    found = []
+    for low, high in sorted(firsts):
+        fit = fit_message(sizes[low:high], times[low:high])
+        found.append(Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte)))
+    return tuple(found)
+
+
+def _times(startup: float, byte: float, table: Table) -> Array:
+    """Give what a line says at the sizes of a table. [s]."""
+    return np.asarray(startup + byte * table.bytes)
+
+
+def _inverse(value: float) -> float:
+    """Give 1 over a value; infinite of 0, NaN of NaN."""
+    return inf if value == 0.0 else 1.0 / value

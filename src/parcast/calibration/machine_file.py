@@ -1,0 +1,193 @@
+"""A calibration as a machine file: each value with its spread, below a comment on its origin.
+
+What no key of a machine holds becomes a comment at the end: facts without a key, the line of each
+primitive for each P, and its pieces where a protocol switches, which a file with one formula for
+all sizes cannot hold. The JSON document has all of them with their tables.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from parcast.calibration.benchmarks.machine_figures import Figure, MachineFigures, written
+from parcast.calibration.primitives import half_width, primitive_formulas
+from parcast.calibration.primitives_file import (
+    PLACEMENTS,
+    UNKNOWN,
+    counted,
+    few_counts,
+    line_remarks,
+    listed,
+    primitive_figures,
+    primitives_without_rate,
+    with_spread,
+)
+from parcast.calibration.result import Calibration, Measured
+from parcast.descriptions.description import Description
+from parcast.descriptions.machine import PRIMITIVES, Machine
+from parcast.units import format_quantity
+
+
+def machine_keys() -> tuple[str, ...]:
+    """Keys of a machine file that have a value with a unit, in its order."""
+    described = Machine()
+    tables = ("compute", "network", "storage")
+    plain = [f"{table}.{key}" for table in tables for key in _fields(getattr(described, table))]
+    calls = [
+        f"primitives.{name}.{key}"
+        for name in PRIMITIVES
+        for key in _fields(getattr(described.primitives, name))
+    ]
+    return (*plain, *calls)
+
+
+def machine_figures(
+    calibration: Calibration, *, told: Sequence[MachineFigures] = (), name: str | None = None
+) -> MachineFigures:
+    """Give what a machine file holds of a calibration.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        What was measured.
+    told : sequence of MachineFigures, optional
+        What other benchmarks tell. Where both know a key, theirs is taken.
+    name : str, optional
+        What to call the machine, by default as the calibration does.
+
+    Returns
+    -------
+    MachineFigures
+        `to_toml()` is the file.
+    """
+    order = {key: i for i, key in enumerate(("processors", "storage.servers", *machine_keys()))}
+    figures = {x.key: x for x in [*_values(calibration), *primitive_figures(calibration)]}
+    figures |= {x.key: x for each in told for x in each.figures}
+    theirs = {x.key for each in told for x in each.figures}
+    sources = [_source(calibration), *(f"others by {x.source}" for x in told)]
+    return MachineFigures(
+        name=name or calibration.name,
+        source="; ".join(sources),
+        figures=tuple(sorted(figures.values(), key=lambda x: (_table_of(x.key), order[x.key]))),
+        remarks=(
+            *_facts(calibration, known=order),
+            *primitives_without_rate(calibration),
+            *line_remarks(calibration, leave_out=theirs),
+            *(remark for each in told for remark in each.remarks),
+        ),
+        warnings=(*calibration.warnings, *few_counts(calibration)),
+        notes=(*few_counts(calibration), *(note for each in told for note in each.notes)),
+    )
+
+
+def calibration_document(calibration: Calibration, figures: MachineFigures) -> dict[str, Any]:
+    """Everything as one JSON document: the calibration, its primitives and the machine file.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        What was measured.
+    figures : MachineFigures
+        The machine file that was made of it.
+
+    Returns
+    -------
+    dict
+        Schema ``parcast/calibration/1``.
+    """
+    return {
+        **calibration.to_document(),
+        "primitives": [formula.row() for formula in primitive_formulas(calibration)],
+        "machine": [{"key": x.key, "text": x.text, "source": x.source} for x in figures.figures],
+    }
+
+
+def _fields(table: Description) -> Iterator[str]:
+    """Names of the amounts of a table: all but whole numbers."""
+    return (key for key in type(table).model_fields if key != "servers")
+
+
+def _table_of(key: str) -> int:
+    """Place of the table of a key in the file."""
+    table = key.rpartition(".")[0]
+    tables = ["", "compute", "network", "storage", *(f"primitives.{x}" for x in PRIMITIVES)]
+    return tables.index(table)
+
+
+def _values(calibration: Calibration) -> Iterator[Figure]:
+    """Give the measured values that have a key."""
+    host = calibration.host
+    processors = "hosts" if host.hosts else "cores"
+    source = f"{processors} of {host.name} that may be used"
+    yield Figure(key="processors", text=str(host.hosts or host.cores), source=source)
+    known = set(machine_keys())
+    stored = [x for x in calibration.measured if x.key.startswith("storage.") and x.key in known]
+    if stored:
+        source = f"{host.directory} is taken as one server, whatever is behind it"
+        yield Figure(key="storage.servers", text="1", source=source)
+    for each in calibration.measured:
+        if each.key in known and 0 <= each.value < math.inf:
+            text = with_spread(_text(each), _spread(each))
+            yield Figure(key=each.key, text=text, source=_origin(each, calibration.date))
+
+
+def _spread(each: Measured) -> float | None:
+    """Half-width of a value as +- has it; None of what the system tells."""
+    return half_width(each.value, each.lower, each.upper) if each.launches else None
+
+
+def _text(each: Measured) -> str:
+    """Value of a key as the file has it."""
+    if each.dimension in ("time", "rate"):
+        return written(each.value, each.dimension)
+    return format_quantity(each.value, each.dimension, 4)
+
+
+def _origin(each: Measured, date: str) -> str:
+    """Say in one line how a value came about."""
+    if not each.launches:
+        return f"{each.method}, {date[:10]}"
+    facts = [
+        each.method,
+        f"{date[:10]}, {counted(each.launches, 'launch', 'launches')}",
+        counted(each.repetitions, "timing", "timings"),
+    ]
+    if each.outliers:
+        facts.append(f"{each.outliers} of them far above the others, the worst {each.worst:.3g}x")
+    if each.disturbed:
+        facts.append(f"{each.disturbed} left out as another program had a core")
+    if each.launches == 1:
+        facts.append(UNKNOWN)
+    if not each.settled:
+        facts.append("not settled")
+    return ", ".join(facts)
+
+
+def _facts(calibration: Calibration, *, known: Mapping[str, Any]) -> Iterator[str]:
+    """Give the values that no key holds."""
+    for each in calibration.measured:
+        if each.key not in known or not 0 <= each.value < math.inf:
+            yield f"{each.key} = {with_spread(_text(each), _spread(each))}; {each.method}"
+
+
+def _source(calibration: Calibration) -> str:
+    """Say in one line where and how all was measured."""
+    host = calibration.host
+    facts = [f"parcast calibrate on {host.name}, {calibration.date[:16].replace('T', ' ')}"]
+    facts.append(f"{host.model or host.system}, {counted(host.cores, 'core', 'cores')}")
+    if host.mpi:
+        facts.append(host.mpi)
+    places: dict[str, list[int]] = {}
+    for ranks, how in sorted(host.placement.items()):
+        if ranks > 1:
+            places.setdefault(how, []).append(ranks)
+    facts += [
+        f"{listed(counts)} ranks {PLACEMENTS.get(how, how)}" for how, counts in places.items()
+    ]
+    if math.isfinite(host.load_before):
+        facts.append(f"load {host.load_before:.2g} before and {host.load_after:.2g} after")
+    if host.governor:
+        facts.append(f"governor {host.governor}")
+    if calibration.was_interrupted:
+        facts.append("interrupted")
+    return ", ".join(facts)

@@ -1,0 +1,235 @@
+"""Primitives of a calibrated machine as its file has them, and as the table of the answer does.
+
+Words of a machine file: amounts with their spread, counts, and how ranks were placed.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from parcast.calibration.benchmarks.collective_figures import written_keys
+from parcast.calibration.benchmarks.machine_figures import Figure, written
+from parcast.calibration.primitives import BARRIER, PrimitiveFormula, primitive_formulas
+from parcast.calibration.result import Calibration, Line
+from parcast.descriptions.amount import WIDEST
+from parcast.descriptions.machine import PRIMITIVES
+from parcast.laws.primitives.price import FEWEST_COUNTS
+from parcast.units import TIME_UNITS, format_quantity, percent
+from parcast.words import PrimitiveWords
+
+PLACEMENTS: Final = {
+    "own": "each on a core of its own",
+    "one": "all on one core",
+    "spread": "dealt out to the cores",
+    "free": "not pinned",
+}
+UNKNOWN: Final = "of one launch, so that its +- is taken to be 100%"
+ROUNDING: Final = 1e-9  # of a share, which is no reason to write more
+
+
+def with_spread(text: str, spread: float | None) -> str:
+    """Text of an amount and how far its 90 % interval reaches, rounded up to two digits.
+
+    >>> with_spread("27 MB/s", 0.0312), with_spread("1 us", None), with_spread("2 us", 0.00004)
+    ('27 MB/s +- 3.2%', '1 us', '2 us +- 0.01%')
+    """
+    if not spread:
+        return text
+    share = 100.0 * min(spread, WIDEST)
+    step = 10.0 ** max(math.floor(math.log10(share)) - 1, -2)
+    return f"{text} +- {max(math.ceil(share / step - ROUNDING), 1) * step:.6g}%"
+
+
+def listed(counts: Sequence[int]) -> str:
+    """Write counts one after another: "2, 4 and 8"."""
+    *others, last = map(str, counts)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Write a number of things."""
+    return f"{number} {one if number == 1 else many}"
+
+
+SWITCHING: Final = ("pingpong", "stream", "bidirectional", "saturation", *PRIMITIVES)
+MEGABYTE = 1e6  # [B]
+ONE = " on one core"
+LEAST = 0.01  # error that is told
+TRACE = 1e-3  # of the larger coefficient: smaller ones are not shown
+
+
+def primitive_words(calibration: Calibration) -> Iterator[PrimitiveWords]:
+    """Give the primitives that were measured, as texts."""
+    for formula in primitive_formulas(calibration):
+        yield PrimitiveWords(
+            name=formula.name,
+            startup=_sum_words(formula.fit.startup, formula.fit.startup_form),
+            bandwidth=_rate_words(formula),
+            error=_share(formula.fit.error),
+            counts=_counts_words(formula),
+            is_settled=formula.is_settled,
+        )
+
+
+def _counts_words(formula: PrimitiveFormula) -> str:
+    """Say among how many ranks it was measured, and whether only once: "2, 4 (one launch)"."""
+    counts = ", ".join(map(str, formula.counts)) + (ONE if formula.shares_a_core else "")
+    return f"{counts} (one launch)" if formula.launches == 1 else counts
+
+
+def _share(error: float) -> str:
+    """Write an error in a few characters: "<1%", "4%"."""
+    return f"{100 * error:.0f}%" if error >= LEAST else "<1%"
+
+
+def _rate_words(formula: PrimitiveFormula) -> str:
+    """Bandwidth of a primitive at the largest P it was measured at, "" without bytes."""
+    p = formula.counts[-1]
+    byte = float(formula.fit.time(p, MEGABYTE) - formula.fit.time(p, 0.0)) / MEGABYTE
+    if byte <= 0:
+        return ""
+    rate = format_quantity(1.0 / byte, "rate")
+    grows = formula.fit.byte[1] > 0
+    return f"{rate} at p = {p}" if grows else rate
+
+
+def _sum_words(coefficients: tuple[float, float], form: str) -> str:
+    """Write alpha + beta f(p) with the unit of the larger."""
+    alpha, beta = coefficients
+    grows = {"logarithmic": "*log2(p)", "linear": "*p"}.get(form, "")
+    unit = format_quantity(max(alpha, beta), "time").rpartition(" ")[2]
+    texts = [
+        f"{value / TIME_UNITS[unit]:.3g} {unit}{factor}"
+        for value, factor in ((alpha, ""), (beta, grows))
+        if value > TRACE * max(alpha, beta)
+    ]
+    return " + ".join(texts) or "0"
+
+
+def primitive_figures(calibration: Calibration) -> Iterator[Figure]:
+    """Give start-up and bandwidth of the primitives, in two parts where ranks share a core.
+
+    One without a rate is left out, as a region that sends bytes with it would be refused.
+    """
+    cores = calibration.host.cores
+    formulas = primitive_formulas(calibration)
+    for name in dict.fromkeys(formula.name for formula in formulas):
+        first, *beyond = (formula for formula in formulas if formula.name == name)
+        source = primitive_origin(first, calibration.date)
+        keys = written_keys(first.fit)
+        if not is_complete(first):
+            continue
+        spreads = _spreads(first)
+        for other in beyond:
+            source += f"; beyond {cores}: {primitive_origin(other, calibration.date)}"
+            theirs = written_keys(other.fit)
+            keys = {
+                key: f"{text} if p <= {cores} else {theirs[key]}" if key in theirs else text
+                for key, text in keys.items()
+            }
+            spreads = {
+                key: max((x for x in (wide, _spreads(other)[key]) if x), default=None)
+                for key, wide in spreads.items()
+            }
+        for key, text in keys.items():
+            yield Figure(
+                key=f"primitives.{name}.{key}",
+                text=with_spread(text, spreads[key]),
+                source=source,
+            )
+
+
+def is_complete(formula: PrimitiveFormula) -> bool:
+    """Tell whether a primitive has all that a region may ask for."""
+    return formula.name == BARRIER or "bandwidth" in written_keys(formula.fit)
+
+
+def primitives_without_rate(calibration: Calibration) -> Iterator[str]:
+    """Give the primitives whose messages were too short to tell a rate."""
+    for formula in primitive_formulas(calibration):
+        if not is_complete(formula):
+            startup = with_spread(written_keys(formula.fit)["startup"], formula.startup_spread)
+            origin = primitive_origin(formula, calibration.date)
+            yield f"{formula.name}: startup {startup}; {origin}, too short for a rate"
+
+
+def _spreads(formula: PrimitiveFormula) -> dict[str, float | None]:
+    """Give the spreads of a formula by their keys."""
+    return {"startup": formula.startup_spread, "bandwidth": formula.byte_spread}
+
+
+def primitive_origin(formula: PrimitiveFormula, date: str) -> str:
+    """Say in one line what a formula rests on."""
+    counts = ", ".join(map(str, formula.counts))
+    facts = [
+        f"p = {counts}, {PLACEMENTS.get(formula.placement, formula.placement)}",
+        f"{date[:10]}, {counted(formula.launches, 'launch', 'launches')}",
+        f"error {percent(formula.fit.error)}",
+    ]
+    if formula.launches == 1:
+        facts.append(UNKNOWN)
+    if not formula.holds_for_every_p:
+        largest = "the largest " if len(formula.counts) > 1 else ""
+        facts.append(f"{largest}taken for every {'such ' if formula.shares_a_core else ''}p")
+    if formula.outliers:
+        outliers = counted(formula.outliers, "timing", "timings")
+        facts.append(f"{outliers} far above the others")
+    if not formula.is_settled:
+        facts.append("not settled")
+    return ", ".join(facts)
+
+
+def few_counts(calibration: Calibration) -> Iterator[str]:
+    """Say where formulas of primitives know of no other P."""
+    few = [formula for formula in primitive_formulas(calibration) if not formula.holds_for_every_p]
+    own = next((formula for formula in few if not formula.shares_a_core), None)
+    if own is None:
+        return
+    shared = next((formula for formula in few if formula.shares_a_core), None)
+    largest = "of which the largest stands" if len(own.counts) > 1 else "which stands"
+    text = f"Primitives were measured at p = {listed(own.counts)}, {largest} for every p"
+    if shared is not None:
+        largest = "the largest" if len(shared.counts) > 1 else "which stands"
+        cores = calibration.host.cores
+        text += (
+            f" up to {cores}, and at p = {listed(shared.counts)} on one core, {largest} for every "
+            "p beyond"
+        )
+    yield (
+        f"{text}. {FEWEST_COUNTS} counts or more give formulas in p: -np 4, where there are as "
+        "many cores."
+    )
+
+
+def line_remarks(calibration: Calibration, *, leave_out: set[str]) -> Iterator[str]:
+    """Give the line of each primitive for each P, and where lines are in pieces."""
+    for line in calibration.lines:
+        is_told = f"primitives.{line.bench}.startup" in leave_out
+        pieces = line.segments if len(line.segments) > 1 else ()
+        if line.bench in SWITCHING and not is_told and (pieces or line.bench in PRIMITIVES):
+            yield line_words(line)
+
+
+def line_words(line: Line) -> str:
+    """Say what a line is: "reduce, p = 4: 8.1 us + m / 2.3 GB/s, error 4%"."""
+    ends = [f" below {_size(x.first)}" for x in line.segments[1:]] + [""]
+    pieces = [
+        f"{_sum(x.startup, x.rate)}{f' from {_size(x.first)}' if i else ''}{ends[i]}"
+        for i, x in enumerate(line.segments)
+    ]
+    whole = _sum(line.startup, line.rate)
+    texts = f"{whole}, error {percent(line.error)}"
+    if len(pieces) > 1:
+        texts += f"; in pieces {', '.join(pieces)}"
+    return f"{line.bench}, p = {line.ranks}: {texts}"
+
+
+def _sum(startup: float, rate: float) -> str:
+    """Write a line."""
+    first = written(startup, "time")
+    return f"{first} + m / {written(rate, 'rate')}" if math.isfinite(rate) else first
+
+
+def _size(size: int) -> str:
+    """Write a size as it was set."""
+    return f"{size} B"

@@ -1,0 +1,326 @@
+"""What `calibrate` answers: parameters of a machine, each with spread and how it was measured."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.units import Dimension
+
+INTERVAL: Final = 0.9  # share of outcomes that the intervals are meant to hold
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """One value of the machine, with the interval over independent launches.
+
+    `key` is that of a machine file where the file has such a key ("compute.rate",
+    "network.latency", "storage.bandwidth"). Facts that it has no key for have names of the same
+    kind: "compute.half_intensity", "timer.cost", "network.half_size".
+    """
+
+    key: str
+    value: float  # median of the launches [SI]
+    dimension: Dimension
+    lower: float  # of the 90 % interval over launches [SI]
+    upper: float  # [SI]
+    launches: int  # that it rests on [1]
+    repetitions: int  # timings in all of them [1]
+    outliers: int  # of these, far above the others [1]
+    worst: float  # the slowest repetition over the median of its launch [1]
+    cv: float  # between launches: standard deviation over mean; NaN for one launch [1]
+    method: str  # what was done, in one line
+    settled: bool  # whether the interval is as narrow as was asked
+    ranks: int = 1  # processes that took part [1]
+    placement: str = "own"  # "own": each a core of its own; "one": all on one core; "free"
+    disturbed: int = 0  # repetitions in which another program had a core: not in the medians [1]
+
+    @property
+    def spread(self) -> float:
+        """Half the width of the interval over the value, as +- says it. [1].
+
+        The wider side counts, so that value times (1 +- spread) holds the interval.
+        """
+        if self.value == 0.0:
+            return 0.0 if self.upper == self.lower else float("inf")
+        return max(self.upper - self.value, self.value - self.lower) / abs(self.value)
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document and the CSV file have it."""
+        return {
+            "key": self.key,
+            "value": self.value,
+            "lower": _finite(self.lower),
+            "upper": _finite(self.upper),
+            "spread": _finite(self.spread),
+            "dimension": self.dimension,
+            "launches": self.launches,
+            "repetitions": self.repetitions,
+            "outliers": self.outliers,
+            "disturbed": self.disturbed,
+            "worst_over_median": self.worst,
+            "between_launch_cv": _finite(self.cv),
+            "ranks": self.ranks,
+            "placement": self.placement,
+            "settled": self.settled,
+            "method": self.method,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """Time of one message, call or request of one size."""
+
+    bytes: int  # of the message or request; 0 where none are sent [B]
+    time: float  # median of the medians of the launches [s]
+    p25: float  # median of their first quartiles [s]
+    lower: float  # of the 90 % interval of `time` over launches [s]
+    upper: float  # [s]
+    cv: float  # of the medians between launches; NaN for one launch [1]
+    launches: int
+    repetitions: int  # in all launches
+    outliers: int
+    worst: float  # the slowest repetition over the median of its launch [1]
+    settled: bool
+    disturbed: int = 0  # repetitions in which another program had a core: not in the medians [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """One benchmark among one number of ranks, at every size.
+
+    `bench` is "pingpong", "stream", "bidirectional" or "saturation" of the network; "send",
+    "receive", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall" or
+    "barrier" of the primitives; "write", "read" or "cached_read" of the storage, where the ranks
+    are those that write or read at once; "polynomial" of the processor, where the bytes are the
+    order of the polynomial.
+    """
+
+    bench: str
+    ranks: int
+    placement: str  # "own", "one" or "free", as for `Measured`
+    method: str  # what one time is the time of
+    samples: tuple[Sample, ...]  # by ascending bytes
+
+    @property
+    def bytes(self) -> Array:
+        """Sizes, shape (sizes,). [B]."""
+        return np.array([x.bytes for x in self.samples], dtype=np.float64)
+
+    @property
+    def time(self) -> Array:
+        """Times, shape (sizes,). [s]."""
+        return np.array([x.time for x in self.samples], dtype=np.float64)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each size, as the JSON document and the CSV file have it."""
+        for x in self.samples:
+            yield {
+                "bench": self.bench,
+                "ranks": self.ranks,
+                "placement": self.placement,
+                "bytes": x.bytes,
+                "time_s": x.time,
+                "p25_s": x.p25,
+                "lower_s": _finite(x.lower),
+                "upper_s": _finite(x.upper),
+                "between_launch_cv": _finite(x.cv),
+                "launches": x.launches,
+                "repetitions": x.repetitions,
+                "outliers": x.outliers,
+                "disturbed": x.disturbed,
+                "worst_over_median": x.worst,
+                "settled": x.settled,
+            }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segment:
+    """Messages from one size on: ``t(m) = startup + m / rate``."""
+
+    first: int  # the least size it holds for [B]
+    startup: float  # [s]
+    rate: float  # infinite where the time does not grow with the size [B/s]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """Straight line ``t(m) = startup + m / rate`` of one benchmark among one number of ranks."""
+
+    bench: str  # as of its `Table`
+    ranks: int
+    placement: str
+    startup: float  # t0; median of the lines of the launches [s]
+    startup_lower: float  # [s]
+    startup_upper: float  # [s]
+    rate: float  # r_inf; infinite where the time does not grow with the size [B/s]
+    rate_lower: float  # [B/s]
+    rate_upper: float  # [B/s]
+    error: float  # mean absolute relative residual of the medians [1]
+    segments: tuple[Segment, ...]  # more than one where the protocol switches; else one
+    method: str
+
+    @property
+    def half_size(self) -> float:
+        """Size n_half of which the rate is half of r_inf. [B]."""
+        return self.startup * self.rate
+
+    @property
+    def switches(self) -> tuple[int, ...]:
+        """Sizes from which messages seem to be sent in another way. [B]."""
+        return tuple(x.first for x in self.segments[1:])
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document has it."""
+        return {
+            "bench": self.bench,
+            "ranks": self.ranks,
+            "placement": self.placement,
+            "startup_s": self.startup,
+            "startup_lower_s": _finite(self.startup_lower),
+            "startup_upper_s": _finite(self.startup_upper),
+            "rate_B_per_s": _finite(self.rate),
+            "rate_lower_B_per_s": _finite(self.rate_lower),
+            "rate_upper_B_per_s": _finite(self.rate_upper),
+            "half_size_B": _finite(self.half_size),
+            "error": self.error,
+            "segments": [
+                {"first_B": x.first, "startup_s": x.startup, "rate_B_per_s": _finite(x.rate)}
+                for x in self.segments
+            ],
+            "method": self.method,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Host:
+    """Where it was measured, and what else the machine did meanwhile."""
+
+    name: str
+    system: str  # operating system and kernel
+    model: str  # of the processor; "" where it is not told
+    cores: int  # that may be used [1]
+    governor: str  # of the clock frequency; "" where it cannot be read
+    load_before: float  # load average over a minute; NaN where the system has none [1]
+    load_after: float  # [1]
+    mpi: str  # vendor and version; "" where there is none
+    python: str
+    numpy: str
+    placement: Mapping[int, str]  # of each number of ranks: "own", "one" or "free"
+    directory: str  # where files were written; "" where none were
+    hosts: int = 0  # of a testbed on this machine, each a processor; 0: no testbed [1]
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document has it."""
+        return {
+            "name": self.name,
+            "system": self.system,
+            "model": self.model,
+            "cores": self.cores,
+            "governor": self.governor,
+            "load_before": _finite(self.load_before),
+            "load_after": _finite(self.load_after),
+            "mpi": self.mpi,
+            "python": self.python,
+            "numpy": self.numpy,
+            "placement": {str(ranks): how for ranks, how in self.placement.items()},
+            "directory": self.directory,
+            "hosts": self.hosts,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Calibration:
+    """A machine as it was measured."""
+
+    name: str
+    date: str  # ISO 8601 with the time and its zone, of the start
+    seconds: float  # that it took [s]
+    host: Host
+    measured: tuple[Measured, ...]
+    tables: tuple[Table, ...]
+    lines: tuple[Line, ...]
+    warnings: tuple[str, ...]
+    was_interrupted: bool  # by the user; what was measured until then is here
+    lost: int  # launches that failed
+    target: float  # half-width of an interval over its value at which it is settled [1]
+    inputs: Mapping[str, Any] | None = None  # what was asked: set by who asks
+
+    @property
+    def unsettled(self) -> tuple[str, ...]:
+        """Keys of the values whose intervals are wider than was asked."""
+        return tuple(x.key for x in self.measured if not x.settled)
+
+    def __getitem__(self, key: str) -> Measured:
+        """One value by its key."""
+        for each in self.measured:
+            if each.key == key:
+                return each
+        raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a value was measured."""
+        return any(each.key == key for each in self.measured)
+
+    def table(self, bench: str, ranks: int) -> Table | None:
+        """Table of a benchmark among some ranks; None where it was not measured."""
+        found = (x for x in self.tables if (x.bench, x.ranks) == (bench, ranks))
+        return next(found, None)
+
+    def line(self, bench: str, ranks: int) -> Line | None:
+        """Straight line of a benchmark among some ranks; None where there is none."""
+        found = (x for x in self.lines if (x.bench, x.ranks) == (bench, ranks))
+        return next(found, None)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each value, as the JSON document and the CSV file have it."""
+        return (each.row() for each in self.measured)
+
+    def table_rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each benchmark, number of ranks and size."""
+        for table in self.tables:
+            yield from table.rows()
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/calibration/1``."""
+        return {
+            "schema": "parcast/calibration/1",
+            "name": self.name,
+            "date": self.date,
+            "seconds": self.seconds,
+            "interval": INTERVAL,
+            "target": self.target,
+            "interrupted": self.was_interrupted,
+            "lost_launches": self.lost,
+            "host": self.host.row(),
+            "rows": list(self.rows()),
+            "lines": [line.row() for line in self.lines],
+            "tables": list(self.table_rows()),
+            "methods": [
+                {"bench": x.bench, "ranks": x.ranks, "method": x.method} for x in self.tables
+            ],
+            "warnings": list(self.warnings),
+            "inputs": dict(self.inputs or {}),
+        }
+
+    def to_pandas(self) -> Any:
+        """Rows as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def __repr__(self) -> str:
+        """Say what was measured, in one line."""
+        settled = len(self.measured) - len(self.unsettled)
+        state = ", interrupted" if self.was_interrupted else ""
+        return (
+            f"Calibration({self.name}: {settled} of {len(self.measured)} values settled, "
+            f"{len(self.tables)} tables, {self.seconds:.3g} s{state})"
+        )
+
+
+def _finite(value: float) -> float | None:
+    """Give a number as JSON can hold it; None where it is infinite or NaN."""
+    return value if np.isfinite(value) else None

@@ -1,0 +1,198 @@
+"""The cost of a program's regions, and how it depends on p and n.
+
+Runs whose regions were timed go in, at several numbers of processors and sizes; a program made of
+regions comes out, which `predict` and `match` take to other numbers, sizes and machines.
+Iterations, calls and bytes become formulas of p and n, loops get the time of an iteration, and
+what communicates or accesses files is left to the machine's figures.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+import numpy as np
+
+from parcast.characterisation.loops import CLOCKS, Loop, complex_loop, simple_loop
+from parcast.characterisation.notes import notes_of
+from parcast.characterisation.result import Characterisation
+from parcast.characterisation.rows import Called, Rows, keys_of_called, keys_of_loop, program_text
+from parcast.characterisation.runs import (
+    RegionRuns,
+    RunsOfProgram,
+    runs_of_program,
+    without_disturbed,
+)
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program, phase_of
+from parcast.errors import FitFailed, ParameterError, as_list
+from parcast.laws.count_formulas import count_formula
+from parcast.laws.regions import RegionsPhase
+from parcast.timings.measurements import Measurements
+from parcast.timings.profile import DISK_KINDS, LOOP_KINDS, RunProfile
+
+MOST_LISTED: Final = 12  # counts or sizes in one remark
+
+
+def characterise(
+    runs: Sequence[RunProfile],
+    *,
+    size: str = "n",
+    clock: str = "processor",
+    machine: Machine | None = None,
+    plain: Measurements | None = None,
+    name: str | None = None,
+) -> Characterisation:
+    """Region model of a program from runs whose regions were timed.
+
+    Parameters
+    ----------
+    runs : sequence of RunProfile
+        Of one program, at least one; `parcast.timings.read_profiles.read_profiles` reads them.
+    size : str, default "n"
+        The parameter of the runs that formulas call n.
+    clock : {"processor", "wall"}
+        What times the loops. Processor time is that of the thread: what others do on the machine
+        is not in it, nor what other threads of the program do.
+    machine : Machine, optional
+        What the runs were made on. Its rate makes operations of the times of iterations, so that
+        the program can be taken to machines of other rates; its network prices communication,
+        which is then compared with the runs.
+    plain : Measurements, optional
+        Times of the same runs without regions, to tell what timing changes.
+    name : str, optional
+        Of the program; by default as the runs have it.
+
+    Returns
+    -------
+    Characterisation
+
+    Raises
+    ------
+    FileProblems
+        If the runs are of several programs or regions.
+    FitFailed
+        If a loop took no time, or the counts of a complex loop do not tell its parts apart.
+    ParameterError
+        If there are no runs, or the clock is none.
+    """
+    given = as_list("runs", runs, hint="parcast.read_profiles(...).runs gives them.")
+    if not given:
+        raise ParameterError("runs must be at least one, got none. Name a profile.")
+    if clock not in CLOCKS:
+        raise ParameterError(f"clock must be processor or wall, got {clock!r:.60}.")
+    kept, disturbed = without_disturbed(given)
+    gathered = runs_of_program(kept, size=size)
+    rate = _rate(machine)
+    parts, conditions = _parts(gathered, clock)
+    keys = [keys_of_loop(x, rate) if isinstance(x, Loop) else keys_of_called(x) for x, _ in parts]
+    program_name = name or gathered.program
+    text = program_text(program_name, _source(gathered), _remarks(clock, machine, rate), keys)
+    phase = cast(RegionsPhase, phase_of({"law": "regions", "region": keys}))
+    program = Program(name=program_name, source=_source(gathered), phase=(phase,))
+    table = Rows(gathered=gathered, clock=clock, machine=machine, rate=rate)
+    rows = tuple(
+        table.row(part, region, described)
+        for (part, region), described in zip(parts, phase.region, strict=True)
+    )
+    loops = [part for part, _ in parts if isinstance(part, Loop)]
+    explained = {
+        described.name: share
+        for (_, region), described in zip(parts, phase.region, strict=True)
+        if (share := table.explained(region, described)) is not None
+    }
+    perturbation, warnings = notes_of(
+        gathered, loops, rows, clock=clock, plain=plain, explained=explained
+    )
+    return Characterisation(
+        program=program,
+        toml=text,
+        regions=rows,
+        runs=len(kept),
+        p=tuple(int(p) for p in np.unique(gathered.p)),
+        n=() if gathered.n is None else tuple(np.unique(gathered.n).tolist()),
+        largest=gathered.place_of(gathered.largest),
+        clock=clock,
+        conditions=conditions,
+        perturbation=perturbation,
+        uncovered=gathered.uncovered,
+        warnings=(*disturbed, *warnings),
+    )
+
+
+def _rate(machine: Machine | None) -> float | None:
+    """Operations a second of the machine of the runs, if it says them without a formula."""
+    if machine is None or machine.compute.rate is None:
+        return None
+    if machine.compute.rate.expression.axes:
+        raise ParameterError(
+            "compute.rate of the machine of the runs must be a plain rate, got a formula. Give "
+            "the rate of one processor."
+        )
+    return float(machine.need("compute.rate", {}, why="the operations of an iteration"))
+
+
+def _parts(
+    gathered: RunsOfProgram, clock: str
+) -> tuple[list[tuple[Loop | Called, RegionRuns]], dict[str, float]]:
+    """Give every region as the program file has it; of complex loops each small region."""
+    parts: list[tuple[Loop | Called, RegionRuns]] = []
+    conditions: dict[str, float] = {}
+    refusals = []
+    for region in gathered.regions:
+        try:
+            if region.kind == "complex":
+                loops, conditions[region.name] = complex_loop(region, clock)
+                parts += [(loop, region) for loop in loops]
+            elif region.kind in LOOP_KINDS:
+                parts.append((simple_loop(region, clock), region))
+            else:
+                parts.append((_called(region), region))
+        except FitFailed as refusal:
+            refusals.append(str(refusal))
+    if refusals:
+        raise FitFailed("\n".join(refusals))
+    return parts, conditions
+
+
+def _called(region: RegionRuns) -> Called:
+    """Region that communicates or accesses files."""
+    together = region.kind in DISK_KINDS
+    calls, volume = region.most("calls"), region.most("volume")
+    p, n = region.p, region.n
+    if together:
+        volume = region.all_together("volume")
+    # With one processor nobody communicates, whatever the program counts there.
+    counted = np.ones(len(p), dtype=bool) if together or not np.any(p > 1) else p > 1
+    p, calls, volume = p[counted], calls[counted], volume[counted]
+    n = None if n is None else n[counted]
+    each = np.divide(volume, calls, out=np.zeros_like(volume), where=calls > 0)
+    has_bytes = region.kind != "barrier" and bool(np.any(each > 0))
+    return Called(
+        name=region.name,
+        kind=region.kind,
+        calls=count_formula(calls, p, n),
+        volume=count_formula(each, p, n) if has_bytes else None,
+    )
+
+
+def _source(gathered: RunsOfProgram) -> str:
+    """Say what the figures come from."""
+    many = "s" if len(gathered.runs) > 1 else ""
+    return f"{len(gathered.runs)} run{many} at {'; '.join(_axes(gathered))}"
+
+
+def _axes(gathered: RunsOfProgram) -> Iterator[str]:
+    """List the values of p and n."""
+    for axis, values in (("p", gathered.p), ("n", gathered.n)):
+        if values is not None:
+            several = [f"{x:g}" for x in np.unique(values)]
+            more = ", ..." if len(several) > MOST_LISTED else ""
+            yield f"{axis} = {', '.join(several[:MOST_LISTED])}{more}"
+
+
+def _remarks(clock: str, machine: Machine | None, rate: float | None) -> list[str]:
+    """Say above the program what its figures are."""
+    of = f" on {machine.name}" if machine is not None and machine.name != "a machine" else ""
+    what = f"Loops by {clock} time{of}, at the optimisation level of the runs."
+    if rate is not None:
+        return [what, f"Operations are these times at {rate:g} flop/s."]
+    return [what, "They are times of that machine: give compute.rate with --machine for others."]

@@ -1,0 +1,153 @@
+"""`parcast characterise`: profiles of timed regions in, a description of the program out."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.failures import ANSWERED
+from parcast.cli.options import debug_option, json_option, output_option
+from parcast.cli.outputs import check_outputs, give
+from parcast.cli.reading import read_description
+from parcast.version import __version__
+
+if TYPE_CHECKING:
+    from parcast.characterisation.result import Characterisation
+
+
+FORMATS: Final = ("toml", "json", "csv")
+
+HELP = """Describe a program by its regions, from runs in which they were timed.
+
+PROFILE is what a program wrote whose regions are marked with parcast.region and that ran with
+PARCAST_PROFILE=PROFILE; one file may hold many runs. Runs at two sizes or more, each on one and on
+several processors, tell how iterations, calls and bytes depend on n and p. What comes out is a
+program file for `parcast predict` and `parcast match`.
+
+Loops are timed by processor time unless --clock says otherwise. Communication and files are left
+to the figures of the machine that the program is then taken to.
+
+\b
+Exit status: 0  characterised
+             2  wrong use, or an output that cannot be written
+             3  a file cannot be read, or something in it is wrong
+             4  the runs do not tell the times of the regions
+
+\b
+Examples:
+  parcast characterise stencil.jsonl -o program.toml
+  parcast characterise p1.jsonl p2.jsonl --machine here.toml --json
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What was asked on the command line."""
+
+    profiles: tuple[str, ...]  # files
+    machine: str | None
+    plain: str | None
+    size: str
+    clock: str
+    name: str | None
+
+    def options(self) -> dict[str, Any]:
+        """Give what was asked as it stands in a document."""
+        return {"size": self.size, "clock": self.clock, "name": self.name}
+
+
+@click.command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
+@click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True)
+@click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
+@click.option(
+    "--plain", metavar="FILE", help="CSV table of times of the same runs without regions."
+)
+@click.option(
+    "--size", metavar="NAME", default="n", help="Parameter of the runs that is n (default n)."
+)
+@click.option(
+    "--clock",
+    type=click.Choice(["processor", "wall"]),
+    default="processor",
+    help="What times the loops (default processor).",
+)
+@click.option("--name", metavar="TEXT", help="What to call the program.")
+@json_option
+@output_option(".toml (the program), .json or .csv")
+@debug_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    outputs: tuple[str, ...],
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Answer the question and return the exit status."""
+    question = Question(**asked)
+    files = [*question.profiles, *filter(None, [question.machine, question.plain])]
+    if files.count("-") > 1:
+        raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
+    check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
+    told = _ask(question)
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+        draw=lambda path: _write_toml(told, path),
+    )
+    return ANSWERED
+
+
+def _ask(question: Question) -> "Characterisation":
+    """Read the files and compute the answer."""
+    from dataclasses import replace
+
+    from parcast.characterisation.characterise import characterise
+    from parcast.descriptions.read_toml import read_machine
+    from parcast.timings.read_csv import read_measurements
+    from parcast.timings.read_profiles import read_profiles
+
+    read = read_profiles(question.profiles)
+    machine, from_machine = None, None
+    if question.machine is not None:
+        machine, from_machine = read_description(
+            question.machine, read_machine, argument="MACHINE"
+        )
+    plain = None if question.plain is None else read_measurements(question.plain)
+    told = characterise(
+        read.runs,
+        size=question.size,
+        clock=question.clock,
+        machine=machine,
+        plain=plain,
+        name=question.name,
+    )
+    inputs = {
+        "profiles": [
+            {"file": name, "sha256": digest, "runs": runs} for name, digest, runs in read.files
+        ],
+        "machine": from_machine,
+        "plain": question.plain,
+        "options": question.options(),
+        "parcast": __version__,
+    }
+    return replace(told, warnings=(*read.notes, *told.warnings), inputs=inputs)
+
+
+def _write_toml(told: "Characterisation", path: str) -> None:
+    """Write the program."""
+    from parcast.files.document import write_document
+
+    write_document(path, [told.toml])
+
+
+def _show(told: "Characterisation") -> None:
+    """Print the answer for a person."""
+    from parcast.characterisation.sheet import characterise_answer
+    from parcast.cli.screen import page_of_stdout, show
+
+    show(characterise_answer(told, page_of_stdout()))

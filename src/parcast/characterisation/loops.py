@@ -1,0 +1,254 @@
+"""Loops of a program: time and number of their iterations, from the passes that were timed.
+
+    E(run) = max over ranks of the time / max over ranks of the iterations                  [D]
+
+so that E * ceil(I / P) is the time of the slowest rank, as a region's time is the maximum over the
+processors. Where the rank with the most has more than ceil(I / P), I is P times what it has. The
+unit times of a complex loop follow from one row for each rank of each run, [S] (2) to (5).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.characterisation.runs import RegionRuns
+from parcast.descriptions.amount import WIDEST
+from parcast.errors import FitFailed
+from parcast.laws.count_formulas import CountFormula, count_formula
+from parcast.laws.counters import unit_times
+from parcast.timings.profile import RegionTotal
+
+UNEVEN: Final = 0.01  # share by which the most may exceed an even share unnoticed [D]
+OF_MEDIAN: Final = np.pi / 2  # its variance over that of the mean, normal law
+LEAST_SPREAD: Final = 0.001  # that is written [1]
+CLOCKS: Final = ("processor", "wall")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Loop:
+    """A loop as the program file has it."""
+
+    name: str
+    kind: str  # "loop" or "replicated"
+    calls: CountFormula
+    iterations: CountFormula
+    iteration: CountFormula  # time of one [s]
+    spread: float  # half-width of the 90 % interval of that time over itself [1]
+    unit_time: Array  # of one, in each run [s]
+    time: Array  # of all on the rank with the most, in each run [s]
+    warnings: tuple[str, ...] = ()
+
+
+def simple_loop(region: RegionRuns, clock: str) -> Loop:
+    """Loop whose iterations are alike.
+
+    Parameters
+    ----------
+    region : RegionRuns
+        Of kind "compute" or "replicated".
+    clock : {"processor", "wall"}
+        What times it.
+
+    Returns
+    -------
+    Loop
+
+    Raises
+    ------
+    FitFailed
+        If no run took time in it, or none counted an iteration.
+    """
+    kind = "replicated" if region.kind == "replicated" else "loop"
+    time, most = region.most(clock), region.most("iterations")
+    ran = (time > 0) & (most > 0)
+    if not ran.any():
+        raise FitFailed(
+            f'Region "{region.name}" has no iterations that took time: there is nothing to '
+            "characterise. Leave it out, or give its iterations and let it run longer."
+        )
+    calls = _calls(region)
+    each = calls(region.p, _sizes(region))
+    warnings = [*_uneven(region, kind), *_faster(region, clock)]
+    if kind == "replicated":
+        counted = most / each
+    else:
+        total = region.all_together("iterations")
+        even = each * np.ceil(total / each / region.p - 1e-9)
+        is_uneven = np.any(most > even * (1 + UNEVEN))
+        counted = (most * region.p if is_uneven else total) / each
+    one = np.divide(time, most, out=np.zeros_like(time), where=ran)
+    return Loop(
+        name=region.name,
+        kind=kind,
+        calls=calls,
+        iterations=count_formula(counted, region.p, region.n),
+        iteration=count_formula(
+            one[ran], region.p[ran], None if region.n is None else region.n[ran], smooth=True
+        ),
+        spread=_spread(region, one, ran),
+        unit_time=one,
+        time=time,
+        warnings=tuple(warnings),
+    )
+
+
+def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
+    """Small regions inside a loop, each as a loop of its own, and the condition of their counts.
+
+    Raises
+    ------
+    FitFailed
+        If nothing was counted, there are fewer rows than small regions, or the counts do not tell
+        them apart.
+    """
+    names = sorted({name for ranks in region.ranks for x in ranks if x for name in x.counts})
+    rows = [x for ranks in region.ranks for x in ranks if x and getattr(x, clock) > 0]
+    if not names or not rows:
+        raise FitFailed(
+            f'Region "{region.name}" is a complex loop without counts that took time. Give '
+            "counts={...} or call count() in it, or make it of kind compute."
+        )
+    if len(rows) < len(names):
+        raise FitFailed(
+            f'Region "{region.name}" counts {len(names)} small regions, and there are '
+            f"{len(rows)} ranks in all runs to tell their times from: too few. Make more runs, "
+            "or join small regions."
+        )
+    matrix = np.array([[x.counts.get(name, 0.0) for name in names] for x in rows])
+    try:
+        found = unit_times(matrix, [getattr(x, clock) for x in rows])
+    except FitFailed as refusal:
+        raise FitFailed(f'Region "{region.name}": {refusal}') from refusal
+    warnings = [
+        f'The time of "{names[k]}" in region "{region.name}" hangs on one rank of one run alone: '
+        "make more runs in which its count differs."
+        for k, run in enumerate(found.fit.hangs_on)
+        if run is not None
+    ]
+    spread = _of_spreads(found.fit.residuals + 1.0, told=len(names))
+    loops = [
+        _small_loop(region, name, float(unit), spread)
+        for name, unit in zip(names, found.fit.coefficients, strict=True)
+    ]
+    loops[0] = _with_warnings(loops[0], warnings)
+    return loops, found.condition
+
+
+def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> Loop:
+    """One small region of a complex loop."""
+    by_rank = [
+        np.array([0.0 if x is None else x.counts.get(name, 0.0) for x in ranks])
+        for ranks in region.ranks
+    ]
+    total = np.array([counts.sum() for counts in by_rank])
+    most = np.array([counts.max() for counts in by_rank])
+    is_uneven = np.any(most > np.ceil(total / region.p - 1e-9) * (1 + UNEVEN))
+    counted = most * region.p if is_uneven else total
+    once = count_formula([1.0], [1.0])
+    return Loop(
+        name=f"{region.name} {name}",
+        kind="loop",
+        calls=once,
+        iterations=count_formula(counted, region.p, region.n),
+        iteration=count_formula([unit], [1.0]),
+        spread=spread,
+        unit_time=np.full(len(region.p), unit),
+        time=unit * most,
+    )
+
+
+def _with_warnings(loop: Loop, warnings: Sequence[str]) -> Loop:
+    """Add what is to be said of all small regions to the first of them."""
+    from dataclasses import replace
+
+    return replace(loop, warnings=tuple(warnings))
+
+
+def _sizes(region: RegionRuns) -> Array:
+    """Sizes of the runs; ones where the program has none."""
+    return np.ones_like(region.p) if region.n is None else region.n
+
+
+def _calls(region: RegionRuns) -> CountFormula:
+    """How often a loop is run, where all ranks run it as often and a formula says it; else 1."""
+    entries = region.of_ranks("entries")
+    if all(x.min() == x.max() for x in entries):
+        formula = count_formula(region.most("entries"), region.p, region.n)
+        if formula.is_exact:
+            return formula
+    return count_formula([1.0], [1.0])
+
+
+def _uneven(region: RegionRuns, kind: str) -> list[str]:
+    """Say how unequal the iterations of the ranks are, where it is more than rounding."""
+    most, mean = region.most("iterations"), region.mean("iterations")
+    passes = np.maximum(region.most("entries"), 1.0)
+    even = mean
+    if kind == "loop":
+        even = passes * np.ceil(region.all_together("iterations") / passes / region.p - 1e-9)
+    ratio = np.divide(most, even, out=np.ones_like(most), where=even > 0)
+    worst = int(np.argmax(ratio))
+    if ratio[worst] <= 1 + UNEVEN:
+        return []
+    over_mean = most[worst] / mean[worst]
+    return [
+        f'The iterations of region "{region.name}" are uneven: at p = {region.p[worst]:g} the '
+        f"rank with the most has {over_mean:.3g} times the mean. Its time is that of this rank."
+    ]
+
+
+def _faster(region: RegionRuns, clock: str) -> list[str]:
+    """Say where ranks that had as many iterations took other times."""
+    times, iterations = region.of_ranks(clock), region.of_ranks("iterations")
+    worst, place = 1.0, 0.0
+    for p, time, count in zip(region.p, times, iterations, strict=True):
+        worked = (time > 0) & (count > 0)
+        if worked.sum() > 1:
+            one = time[worked] / count[worked]
+            ratio = float(one.max() / one.mean())
+            worst, place = max((worst, place), (ratio, float(p)))
+    if worst <= 1 + 10 * UNEVEN:
+        return []
+    return [
+        f'Ranks are unequal in region "{region.name}": at p = {place:g} an iteration of the '
+        f"slowest takes {worst:.3g} times the mean of the ranks."
+    ]
+
+
+def _spread(region: RegionRuns, one: Array, ran: NDArray[np.bool_]) -> float:
+    """Half-width of the 90 % interval of the time of an iteration, over its value. [1]."""
+    formula = count_formula(
+        one[ran], region.p[ran], None if region.n is None else region.n[ran], smooth=True
+    )
+    sizes = _sizes(region)
+    if ran.sum() > 1:
+        return _of_spreads(one[ran] / formula(region.p[ran], sizes[ran]))
+    passes = [x for ranks in region.ranks for x in ranks if x is not None and x.entries > 1]
+    return max(map(_of_passes, passes), default=0.0)
+
+
+def _of_passes(total: RegionTotal) -> float:
+    """How well the passes of one run tell their mean."""
+    mean = total.wall / total.entries
+    variance = max(total.squares / total.entries - mean**2, 0.0)
+    return float(min(1.645 * np.sqrt(variance / total.entries) / mean, WIDEST)) if mean else 0.0
+
+
+def _of_spreads(ratio: Array, *, told: int = 1) -> float:
+    """Half-width of the 90 % interval of one more run, by Student's law. [1].
+
+    It holds that run's own noise, and that of what the others told: `told` figures, of which each
+    is as unsure as a median.
+    """
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # SciPy ships no types
+
+    freedom = len(ratio) - told
+    if freedom < 1:
+        return 0.0
+    sigma = float(np.std(np.log(np.maximum(ratio, 1e-300)), ddof=told))
+    sigma *= np.sqrt(1.0 + OF_MEDIAN * told / len(ratio))
+    return float(min(np.expm1(min(stdtrit(freedom, 0.95) * sigma, 5.0)), WIDEST))

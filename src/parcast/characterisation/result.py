@@ -1,0 +1,87 @@
+"""What `characterise` answers: regions with their formulas, and how well they meet the runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from parcast.descriptions.program import Program
+
+SCHEMA: Final = "parcast/characterisation/1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CharacterisedRegion:
+    """A region of the program, as the runs say it."""
+
+    name: str
+    kind: str  # as a program file has it: "loop", "halo", ...
+    share: float  # of the time of all regions, in the largest run [1]
+    calls: str  # formula
+    iterations: str | None  # formula; None of what is no loop
+    iteration: str | None  # time, or operations, of one; None of what is no loop
+    volume: str | None  # formula; None of a loop, and of what sends no bytes
+    unit_time: float | None  # of one iteration, as the file has it, at the largest run [s]
+    spread: float  # half-width of the 90 % interval of the time of an iteration [1]
+    is_exact: bool  # whether the formulas meet all counts
+    residual: float | None  # root mean square over runs of model / measured - 1; None: unpriced
+    imbalance: float  # time of the slowest rank over the mean of the ranks, the most of all runs
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document and the CSV file have it."""
+        return {
+            "region": self.name,
+            "kind": self.kind,
+            "share": self.share,
+            "calls": self.calls,
+            "iterations": self.iterations,
+            "iteration": self.iteration,
+            "volume": self.volume,
+            "iteration_s": self.unit_time,
+            "spread": self.spread,
+            "is_exact": self.is_exact,
+            "residual": self.residual,
+            "imbalance": self.imbalance,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Characterisation:
+    """A program as its runs describe it."""
+
+    program: Program
+    toml: str  # the program as a file
+    regions: tuple[CharacterisedRegion, ...]
+    runs: int  # that it rests on
+    p: tuple[int, ...]  # counts of processors [1]
+    n: tuple[float, ...]  # sizes; empty where the program named none [1]
+    largest: str  # the run that shares are of: "p = 2, n = 512"
+    clock: str  # of the loops: "processor" or "wall"
+    conditions: Mapping[str, float]  # of the counts of each complex loop [1]
+    perturbation: float  # share of the time that timing took, the most of all runs [1]
+    uncovered: float  # share of the time in no region, the most of all runs [1]
+    warnings: tuple[str, ...]
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give each region, as CSV has it."""
+        for region in self.regions:
+            yield region.row()
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as it stands in a JSON document."""
+        return {
+            "schema": SCHEMA,
+            "program": self.program.name,
+            "runs": self.runs,
+            "p": list(self.p),
+            "n": list(self.n),
+            "largest": self.largest,
+            "clock": self.clock,
+            "conditions": dict(self.conditions),
+            "perturbation": self.perturbation,
+            "uncovered": self.uncovered,
+            "warnings": list(self.warnings),
+            "toml": self.toml,
+            "inputs": dict(self.inputs),
+            "rows": list(self.rows()),
+        }

@@ -1,0 +1,233 @@
+"""`parcast import`: what another tool wrote in, a table of measurements or a machine out."""
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from parcast.cli.failures import ANSWERED
+from parcast.cli.options import debug_option, written_option
+from parcast.cli.outputs import check_outputs, write_all
+from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
+
+if TYPE_CHECKING:
+    from parcast.importers.registry import Format
+
+
+Answer = TypeVar("Answer")
+
+ARGUMENTS: Final = {"rename": "--rename", "constants": "--set", "metric": "--metric"}
+
+HELP = """Turn what another tool wrote into a table of measurements.
+
+FILES are profiles of Extra-P, accounts of Slurm, exports of hyperfine and others (--list names
+all), or - for standard input. FORMAT may be left out where the content tells it. Several FILES
+are joined into one table, which is printed as CSV, or written with -o.
+
+OSU, IMB and IOR tell of a machine: what comes out is a description, -o machine.toml.
+
+\b
+Exit status: 0  imported
+             2  wrong use, or an output that cannot be written
+             3  a file cannot be read, or something in it is wrong
+
+\b
+Examples:
+  parcast import extrap profile.txt --rename ranks=p -o timings.csv
+  parcast import node.json --set p=64 --set machine=T3E -o timings.csv
+  sacct --json -j 1001,1002 | parcast import slurm - -o timings.csv
+"""
+
+
+def pairs(
+    _: click.Context, option: click.Parameter, texts: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """Read names and what is said of each."""
+    read: list[tuple[str, str]] = []
+    for text in texts:
+        name, equals, value = map(str.strip, text.partition("="))
+        if not (name and equals and value):
+            example = "ranks=p" if option.name == "rename" else "p=64"
+            raise click.UsageError(
+                f"{option.opts[0]} must be a name and a value, got {text!r:.60}. "
+                f"Write such as {example}."
+            )
+        if name in dict(read):
+            raise click.UsageError(
+                f"{option.opts[0]} must name each once, got {name!r:.60} twice. Leave one out."
+            )
+        read.append((name, value))
+    return read
+
+
+@click.command(name="import", help=HELP, short_help="Files of other tools in, a table out.")
+@click.argument("files", metavar="[FORMAT] FILES...", nargs=-1)
+@click.option("--list", "is_list", is_flag=True, help="List the formats and what they need.")
+@click.option("--metric", metavar="NAME", help="The metric that is the time, of several.")
+@click.option(
+    "--rename",
+    metavar="NAME=AXIS",
+    multiple=True,
+    callback=pairs,
+    help="Call a parameter of FILES otherwise: ranks=p. Repeatable.",
+)
+@click.option(
+    "--set",
+    "constants",
+    metavar="AXIS=VALUE",
+    multiple=True,
+    callback=pairs,
+    help="Add what FILES do not tell: p=64, machine=T3E. Repeatable.",
+)
+@written_option('Write PATH: .csv, or .toml of a machine. "-" prints it. Repeatable.')
+@debug_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    files: tuple[str, ...],
+    is_list: bool,
+    outputs: tuple[str, ...],
+    **asked: Any,
+) -> int:
+    """Import the files and return the exit status."""
+    from parcast.files.document import write_document
+    from parcast.importers.registry import format_named, recognised_format
+
+    if is_list:
+        _show_formats()
+        return ANSWERED
+    name, paths = _divided(files)
+    if not paths:
+        raise click.UsageError("Missing argument 'FILES...'.", ctx)
+
+    def read() -> tuple[Callable[[], Any], Sequence[str]]:
+        with _standing(paths, is_named=name is not None) as standing:
+            known = format_named(name) if name else recognised_format(standing)
+            if name is None:
+                click.echo(f"parcast: recognised as {known.name}: {known.title}.", err=True)
+            ending = "csv" if known.makes == "timings" else "toml"
+            check_outputs(outputs, sources=paths, as_json=False, formats=(ending,))
+            return _imported(known, standing, asked)
+
+    pieces, notes = in_options(read)
+    say(notes)
+    for output in outputs or ["-"]:
+        if output == "-":
+            for piece in pieces():
+                write_all(piece)
+        else:
+            write_document(output, pieces())
+    return ANSWERED
+
+
+@contextmanager
+def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
+    """Give paths that can be read more than once: standard input is in a file meanwhile."""
+    from parcast.files.decoding import STDIN
+    from parcast.importers.registry import format_of_beginning
+
+    if "-" not in paths:
+        yield list(paths)
+        return
+    if list(paths).count("-") > 1:
+        raise click.UsageError("Only one of FILES can be -, got several.")
+    prepare_stdin("FILES", "a file")
+    head = beginning_of_stdin()
+    is_wanted = is_named or format_of_beginning(head, Path(STDIN)) is not None
+    with stdin_as_file(head, with_rest=is_wanted) as copy:
+        yield [copy if path == "-" else path for path in paths]
+
+
+def in_options(ask: Callable[[], Answer]) -> Answer:
+    """Do what may be refused, and call arguments by the options that stand for them.
+
+    Raises
+    ------
+    click.ClickException
+        If an option is wrong, or an extra is missing.
+    """
+    from parcast.errors import FileProblems, ParameterError
+
+    try:
+        return ask()
+    except FileProblems:
+        raise
+    except ParameterError as error:
+        message = str(error)
+        for argument, option in ARGUMENTS.items():
+            message = re.sub(rf"^{argument} must", f"{option} must", message)
+        raise click.UsageError(re.sub("^format must", "FORMAT must", message)) from error
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("parcast"):
+            raise
+        raise click.ClickException(str(error)) from error
+
+
+def say(notes: Sequence[str]) -> None:
+    """Print what a reader must know on standard error."""
+    for note in notes:
+        click.echo(f"parcast: {note}", err=True)
+
+
+def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Tell the name of a format, where there is one, from the files."""
+    from parcast.importers.registry import FORMATS, is_there
+
+    if not words:
+        return None, []
+    first, *others = words
+    names = [known.name for known in FORMATS if is_there(known)]
+    if first in names and (others or not os.path.exists(first)):
+        return first, others
+    if not others or first == "-" or os.path.exists(first) or not re.fullmatch(r"[\w-]+", first):
+        return None, list(words)
+    near = difflib.get_close_matches(first, names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
+    raise click.UsageError(f"{first!r:.60} is neither a format nor a file. {hint}")
+
+
+def _imported(
+    known: "Format", paths: Sequence[str], asked: dict[str, Any]
+) -> tuple[Callable[[], Any], Sequence[str]]:
+    """Read the files; give what makes the text of the answer, and the notes."""
+    from parcast.importers.registry import import_machine, import_timings
+    from parcast.timings.write_csv import measurements_pieces
+
+    if known.makes == "machine":
+        for argument, option in ARGUMENTS.items():
+            if asked[argument]:
+                raise click.UsageError(
+                    f"{option} must not be given with {known.name}, which tells of a machine. "
+                    "Leave it out."
+                )
+        figures = import_machine(paths, known.name)
+        return lambda: iter([figures.to_toml()]), figures.notes
+    told = import_timings(
+        paths,
+        known.name,
+        metric=asked["metric"],
+        rename=dict(asked["rename"]),
+        constants=dict(asked["constants"]),
+    )
+    return lambda: measurements_pieces(told.measurements), told.notes
+
+
+def _show_formats() -> None:
+    """Print a line for each format: its name, what it is, what it gives and needs."""
+    from parcast.importers.registry import FORMATS, is_there
+
+    listed = [known for known in FORMATS if is_there(known)]
+    names = max(len(known.name) for known in listed)
+    titles = max(len(known.title) for known in listed)
+    for known in listed:
+        makes = "timings.csv" if known.makes == "timings" else "machine.toml"
+        needs = f"{known.extra_for} needs".strip()
+        extra = f"  {needs} parcast[{known.extra}]" if known.extra else ""
+        click.echo(f"{known.name:{names}}  {known.title:{titles}}  {makes:12}{extra}".rstrip())

@@ -1,0 +1,119 @@
+"""`parcast testbed`: a cluster in a box, and a command that runs on it."""
+
+import re
+from typing import Final, Literal
+
+import click
+
+from parcast.cli.options import debug_option
+
+HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
+
+Every mpiexec of MPICH below COMMAND puts one rank on each host. The processes, TCP and files are
+real. Needs Linux and root; everything is taken away at the end.
+
+\b
+Exit status: that of COMMAND, or
+             2    wrong use
+             4    no such testbed can be made here
+             130  interrupted
+
+\b
+Examples:
+  parcast testbed --hosts 4 -- mpiexec -n 4 python -m mpi4py program.py
+  parcast testbed --hosts 8 --link 10Mbit --bus -- parcast calibrate -np 8
+"""
+
+# What Python calls a thing, and what the command line calls it.
+_OPTIONS: Final = [
+    (r"^(hosts|link|latency|cpu|disk) must", r"--\1 must"),
+    (r"\b(cpu|disk)=None", r"--\1 none"),
+    (r"Leave out the latency", "Leave out --latency"),
+]
+
+
+@click.command(
+    name="testbed",
+    help=HELP,
+    short_help="A cluster in a box: run a command on slow hosts.",
+    context_settings={"allow_interspersed_args": False},
+)
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
+@click.option("--hosts", type=int, default=4, show_default=True, help="How many, 1 to 16.")
+@click.option(
+    "--link",
+    default="100Mbit",
+    show_default=True,
+    metavar="RATE",
+    help="Of each host, each way; with --bus of all together. Or none.",
+)
+@click.option("--bus", is_flag=True, help="One medium for all hosts instead of a switch.")
+@click.option("--latency", default="0 s", metavar="TIME", help="More for each packet: 50us.")
+@click.option(
+    "--cpu",
+    default="auto",
+    metavar="SHARE",
+    help="Of a core for each host: 5%, or none. By default 10%, or less for many hosts.",
+)
+@click.option("--disk", default="none", metavar="RATE", help="Of each host: 10MB/s.")
+@debug_option
+def command(
+    *,
+    words: tuple[str, ...],
+    hosts: int,
+    link: str,
+    bus: bool,
+    latency: str,
+    cpu: str,
+    disk: str,
+) -> int:
+    """Run COMMAND on a testbed and return its status."""
+    from parcast.errors import ParameterError, RunFailed
+    from parcast.testbed.testbed import Testbed
+    from parcast.testbed.words import in_words
+    from parcast.units import quantity
+
+    if not words:
+        raise click.UsageError("COMMAND is missing. Write it last, after --.")
+    try:
+        testbed = Testbed(
+            hosts=hosts,
+            link=_rate(link, "link"),
+            bus=bus,
+            latency=quantity(latency, "time", name="latency"),
+            cpu=_share(cpu),
+            disk=_rate(disk, "disk"),
+        )
+        testbed.require_means(words)
+        click.echo(f"parcast: {in_words(testbed)}", err=True)
+        return testbed.attend(words)
+    except ParameterError as error:
+        raise click.UsageError(_in_options(str(error))) from error
+    except RunFailed as error:
+        raise RunFailed(_in_options(str(error))) from error
+
+
+def _rate(text: str, name: str) -> float | None:
+    """Read a rate; a link is as often given in bits alone, as 100Mbit. [B/s]."""
+    from parcast.units import quantity
+
+    if text.strip().casefold() == "none":
+        return None
+    return quantity(f"{text}/s" if text.endswith("bit") else text, "rate", name=name)
+
+
+def _share(text: str) -> float | Literal["auto"] | None:
+    """Read a share of a core. [1]."""
+    from parcast.units import quantity
+
+    word = text.strip().casefold()
+    if word == "auto":
+        return "auto"
+    return None if word == "none" else quantity(text, "fraction", name="cpu")
+
+
+def _in_options(message: str) -> str:
+    """Call arguments by the options that stand for them."""
+    for argument, option in _OPTIONS:
+        message = re.sub(argument, option, message)
+    return message

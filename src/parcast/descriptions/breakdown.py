@@ -1,0 +1,49 @@
+"""Where the time goes: what every timing law answers with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from parcast.aliases import Array
+
+COMPONENTS: Final = ("compute", "communication", "io", "synchronisation")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Breakdown:
+    """Time of a phase or a program, by what it is spent on; arrays that broadcast together."""
+
+    compute: Array  # computing, the mean over processors [s]
+    communication: Array  # sending, and waiting for the network [s]
+    io: Array  # disks, and waiting for them [s]
+    synchronisation: Array  # waiting for the slowest [s]
+
+    @property
+    def time(self) -> Array:
+        """All of it [s]."""
+        return np.asarray(self.compute + self.communication + self.io + self.synchronisation)
+
+    def components(self) -> Iterator[tuple[str, Array]]:
+        """Give each component with its name."""
+        for name in COMPONENTS:
+            yield name, getattr(self, name)
+
+    def __add__(self, other: "Breakdown") -> "Breakdown":
+        """One after the other."""
+        return Breakdown(
+            compute=self.compute + other.compute,
+            communication=self.communication + other.communication,
+            io=self.io + other.io,
+            synchronisation=self.synchronisation + other.synchronisation,
+        )
+
+    def __mul__(self, cycles: Array) -> "Breakdown":
+        """Several times the same."""
+        return Breakdown(
+            compute=self.compute * cycles,
+            communication=self.communication * cycles,
+            io=self.io * cycles,
+            synchronisation=self.synchronisation * cycles,
+        )

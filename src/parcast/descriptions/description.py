@@ -1,0 +1,175 @@
+"""What a machine and a program have in common: frozen descriptions, checked key by key.
+
+A description refuses unknown keys, suggesting the nearest known one, and reports all its faults
+together. Its JSON Schema (`model_json_schema()`) is what the documentation is made from.
+"""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
+
+from parcast.descriptions.amount import Amount
+from parcast.errors import ParameterError, Problem
+from parcast.units import EXPECTED, Dimension, shown
+
+_KINDS: Final = {  # of pydantic's refusals, in our words
+    "missing": "must be given. Add it.",
+    "dict_type": "must be a table of keys, got {input}. Write [{field}] with keys below it.",
+    "model_type": "must be a table of keys, got {input}. Write [{field}] with keys below it.",
+    "list_type": "must be a list of tables, got {input}. Write [[{field}]] before each.",
+    "string_type": "must be text, got {input}. Put it in quotes.",
+    "int_type": "must be a whole number, got {input}. Write it without quotes or fraction.",
+    "int_from_float": "must be a whole number, got {input}. Write it without a fraction.",
+    "greater_than_equal": "must be at least {ge}, got {input}. Count from {ge}.",
+    "less_than_equal": "must be at most {le}, got {input}.",
+}
+
+
+class DescriptionError(ParameterError):
+    """A description that cannot be used, with everything that is wrong with it."""
+
+    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        listed = "\n".join(f"  {x.field or 'all of it'}  {x.message}" for x in problems)
+        many = "s" if len(problems) > 1 else ""
+        super().__init__(f"{name}: {len(problems)} problem{many}\n{listed}")
+
+
+class Description(BaseModel):
+    """Base of all descriptions: frozen, without keys that nobody knows."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True
+    )
+
+    def __init__(self, **keys: Any) -> None:
+        try:
+            super().__init__(**keys)
+        except ValidationError as refusal:
+            raise DescriptionError(type(self).__name__, _problems(refusal, self)) from None
+
+    def amounts(self) -> Iterator[tuple[str, Amount]]:
+        """Give every amount in it that is given, with its name."""
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            if isinstance(value, Amount):
+                yield value.name, value
+            elif isinstance(value, Description):
+                yield from value.amounts()
+
+
+class Of:
+    """Marks a field as an `Amount` of certain dimensions, and says what messages call it."""
+
+    def __init__(self, *dimensions: Dimension, name: str) -> None:
+        self.dimensions = dimensions
+        self.name = name
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: Any,
+        handler: GetCoreSchemaHandler,
+    ) -> core_schema.CoreSchema:
+        """Read text or a number as an amount."""
+        return core_schema.no_info_plain_validator_function(
+            self.read, serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )
+
+    def __get_pydantic_json_schema__(
+        self,
+        schema: core_schema.CoreSchema,
+        handler: GetJsonSchemaHandler,
+    ) -> JsonSchemaValue:
+        """Describe the text that is expected."""
+        nouns = " or ".join(EXPECTED[each][0] for each in self.dimensions)
+        examples = [EXPECTED[each][1].split(" or ")[0].strip('"') for each in self.dimensions]
+        return {
+            "type": ["string", "number"],
+            "description": f"{nouns}; may be a formula in p, d and n, and end in +- 5%",
+            "examples": examples,
+        }
+
+    def read(self, value: object) -> Amount:
+        """Read an amount, called by its name here whatever it was called before."""
+        if isinstance(value, Amount):
+            value = value.text
+        return Amount.of(value, self.dimensions, name=self.name)
+
+
+def tables_of(given: Any, name: str, header: str) -> tuple[Any, ...]:
+    """Tables in a list, at least one, or a refusal that names the `header` of each."""
+    if not isinstance(given, list | tuple) or not given:
+        raise ParameterError(
+            f"{name} must be a list of tables, at least one, got {shown(repr(given))}. "
+            f"Write {header} before each."
+        )
+    return tuple(given)
+
+
+def require_other_labels(labels: Sequence[str], name: str) -> None:
+    """Refuse tables of one list that are called alike."""
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise ParameterError(
+            f'{name} must have names that differ, got "{shown(twice[0])}" twice. '
+            "Rename one of them."
+        )
+
+
+def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
+    """Say in our words what pydantic found wrong."""
+    problems = []
+    for error in refusal.errors(include_url=False):
+        place = error["loc"]
+        inner = error.get("ctx", {}).get("error")
+        if isinstance(inner, DescriptionError):
+            problems += [
+                Problem(message=x.message, field=_path(*place, x.field)) for x in inner.problems
+            ]
+            continue
+        field = _path(*place)
+        if error["type"] == "extra_forbidden":
+            message = _unknown(str(place[-1]), sorted(type(of).model_fields))
+        elif inner is not None:
+            message = str(inner).removeprefix(f"{_last(str(inner))} ")
+        elif error["type"] in _KINDS:
+            given = {"input": shown(repr(error["input"])), "field": place[-1]}
+            message = _KINDS[error["type"]].format(**given, **error.get("ctx", {}))
+        else:
+            message = f"must be right, got {shown(repr(error['input']))}. {error['msg']}."
+        problems.append(Problem(message=message, field=field))
+    return problems
+
+
+def _last(message: str) -> str:
+    """First word of a message, which is the name of what it is about."""
+    return message.split(" ", 1)[0]
+
+
+def _path(*place: str | int) -> str:
+    """Name a key by the way to it: "phase 2, io.volume" for ("phase", 1, "io", "volume")."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f" {part + 1}"
+        elif part:
+            joint = "" if not text else ", " if text[-1].isdigit() and " " in text else "."
+            text += f"{joint}{part}"
+    return text
+
+
+def _unknown(key: str, known: Sequence[str]) -> str:
+    """Say that a key is not known, and which may have been meant."""
+    near = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
+    hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+    return f"is no key known here. {hint}"

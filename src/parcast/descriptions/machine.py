@@ -1,0 +1,335 @@
+"""What a program runs on: processors, network and storage, and what using them costs.
+
+What is not given is not needed until a program asks for it; the message then names the key.
+"""
+
+from typing import Annotated, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, create_model, model_validator
+
+from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.description import Description, Of
+from parcast.errors import ParameterError, require
+from parcast.units import Dimension
+
+HOUR: Final = 3600.0  # [s]
+LEVEL: Final = "level of contention"  # of a point: replaces what the descriptions say of it
+
+
+class Compute(Description):
+    """One processor."""
+
+    rate: Annotated[Amount, Of("operation_rate", name="compute.rate")] | None = Field(
+        default=None,
+        description="Operations of this kind of program that one processor does in a second.",
+    )
+    memory_bandwidth: Annotated[Amount, Of("rate", name="compute.memory_bandwidth")] | None = (
+        Field(
+            default=None,
+            description="Bytes that one processor moves to and from its memory in a second; no "
+            "law asks for it yet.",
+        )
+    )
+
+
+class Network(Description):
+    """What connects the processors."""
+
+    latency: Annotated[Amount, Of("time", name="network.latency")] | None = Field(
+        default=None, description="Start-up of one message; 0 if it is not given."
+    )
+    bandwidth: Annotated[Amount, Of("rate", name="network.bandwidth")] | None = Field(
+        default=None, description="Rate of one uncontended pair."
+    )
+    saturation: Annotated[Amount, Of("rate", name="network.saturation")] | None = Field(
+        default=None, description="Rate of all pairs together; gives the level of contention."
+    )
+    bidirectional: Annotated[Amount, Of("rate", name="network.bidirectional")] | None = Field(
+        default=None,
+        description="Rate of one uncontended pair that sends in both directions at once, both "
+        "together; no law asks for it yet.",
+    )
+    contention: Annotated[Amount, Of("fraction", name="network.contention")] | None = Field(
+        default=None,
+        description="Level of contention where no saturation rate is known: 0 a link for every "
+        "pair, 1 a single bus.",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "Network":
+        if self.saturation is not None and self.contention is not None:
+            raise ParameterError(
+                "contention must be left out where saturation is given: one follows from the "
+                "other. Keep saturation."
+            )
+        return self
+
+
+class Storage(Description):
+    """The disks, or the servers in front of them."""
+
+    servers: int | None = Field(
+        default=None,
+        ge=1,
+        description="Disks or I/O servers; the value of d where none is asked for.",
+    )
+    bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = Field(
+        default=None, description="Rate of one server, that of writing."
+    )
+    read_bandwidth: Annotated[Amount, Of("rate", name="storage.read_bandwidth")] | None = Field(
+        default=None,
+        description="Rate of one server when it is read and nothing is cached; regions of kind "
+        "`read` ask for it, else bandwidth is taken.",
+    )
+    latency: Annotated[Amount, Of("time", name="storage.latency")] | None = Field(
+        default=None,
+        description="Time of a request besides that of its bytes; 0 if it is not given.",
+    )
+    cache: Annotated[Amount, Of("size", name="storage.cache")] | None = Field(
+        default=None,
+        description="Bytes that are written at the rate of memory before the disks are waited "
+        "for; no law asks for it yet.",
+    )
+    cache_bandwidth: Annotated[Amount, Of("rate", name="storage.cache_bandwidth")] | None = Field(
+        default=None,
+        description="Rate at which cached bytes are written or read; no law asks for it yet.",
+    )
+
+
+class Price(Description):
+    """What using the machine costs, in any currency; 1 a processor-hour counts processor-hours."""
+
+    processor_hour: Annotated[Amount, Of("count", name="price.processor_hour")] | None = Field(
+        default=None, description="Price of one processor for an hour."
+    )
+    node_hour: Annotated[Amount, Of("count", name="price.node_hour")] | None = Field(
+        default=None, description="Price of one node for an hour, instead."
+    )
+    node_processors: int | None = Field(
+        default=None,
+        ge=1,
+        description="Processors of a node; where it is given, whole nodes are charged.",
+    )
+    currency: str = Field(
+        default="", description='What it is counted in: "EUR", "node hours", ...'
+    )
+
+    @model_validator(mode="after")
+    def _one_price(self) -> "Price":
+        if self.processor_hour is not None and self.node_hour is not None:
+            raise ParameterError(
+                "price must give processor_hour or node_hour, not both. Keep the one charged."
+            )
+        if self.node_hour is not None and self.node_processors is None:
+            raise ParameterError(
+                "price must give node_processors beside node_hour. Add the processors of a node."
+            )
+        amount = self.amount
+        if amount is None and (self.node_processors or self.currency):
+            raise ParameterError(
+                "price must give processor_hour or node_hour. Add one, as a plain number."
+            )
+        if amount is not None and not amount.expression.axes:
+            above = amount({}) > 0
+            hint = "Leave [price] out of what is free; 1 counts processor-hours."
+            require("price", amount({}), above, must="be above 0", hint=hint)
+        return self
+
+    @property
+    def amount(self) -> Amount | None:
+        """The price that is given, or None."""
+        return self.node_hour if self.processor_hour is None else self.processor_hour
+
+    def cost(self, time: NDArray[np.float64], at: Point) -> NDArray[np.float64]:
+        """Cost of `time` [s] on `at["p"]` processors, in the currency.
+
+        Raises
+        ------
+        ParameterError
+            If there is no price.
+        """
+        if self.amount is None:
+            raise ParameterError("price must be given. Add [price] with processor_hour.")
+        p = np.asarray(at["p"], dtype=np.float64)
+        nodes = np.ceil(p / self.node_processors) if self.node_processors else p
+        charged = nodes
+        if self.node_processors and self.node_hour is None:
+            charged = nodes * self.node_processors
+        return np.asarray(self.amount(at) * charged * time / HOUR)
+
+
+class Primitive(Description):
+    """Time of one communication primitive: startup + volume / bandwidth, on p processors."""
+
+    startup: Annotated[Amount, Of("time", name="startup")] | None = Field(
+        default=None, description="Time besides that of the bytes; may depend on p."
+    )
+    bandwidth: Annotated[Amount, Of("rate", name="bandwidth")] | None = Field(
+        default=None, description="Bytes of the volume in a second; may depend on p."
+    )
+
+
+class Barrier(Description):
+    """Time of a barrier among p processors; it sends no bytes."""
+
+    startup: Annotated[Amount, Of("time", name="primitives.barrier.startup")] | None = Field(
+        default=None, description="Time of one barrier; may depend on p."
+    )
+
+    @property
+    def bandwidth(self) -> None:
+        """Nothing: there are no bytes."""
+        return
+
+
+def _primitive(name: str) -> type[Primitive]:
+    """Class of a primitive whose amounts are called by their place: primitives.reduce.startup."""
+    dimensions: dict[str, Dimension] = {"startup": "time", "bandwidth": "rate"}
+    keys: dict[str, Any] = {
+        key: (
+            Annotated[Amount, Of(dimension, name=f"primitives.{name}.{key}")] | None,
+            Field(default=None, description=Primitive.model_fields[key].description),
+        )
+        for key, dimension in dimensions.items()
+    }
+    made: type[Primitive] = create_model(name.capitalize(), __base__=Primitive, **keys)
+    return made
+
+
+VOLUMES: Final = {  # what the volume of a call is: the buffer of one partner, as MPI counts it
+    "send": "the message",
+    "receive": "the message",
+    "broadcast": "the message, which all get",
+    "reduce": "the vector that each rank gives, as long as the result",
+    "allreduce": "the vector that each rank gives, as long as the result",
+    "gather": "what each rank gives to the root",
+    "scatter": "what each rank gets from the root",
+    "allgather": "what each rank gives to all others",
+    "alltoall": "what each rank gives to each other one",
+}
+PRIMITIVES: Final = (*VOLUMES, "barrier")
+_KINDS: Final[dict[str, Any]] = {
+    **{name: (kind := _primitive(name), kind()) for name in VOLUMES},
+    "barrier": (Barrier, Barrier()),
+}
+Primitives: Final[type[Description]] = create_model("Primitives", __base__=Description, **_KINDS)
+
+
+class Machine(Description):
+    """A parallel machine.
+
+    Examples
+    --------
+    >>> sp2 = Machine(
+    ...     name="IBM SP-2",
+    ...     compute={"rate": "120 Mflop/s"},
+    ...     network={"latency": "150 us", "bandwidth": "27 MB/s", "saturation": "120 MB/s"},
+    ... )
+    >>> float(sp2.contention({}))
+    0.225
+    """
+
+    name: str = Field(default="a machine", description="What to call it.")
+    source: str = Field(default="", description="Where the figures come from.")
+    processors: int | None = Field(default=None, ge=1, description="Processors there are.")
+    compute: Compute = Compute()
+    network: Network = Network()
+    storage: Storage = Storage()
+    primitives: Primitives = Primitives()  # type: ignore[valid-type]  # made from PRIMITIVES
+    price: Price = Price()
+
+    def parameters(self) -> dict[str, Amount]:
+        """Every amount that is given and may bear on a time, by its name: all but the price."""
+        prices = dict(self.price.amounts())
+        return {name: amount for name, amount in self.amounts() if name not in prices}
+
+    def need(self, key: str, at: Point, *, why: str) -> NDArray[np.float64]:
+        """Value of a rate that a program asks for, above 0.
+
+        Parameters
+        ----------
+        key : str
+            "compute.rate", "network.bandwidth" or "storage.bandwidth".
+        at : mapping
+            As for `Amount`.
+        why : str
+            What needs it, for the message.
+
+        Raises
+        ------
+        ParameterError
+            If the machine does not say, or the value is not above 0 and finite.
+        """
+        table, field = key.split(".")
+        amount: Amount | None = getattr(getattr(self, table), field)
+        if amount is None and key not in at:
+            raise ParameterError(
+                f"{key} must be given in the description of {self.name}: {why} needs it. "
+                f"Add it to [{table}]."
+            )
+        value = amount(at) if amount is not None else np.asarray(at[key], dtype=np.float64)
+        ok = (value > 0) & np.isfinite(value)
+        require(key, value, ok, must="be above 0", hint="Give the rate that was measured.")
+        return value
+
+    def contention(self, at: Point) -> NDArray[np.float64]:
+        """Level of contention w of the network, in [0, 1]; 0 if the machine does not say.
+
+        The rate of one pair over that of all pairs together is an upper bound of w [S]_ and is
+        used for it.
+
+        References
+        ----------
+        .. [S] P. Cremonesi and C. Gennaro, IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12,
+           2002, section on parameter estimation: w <= r_inf / r_sat.
+        """
+        network = self.network
+        if LEVEL in at:
+            return np.asarray(at[LEVEL], dtype=np.float64)
+        if network.contention is not None:
+            return level_of(network.contention, at)
+        if network.saturation is None and "network.saturation" not in at:
+            return np.zeros(())
+        pair = self.need("network.bandwidth", at, why="network.saturation")
+        together = self.need("network.saturation", at, why="the level of contention")
+        return np.minimum(pair / together, 1.0)
+
+    def saturates(self, at: Point) -> bool:
+        """Whether the level of contention follows from a rate of all pairs together."""
+        network = self.network
+        known = network.saturation is not None or "network.saturation" in at
+        return known and network.contention is None
+
+    def pair_rate(self, at: Point, *, why: str) -> NDArray[np.float64]:
+        """Rate of one pair, which is never more than that of all together. [B/s].
+
+        Raises
+        ------
+        ParameterError
+            As `need`.
+        """
+        pair = self.need("network.bandwidth", at, why=why)
+        if not self.saturates(at):
+            return pair
+        together = self.need("network.saturation", at, why=why)
+        # Without contention, as a bound has it, every pair has a link of its own.
+        free = np.asarray(at.get(LEVEL, 1.0)) == 0
+        return np.where(free, pair, np.minimum(pair, together))
+
+
+def level_of(contention: Amount, at: Point) -> NDArray[np.float64]:
+    """Level of contention that is given as such, in [0, 1]; one that is scaled stops at 1.
+
+    Raises
+    ------
+    ParameterError
+        If it lies outside [0, 1] somewhere.
+    """
+    scale = f"{contention.name}*"
+    level = contention({name: values for name, values in at.items() if name != scale})
+    ok = (level >= 0) & (level <= 1)
+    hint = "0 is a link for every pair, 1 a single bus."
+    require(contention.name, level, ok, must="lie in [0, 1]", hint=hint)
+    return np.asarray(np.minimum(level * np.asarray(at.get(scale, 1.0)), 1.0))

@@ -1,0 +1,150 @@
+"""Descriptions of machines and programs as TOML files, every fault with its line."""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+
+from parcast.descriptions.description import Description, DescriptionError
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.files.decoding import opened
+from parcast.files.faults import Faults
+
+Described = TypeVar("Described", bound=Description)
+
+LARGEST: Final = 1_000_000  # bytes: no person writes more
+_AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
+_HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
+
+
+def read_machine(path: str | os.PathLike[str]) -> Machine:
+    """Machine that a TOML file describes.
+
+    Parameters
+    ----------
+    path : path
+        "-" is standard input.
+
+    Returns
+    -------
+    Machine
+
+    Raises
+    ------
+    FileProblems
+        If the file cannot be read, or something in it is wrong: all faults, with their lines.
+    """
+    return _read(path, Machine, "compute, network and storage", _refuse_program)
+
+
+def read_program(path: str | os.PathLike[str]) -> Program:
+    """Program that a TOML file describes; as `read_machine`."""
+    return _read(path, Program, "[[phase]]", _refuse_machine)
+
+
+def _read(
+    path: str | os.PathLike[str],
+    kind: type[Described],
+    expected: str,
+    refuse_other: Callable[[Mapping[str, Any], Faults], None],
+) -> Described:
+    """Read a file as a description of a kind."""
+    with opened(path) as (name, stream):
+        content = cast(bytes, stream.read(LARGEST + 1))
+    faults = Faults(name)
+    if len(content) > LARGEST:
+        faults.refuse(
+            f"must have at most {LARGEST:,} bytes. Name a description, such as machine.toml."
+        )
+    text = _decoded(content, faults)
+    keys = _parsed(text, faults)
+    if not keys:
+        faults.refuse(f"must describe a {kind.__name__.lower()}, but is empty. Write {expected}.")
+    refuse_other(keys, faults)
+    try:
+        return kind(**keys)
+    except DescriptionError as refusal:
+        for problem in refusal.problems:
+            line = _line_of(problem.field, text)
+            faults.add(problem.message, line=line, field=problem.field)
+        faults.raise_all()
+
+
+def _decoded(content: bytes, faults: Faults) -> str:
+    """Text of a file in UTF-8, with or without a byte-order mark."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        faults.refuse("must be text in UTF-8. Save it as UTF-8.", line=line)
+
+
+def _parsed(text: str, faults: Faults) -> dict[str, Any]:
+    """Keys of a TOML text."""
+    try:
+        return tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        said = str(error)
+        found = _AT_LINE.search(said)
+        line = int(found[1]) if found and found[1] else text.count("\n") + 1
+        why = _AT_LINE.sub("", said)
+        faults.refuse(
+            f'must be TOML such as rate = "120 Mflop/s": {why[:1].lower()}{why[1:]}. '
+            "Check this line and the one before.",
+            line=line,
+        )
+    except RecursionError:
+        faults.refuse("must be nested less deeply. Write a simpler description.")
+
+
+def _refuse_program(keys: Mapping[str, Any], faults: Faults) -> None:
+    if "phase" in keys:
+        faults.refuse("must describe a machine, but has phases, as a program. Check the order.")
+
+
+def _refuse_machine(keys: Mapping[str, Any], faults: Faults) -> None:
+    if "phase" not in keys and {"compute", "network", "storage"} & keys.keys():
+        faults.refuse(
+            "must describe a program, but has no [[phase]], as a machine. Check the order."
+        )
+
+
+def _line_of(field: str, text: str) -> int | None:
+    """Line of a key named by the way to it, "phase 2, io.volume"; None if it is not found."""
+    lines = text.splitlines()
+    start, stop = 0, len(lines)
+    of_list = re.fullmatch(r"(\w+) (\d+)(?:, (.*))?", field)
+    if of_list:
+        table, number, field = of_list[1], int(of_list[2]), of_list[3] or ""
+        headers = [i for i, line in enumerate(lines) if _table(line) == table]
+        if number > len(headers):  # the list is written in one piece
+            return _line_of(table, text)
+        start, stop = headers[number - 1], [*headers, stop][number]
+    place = field.split(".") if field else []
+    found = _walk(lines[start:stop], place)
+    if found is None:
+        return start + 1 if of_list else None
+    return start + found + 1
+
+
+def _walk(lines: Sequence[str], place: Sequence[str]) -> int | None:
+    """Index of the innermost key of a place that is written out; None if none is."""
+    here, found = 0, None
+    for key in place:
+        written = re.compile(rf"(?:^|[\s{{,.]){re.escape(key)}\s*=")
+        for i in range(here, len(lines)):
+            header = _table(lines[i])
+            if header.split(".")[-1] == key or written.search(lines[i]):
+                here = found = i
+                break
+            if found is not None and header and i > here:  # the table of the key before ends here
+                break
+    return found
+
+
+def _table(line: str) -> str:
+    """Name of the table that a line begins, "" if it begins none."""
+    header = _HEADER.match(line)
+    return header[1] if header else ""

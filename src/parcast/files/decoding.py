@@ -1,0 +1,224 @@
+"""Bytes into numbered lines of text, a block at a time, whatever ends the lines.
+
+LF, CR LF and a lone CR end a line, and a byte order mark of UTF-8 is dropped. What cannot be a
+text file (UTF-16, an archive, a line without end) is refused before it fills the memory.
+"""
+
+import difflib
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NoReturn, TextIO
+
+from parcast.errors import ParameterError
+from parcast.files.faults import Faults
+
+LONGEST_LINE = 2**20  # bytes; a longer line is not a row of a table
+STDIN = "standard input"  # what messages call "-"
+UTF8_MARK = b"\xef\xbb\xbf"
+CLOSE = 0.75  # ratio of two names without their endings from which one may be meant (difflib)
+PACKED = {
+    b"PK\x03\x04": "must be text, got a spreadsheet or zip archive. Save the sheet as CSV UTF-8.",
+    b"\x1f\x8b": "must be text, got a gzip archive. Unpack it: gunzip {path}",
+}
+
+Progress = Callable[[int, int | None], None]  # bytes read so far, bytes in all if known
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some consecutive lines of a file."""
+
+    first_line: int  # counted from 1
+    lines: list[str]  # without their ends; a byte that is not UTF-8 stands as U+DC80 to U+DCFF
+    is_utf8: bool
+
+
+@contextmanager
+def opened(
+    source: str | os.PathLike[str] | TextIO | BinaryIO,
+) -> Iterator[tuple[str, TextIO | BinaryIO]]:
+    """Open a file by its path, or standard input as "-"; a stream is taken as it is.
+
+    Yields
+    ------
+    str
+        What messages call it.
+    binary or text stream
+        What to read.
+
+    Raises
+    ------
+    FileProblems
+        If there is no such file, or it may not be read.
+    ParameterError
+        If it is neither a path nor a stream.
+    """
+    if source == "-":
+        yield STDIN, getattr(sys.stdin, "buffer", sys.stdin)
+    elif isinstance(source, str | os.PathLike):
+        stream = _open(Path(source), Faults(os.fspath(source)))
+        with stream:
+            yield os.fspath(source), stream
+    else:
+        if not hasattr(source, "read"):
+            raise ParameterError(
+                f"source must be a path or a stream, got {source!r:.60}. Name a file."
+            )
+        name = getattr(source, "name", None)
+        yield name if isinstance(name, str) else "stream", source
+
+
+def _open(path: Path, faults: Faults) -> BinaryIO:
+    """Open a file, or say what is wrong with its path."""
+    if os.path.isdir(path):  # unlike Path.is_dir, answers for any path
+        faults.refuse("must be a file, got a folder. Name a file in it.")
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        faults.refuse(_not_there(path))
+    except PermissionError:
+        allow = f"chmod u+r {shlex.quote(str(path))}"
+        faults.refuse(f"must be readable, got permission denied. Allow it: {allow}")
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        faults.refuse(f"must be readable, got: {getattr(error, 'strerror', None) or error}.")
+
+
+def _not_there(path: Path) -> str:
+    """Say that a file does not exist and which one may be meant."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return f"must exist, but there is no folder {folder}. Check the path."
+    files = [x for x in os.scandir(folder) if x.is_file()] if os.access(folder, os.R_OK) else []
+    stem_of = {x.name: Path(x.name).stem for x in sorted(files, key=lambda x: x.name)}
+    stem = difflib.get_close_matches(path.stem, stem_of.values(), n=1, cutoff=CLOSE)
+    names = [name for name in stem_of if stem_of[name] in stem]
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0)
+    meant = f"Did you mean {path.with_name(near[0])}?" if near else "Check the name."
+    return f"must exist, but is not in {folder}. {meant}"
+
+
+def numbered_lines(
+    stream: TextIO | BinaryIO,
+    faults: Faults,
+    *,
+    chunk: int = 2**18,
+    progress: Progress | None = None,
+) -> Iterator[Block]:
+    """Read a stream in blocks of whole lines.
+
+    Parameters
+    ----------
+    stream : text or binary stream
+        What to read.
+    faults : Faults
+        Where to note what is wrong.
+    chunk : int, default 2**18
+        How much to read at a time, at least 1. [B]
+    progress : callable, optional
+        Called after each block with the bytes read and the bytes in all, None where unknown.
+
+    Raises
+    ------
+    FileProblems
+        If the stream is not a text file, or a line never ends.
+    """
+    total = _size(stream)
+    done, line, rest = 0, 1, b""
+    while True:
+        read = _read(stream, max(chunk, 4) if done == 0 else chunk, faults)  # 4: any mark
+        if done == 0:
+            _refuse_packed(read, faults)
+        text = rest + (read.removeprefix(UTF8_MARK) if done == 0 else read)
+        done += len(read)
+        if b"\0" in read:
+            _refuse_binary(text, line, faults)
+        end = _after_last_line(text) if read else len(text)
+        text, rest = text[:end], text[end:]
+        if len(rest) > LONGEST_LINE:
+            faults.refuse(
+                "must be rows of a table, got a line of more than 1 MiB. Is this a CSV file?",
+                line=line + _lines(text),
+            )
+        if text:
+            block = _block(text, line)
+            line += len(block.lines)
+            yield block
+        if progress is not None:
+            progress(done, total)
+        if not read:
+            return
+
+
+def _size(stream: TextIO | BinaryIO) -> int | None:
+    """Ask how many bytes there are to read; a pipe does not know."""
+    try:
+        return os.fstat(stream.fileno()).st_size or None
+    except (OSError, AttributeError):
+        return None
+
+
+def _read(stream: TextIO | BinaryIO, count: int, faults: Faults) -> bytes:
+    """Read bytes; text is turned back into them."""
+    try:
+        read = stream.read(count)
+    except UnicodeDecodeError:
+        faults.refuse(
+            "must be UTF-8 text, got other bytes. Save it as UTF-8, or open it as bytes."
+        )
+    except OSError as error:
+        faults.refuse(f"must be readable, got: {error.strerror or error}.")
+    return read.encode("utf-8", "surrogatepass") if isinstance(read, str) else read
+
+
+def _refuse_packed(start: bytes, faults: Faults) -> None:
+    """Refuse a file that begins as UTF-16 or an archive does."""
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        faults.refuse(_utf16(faults.path))
+    for mark, message in PACKED.items():
+        if start.startswith(mark):
+            path = "FILE" if faults.path == STDIN else shlex.quote(faults.path)
+            faults.refuse(message.format(path=path))
+
+
+def _refuse_binary(text: bytes, line: int, faults: Faults) -> NoReturn:
+    """Refuse text with NULs: every second byte is one in UTF-16, else it is not text."""
+    even, odd = text[::2].count(0), text[1::2].count(0)
+    if line == 1 and max(even, odd) > len(text) // 4 and min(even, odd) <= len(text) // 20:
+        faults.refuse(_utf16(faults.path))
+    line += _lines(text[: text.index(0)])
+    faults.refuse("must be text, got a NUL byte. Is this a CSV file?", line=line)
+
+
+def _utf16(path: str) -> str:
+    """Say how to turn UTF-16 into UTF-8."""
+    return (
+        "must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
+        f"iconv -f UTF-16 -t UTF-8 {shlex.quote(path)} > converted.csv"
+    )
+
+
+def _after_last_line(text: bytes) -> int:
+    """Find where the last whole line ends; a CR at the very end may be half of a CR LF."""
+    end = len(text) - text.endswith(b"\r")
+    return max(text.rfind(b"\n", 0, end), text.rfind(b"\r", 0, end)) + 1
+
+
+def _lines(text: bytes) -> int:
+    """Count the line ends."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def _block(text: bytes, first_line: int) -> Block:
+    """Decode whole lines and split them."""
+    try:
+        decoded, is_utf8 = text.decode("utf-8"), True
+    except UnicodeDecodeError:
+        decoded, is_utf8 = text.decode("utf-8", "surrogateescape"), False
+    if "\r" in decoded:
+        decoded = decoded.replace("\r\n", "\n").replace("\r", "\n")
+    return Block(first_line, decoded.removesuffix("\n").split("\n"), is_utf8)

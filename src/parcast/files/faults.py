@@ -1,0 +1,126 @@
+"""The faults found while a file is read, gathered so that all of them come back together.
+
+One path or several, as the functions that read files take them.
+"""
+
+import os
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NoReturn, TypeAlias
+
+from parcast.errors import FileProblems, ParameterError, Problem, as_list
+
+MOST_LISTED: Final = 20  # as many as a person works through before trying again
+MOST_ALIKE: Final = 3  # of one kind that are listed one by one; more are one message
+MOST_LINES: Final = 3  # whose numbers such a message names besides its own
+
+
+@dataclass(slots=True)
+class _Kind:
+    """Faults that are alike but for their lines and what was got there."""
+
+    first: list[Problem] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)  # the first of them, those of `first` too
+    count: int = 0
+
+    def add(self, message: str, line: int | None, field: str) -> None:
+        """Take in one more."""
+        self.count += 1
+        if len(self.first) < MOST_ALIKE:
+            self.first.append(Problem(message=message, line=line, field=field))
+        if line is not None and len(self.lines) <= MOST_LINES:
+            self.lines.append(line)
+
+    def problems(self) -> Iterator[Problem]:
+        """Give them one by one, or as one message where there are many."""
+        if self.count <= MOST_ALIKE:
+            yield from self.first
+            return
+        named = ", ".join(map(str, self.lines[1:]))
+        more = self.count - len(self.lines)
+        also = f"lines {named} and {more} more" if more else f"lines {named}"
+        yield replace(self.first[0], message=f"{self.first[0].message} Likewise {also}.")
+
+
+class Faults:
+    """The faults of one file: the first kinds in full, those alike as one, the others counted."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path  # as messages name the file
+        self._kinds: dict[Hashable, _Kind] = {}
+        self._unlisted = 0
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Return how many faults were found."""
+        return self._count
+
+    def add(
+        self, message: str, *, line: int | None = None, field: str = "", kind: str | None = None
+    ) -> None:
+        """Note one fault and go on.
+
+        Parameters
+        ----------
+        message : str
+            What must be how, what was got, and what to do.
+        line : int, optional
+            Where, counted from 1.
+        field : str, optional
+            The column or key it is in.
+        kind : str, optional
+            What it has in common with others in that column; by default all of `message`. Where
+            many are alike they become one message with the numbers of the first lines.
+        """
+        self._count += 1
+        key = (field, message if kind is None else kind) if line is not None else self._count
+        if key not in self._kinds and len(self._kinds) == MOST_LISTED:
+            self._unlisted += 1
+            return
+        self._kinds.setdefault(key, _Kind()).add(message, line, field)
+
+    def refuse(self, message: str, *, line: int | None = None) -> NoReturn:
+        """Raise `FileProblems` with this fault after all those noted so far."""
+        self.add(message, line=line)
+        self.raise_all()
+
+    def raise_all(self) -> NoReturn:
+        """Raise `FileProblems` with the faults noted, in the order of their lines."""
+        found = [problem for kind in self._kinds.values() for problem in kind.problems()]
+        in_order = sorted(found, key=lambda problem: problem.line or 0)
+        unlisted = self._unlisted + max(0, len(in_order) - MOST_LISTED)
+        raise FileProblems(self.path, in_order[:MOST_LISTED], unlisted=unlisted)
+
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+def as_paths(paths: AnyPath | Sequence[AnyPath], *, hint: str) -> list[AnyPath]:
+    """Paths as a list: one alone will do.
+
+    Parameters
+    ----------
+    paths : path or sequence of path
+        At least one.
+    hint : str
+        What to do where they are something else ("Name the files to import.").
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or it is something else alone.
+
+    Examples
+    --------
+    >>> as_paths("a.csv", hint="Name files."), as_paths(["a.csv", "b.csv"], hint="Name files.")
+    (['a.csv'], ['a.csv', 'b.csv'])
+    >>> as_paths([], hint="Name files.")
+    Traceback (most recent call last):
+    parcast.errors.ParameterError: paths must name a file, got none. Name files.
+    """
+    if isinstance(paths, str | os.PathLike):
+        return [paths]
+    listed: list[AnyPath] = as_list("paths", paths, hint=hint)
+    if not listed:
+        raise ParameterError(f"paths must name a file, got none. {hint}")
+    return listed

@@ -1,0 +1,236 @@
+"""Runs of a program in, its capacities W, u and B out, and the phase that has them.
+
+A serial run gives W, parallel runs give u, one for each count of processors: the largest count
+gives the lower bound of u and the smallest the upper one. With ``method="fit"`` all capacities and
+the startup of messages are those that explain all runs best.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import FitFailed, ParameterError
+from parcast.fitting.capacity_bounds import by_source, disk_rate
+from parcast.fitting.capacity_result import (
+    DISK,
+    Capacity,
+    FoundCapacities,
+    TimedRuns,
+    result_of,
+    timed_runs,
+)
+from parcast.fitting.capacity_sums import NAMES, fitted
+from parcast.laws.counting import SteadyStatePhase
+from parcast.timings.measurements import Measurements
+
+UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
+
+
+def capacities(
+    phase: SteadyStatePhase,
+    runs: Measurements | Any,
+    machine: Machine | None = None,
+    *,
+    method: Literal["source", "fit"] = "source",
+    samples: int = 400,
+    seed: int = 0,
+) -> FoundCapacities:
+    """Capacities of a program from runs of it.
+
+    Parameters
+    ----------
+    phase : SteadyStatePhase
+        Its law counts. Its own capacities, and those of `machine`, are used where the runs do not
+        say: the disk rate, the startup of messages.
+    runs : Measurements or table
+        Axes p and n, times, and perhaps `disk_s`: seconds of them that the disk took. Rows that
+        agree in the axes are repetitions.
+    machine : Machine, optional
+        What they ran on.
+    method : {"source", "fit"}, default "source"
+        "source": B from `disk_s`, W from the serial runs, u from the parallel runs of each count.
+        "fit": all of them, and the startup of messages, by non-negative least squares on relative
+        residuals.
+    samples : int, default 400
+        Sets of times that the intervals of the first method are made from. [1]
+    seed : int, default 0
+        Of these sets.
+
+    Returns
+    -------
+    FoundCapacities
+        With the second method its phase has "+-" at `cycles` too: how far off the law was at
+        runs that were left out.
+
+    Raises
+    ------
+    ParameterError
+        If the law is not of this kind, or a run lies outside its domain.
+    FitFailed
+        If the runs do not say enough.
+
+    Examples
+    --------
+    >>> from parcast.laws.square_sort import SquareSortPhase
+    >>> law = SquareSortPhase(law="square_sort", capacities={"disk": "3.5 MB/s"})
+    >>> runs = Measurements(p=[1, 2, 5], time=[320.2, 90.5, 25.0], n=40_000)
+    >>> found = capacities(law, runs)
+    >>> found.compute.text, {u.symbol: str(u) for u in found.network_by_p}
+    ('4.99973 Mflop/s', {'u_2': '62.2 kB/s', 'u_5': '53.5 kB/s'})
+    """
+    if not isinstance(phase, SteadyStatePhase):
+        raise ParameterError(
+            f"phase must be of a law that counts, got {getattr(phase, 'law', type(phase))!s:.60}. "
+            "Take sort, square_sort, merge_sort, fractal, monte_carlo, matmul or gauss."
+        )
+    if method not in ("source", "fit"):
+        raise ParameterError(
+            f'method must be "source" or "fit", got {method!r:.60}. "fit" takes any runs.'
+        )
+    if phase.capacities.together is not None:
+        raise ParameterError(
+            "capacities.together must be left out where capacities are found: the runs cannot "
+            "tell the processors apart. Add it afterwards."
+        )
+    if not isinstance(runs, Measurements):
+        runs = Measurements.from_table(runs)
+    machine = Machine() if machine is None else machine
+    timed = timed_runs(runs)
+    counts = counts_of_runs(phase, timed)
+    if method == "fit":
+        return _fitted(phase, timed, counts)
+    return by_source(phase, machine, timed, counts, samples=samples, seed=seed)
+
+
+def counts_of_runs(phase: SteadyStatePhase, timed: TimedRuns) -> Array:
+    """Counts of all cycles of each run, shape (runs, 4), in the order of `NAMES`."""
+    counts = phase.counted(timed.axes)
+    columns = (
+        counts.steps,
+        counts.network_bytes,
+        counts.messages,
+        phase.of_one_disk(counts, timed.axes),
+    )
+    cycles = phase.cycles(timed.axes)
+    shape = timed.time.shape
+    return np.stack([np.broadcast_to(column * cycles, shape) for column in columns], axis=1)
+
+
+def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCapacities:
+    """All capacities at once."""
+    terms, times = counts, timed.time
+    if timed.disk is not None and (used := (counts[:, 3] > 0) & (timed.disk > 0)).any():
+        only_disk = np.zeros((int(used.sum()), len(NAMES)))
+        only_disk[:, 3] = counts[used, 3]
+        terms, times = np.vstack([terms, only_disk]), np.append(times, timed.disk[used])
+    found = fitted(terms, times)
+    told: list[Capacity | None] = []
+    warnings = []
+    for i, name in enumerate(NAMES):
+        if not (terms[:, i] > 0).any():
+            told.append(None)
+            continue
+        cost, ends = found.costs[i], (found.lower[i], found.upper[i])
+        if cost <= 0:
+            told.append(None)
+            warnings.append(
+                f"The runs show no cost of {name}: it is lost in what else they take. "
+                "It is left as described."
+            )
+            continue
+        told.append(_inverse(name, cost, *ends))
+    left = found.left_out[: len(timed.time)]
+    left = left[np.isfinite(left)]
+    error = float(np.sqrt(np.mean(left**2))) if len(left) else None
+    if error is None:
+        warnings.append(
+            "There are as many capacities as runs, so nothing says how wrong the law is. Measure "
+            "more runs."
+        )
+    return result_of(
+        phase, told, by_p=[], warnings=warnings, method="fit", runs=len(timed.time), error=error
+    )
+
+
+def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
+    """A capacity from its cost."""
+    if not np.isfinite(upper):
+        lower = upper = np.nan
+    if name == "latency":
+        return Capacity(name=name, value=float(cost), lower=float(lower), upper=float(upper))
+    most = 1.0 / lower if lower > 0 else np.inf
+    return Capacity(
+        name=name,
+        value=float(1.0 / cost),
+        lower=float(1.0 / upper),
+        upper=float(np.nan if np.isnan(lower) else most),
+    )
+
+
+def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Measurements]:
+    """Put the disk's rate that a column `disk_s` gives into the program of a fit.
+
+    Parameters
+    ----------
+    program : Program
+        One that is no single phase of a law that counts is given back as it is.
+    runs : Measurements
+
+    Returns
+    -------
+    program, runs
+        The rate with its interval, of 5 % where no repetitions say it; runs without the column.
+
+    Raises
+    ------
+    ParameterError
+        If the phase has no `capacities.disk`, or a value of the column is no time.
+    """
+    phase = program.phase[0]
+    if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:
+        return program, runs
+    disk_bytes = counts_of_runs(phase, timed_runs(runs))[:, NAMES.index("disk")]
+    rest = Measurements(**{name: x for name, x in runs.columns.items() if name != DISK})
+    if not (disk_bytes > 0).any():
+        return program, rest
+    if phase.capacities.disk is None:
+        raise ParameterError(
+            f"capacities.disk must be given where runs have {DISK}. Write a first guess."
+        )
+    found = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
+    text = found.text if "+-" in found.text else f"{found.text} +- {UNKNOWN}"
+    keys = phase.model_dump(exclude_none=True)
+    keys["capacities"] |= {"disk": text}
+    return program.model_copy(update={"phase": (type(phase)(**keys),)}), rest
+
+
+def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> Iterator[str]:
+    """Say between what the network's rate lies, as the source finds it, where the runs tell.
+
+    Parameters
+    ----------
+    program, machine : Program, Machine
+        As fitted: the rate of the disk and the startup of messages are taken from them.
+    runs : Measurements
+        What they were fitted to.
+    """
+    phase = program.phase[0]
+    if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase):
+        return
+    try:
+        found = capacities(phase, runs, machine, samples=0)
+    except (FitFailed, ParameterError):
+        return
+    good = [each for each in found.network_by_p if 0 < each.value < np.inf]
+    if len(good) > 1:
+        ordered = good[0].value >= good[-1].value
+        meaning = "its upper and lower bound" if ordered else "so contention does not show"
+        yield (
+            f"With W = {found.compute} of the runs on one processor, the network's rate is "
+            f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}."
+        )
+    yield from (text for text in found.warnings if text.startswith("u_"))

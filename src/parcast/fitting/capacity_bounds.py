@@ -1,0 +1,245 @@
+"""W, u and B as the source finds them: B from the disk's time, W from serial runs, then u.
+
+The network is slowest with all processors: u_P of the largest count is the lower bound of u, that
+of the smallest the upper one.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.machine import Machine
+from parcast.errors import FitFailed, ParameterError
+from parcast.fitting.capacity_result import (
+    Capacity,
+    FoundCapacities,
+    TimedRuns,
+    result_of,
+    sampled,
+)
+from parcast.fitting.capacity_sums import INTERVAL, capacity
+from parcast.laws.counting import SteadyStatePhase
+from parcast.units import format_quantity
+
+SAMPLES: Final = 400  # of times, for the interval of the disk's rate alone
+SAME: Final = 0.1  # by how much W may differ between sizes without a word
+
+
+def by_source(
+    phase: SteadyStatePhase,
+    machine: Machine,
+    timed: TimedRuns,
+    counts: Array,
+    *,
+    samples: int,
+    seed: int,
+) -> FoundCapacities:
+    """W from serial runs, then u_P from those on P processors.
+
+    Parameters
+    ----------
+    phase, machine : SteadyStatePhase, Machine
+        What is known beforehand.
+    timed : TimedRuns
+    counts : ndarray, shape (runs, 4)
+        Steps, network bytes, messages and disk bytes of each run.
+    samples, seed : int
+        Sets of times that intervals are made from.
+
+    Raises
+    ------
+    FitFailed
+        If there is no run on one processor, or the rate of the disk is not known.
+    """
+    steps, sent, messages, disk_bytes = counts.T
+    p = timed.axes["p"]
+    alone = p == 1
+    if not alone.any():
+        raise FitFailed(
+            "No capacities. There is no run on one processor, which W is found from. Measure one, "
+            'or take method="fit".'
+        )
+    times, disk_times = sampled(timed, samples, seed)
+    disk, known = _disk(phase, machine, timed, disk_bytes, disk_times)
+    in_disk = np.where(disk_bytes > 0, disk_bytes / known, 0.0)
+    w = _compute(steps[alone], in_disk[:, alone], times[:, alone])
+    waiting = messages * phase.latency(machine, timed.axes)
+    rest = steps / w[:, None] + in_disk + waiting
+    warnings = list(_of_sizes(steps[alone], in_disk[0, alone], times[0, alone]))
+    several = np.unique(p[(p > 1) & (sent > 0)])
+    by_p = []
+    for count in several:
+        rows = (p == count) & (sent > 0)
+        u = capacity(sent[rows], rest[:, rows], times[:, rows])
+        note = "upper bound" if count == several[0] else ""
+        note = "lower bound" if count == several[-1] and len(several) > 1 else note
+        by_p.append(_from_samples("network", u, p=float(count), note=note))
+        if not 0 < u[0] < np.inf:
+            took, should = float(times[0, rows].sum()), float(rest[0, rows].sum())
+            warnings.append(_negative(by_p[-1], took, should))
+    warnings += _of_network(by_p)
+    if timed.deviation is None:
+        warnings.append(
+            "Every run was timed once, so nothing says how well W is known. Repeat the runs."
+        )
+    own = phase.capacities.latency
+    startup = None if own is None else _given("latency", phase, machine, timed)
+    return result_of(
+        phase,
+        [_from_samples("compute", w), _between(by_p), startup, disk],
+        by_p=by_p,
+        warnings=warnings,
+        method="source",
+        runs=len(p),
+    )
+
+
+def _compute(steps: Array, in_disk: Array, times: Array) -> Array:
+    """W of each set of times. [flop/s]."""
+    if not (steps > 0).any():
+        raise FitFailed(
+            "No capacities. The run on one processor has no steps. Measure a larger n."
+        )
+    w = capacity(steps, in_disk, times)
+    if not 0 < w[0] < np.inf:
+        raise FitFailed(
+            f"No capacities. The run on one processor took {times[0].max():g} s, and its disk "
+            f"{in_disk[0].max():g} s of it. Check the disk's rate and the bytes of an input."
+        )
+    return np.where(w > 0, w, np.inf)
+
+
+def _disk(
+    phase: SteadyStatePhase,
+    machine: Machine,
+    timed: TimedRuns,
+    disk_bytes: Array,
+    disk_times: Array,
+) -> tuple[Capacity | None, Array]:
+    """B as it is told, and as each set of times has it, shape (sets, 1). [B/s]."""
+    used = disk_bytes > 0
+    if not used.any():
+        return None, np.full((len(disk_times), 1), np.inf)
+    if timed.disk is not None:
+        found = timed.disk[used]
+        if not ((found > 0) & (found < timed.time[used])).all():
+            raise ParameterError(
+                "disk_s must lie between 0 and the time of the run, got "
+                f"{found[~((found > 0) & (found < timed.time[used]))][0]:g}. Give the seconds "
+                "that reading and writing took."
+            )
+        b = capacity(disk_bytes[used], 0.0, disk_times[:, used])
+        return _from_samples("disk", b), b[:, None]
+    try:
+        given = _given("disk", phase, machine, timed)
+    except ParameterError:
+        raise FitFailed(
+            "No capacities. The disk's rate is not known. Give a column disk_s with the seconds "
+            'that reading and writing took, capacities.disk of the phase, or take method="fit".'
+        ) from None
+    return given, np.full((len(disk_times), 1), given.value)
+
+
+def disk_rate(
+    phase: SteadyStatePhase, machine: Machine, timed: TimedRuns, disk_bytes: Array
+) -> Capacity:
+    """B from the seconds of the disk.
+
+    Parameters
+    ----------
+    phase, machine : SteadyStatePhase, Machine
+        What is known beforehand.
+    timed : TimedRuns
+        With seconds of the disk.
+    disk_bytes : ndarray, shape (runs,)
+        Above 0 in one of them. [B]
+
+    Raises
+    ------
+    ParameterError
+        If the seconds are none, or more than the run took.
+    """
+    _, seconds = sampled(timed, SAMPLES, 0)
+    found, _ = _disk(phase, machine, timed, disk_bytes, seconds)
+    assert found is not None  # there are bytes
+    return found
+
+
+def _given(name: str, phase: SteadyStatePhase, machine: Machine, timed: TimedRuns) -> Capacity:
+    """A capacity as it is described; of several values the mean."""
+    of = phase.disk_rate if name == "disk" else phase.latency
+    value = float(np.mean(of(machine, timed.axes)))
+    return Capacity(name=name, value=value, lower=np.nan, upper=np.nan, note="as described")
+
+
+def _from_samples(name: str, values: Array, *, p: float | None = None, note: str = "") -> Capacity:
+    """A capacity from its value and what it might have been."""
+    value = float(values[0])
+    if len(values) == 1 or not 0 < value < np.inf:
+        return Capacity(name=name, value=value, lower=np.nan, upper=np.nan, p=p, note=note)
+    # Times are linear in the inverse, which may pass 0 where the capacity passes infinity.
+    tail = (1.0 - INTERVAL) / 2.0
+    least, most = np.quantile(1.0 / values, [tail, 1.0 - tail])
+    upper = 1.0 / least if least > 0 else np.inf
+    return Capacity(
+        name=name,
+        value=value,
+        lower=float(min(1.0 / most, value)),
+        upper=float(max(upper, value)),
+        p=p,
+        note=note,
+    )
+
+
+def _between(by_p: list[Capacity]) -> Capacity | None:
+    """Rate between the bounds that were found, or None if there is none."""
+    good = [each for each in by_p if 0 < each.value < np.inf]
+    if not good:
+        return None
+    values = [each.value for each in good]
+    ends = [x for each in good for x in (each.lower, each.upper) if np.isfinite(x)]
+    has_interval = len(good) > 1 or bool(ends)
+    return Capacity(
+        name="network",
+        value=float(np.sqrt(min(values) * max(values))),
+        lower=min(values + ends) if has_interval else np.nan,
+        upper=max(values + ends) if has_interval else np.nan,
+        note="between its bounds" if len(good) > 1 else f"at p = {good[0].p:g} alone",
+    )
+
+
+def _negative(found: Capacity, took: float, should: float) -> str:
+    """Explain a u that cannot be."""
+    value = format_quantity(found.value, "rate") if np.isfinite(found.value) else "infinite"
+    return (
+        f"{found.symbol} is {'negative ' if found.value < 0 else ''}({value}): p = {found.p:g} "
+        f"took {took:.3g} s, and computing and the disk alone should take {should:.3g} s. W was "
+        "under-estimated: a processor does more steps a second in the parallel run, as where its "
+        "part fits a cache. Measure W with a smaller serial run, or fit all runs together."
+    )
+
+
+def _of_network(by_p: list[Capacity]) -> Iterator[str]:
+    """Doubt a network that gets faster."""
+    good = [each for each in by_p if 0 < each.value < np.inf]
+    if len(good) > 1 and good[-1].value > good[0].value * (1.0 + SAME):
+        yield (
+            f"{good[-1].symbol} is above {good[0].symbol}: the bounds of u are the other way "
+            "round, so something else than contention differs between these runs."
+        )
+    if not by_p:
+        yield "No run has several processors that communicate, so nothing is known of u."
+
+
+def _of_sizes(steps: Array, in_disk: Array, times: Array) -> Iterator[str]:
+    """Doubt a W that depends on n."""
+    each = steps / np.maximum(times - in_disk, 1e-300)
+    low, high = float(each.min()), float(each.max())
+    if high > low * (1.0 + SAME):
+        yield (
+            f"W is between {format_quantity(low, 'operation_rate')} and "
+            f"{format_quantity(high, 'operation_rate')} at different n: caches differ, or the law "
+            "counts other steps than the program does. Measure near the n that is to be predicted."
+        )

@@ -1,0 +1,234 @@
+"""What `capacities` answers: W, u, B and t0 with their intervals, and the phase that has them.
+
+Runs as capacities are found from: the median of the repetitions, and how well it is known.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import NORMAL_90, WIDEST
+from parcast.errors import ParameterError
+from parcast.laws.counting import SteadyStatePhase
+from parcast.timings.measurements import Measurements
+from parcast.units import Dimension, format_interval, format_quantity, shown
+
+DIMENSIONS: Final[Mapping[str, Dimension]] = {
+    "compute": "operation_rate",
+    "network": "rate",
+    "latency": "time",
+    "disk": "rate",
+}
+SYMBOLS: Final = {"compute": "W", "network": "u", "latency": "t0", "disk": "B"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capacity:
+    """One capacity with its 90 % interval."""
+
+    name: str  # "compute", "network", "latency" or "disk"
+    value: float  # [flop/s], [B/s] or [s]; below 0 where the runs contradict each other
+    lower: float  # NaN where nothing says how far it may be off
+    upper: float  # may be infinite
+    p: float | None = None  # processors that it was found with, of the network [1]
+    note: str = ""  # "upper bound"
+
+    @property
+    def symbol(self) -> str:
+        """What the source calls it."""
+        return SYMBOLS[self.name] + (f"_{self.p:g}" if self.p is not None else "")
+
+    @property
+    def text(self) -> str:
+        """As a description has it: "5.2 Mflop/s +- 3%"."""
+        text = format_quantity(self.value, DIMENSIONS[self.name], digits=6)
+        if self.value > 0 and 0 < self.lower < self.upper < np.inf:
+            spread = float(np.sqrt(self.upper / self.lower) - 1.0)
+            text += f" +- {_percentage(spread)}" if spread <= WIDEST else ""
+        return text
+
+    def __str__(self) -> str:
+        """The value and its interval."""
+        dimension = DIMENSIONS[self.name]
+        if np.isnan(self.lower):
+            return format_quantity(self.value, dimension)
+        return format_interval(self.value, self.lower, self.upper, dimension)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundCapacities:
+    """Capacities of a program on a machine."""
+
+    phase: SteadyStatePhase  # with these capacities
+    compute: Capacity | None  # W
+    network: Capacity | None  # u between its bounds
+    network_by_p: tuple[Capacity, ...]  # u_P; empty where all runs were fitted at once
+    latency: Capacity | None  # t0
+    disk: Capacity | None  # B
+    model_error: float | None  # of a run by the others, root mean square, relative [1]
+    warnings: tuple[str, ...]
+    method: str
+    runs: int  # configurations [1]
+
+    @property
+    def found(self) -> tuple[Capacity, ...]:
+        """All that were found, in their order."""
+        every = (self.compute, self.network, self.latency, self.disk)
+        return tuple(each for each in every if each is not None)
+
+    @property
+    def toml(self) -> str:
+        """Line that a phase of a program file takes."""
+        keys = ", ".join(f'{each.name} = "{each.text}"' for each in self.found)
+        return f"capacities = {{ {keys} }}"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each capacity, and for the network at each count. [SI]."""
+        for each in (*self.found, *self.network_by_p):
+            bounds = (x if np.isfinite(x) else None for x in (each.lower, each.upper))
+            lower, upper = bounds
+            yield {
+                "name": each.name,
+                "symbol": each.symbol,
+                "p": each.p,
+                "value": each.value if np.isfinite(each.value) else None,
+                "lower": lower,
+                "upper": upper,
+                "note": each.note,
+            }
+
+    def __str__(self) -> str:
+        """The table, what to doubt, and the line for the program file."""
+        every = (*self.found, *self.network_by_p)
+        lines = [
+            f"{each.symbol:<6} {each.name:<8} {each!s}{f'  {each.note}' if each.note else ''}"
+            for each in every
+        ]
+        if self.model_error is not None:
+            lines.append(f"A run left out is forecast within {self.model_error:.1%} (rms).")
+        return "\n".join([*lines, *self.warnings, self.toml])
+
+
+def result_of(
+    phase: SteadyStatePhase,
+    told: list[Capacity | None],
+    *,
+    by_p: list[Capacity],
+    warnings: list[str],
+    method: str,
+    runs: int,
+    error: float | None = None,
+) -> FoundCapacities:
+    """Put the capacities into the phase."""
+    keys = phase.model_dump(exclude_none=True)
+    keys["capacities"] |= {each.name: each.text for each in told if each is not None}
+    if error is not None:
+        spread = float(np.expm1(NORMAL_90 * error))
+        text = phase.cycles.expression.text
+        keys["cycles"] = f"{text} +- {_percentage(min(spread, WIDEST))}"
+    compute, network, latency, disk = told
+    return FoundCapacities(
+        phase=type(phase)(**keys),
+        compute=compute,
+        network=network,
+        network_by_p=tuple(by_p),
+        latency=latency,
+        disk=disk,
+        model_error=error,
+        warnings=tuple(warnings),
+        method=method,
+        runs=runs,
+    )
+
+
+def _percentage(share: float) -> str:
+    """Share in percent, two digits of it where it is small."""
+    percent = 100.0 * share
+    return f"{percent:.2g}%" if percent < 99.5 else f"{percent:.0f}%"
+
+
+DISK: Final = "disk_s"  # column of seconds that the disk took
+FARTHEST: Final = 10.0  # logarithm of a time from the measured one
+OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TimedRuns:
+    """Configurations that were timed, each once."""
+
+    axes: Mapping[str, Array]  # each of shape (runs,)
+    time: Array  # median of the repetitions [s]
+    disk: Array | None  # of them, median [s]
+    deviation: Array | None  # of the logarithm of a median; None without repetitions [1]
+    freedom: float  # degrees of it: repetitions beyond the first of each configuration [1]
+
+
+def timed_runs(runs: Measurements) -> TimedRuns:
+    """Group measurements into configurations.
+
+    Parameters
+    ----------
+    runs : Measurements
+        Rows that agree in all axes but `disk_s` are repetitions.
+
+    Raises
+    ------
+    ParameterError
+        If they are of several machines or call paths.
+
+    Examples
+    --------
+    >>> timed = timed_runs(Measurements(p=[1, 1, 2], n=8, time=[4.0, 4.4, 2.5]))
+    >>> timed.time, timed.axes["p"]
+    (array([4.2, 2.5]), array([1., 2.]))
+    """
+    for label, values in runs.labels.items():
+        names = sorted({str(x) for x in values})
+        if len(names) > 1:
+            raise ParameterError(
+                f"runs must be of one {label}, got {shown(', '.join(names))}. "
+                f"Select one value: select({label}={names[0]!r})."
+            )
+    axes = {name: column for name, column in runs.axes.items() if name != DISK}
+    table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
+    group = np.ravel(group)
+    groups = [np.flatnonzero(group == i) for i in range(table.shape[1])]
+    disk = runs.axes.get(DISK)
+    logs = np.log(runs.time)
+    sizes = np.array([len(rows) for rows in groups])
+    deviation, freedom = None, float((sizes - 1).sum())
+    if freedom > 0:
+        squares = sum(float(((logs[rows] - logs[rows].mean()) ** 2).sum()) for rows in groups)
+        noise = np.sqrt(squares / freedom)
+        deviation = np.where(sizes > 2, OF_MEDIAN, 1.0) * noise / np.sqrt(sizes)
+    return TimedRuns(
+        axes=dict(zip(axes, table, strict=True)),
+        time=np.array([np.median(runs.time[rows]) for rows in groups]),
+        disk=None if disk is None else np.array([np.median(disk[rows]) for rows in groups]),
+        deviation=deviation,
+        freedom=freedom,
+    )
+
+
+def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
+    """Times and disk times as they may have been, the measured ones first.
+
+    Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
+
+    Returns
+    -------
+    times, disk : ndarray, shape (samples + 1, runs)
+        One row without repetitions. Disk times are 0 where none were measured. [s]
+    """
+    disk = np.zeros_like(timed.time) if timed.disk is None else timed.disk
+    if timed.deviation is None:
+        return timed.time[None], disk[None]
+    random = np.random.default_rng(seed)
+    normal = random.normal(size=(samples + 1, 1, len(timed.time)))
+    unsure = np.sqrt(timed.freedom / random.chisquare(timed.freedom, size=(samples + 1, 1, 1)))
+    factors = np.exp(np.clip(normal * unsure * timed.deviation, -FARTHEST, FARTHEST))
+    factors[0] = 1.0
+    return timed.time * factors[:, 0], disk * factors[:, 0]

@@ -1,0 +1,270 @@
+"""A program and timings in, the constants of its law out, and which of them the timings determine.
+
+The parameters theta minimise, with sigma the scatter of the runs about the law (`fit_noise`)::
+
+    sum over runs of (ln T(theta) - ln T_measured)^2 / sigma^2
+      + sum over parameters with +- of (ln theta - ln theta_described)^2 / sigma_theta^2
+
+which is the most probable set where timings scatter by a common share and +- are measurements of
+their own. Logarithms treat twice too long and twice too short alike, and short runs as long ones.
+
+Of speedups only ratios of times are known: time on one processor and one disk is then held at
+what the description says, as the source normalises its parameters by it [1]_, unless most of it
+is made up by amounts that are not fitted [D].
+
+References
+----------
+.. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
+   architectures," IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12, pp. 1320-1332, 2002,
+   :doi:`10.1109/TPDS.2002.1158268`, section on parameter estimation.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
+
+from parcast.aliases import Array
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program, require_descriptions
+from parcast.errors import FitFailed, ParameterError
+from parcast.fitting.capacities import bounds_in_words, with_disk_seconds
+from parcast.fitting.findings import findings
+from parcast.fitting.guesses import guesses_in_words, with_guesses
+from parcast.fitting.model import Model, Parameter, parameters_of
+from parcast.fitting.result import Fit
+from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
+from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
+from parcast.timings.measurements import Measurements
+from parcast.units import shown
+
+INTERVAL: Final = 0.9
+SPREAD_OF_STARTS: Final = 30.0  # largest over least factor
+FIRST_STEPS: Final = 15  # of all starts; the best go on
+GO_ON: Final = 3  # starts
+SAME_END: Final = 1e-4  # by how much sums of squares over the noise may differ
+NOISE_ROUNDS: Final = 10
+MOST_STARTS: Final = 10_000
+
+
+def fit(
+    program: Program,
+    measurements: Measurements,
+    machine: Machine | None = None,
+    *,
+    free: Iterable[str] | None = None,
+    fixed: Iterable[str] | None = None,
+    quantity: Literal["time", "speedup"] = "time",
+    starts: int = 10,
+    seed: int = 0,
+    interval: bool = True,
+) -> Fit:
+    """Constants of a program's law that explain measured times best.
+
+    Parameters
+    ----------
+    program : Program
+        Its amounts are where the fit starts; those with +- are measurements of their own.
+        Capacities that a law that counts needs, and nothing gives, are guessed from the runs.
+    measurements : Measurements
+        Axes p, perhaps d and n, and times; of repetitions the median is taken, and each run
+        counts alike. Of a law that counts, `disk_s` may hold the seconds that the disk took.
+        With `quantity="speedup"` the times are over that of one processor and one disk, 1/s, as
+        `read_speedups` gives them.
+    machine : Machine, optional
+        What it ran on.
+    free : iterable of str, optional
+        Names of the amounts to fit, as `program.parameters()` and `machine.parameters()` have
+        them. Default: all that the phases' compute, communication, io and capacities give and
+        that are not 0.
+    fixed : iterable of str, optional
+        Names to leave as described.
+    quantity : {"time", "speedup"}, default "time"
+        What is compared.
+    starts : int, default 10
+        Sets of values to start from: the description, and others within a factor of 30. [1]
+    seed : int, default 0
+        Of these sets.
+    interval : bool, default True
+        Whether to find the 90 % interval of every parameter.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    ParameterError
+        If a name is not known, the runs have an axis the program does not know, or the law
+        cannot answer at one of them.
+    FitFailed
+        If there are fewer runs than parameters without +-, or the runs tell nothing.
+
+    Examples
+    --------
+    >>> program = Program(
+    ...     phase=[{"law": "spmd", "compute": {"parallel": "5 s", "serial": "1 s"}}]
+    ... )
+    >>> found = fit(program, Measurements(p=[1, 2, 4, 8], time=[12.0, 7.0, 4.5, 3.25]))
+    >>> round(found["compute.parallel"].value, 6), round(found["compute.serial"].value, 6)
+    (10.0, 2.0)
+    """
+    machine = Machine() if machine is None else machine
+    require_descriptions(program, machine)
+    _require_choices(quantity, starts)
+    if not isinstance(measurements, Measurements):
+        measurements = _as_measurements(measurements)
+    free, fixed = None if free is None else list(free), list(fixed or ())
+    guessed = free if quantity == "time" else []  # speedups do not tell rates
+    program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
+    if quantity == "time":
+        program, measurements = with_disk_seconds(program, measurements)
+    runs = runs_of(measurements, program, machine)
+    points = dict(runs.axes)
+    points.setdefault("d", np.full_like(points["p"], machine.storage.servers or 1))
+    if quantity == "speedup":
+        # The run that speedups are over says nothing: it is 1 whatever the parameters are.
+        told = (points["p"] != 1) | (points["d"] != 1)
+        points = {axis: column[told] for axis, column in points.items()}
+        runs = runs.select(told)
+    _require_times(program, machine, points)
+    parameters = parameters_of(program, machine, points, free=free, fixed=fixed)
+    _require_enough(runs, parameters)
+    model = Model(
+        program=program,
+        machine=machine,
+        parameters=parameters,
+        points=points,
+        is_speedup=quantity == "speedup",
+    )
+    task = Task(model=model, measured=np.log(runs.measured), runs=runs, scale=None)
+    if model.is_speedup:
+        task = with_scale(task)
+    solved, noise, best, reached = _solve(task, _starts(parameters, starts, seed))
+    found = solved.coordinates[best]
+    ends = None
+    if interval:
+        ends = _intervals(task, noise, found, float(solved.squares[best]))
+    told = findings(
+        model,
+        runs,
+        noise,
+        found,
+        ends=ends,
+        holds_scale=task.scale is not None,
+        has_converged=bool(solved.converged[best]),
+        starts=starts,
+        reached=reached,
+    )
+    if model.is_speedup:
+        return told
+    bounds = bounds_in_words(told.program, told.machine, measurements)
+    return replace(told, warnings=(*guesses_in_words(guesses), *told.warnings, *bounds))
+
+
+def _solve(task: Task, starts: Array) -> tuple[Solution, Noise, int, int]:
+    """Best solution of several starts, with the noise that goes with it."""
+    noise = expected_noise(task.runs.repetitions)
+    solved = task.solve(noise.level, starts, FIRST_STEPS)
+    order = np.argsort(solved.squares, kind="stable")[:GO_ON]
+    # The description is where undetermined directions stay as they are: it goes on in any case.
+    going_on = np.unique([0, *order])
+    further = task.solve(noise.level, solved.coordinates[going_on])
+    squares, coordinates = solved.squares.copy(), solved.coordinates.copy()
+    converged = solved.converged.copy()
+    squares[going_on], coordinates[going_on] = further.squares, further.coordinates
+    converged[going_on] = further.converged
+    near = squares <= np.min(squares) + SAME_END
+    reached = int(np.sum(squares <= np.min(squares) * 1.01 + 0.01))
+    best = int(np.flatnonzero(near)[0])
+    solved = Solution(coordinates=coordinates, squares=squares, converged=converged)
+    has_known = bool(np.isfinite(task.deviations).any())
+    for _ in range(NOISE_ROUNDS):
+        before, noise = noise, task.noise(solved.coordinates[best], noise.level)
+        if not has_known:  # the noise scales all squares alike
+            solved = replace(solved, squares=solved.squares * (before.level / noise.level) ** 2)
+            break
+        solved = task.solve(noise.level, solved.coordinates[best : best + 1])
+        best = 0
+        if abs(np.log(noise.level / before.level)) < 1e-3:
+            break
+    return solved, noise, best, reached
+
+
+def _intervals(task: Task, noise: Noise, best: Array, squares: float) -> tuple[Array, Array]:
+    """Ends of the interval of every coordinate."""
+    _, rows = task.residuals(noise.level, best[None])
+    precision = rows[0].T @ rows[0]
+    scale = np.sqrt(np.maximum(np.diag(precision), 1e-12))
+    normal = precision / np.outer(scale, scale) + 1e-10 * np.eye(len(best))
+    sd = np.sqrt(np.maximum(np.diag(np.linalg.inv(normal)), 0.0)) / scale
+    tail = (1.0 + INTERVAL) / 2.0
+    return profile_intervals(
+        lambda x: task.residuals(noise.level, x),
+        best,
+        squares,
+        sd,
+        lower=task.lower,
+        upper=task.upper,
+        limit=float(special.stdtrit(noise.freedom, tail)),
+    )
+
+
+def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
+    """Coordinates to start from: the description, then a Latin hypercube around it."""
+    random = np.random.default_rng(seed)
+    columns = []
+    for x in parameters:
+        levels = (random.permutation(starts) + random.uniform(size=starts)) / starts
+        reach = min(np.log(SPREAD_OF_STARTS) / 2.0, 2.0 * x.sigma)
+        column = np.exp((2.0 * levels - 1.0) * reach)
+        column[0] = 1.0
+        columns.append(np.clip(column, x.lower, x.upper))
+    return np.stack(columns, axis=1)
+
+
+def _as_measurements(table: Any) -> Measurements:
+    """Measurements from any table that has columns."""
+    if isinstance(table, tuple | list) or table is None:
+        raise ParameterError(
+            f"measurements must be Measurements or a table of columns, got {shown(repr(table))}. "
+            "read_runs gives a pair: runs, quantity = read_runs(path)."
+        )
+    return Measurements.from_table(table)
+
+
+def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:
+    """Refuse a program that takes no time at a run."""
+    time = np.broadcast_to(program.times(machine, points).time, points["p"].shape)
+    none = ~((time > 0) & np.isfinite(time))
+    if none.any():
+        raise ParameterError(
+            "the described program must take a time above 0 at every run, got "
+            f"{time[none][0]:g} s at p = {points['p'][none][0]:g}. Check its amounts there."
+        )
+
+
+def _require_choices(quantity: str, starts: int) -> None:
+    """Refuse what is no choice."""
+    if quantity not in ("time", "speedup"):
+        raise ParameterError(
+            f'quantity must be "time" or "speedup", got {quantity!r:.60}. Say what was measured.'
+        )
+    if not 1 <= starts <= MOST_STARTS:
+        raise ParameterError(
+            f"starts must lie between 1 and {MOST_STARTS}, got {starts}. Ten are usual."
+        )
+
+
+def _require_enough(runs: Runs, parameters: tuple[Parameter, ...]) -> None:
+    """Refuse fewer runs than parameters of which nothing is known beforehand."""
+    count = len(runs.measured)
+    unknown = [x.name for x in parameters if not np.isfinite(x.sigma)]
+    if count < max(len(unknown), 1):
+        raise FitFailed(
+            f"No fit. {count} run{'s' if count != 1 else ''} cannot determine {len(unknown)} "
+            f"parameters ({', '.join(unknown)}). Measure more, leave some as they are (--fix), "
+            'or write what is known of them as "6.9 s +- 5%".'
+        )

@@ -1,0 +1,149 @@
+"""First guesses of the capacities of laws that count, where a description gives none.
+
+    W = steps / T  of the fewest processors,   u, B = 10 * most bytes / T of all runs      [D]
+
+A fit needs a place to begin at, no more: it goes far from there where the runs ask for it. A
+program to which its capacities are given, or whose machine gives them, keeps these.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Phase, Program
+from parcast.errors import ParameterError
+from parcast.fitting.capacities import counts_of_runs
+from parcast.fitting.capacity_result import timed_runs
+from parcast.fitting.capacity_sums import NAMES
+from parcast.fitting.model import is_usual
+from parcast.laws.counting import SteadyStatePhase
+from parcast.timings.measurements import Measurements
+from parcast.units import Dimension, format_quantity
+
+RATES: Final[Mapping[str, tuple[Dimension, tuple[str, ...]]]] = {  # and where machines have them
+    "compute": ("operation_rate", ("compute.rate",)),
+    "network": ("rate", ("network.saturation", "network.bandwidth")),
+    "disk": ("rate", ("storage.bandwidth",)),
+}
+EXAMPLES: Final = {"compute": "100 Mflop/s", "network": "100 MB/s", "disk": "100 MB/s"}
+LITTLE: Final = 10.0  # time of a run over that of its bytes, at first
+DIGITS: Final = 2
+
+
+def with_guesses(
+    program: Program,
+    machine: Machine,
+    runs: Measurements,
+    *,
+    free: Collection[str] | None,
+    fixed: Collection[str] = (),
+) -> tuple[Program, dict[str, str]]:
+    """Program with first guesses of the capacities that its laws need and nothing gives.
+
+    Parameters
+    ----------
+    program, machine : Program, Machine
+        Capacities of the machine are kept, unless the program would leave nothing to fit.
+    runs : Measurements
+        What guesses are made from.
+    free, fixed : collection of str
+        Names as `fit` takes them: with `free` only what it names is guessed, of `fixed` nothing.
+
+    Returns
+    -------
+    program : Program
+        That given, where nothing was guessed.
+    guesses : dict of str
+        Texts by the names of the amounts.
+
+    Raises
+    ------
+    ParameterError
+        If a capacity is needed that nothing gives and that is not to be fitted.
+
+    Examples
+    --------
+    >>> sorter = Program(phase=[{"law": "sort"}])
+    >>> runs = Measurements(p=[1, 2], n=[1024, 1024], time=[1e-3, 7e-4])
+    >>> list(with_guesses(sorter, Machine(), runs, free=None)[1].values())
+    ['10 Mflop/s', '230 MB/s', '230 MB/s']
+    """
+    has_own = any(map(is_usual, program.parameters()))
+    phases: list[Phase] = []
+    guesses: dict[str, str] = {}
+    for i, phase in enumerate(program.phase):
+        before = f"{label}.capacities." if (label := program.label(i)) else "capacities."
+        found = {}
+        for key, text in _lacking(phase, runs):
+            name = before + key
+            is_fitted = name not in fixed and (free is None or name in free)
+            if is_fitted and not (_has(machine, key) and free is None and has_own):
+                found[key] = guesses[name] = text
+            elif not _has(machine, key):
+                raise ParameterError(
+                    f"{name} must be described, as it is not fitted here. Write it in the phase, "
+                    f'such as capacities = {{ {key} = "{EXAMPLES[key]}" }}.'
+                )
+        phases.append(_with_capacities(phase, found))
+    if not guesses:
+        return program, {}
+    return program.model_copy(update={"phase": tuple(phases)}), guesses
+
+
+def guesses_in_words(guesses: Mapping[str, str]) -> Iterator[str]:
+    """Say what was guessed, where anything was.
+
+    >>> list(guesses_in_words({"capacities.compute": "80 Mflop/s"}))
+    ['capacities.compute is not described: the fit began at a guess from the runs, 80 Mflop/s.']
+    """
+    if guesses:
+        is_one = len(guesses) == 1
+        yield (
+            f"{', '.join(guesses)} {'is' if is_one else 'are'} not described: the fit began at "
+            f"{'a guess' if is_one else 'guesses'} from the runs, {', '.join(guesses.values())}."
+        )
+
+
+def _has(machine: Machine, key: str) -> bool:
+    """Whether a machine gives a capacity."""
+    given = machine.parameters()
+    return any(name in given for name in RATES[key][1])
+
+
+def _with_capacities(phase: Phase, texts: Mapping[str, str]) -> Phase:
+    """Give a phase with capacities beside those it has."""
+    if not texts:
+        return phase
+    keys: dict[str, Any] = phase.model_dump(exclude_none=True)
+    keys["capacities"] |= texts
+    return type(phase)(**keys)
+
+
+def _lacking(phase: Phase, runs: Measurements) -> Iterator[tuple[str, str]]:
+    """Guess each capacity that a phase needs and does not give."""
+    if not isinstance(phase, SteadyStatePhase):
+        return
+    lacking = [key for key in RATES if getattr(phase.capacities, key) is None]
+    if not lacking:
+        return
+    try:
+        timed = timed_runs(runs)
+        counts = counts_of_runs(phase, timed)
+    except ParameterError:
+        return  # the fit itself says what is wrong with these runs
+    rates = counts / timed.time[:, None]
+    for key in lacking:
+        rate = _rate(key, rates[:, NAMES.index(key)], timed.axes["p"])
+        if rate > 0:
+            yield key, format_quantity(rate, RATES[key][0], DIGITS)
+
+
+def _rate(key: str, rates: Array, p: Array) -> float:
+    """Guess a capacity from what each run did in a second of its time; 0 if nothing was done."""
+    if key != "compute":
+        return LITTLE * float(rates.max())
+    did = rates > 0
+    return float(np.median(rates[did & (p == p[did].min())])) if did.any() else 0.0

@@ -1,0 +1,264 @@
+"""Times of a program as a function of its free parameters, with their Jacobian.
+
+Laws that know their derivatives give them; those of other laws, plugins among them, are taken by
+differences.
+
+What a fit may change: amounts of a program and a machine, each by a factor.
+
+A factor of 1 is what the description says. An amount that is a formula is scaled as a whole. The
+coordinate of an amount is its factor, of a rate the inverse of it: times are nearly linear in
+these, so that a step of the fit goes far, and none at all (0) is a place like any other [D].
+"""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import NORMAL_90, Amount, Point
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Phase, Program
+from parcast.errors import ParameterError
+from parcast.laws.spmd.slopes import spmd_slopes
+from parcast.units import shown
+
+LEAST: Final = 1e-9  # of what is described: stands for none at all
+MOST: Final = 1e6  # times what is described
+INSEPARABLE: Final = ("cycles", "bursts_per_io", "group")  # from the demands they multiply
+RATES: Final = ("rate", "operation_rate")
+TABLES: Final = ("compute.", "communication.", "io.", "capacities.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Parameter:
+    """An amount that the fit may scale."""
+
+    name: str  # under which a point replaces it
+    amount: Amount
+    is_of_machine: bool
+    is_rate: bool  # its coordinate is the inverse of its factor
+    value: float | None  # as described; None where it is a formula [SI]
+    lower: float  # bounds of its coordinate [1]
+    upper: float
+    sigma: float  # standard deviation of its logarithm that +- says; infinite without [1]
+
+    def factor(self, coordinate: Array) -> Array:
+        """Factor at a coordinate, and the coordinate of a factor. [1]."""
+        return 1.0 / coordinate if self.is_rate else coordinate
+
+    def by_coordinate(self, slope: Array, coordinate: Array) -> Array:
+        """Turn a derivative by the logarithm of the amount into that by the coordinate."""
+        return -slope / coordinate if self.is_rate else slope / coordinate
+
+
+def parameters_of(
+    program: Program,
+    machine: Machine,
+    points: Point,
+    *,
+    free: Iterable[str] | None,
+    fixed: Iterable[str] | None,
+) -> tuple[Parameter, ...]:
+    """Parameters that a fit changes.
+
+    Parameters
+    ----------
+    program, machine
+        What describes them.
+    points : mapping
+        Axes of the runs, as for `Amount`.
+    free, fixed : iterable of str, optional
+        Names; without `free` all that the tables compute, communication, io and capacities of the
+        phases give and that are not 0 anywhere; `fixed` are left as they are.
+
+    Raises
+    ------
+    ParameterError
+        If a name is not known, or cannot be fitted, or none is left.
+    """
+    ours, theirs = program.parameters(), machine.parameters()
+    known = ours | theirs
+    for argument, names in (("free", free), ("fixed", fixed)):
+        for name in names or ():
+            _require_known(argument, name, known)
+    chosen = [name for name in ours if is_usual(name)] if free is None else list(free)
+    parameters = []
+    for name in dict.fromkeys(chosen):
+        if name in set(fixed or ()) or name in points:
+            continue
+        amount = known[name]
+        if name.endswith(INSEPARABLE):
+            raise ParameterError(
+                f"free must name amounts that can be fitted, got {name}, which only multiplies "
+                "others. Free those, and leave it as it is."
+            )
+        values = amount(_for_amount(points))
+        if not np.all(values > 0):
+            if free is None:
+                continue
+            raise ParameterError(
+                f"free must name amounts above 0 at every run, got {name} = {amount}. "
+                "Write a first guess in the description."
+            )
+        parameters.append(_parameter(name, amount, values, is_of_machine=name not in ours))
+    if not parameters:
+        raise ParameterError(
+            "free must leave at least one amount to fit, got none. "
+            f"There are {', '.join(known) or 'none'}."
+        )
+    return tuple(parameters)
+
+
+def _parameter(name: str, amount: Amount, values: Array, *, is_of_machine: bool) -> Parameter:
+    """Bounds and what is known of an amount before the runs."""
+    most = float(np.max(values))
+    return Parameter(
+        name=name,
+        amount=amount,
+        is_of_machine=is_of_machine,
+        is_rate=amount.dimension in RATES,
+        value=None if amount.expression.axes else most,
+        lower=LEAST,
+        upper=1.0 / most if name.endswith(".contention") else MOST,
+        sigma=float(np.log1p(amount.spread)) / NORMAL_90 if amount.spread else np.inf,
+    )
+
+
+def scaled(parameters: Iterable[Parameter], coordinates: Array) -> dict[str, Array]:
+    """Entries of a point that scale the amounts; one more axis of length 1 comes last."""
+    at = {}
+    for i, parameter in enumerate(parameters):
+        at[f"{parameter.name}*"] = parameter.factor(coordinates[..., i])[..., None]
+    return at
+
+
+def is_usual(name: str) -> bool:
+    """Whether an amount is fitted unless something else is said."""
+    inner = f".{name}"
+    return any(f".{table}" in inner for table in TABLES) and not name.endswith(INSEPARABLE)
+
+
+def _for_amount(points: Point) -> Point:
+    """Points where formulas of communication need not be good for a lone processor."""
+    return {**points, "p": np.maximum(points["p"], 2.0)}
+
+
+def _require_known(argument: str, name: str, known: Mapping[str, Amount]) -> None:
+    """Refuse a name that no description gives, and suggest the nearest."""
+    if name in known:
+        return
+    near = difflib.get_close_matches(name.casefold(), list(known), n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]}?" if near else f"They give {', '.join(known) or 'none'}."
+    raise ParameterError(
+        f"{argument} must name amounts that the descriptions give, got {shown(repr(name))}. {hint}"
+    )
+
+
+Slopes = dict[str, Array]
+
+HOLD: Final = 0.05  # of the noise: how far a time alone that is held may be from its value
+STEP: Final = 1e-4  # of a logarithm, for differences
+
+KNOWN: Final[Mapping[str, Callable[[Any, Machine, Point], tuple[Array, Slopes]]]] = {
+    "spmd": spmd_slopes
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Model:
+    """What the fit compares with the runs: logarithms of times or of inverse speedups."""
+
+    program: Program
+    machine: Machine
+    parameters: tuple[Parameter, ...]
+    points: Point  # axes of the runs, each of shape (runs,)
+    is_speedup: bool
+
+    def at(self, points: Point) -> "Model":
+        """The same at other points."""
+        return Model(
+            program=self.program,
+            machine=self.machine,
+            parameters=self.parameters,
+            points=points,
+            is_speedup=self.is_speedup,
+        )
+
+    def logs(self, coordinates: Array) -> tuple[Array, Array]:
+        """Logarithms of what was measured, and their Jacobian.
+
+        Parameters
+        ----------
+        coordinates : ndarray, shape (sets, parameters)
+
+        Returns
+        -------
+        logs : ndarray, shape (sets, runs)
+        jacobian : ndarray, shape (sets, runs, parameters)
+        """
+        logs, jacobian = self._log_times(coordinates, self.points)
+        if self.is_speedup:
+            alone, slopes = self.logs_alone(coordinates)
+            logs, jacobian = logs - alone, jacobian - slopes
+        return logs, jacobian
+
+    def logs_alone(self, coordinates: Array) -> tuple[Array, Array]:
+        """The same for one processor and one disk, at the other axes of every run."""
+        one = np.ones_like(self.points["p"])
+        return self._log_times(coordinates, {**self.points, "p": one, "d": one})
+
+    def _log_times(self, coordinates: Array, points: Point) -> tuple[Array, Array]:
+        """Logarithms of times and their Jacobian."""
+        at = {**points, **scaled(self.parameters, coordinates)}
+        time, slopes = program_slopes(self.program, self.machine, at, self.parameters)
+        shape = (len(coordinates), len(points["p"]))
+        time = np.broadcast_to(time, shape)
+        jacobian = np.zeros((*shape, len(self.parameters)))
+        for i, parameter in enumerate(self.parameters):
+            slope = slopes.get(parameter.name, np.zeros(()))
+            jacobian[..., i] = parameter.by_coordinate(slope, coordinates[:, i, None]) / time
+        return np.log(time), jacobian
+
+
+def program_slopes(
+    program: Program, machine: Machine, at: Point, parameters: Sequence[Parameter]
+) -> tuple[Array, Slopes]:
+    """Time of all phases, and its derivative by the logarithm of each parameter. [s]."""
+    time: Array = np.zeros(())
+    total: Slopes = {}
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        here = program.at_phase(i, at)
+        own = {f"{label}.{name}" if label else name for name, _ in phase.amounts()}
+        names = {
+            x.name: x.name if x.is_of_machine else x.name.removeprefix(f"{label}.")
+            for x in parameters
+            if x.is_of_machine or x.name in own
+        }
+        phase_time, slopes = _phase_slopes(phase, machine, here, list(names.values()))
+        time = time + phase_time
+        for name, inner in names.items():
+            total[name] = total.get(name, np.zeros(())) + slopes.get(inner, np.zeros(()))
+    return time, total
+
+
+def _phase_slopes(
+    phase: Phase, machine: Machine, at: Point, names: Sequence[str]
+) -> tuple[Array, Slopes]:
+    """Time of a phase and its derivatives, by what its law knows or by differences. [s]."""
+    if phase.law in KNOWN:
+        return KNOWN[phase.law](phase, machine, at)
+    time = phase.times(machine, at).time
+    found = {}
+    for name in names:
+        factor = np.asarray(at[f"{name}*"])
+        # Backwards only: a level of contention may be 1 already.
+        once, twice = (
+            phase.times(machine, {**at, f"{name}*": factor * np.exp(-step)}).time
+            for step in (STEP, 2.0 * STEP)
+        )
+        found[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
+    return time, found

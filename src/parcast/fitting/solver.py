@@ -1,0 +1,337 @@
+"""Least squares within bounds, for many starts at once: Levenberg and Marquardt on arrays.
+
+Every set of coordinates takes its own steps with its own damping; a step that would leave the
+bounds ends on them, the other coordinates being solved for again. All sets are evaluated in one
+call [D].
+
+Profile likelihood: how far a parameter may go before the runs disagree, others adjusting.
+
+For a value of one parameter the others are fitted again; S(value) - S(best), with S the sum of
+squared residuals over their standard deviations, is 0 at the best value and reaches the square of
+Student's t at the ends of the interval. A parameter that can go to its bound has no end there.
+
+The sum of squares that a fit minimises: runs, parameters with +-, and the scale of speedups.
+
+References
+----------
+.. [1] W. Q. Meeker and L. A. Escobar, "Teaching about approximate confidence regions based on
+   maximum likelihood estimation," The American Statistician, vol. 49, no. 1, pp. 48-53, 1995,
+   :doi:`10.1080/00031305.1995.10476112`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.fitting.model import HOLD, Model
+from parcast.fitting.runs import Noise, Runs, determined_by_runs, noise_of
+
+Residuals = Callable[[Array], tuple[Array, Array]]
+
+MOST_STEPS: Final = 100
+PASSES: Final = 4  # of a step that meets bounds
+SMALLEST: Final = 1e-10  # step, over the coordinate, that no longer matters
+SMALL: Final = 1e-6  # coordinate
+LITTLE_DAMPING: Final = 0.1  # what a step is not held short by
+DAMPING: Final = (1e-3, 1e-12, 1e12)  # first, least, most
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Solution:
+    """Where each set of coordinates ended."""
+
+    coordinates: Array  # (sets, parameters)
+    squares: Array  # sum of squared residuals, (sets,)
+    converged: NDArray[np.bool_]  # (sets,)
+
+
+def least_squares(
+    residuals: Residuals,
+    start: Array,
+    *,
+    lower: Array,
+    upper: Array,
+    held: NDArray[np.bool_] | None = None,
+    tolerance: float = SMALLEST,
+    enough: float = 0.0,
+    steps: int = MOST_STEPS,
+) -> Solution:
+    """Coordinates with the least sum of squares near each start.
+
+    Parameters
+    ----------
+    residuals : callable
+        From coordinates of shape (some sets, parameters) the residuals (some sets, rows) and
+        their Jacobian (some sets, rows, parameters).
+    start : ndarray, shape (sets, parameters)
+    lower, upper : ndarray, shape (parameters,)
+    held : ndarray of bool, shape (sets, parameters), optional
+        Coordinates that stay where they start.
+    tolerance : float, default 1e-10
+        Longest step, over the coordinate, that no longer matters. [1]
+    enough : float, default 0
+        Gain of a step, in the sum of squares, that no longer matters; besides a share of 1e-9 of
+        the sum. [1]
+    steps : int, default 100
+        How many each set may take. [1]
+
+    Returns
+    -------
+    Solution
+    """
+    x = np.clip(start, lower, upper)
+    held = np.zeros(x.shape, dtype=bool) if held is None else held
+    found, slopes = (np.array(part) for part in residuals(x))
+    squares = np.sum(found**2, axis=-1)
+    first, least, most = DAMPING
+    damping = np.full(len(x), first)
+    converged = np.zeros(len(x), dtype=bool)
+    active = np.arange(len(x))
+    for _ in range(steps):
+        if not active.size:
+            break
+        at, r, jacobian = x[active], found[active], slopes[active]
+        step = _step(
+            jacobian, r, damping[active], held=held[active], down=lower - at, up=upper - at
+        )
+        trial = np.clip(at + step, lower, upper)
+        moved = np.max(np.abs(trial - at) / (np.abs(at) + SMALL), axis=-1)
+        new_found, new_slopes = residuals(trial)
+        new_squares = np.sum(new_found**2, axis=-1)
+        better = new_squares < squares[active]
+        gain = squares[active] - new_squares
+        taken = active[better]
+        x[taken], squares[taken] = trial[better], new_squares[better]
+        found[taken], slopes[taken] = new_found[better], new_slopes[better]
+        damping[active] = np.clip(
+            np.where(better, damping[active] / 10.0, damping[active] * 5.0), least, most
+        )
+        # A step that hardly moves ends it where damping does not hold it short, or nothing helps.
+        short = (moved < tolerance) & (damping[active] < 1e3)
+        little = gain <= 1e-9 * squares[active] + enough
+        flat = better & little & (damping[active] < LITTLE_DAMPING)
+        stuck = ~better & ((moved < 1e-13) | (damping[active] >= most))
+        done = short | flat | stuck | (squares[active] < 1e-28)
+        converged[active[done]] = True
+        active = active[~done]
+    return Solution(coordinates=x, squares=squares, converged=converged)
+
+
+def _step(
+    jacobian: Array,
+    residuals: Array,
+    damping: Array,
+    *,
+    held: NDArray[np.bool_],
+    down: Array,
+    up: Array,
+) -> Array:
+    """Damped step of each set within its room down and up; 0 for coordinates that are held.
+
+    A coordinate whose step would leave its room goes to the end of it, and the others are solved
+    for again.
+    """
+    gradient = np.einsum("srk,sr->sk", jacobian, residuals)
+    normal = np.einsum("srk,srl->skl", jacobian, jacobian)
+    scale = np.einsum("skk->sk", normal)
+    least = 1e-14 * np.max(scale, axis=-1, keepdims=True) + 1e-300
+    index = np.arange(normal.shape[-1])
+    normal[:, index, index] += damping[:, None] * np.maximum(scale, least) + least
+    still, step = held.copy(), np.zeros_like(gradient)
+    for _ in range(PASSES):
+        moving = np.where(still, 0.0, 1.0)
+        system = normal * moving[:, :, None] * moving[:, None, :]
+        system[:, index, index] += 1.0 - moving
+        pushed = gradient + np.einsum("skl,sl->sk", normal, np.where(still, step, 0.0))
+        solved = np.linalg.solve(system, (-pushed * moving)[..., None])[..., 0]
+        step = np.where(still, step, solved)
+        outside = ~still & ((step < down) | (step > up))
+        if not outside.any():
+            break
+        step = np.where(outside, np.clip(step, down, up), step)
+        still = still | outside
+    return np.asarray(step)
+
+
+MOST_ROUNDS: Final = 25
+NEAR_ENOUGH: Final = 0.01  # of the root of the difference
+LOOSE: Final = 1e-4  # steps that do not matter here
+ENOUGH: Final = 2e-3  # of the difference at the ends: gains that do not matter here
+STEPS: Final = 12  # of the others, for one value
+FIRST_STEP: Final = (1e-6, 2.0)  # least and most, over the coordinate or 1
+FURTHEST: Final = 1e3  # times the coordinate or 1: as good as infinite
+
+
+def profile_intervals(
+    residuals: Residuals,
+    best: Array,
+    squares: float,
+    sd: Array,
+    *,
+    lower: Array,
+    upper: Array,
+    limit: float,
+) -> tuple[Array, Array]:
+    """Ends of the interval of every coordinate.
+
+    Parameters
+    ----------
+    residuals : callable
+        As for `least_squares`, each over its standard deviation.
+    best : ndarray, shape (parameters,)
+        Coordinates with the least sum of squares.
+    squares : float
+        That sum. [1]
+    sd : ndarray, shape (parameters,)
+        A guess of the standard deviation of each; may be infinite. [1]
+    lower, upper : ndarray, shape (parameters,)
+        Bounds of the coordinates.
+    limit : float
+        Root of the difference of sums of squares at the ends: Student's t. [1]
+
+    Returns
+    -------
+    low, high : ndarray, shape (parameters,)
+        Minus and plus infinity where the bound is reached first.
+    """
+    count = len(best)
+    which = np.tile(np.arange(count), 2)
+    bound = np.concatenate([lower, upper])
+    sign = np.repeat([-1.0, 1.0], count)
+    centre = best[which]
+    room = np.minimum(np.abs(bound - centre), FURTHEST * np.maximum(centre, 1.0))
+    # Distances from the best value: `near` is inside the interval, `far` beyond it.
+    near, far = np.zeros(2 * count), np.full(2 * count, np.inf)
+    root_near, root_far = np.zeros(2 * count), np.full(2 * count, np.inf)
+    least, most = (step * np.maximum(centre, 1.0) for step in FIRST_STEP)
+    guess = np.minimum(np.clip(limit * np.tile(sd, 2), least, most), room)
+    warm = np.tile(best, (2 * count, 1))
+    ends = np.full(2 * count, np.nan)
+    ends[room <= 0] = np.inf
+    held = np.eye(count, dtype=bool)[which]
+    for _ in range(MOST_ROUNDS):
+        active = np.flatnonzero(np.isnan(ends))
+        if not active.size:
+            break
+        start = warm[active]
+        start[np.arange(active.size), which[active]] = (centre + sign * guess)[active]
+        solved = least_squares(
+            residuals,
+            start,
+            lower=lower,
+            upper=upper,
+            held=held[active],
+            tolerance=LOOSE,
+            enough=ENOUGH * limit**2,
+            steps=STEPS,
+        )
+        root = np.sqrt(np.maximum(solved.squares - squares, 0.0))
+        inside = root < limit
+        for i, is_inside, value, x in zip(active, inside, root, solved.coordinates, strict=True):
+            if is_inside:
+                near[i], root_near[i] = guess[i], value
+                warm[i] = x
+            else:
+                far[i], root_far[i] = guess[i], value
+            if abs(value - limit) < NEAR_ENOUGH * limit:
+                ends[i] = guess[i]
+            elif is_inside and guess[i] >= room[i]:
+                ends[i] = np.inf
+            elif far[i] - near[i] < 1e-3 * far[i]:
+                ends[i] = near[i]
+            else:
+                inner, outer = (near[i], root_near[i]), (far[i], root_far[i])
+                guess[i] = _next(inner, outer, limit, room[i])
+    ends = np.where(np.isnan(ends), near, ends)
+    return best - ends[:count], best + ends[count:]
+
+
+def _next(near: tuple[float, float], far: tuple[float, float], limit: float, room: float) -> float:
+    """Distance to look at next, from one inside and perhaps one beyond the interval."""
+    (at, root), (beyond, root_beyond) = near, far
+    if np.isinf(beyond):
+        factor = np.clip(1.05 * limit / max(root, 1e-9), 1.3, 8.0)
+        return float(min(at * factor, room))
+    # The root is nearly a line; never closer to either end than a tenth of the way.
+    share = (limit - root) / (root_beyond - root)
+    return float(at + (beyond - at) * np.clip(share, 0.1, 0.9))
+
+
+MOST_OF_IT: Final = 0.5  # of the time alone
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Task:
+    """What is minimised."""
+
+    model: Model
+    measured: Array  # logarithms, shape (runs,)
+    runs: Runs
+    scale: float | None  # logarithm of the time alone that is held; None where times are known
+
+    @property
+    def lower(self) -> Array:
+        """Least coordinates."""
+        return np.array([x.lower for x in self.model.parameters])
+
+    @property
+    def upper(self) -> Array:
+        """Largest coordinates."""
+        return np.array([x.upper for x in self.model.parameters])
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the coordinates that +- says."""
+        return np.array([x.sigma for x in self.model.parameters])
+
+    def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
+        """Residuals over their standard deviations, and their Jacobian."""
+        logs, jacobian = self.model.logs(coordinates)
+        found, slopes = [(logs - self.measured) / level], [jacobian / level]
+        if self.scale is not None:
+            alone, slope = self.model.logs_alone(coordinates)
+            found.append((alone[:, :1] - self.scale) / level / HOLD)
+            slopes.append(slope[:, :1] / level / HOLD)
+        # Logarithms of a rate and of its inverse differ in sign alone.
+        found.append(np.log(coordinates) / self.deviations)
+        slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
+        return np.concatenate(found, axis=1), np.concatenate(slopes, axis=1)
+
+    def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
+        """Least squares from some starts."""
+        return least_squares(
+            lambda x: self.residuals(level, x),
+            starts,
+            lower=self.lower,
+            upper=self.upper,
+            steps=steps,
+        )
+
+    def noise(self, coordinates: Array, level: float) -> Noise:
+        """Scatter about the law with these coordinates."""
+        logs, jacobian = self.model.logs(coordinates[None])
+        squares = float(np.sum((logs[0] - self.measured) ** 2))
+        inside = (coordinates > self.lower) & (coordinates < self.upper)
+        rows = jacobian[0] / level
+        if self.scale is not None:
+            alone = self.model.logs_alone(coordinates[None])[1][0, :1]
+            rows = np.vstack([rows, alone / level / HOLD])
+        determined = determined_by_runs(
+            rows[:, inside] * coordinates[inside], self.deviations[inside]
+        )
+        if self.scale is not None:
+            determined -= 1.0
+        return noise_of(squares, len(self.measured), determined, self.runs.repetitions)
+
+
+def with_scale(task: Task) -> Task:
+    """Hold the time alone, unless what is left as described makes up most of it."""
+    start = np.ones((1, len(task.model.parameters)))
+    alone, slope = task.model.logs_alone(start)
+    if np.sum(slope[0, 0]) < MOST_OF_IT:
+        return task
+    return replace(task, scale=float(alone[0, 0]))

@@ -1,0 +1,243 @@
+"""Time at any number of processors, from times measured here and on other machines.
+
+Joins `parcast.forecasting.measured`, which knows the target's own runs, with `parcast.forecasting.donors.transfer`.
+Beyond the target's own counts the donors tell how time goes on from the nearest one; between two
+of them, how far it is from the line that joins these in log-log. Everything is computed for many
+series at once, each with its own donors.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.forecasting import measured as doubt
+from parcast.forecasting.donors import transfer as donors
+from parcast.forecasting.measured import WIDEST, MeasuredCurve, curve_from
+
+INSIDE = 1 + 1e-9  # reach up to which a donor was run there
+BETWEEN = 2.0  # times its distance to the nearer of two own counts that a point counts as away [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curves:
+    """Measured times of many series, as `curve_from` takes them."""
+
+    p: Array  # (series, counts), ascending, padded on the right [1]
+    time: Array  # likewise [s]
+    count: NDArray[np.int64]  # (series,) [1]
+    noise: Array  # (series,): standard deviation of log time among repetitions
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Base:
+    """What each point is forecast from: the nearest own count, or the two on either side."""
+
+    low: Array  # (series, points): the own count below, or the nearest one [1]
+    high: Array  # likewise above [1]
+    part: Array  # likewise: of the way from `low` to `high`, in log p; 0 beyond the own counts [1]
+    log_time: Array  # likewise: on the line between the two
+    away: Array  # likewise: distance in log p, between two counts `BETWEEN` times the shorter one
+
+    def line(self, at_low: Array, at_high: Array) -> Array:
+        """Values of donors on the line between the two counts: (series, points, donors)."""
+        part = self.part[..., None]
+        return (1 - part) * at_low + part * at_high
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _There:
+    """What donors say at some counts: (series, points, donors) each, NaN where there is none."""
+
+    log_time: Array
+    half_width: Array
+    noise: Array
+    reach: Array  # how far the donor is asked beyond its own runs
+
+    def guessed(self, *, is_between: NDArray[np.bool_]) -> Array:
+        """Half-width where the donor guesses: beyond its runs, and in a gap that it is to fill.
+
+        Without its noise, so that a donor does not lose its say a count beyond its last run.
+        """
+        squares = self.half_width**2 - (doubt.NORMAL_90 * self.noise) ** 2
+        is_guess = (self.reach > INSIDE) | is_between
+        return np.sqrt(np.where(is_guess & (squares > 0), squares, 0.0))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DonatedCurve:
+    """What own runs and donors say together of each series; see `donated_curve`."""
+
+    said: MeasuredCurve
+    share: Array  # (series, points): of the donors in it; 0 where own runs speak alone
+    apart: Array  # (series, points): log of the time that donors tell over that of own runs
+    weights: Array  # (series, points, donors): of each in that share, summing to 1 or 0
+    as_there: Array  # (series, points, donors): log time if it goes on as there; NaN if not used
+    contradicts: NDArray[np.bool_]  # (series, donors): whose shape is not that of the known times
+    reach: Array  # (series, points, donors): how far the donor is asked beyond its own runs
+
+
+def donated_curve(
+    here: Curves,
+    elsewhere: Curves,
+    of: NDArray[np.intp],
+    targets: Array,
+    likeness: Array | float = 1.0,
+) -> DonatedCurve:
+    """Forecast times and intervals at `targets` from own runs and donors.
+
+    Parameters
+    ----------
+    here : Curves
+        What is forecast: at least one count each, and two where there is no donor.
+    elsewhere : Curves
+        All donors: at least two counts each.
+    of : ndarray of int, shape (series, donors)
+        Which rows of `elsewhere` are donors of each series; -1 as padding.
+    targets : ndarray, shape (points,)
+        Processors asked for, at least 1. [1]
+    likeness : ndarray, shape (series, donors), or float
+        How alike the machines are, from 0 to 1. [1]
+
+    Returns
+    -------
+    DonatedCurve
+    """
+    rows = np.arange(len(here.p))
+    first, last = here.p[:, 0], here.p[rows, here.count - 1]
+    asked = np.broadcast_to(targets, (len(rows), len(targets)))
+    own = _own(here, last, targets)
+
+    known = np.where(np.isnan(here.p), first[:, None], here.p)
+    y = np.log(np.where(np.isnan(here.time), here.time[:, :1], here.time))
+    base = _base_of(known, y, here.count, asked)
+    to, low, high, there = _at(elsewhere, of, asked, base.low, base.high, known)
+    begin = base.line(low.log_time, high.log_time)
+    is_between = (base.part > 0)[..., None]
+    guessed, *ends = (x.guessed(is_between=is_between) for x in (to, low, high))
+    agree = _agreement(here, y, known, there)
+    above = asked > last[:, None]
+    has_say = ~is_between | _was_run_between(elsewhere, of, base)
+    told = donors.transfer(
+        change=np.where(has_say, to.log_time - begin, np.nan),
+        slower=begin - base.log_time[..., None],
+        agreement=np.broadcast_to((agree * likeness)[:, None, :], begin.shape),
+        outside=np.hypot(guessed, base.line(*ends)),
+        reach=base.away,
+        counts=np.where(above, here.count[:, None], np.inf),  # only upwards is leaning measured
+    )
+    scatter = np.minimum(doubt.NORMAL_90 * told.sd, WIDEST)
+    theirs = doubt.with_noise(scatter, here.noise)
+    tells = np.isfinite(told.change) & (base.away > 0)
+    both = {
+        "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
+        "donors": np.where(tells, theirs, np.inf),
+    }
+    share = donors.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
+    apart = np.where(tells, base.log_time + told.change - own.log_time, 0.0)
+    has_donors = share > 0
+    half = donors.half_width_together(**both, share=share, apart=apart)
+    least = doubt.NORMAL_90 * here.noise[:, None]  # both rest on the last run
+    half = np.maximum(half, least)
+    skew = np.where(tells, share * told.skew * (scatter / theirs) ** 2, 0.0)
+    room = 1 - least / half
+    return DonatedCurve(
+        said=replace(
+            own,
+            log_time=own.log_time + share * apart,
+            half_width=np.where(has_donors, np.minimum(half, WIDEST), own.half_width),
+            without_last=np.where(has_donors, np.nan, own.without_last),
+            skew=np.clip(skew, -room, room),
+        ),
+        share=share,
+        apart=apart,
+        weights=told.weights,
+        as_there=base.log_time[..., None] + told.changes,
+        contradicts=(of >= 0) & (agree == 0),
+        reach=to.reach,
+    )
+
+
+def _own(here: Curves, last: Array, targets: Array) -> MeasuredCurve:
+    """Forecast from own runs alone; where there is one count, only that count is of use."""
+    single = here.count == 1
+    p, time = here.p, here.time
+    if single.any():
+        p, time = (np.pad(v, ((0, 0), (0, 1)), constant_values=np.nan) for v in (p, time))
+        p[single, 1], time[single, 1] = 2 * p[single, 0], time[single, 0]
+    own = curve_from(p, time, np.maximum(here.count, 2), here.noise, targets)
+    beyond = np.maximum(targets / last[:, None], here.p[:, :1] / targets)
+    return replace(own, reach=np.where(single[:, None], np.maximum(beyond, 1.0), own.reach))
+
+
+def _base_of(known: Array, y: Array, count: NDArray[np.int64], asked: Array) -> _Base:
+    """Find what each point is forecast from."""
+    below = (known[:, None, :] <= asked[..., None]) & (
+        np.arange(known.shape[1]) < count[:, None, None]
+    )
+    left = np.maximum(below.sum(axis=-1) - 1, 0)
+    right = np.where(below.any(axis=-1), np.minimum(left + 1, count[:, None] - 1), left)
+    x0, x1 = (np.log(np.take_along_axis(known, i, axis=1)) for i in (left, right))
+    y0, y1 = (np.take_along_axis(y, i, axis=1) for i in (left, right))
+    x = np.log(asked)
+    gap = x1 - x0
+    part = np.divide(x - x0, gap, out=np.zeros_like(x), where=gap > 0)
+    return _Base(
+        low=np.exp(x0),
+        high=np.exp(x1),
+        part=part,
+        log_time=y0 + part * (y1 - y0),
+        away=np.where(gap > 0, BETWEEN * np.minimum(x - x0, x1 - x), np.abs(x - x0)),
+    )
+
+
+def _was_run_between(elsewhere: Curves, of: NDArray[np.intp], base: _Base) -> NDArray[np.bool_]:
+    """Whether a donor was run strictly between the two counts of each point, not at these alone.
+
+    Its own line between them would be taken for evidence of one here. (series, points, donors).
+    """
+    if not (base.part > 0).any():
+        return np.zeros((*base.part.shape, of.shape[1]), dtype=bool)
+    runs = elsewhere.p[of][:, None]  # NaN beyond the last one
+    low, high = (x[..., None, None] for x in (base.low * INSIDE, base.high / INSIDE))
+    return np.asarray(((runs > low) & (runs < high)).any(axis=-1))
+
+
+def _at(elsewhere: Curves, of: NDArray[np.intp], *asked: Array) -> list[_There]:
+    """What every donor says at the counts asked, several times."""
+    series, place = np.nonzero(of >= 0)
+    pairs = of[series, place]
+    counts = np.concatenate(asked, axis=1)
+    tables = np.full((4, *of.shape, counts.shape[1]), np.nan)
+    if len(pairs) > 0:
+        noise = elsewhere.noise[pairs]
+        said = curve_from(
+            elsewhere.p[pairs],
+            elsewhere.time[pairs],
+            elsewhere.count[pairs],
+            noise,
+            counts[series],
+        )
+        tables[:3, series, place] = said.log_time, said.half_width, said.reach
+        tables[3, series, place] = noise[:, None]
+    ends = np.cumsum([x.shape[1] for x in asked])[:-1]
+    return [
+        _There(log_time=log_time, half_width=half_width, reach=reach, noise=noise)
+        for log_time, half_width, reach, noise in np.split(tables.swapaxes(-1, -2), ends, axis=2)
+    ]
+
+
+def _agreement(here: Curves, y: Array, known: Array, there: _There) -> Array:
+    """Compare the donors' shapes with the known times: weights, shape (series, donors).
+
+    From the last known count within a donor's runs to each one before it.
+    """
+    is_count = np.arange(y.shape[1]) < here.count[:, None]
+    was_run = (there.reach <= INSIDE) & is_count[..., None]  # (series, counts, donors)
+    last = np.where(was_run, np.arange(y.shape[1])[:, None], 0).max(axis=1, keepdims=True)
+    apart = np.where(was_run, there.log_time - y[..., None], np.nan)
+    difference = np.take_along_axis(apart, last, axis=1) - apart
+    x = np.broadcast_to(np.log(known)[..., None], apart.shape)
+    distance = np.where(was_run, np.take_along_axis(x, last, axis=1) - x, 0.0)
+    return donors.agreement(difference.swapaxes(1, 2), distance.swapaxes(1, 2))

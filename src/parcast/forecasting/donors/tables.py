@@ -1,0 +1,221 @@
+"""Tables of runs on other machines: checked, put together, and divided among the machines."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParameterError
+from parcast.timings.measurements import Measurements
+from parcast.timings.series import number_groups
+from parcast.words import listed
+
+
+def table_of_donors(
+    donors: Measurements | Sequence[Any] | Any,
+) -> tuple[Measurements, tuple[str, ...]]:
+    """One table of the runs on other machines that were given.
+
+    Parameters
+    ----------
+    donors : Measurements, a table that `Measurements.from_table` accepts, or a list of such
+        With a column `machine`. Those of a list are joined.
+
+    Returns
+    -------
+    donors : Measurements
+    remarks : tuple of str
+        What is to be said of them, as of `joined`.
+
+    Raises
+    ------
+    ParameterError
+        If the list is empty, one of them is no table, their columns differ, or they do not name
+        their machines.
+
+    Examples
+    --------
+    >>> t3e = Measurements(p=[1, 2], time=[8.0, 4.5], machine="T3E")
+    >>> table_of_donors([t3e, {"p": [1, 2], "time_ms": [9000, 5000], "machine": "SP"}])[0]
+    Measurements(4 rows: p 1 to 2, machine 2 names, time 4.5 to 9 s)
+    """
+    table, remarks = (
+        _joined_list(donors) if isinstance(donors, list | tuple) else (_table(donors), ())
+    )
+    if "machine" not in table.labels:
+        raise ParameterError(
+            "donors must have a column machine, got none. Name the machine of every run in it."
+        )
+    return table, remarks
+
+
+def joined(
+    tables: Sequence[Measurements], names: Sequence[str]
+) -> tuple[Measurements, tuple[str, ...]]:
+    """One table of the rows of all, and what is to be said of it.
+
+    Repetitions are no longer numbered. Where every run on a machine that one table has stands in
+    others too, to the last digit, it is taken for a copy and counts once: as repetitions without
+    any spread copies would make a forecast too sure. Other runs on the same machine add up.
+
+    Parameters
+    ----------
+    tables : sequence of Measurements
+        At least one.
+    names : sequence of str
+        What messages call them.
+
+    Returns
+    -------
+    joined : Measurements
+    remarks : tuple of str
+        Which runs stand in several tables and count once, a sentence or two for each table.
+
+    Raises
+    ------
+    ParameterError
+        If their columns differ.
+
+    Examples
+    --------
+    >>> tables = [Measurements(p=[1, x], time=[8, 9 / x], machine="SP") for x in (2, 4, 2)]
+    >>> table, remarks = joined(tables, ["a.csv", "b.csv", "c.csv"])
+    >>> table
+    Measurements(4 rows: p 1 to 4, machine 'SP', time 2.25 to 8 s)
+    >>> remarks
+    ('c.csv: all its runs stand in a.csv too. They count once.',)
+    """
+    if len(tables) == 1:
+        return tables[0], ()
+    columns = [
+        {name: column for name, column in table.columns.items() if name != "repetition"}
+        for table in tables
+    ]
+    every = dict.fromkeys(name for table in columns for name in table)
+    for name, table in zip(names, columns, strict=True):
+        if missing := [x for x in every if x not in table]:
+            raise ParameterError(
+                "donors must have the same columns as all other tables, got no "
+                f"{', '.join(missing)} in {name}. {_remedy(missing)}"
+            )
+    stacked = {x: np.concatenate([table[x] for table in columns]) for x in every}
+    table_of_row = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    kept, remarks = _without_copies(stacked, table_of_row, names)
+    return Measurements(**{x: column[kept] for x, column in stacked.items()}), remarks
+
+
+def machines_in(runs: Measurements) -> list[str]:
+    """Machines of the runs, in their order; they have a column `machine`."""
+    return list(dict.fromkeys(runs.labels["machine"].tolist()))
+
+
+def without(runs: Measurements, machines: Sequence[str]) -> Measurements | None:
+    """Runs on all other machines; None where there is none."""
+    others = [x for x in machines_in(runs) if x not in machines]
+    return runs.select(machine=others) if others else None
+
+
+def donors_of(
+    machine: str, runs: Measurements, donors: Measurements | None
+) -> Measurements | None:
+    """Runs that may help to forecast one of several machines: those on the others, and donors.
+
+    Parameters
+    ----------
+    machine : str
+        Which one.
+    runs : Measurements
+        Runs on it and on others, with a column `machine`.
+    donors : Measurements or None
+        Runs on further machines. Of a machine that both tables name, only `runs` count; what
+        `donors` hold of `machine` itself is kept, so that the forecast can tell that it is no
+        donor of itself.
+
+    Returns
+    -------
+    Measurements or None
+        None where there is no other machine.
+
+    Raises
+    ------
+    ParameterError
+        If the two tables have other columns.
+    """
+    tables = {"the runs": without(runs, [machine])}
+    if donors is not None:
+        tables["donors"] = without(donors, [x for x in machines_in(runs) if x != machine])
+    found = {name: table for name, table in tables.items() if table is not None}
+    return joined(list(found.values()), list(found))[0] if found else None  # none is in both
+
+
+def _joined_list(given: Sequence[Any]) -> tuple[Measurements, tuple[str, ...]]:
+    """Join the tables of a list."""
+    if not given:
+        raise ParameterError("donors must hold a table, got an empty list. Leave it out.")
+    names = [f"donors[{i}]" for i in range(len(given))]
+    tables = []
+    for name, table in zip(names, given, strict=True):
+        try:
+            tables.append(_table(table))
+        except ParameterError as error:
+            raise ParameterError(f"{name}: {error}") from None
+    return joined(tables, names)
+
+
+def _without_copies(
+    columns: Mapping[str, NDArray[Any]], table_of_row: NDArray[np.intp], names: Sequence[str]
+) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    """Mark the rows to keep, and tell which runs on which machines were copies."""
+    kept = np.ones(len(table_of_row), dtype=bool)
+    if "machine" not in columns:
+        return kept, ()
+    machines = [
+        dict.fromkeys(columns["machine"][table_of_row == i].tolist()) for i in range(len(names))
+    ]
+    several = {
+        machine: tables
+        for machine in dict.fromkeys(x for found in machines for x in found)
+        if len(tables := [i for i, found in enumerate(machines) if machine in found]) > 1
+    }
+    if not several:
+        return kept, ()
+    run = number_groups(list(columns.values()), len(kept))[0]
+    copied: dict[int, dict[str, list[int]]] = defaultdict(dict)  # by table and machine: where else
+    for machine, tables in several.items():
+        is_there = columns["machine"] == machine
+        runs = {i: np.unique(run[is_there & (table_of_row == i)]) for i in tables}
+        known: list[int] = []  # tables that are kept
+        for i in sorted(tables, key=lambda i: -len(runs[i])):  # the fullest first
+            found = {j: np.isin(runs[i], runs[j]) for j in known}
+            if found and np.logical_or.reduce(list(found.values())).all():
+                whole = [j for j, is_found in found.items() if is_found.all()]
+                copied[i][machine] = whole[:1] or [j for j in known if found[j].any()]
+                kept &= ~(is_there & (table_of_row == i))
+            else:
+                known.append(i)
+    remarks = []
+    for i, elsewhere in sorted(copied.items()):
+        is_all = len(elsewhere) == len(machines[i])
+        which = "all its runs" if is_all else f"its runs on {listed(list(elsewhere))}"
+        others = dict.fromkeys(j for tables in elsewhere.values() for j in tables)
+        named = listed([names[j] for j in others])
+        remarks.append(f"{names[i]}: {which} stand in {named} too. They count once.")
+    return kept, tuple(remarks)
+
+
+def _table(given: Measurements | Any) -> Measurements:
+    """Take measurements as they are, and any other table by its columns."""
+    return given if isinstance(given, Measurements) else Measurements.from_table(given)
+
+
+def _remedy(missing: list[str]) -> str:
+    """Say what to do about columns that are not in every table."""
+    if "machine" in missing:
+        return "Name the machine of every run in it."
+    them = "it" if len(missing) == 1 else "them"
+    return (
+        f"Add {them}, or pass over {them} in the others: "
+        f"parcast.read_measurements(path, ignore={missing})."
+    )

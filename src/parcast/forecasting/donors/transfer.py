@@ -1,0 +1,265 @@
+"""How time goes on from a known count, as runs of the same program on other machines show it.
+
+A *donor* is another machine on which the program was run. From the count last known on the target
+to the count asked for, the donor's logarithm of time changes by some ``r``; the target's change is
+forecast from those of all donors:
+
+1. A donor weighs by how well its shape agrees with what is known of the target (`agreement`), and
+   less where it is asked beyond its own runs.
+2. Machines that are faster at the known count gain less from more processors than slow ones, or
+   more: which of the two, and how much, the donors tell. ``r`` is regressed on the logarithm of
+   their time at the known count, with what lies beyond 1.5 standard deviations drawn in, and with
+   shrinkage: beforehand the slope is taken to be 0 give or take 0.4, so that few or scattered
+   donors do not invent one. The line is not followed beyond the slowest and the fastest donor.
+3. What the line leaves is summed up by its weighted median, **leaning** to the shorter times
+   (`leaning`): machines that scale well do so alike, the others each in its own way.
+4. The standard deviation is the mean distance from that forecast, donors as fast as the target
+   counting more, drawn towards what is typical of machines. It grows with the doubt about the
+   median and about the line, and where donors are few.
+5. The interval is **skewed**: longer on the side where more of the donors' scatter lies, drawn
+   towards what is typical of machines, of which those that scale badly lie further off.
+6. Where the target has a forecast of its own, `share_of_donors` says how much of either to take.
+
+This is parcast's own method [D]. The study behind it, with what else was tried, is in
+``docs/explanation/donors.md``.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.forecasting.measured import NORMAL_90
+
+STEEPNESS = 0.4  # sd of the slope of r over log time, believed before donors are seen [D]
+DRAWN_IN = 1.5  # standard deviations beyond which a donor pulls the line no further [D]
+LEANING = 1.0  # from one known count, from k of them a k-th: 1 for the least relative error [D]
+FURTHEST = 1.0  # e-foldings from the median beyond which a donor pulls no harder [D]
+LEAST = 0.02  # no scatter of donors is taken to be smaller [D]
+NEAR = 0.3  # difference in log time at which a donor tells half as much of the scatter [D]
+TYPICAL = 0.14  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
+WORTH = 3.0  # ... and counting as much as so many of them [D]
+SKEWED = 0.3  # typical skew of the interval, from one known count and many donors [D]
+TOLD_SKEW = 0.5  # part of the skew that the donors' own scatter shows that is believed [D]
+OUTSIDE = 0.2  # half-width of a donor's own forecast at which the donor weighs half [D]
+DROPPED = 0.4  # a donor that weighs less than this part of the heaviest is not used [D]
+UNLIKE = (0.1, 0.5)  # rms difference of shapes that contradict: constant, and per log of p [D]
+OVER_OWN = 2.0  # donors are trusted so many times what their width says, beside own runs ... [D]
+RELATED = 0.4  # how far the two fall short of independence: 1.1 times as wide at equal shares [D]
+OWN_TELLS = 4.0  # ... until there are so many own counts; then less, as their square grows [D]
+MAD_TO_SD, MEAN_TO_SD = 1.4826, 1.2533  # of a normal distribution
+MEDIAN_DOUBT = np.pi / 2  # variance of a median over that of a mean
+WIDE = 1e9  # stands for the doubt of a donor that is not there
+TINY = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Transfer:
+    """What the donors say of each series; see `transfer`."""
+
+    change: Array  # (series, points): of log time from the known count; NaN where none tells
+    sd: Array  # (series, points): of that; infinite where none tells
+    skew: Array  # (series, points): its upper half is (1 + skew) times that, its lower (1 - skew)
+    changes: Array  # (series, points, donors): as on each donor used, its speed allowed for
+    weights: Array  # (series, points, donors): leaning, summing to 1, or to 0 where none tells
+
+
+def agreement(difference: Array, distance: Array) -> Array:
+    """How well the donors' shapes agree with the known times: weights, 0 for a contradiction.
+
+    Parameters
+    ----------
+    difference : ndarray, shape (series, donors, counts)
+        Change of log time from each known count to the last one that the donor was run at, the
+        donor's less the target's; NaN where it was not run there or nothing is known.
+    distance : ndarray, shape (series, donors, counts)
+        Logarithm of that last count over each. [1]
+
+    Returns
+    -------
+    ndarray, shape (series, donors)
+        1 for the same shape and where nothing can be compared, falling to 1/2 where the shapes
+        differ by 0.1 and 0.5 for each e-folding of processors between the counts; 0 beyond.
+
+    Examples
+    --------
+    >>> agreement(np.array([[[0.0, 0.0], [0.5, 0.0], [1.0, 0.0]]]), np.array([[[1.4, 0.0]] * 3]))
+    array([[1.        , 0.71..., 0.        ]])
+    """
+    told = np.isfinite(difference) & (distance > 0)
+    count = np.maximum(told.sum(axis=-1), 1)
+    rms = np.sqrt(np.where(told, difference**2, 0.0).sum(axis=-1) / count)
+    span = np.where(told, distance, 0.0).max(axis=-1, initial=0.0)
+    unlike = rms / (UNLIKE[0] + UNLIKE[1] * span)
+    return np.asarray(np.where(unlike > 1, 0.0, 1 / (1 + unlike**2)))
+
+
+def transfer(
+    *, change: Array, slower: Array, agreement: Array, outside: Array, reach: Array, counts: Array
+) -> Transfer:
+    """Forecast how log time changes from a known count, from its changes on other machines.
+
+    Parameters
+    ----------
+    change : ndarray, shape (series, points, donors)
+        Of each donor's log time, from the known count to the point. NaN where there is no donor.
+    slower : ndarray, shape (series, points, donors)
+        Log of the donor's time at the known count over the target's.
+    agreement : ndarray, shape (series, points, donors)
+        Weight of each donor, from 0 to 1.
+    outside : ndarray, shape (series, points, donors)
+        Half-width of `change` where the donor was not run at both counts; 0 where it was.
+    reach : ndarray, shape (series, points)
+        Distance of the point from the known count in log p.
+    counts : ndarray, shape (series, points)
+        Measured counts on the target: the more, the less it leans; infinite not to lean. [1]
+
+    Returns
+    -------
+    Transfer
+    """
+    there = np.isfinite(change)
+    best = np.where(there, outside, np.inf).min(axis=-1, keepdims=True, initial=WIDE) ** 2
+    worse = (outside**2 - best) / (OUTSIDE**2 + 2 * best)  # where none was run, all are guessing
+    weight = np.where(there, agreement / (1 + worse), 0.0)
+    heaviest = weight.max(axis=-1, keepdims=True, initial=0.0)
+    used = (weight > 0) & (weight >= DROPPED * heaviest)
+    weight = np.where(used, weight / np.maximum(heaviest, TINY), 0.0)
+    change, slower = (np.where(used, x, 0.0) for x in (change, slower))
+    count = used.sum(axis=-1)
+
+    middle = _median(slower, weight)
+    x = np.where(used, slower - middle[..., None], 0.0)
+    off = np.where(used, change - _median(change, weight)[..., None], 0.0)
+    scatter = MAD_TO_SD * _median(np.abs(off), weight) + LEAST
+    bound = DRAWN_IN * scatter[..., None]
+    stiffness = (weight * x * x).sum(axis=-1) + (scatter / STEEPNESS) ** 2
+    slope = (weight * x * np.clip(off, -bound, bound)).sum(axis=-1) / stiffness
+    slope = np.where(count > 2, slope, 0.0)
+    left = change - slope[..., None] * x
+    much = LEANING / counts
+    leant = leaning(left, weight, much)
+    centre = _median(left, leant)
+    # the target itself stands at slower = 0
+    target = np.clip(-middle, x.min(axis=-1, initial=0.0), x.max(axis=-1, initial=0.0))
+
+    near = weight / (np.abs(slower) + NEAR)
+    total = np.maximum(near.sum(axis=-1), TINY)
+    many = np.maximum(total**2 / np.maximum((near**2).sum(axis=-1), TINY), 1.0)
+    off = left - centre[..., None]
+    apart = MEAN_TO_SD * (near * np.abs(off)).sum(axis=-1) / total
+    pooled = (many * apart**2 + WORTH * TYPICAL**2 * reach) / (many - 1 + WORTH)
+    doubt = 1 + MEDIAN_DOUBT / many + np.where(count > 2, middle**2 / stiffness, 0.0)
+    all_weight = np.maximum(weight.sum(axis=-1), TINY)
+    beyond = (weight * outside**2).sum(axis=-1) / all_weight / NORMAL_90**2
+    sd = np.sqrt(pooled * doubt + beyond) * (1 + 1 / many**2)
+    told = (near * off).sum(axis=-1) / np.maximum((near * np.abs(off)).sum(axis=-1), TINY)
+    typical, seen = WORTH * TYPICAL**2 * reach, many * apart**2
+    skew = SKEWED * (1 - 1 / many) * typical + TOLD_SKEW * told * seen
+    skew *= much / np.maximum(typical + seen, TINY)
+    faster = (slope * target)[..., None]
+    return Transfer(
+        change=np.where(count > 0, centre + slope * target, np.nan),
+        sd=np.where(count > 0, sd, np.inf),
+        skew=np.where(count > 0, skew, 0.0),
+        changes=np.where(used, left + faster, np.nan),
+        weights=leant / np.maximum(leant.sum(axis=-1, keepdims=True), TINY),
+    )
+
+
+def leaning(log_time: Array, weights: Array, much: Array) -> Array:
+    """Weights whose median has the least relative error, not the least error of the logarithm.
+
+    Of times ``t`` with weights ``w``, the ``x`` with the least mean of ``|x - t| / t`` is their
+    median by the weights ``w / t``: shorter than the median by ``w``, the more so the more the
+    times scatter. Lest one time that is far too short decide alone, none weighs more than e times
+    what it would, nor less than 1/e.
+
+    Parameters
+    ----------
+    log_time : ndarray, shape (..., donors)
+    weights : ndarray, shape (..., donors)
+        Of each; 0 leaves a donor out. [1]
+    much : ndarray, shape (...)
+        1 for the least relative error, 0 for `weights` as they are, between them for less. [1]
+
+    Returns
+    -------
+    ndarray, shape (..., donors)
+
+    Examples
+    --------
+    >>> times = np.log([10.0, 11.0, 12.0, 20.0, 40.0])
+    >>> leaning(times, np.ones(5), np.array(1.0)).round(2)
+    array([1.2 , 1.09, 1.  , 0.6 , 0.37])
+    """
+    off = log_time - _median(log_time, weights)[..., None]
+    return np.asarray(weights * np.exp(-much[..., None] * np.clip(off, -FURTHEST, FURTHEST)))
+
+
+def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
+    """How much of a forecast to take from the donors, the rest being the target's own.
+
+    By precision, the donors' counted double: measured beside the forecasts from two to four own
+    counts they were better than their width says. From four own counts on that wears off.
+
+    Parameters
+    ----------
+    own, donors : ndarray, shape (series, points)
+        Half-widths of log time of both; infinite where there is none.
+    counts : ndarray, broadcastable
+        Measured counts on the target. [1]
+
+    Returns
+    -------
+    ndarray, shape (series, points)
+        From 0 to 1. [1]
+
+    Examples
+    --------
+    >>> share_of_donors(own=np.array([0.4]), donors=np.array([0.4]), counts=np.array([2, 8, 16]))
+    array([0.66..., 0.33..., 0.11...])
+    """
+    trust = OVER_OWN * np.minimum(1.0, (OWN_TELLS / counts) ** 2)
+    theirs, ours = trust / donors**2, 1 / own**2
+    return np.asarray(theirs / np.maximum(theirs + ours, TINY))
+
+
+def half_width_together(*, own: Array, donors: Array, share: Array, apart: Array) -> Array:
+    """Half-width of log time of both forecasts together: narrower where they agree.
+
+    Parameters
+    ----------
+    own, donors : ndarray, shape (series, points)
+        Half-widths of log time of both; infinite where there is none.
+    share : ndarray, shape (series, points)
+        Of the donors in the forecast. [1]
+    apart : ndarray, shape (series, points)
+        Distance between the two in log time.
+
+    Returns
+    -------
+    ndarray, shape (series, points)
+
+    Examples
+    --------
+    >>> both = {"own": np.array(0.4), "donors": np.array(0.4), "share": np.array(0.5)}
+    >>> half_width_together(**both, apart=np.array([0.0, 1.0]))
+    array([0.31..., 0.87...])
+    """
+    mixed = share * (1 - share)
+    joint = (1 + RELATED * mixed) ** 2 / np.maximum(1 / own**2 + 1 / donors**2, TINY)
+    return np.asarray(np.sqrt(joint + mixed * (NORMAL_90 * apart) ** 2))
+
+
+def _median(values: Array, weights: Array) -> Array:
+    """Weighted median along the last axis, as `ensemble.weighted_median`; 0 without any weight."""
+    order = np.argsort(np.where(weights > 0, values, np.inf), axis=-1)
+    ordered, w = (np.take_along_axis(v, order, axis=-1) for v in (values, weights))
+    w = w / np.maximum(w.sum(axis=-1, keepdims=True), TINY)
+    end = np.cumsum(w, axis=-1)
+    half = 0.5 / np.maximum((w > 0).sum(axis=-1, keepdims=True), 1)
+    covered = np.clip(np.minimum(end, 0.5 + half) - np.maximum(end - w, 0.5 - half), 0.0, None)
+    middle = (covered * ordered).sum(axis=-1) / np.maximum(covered.sum(axis=-1), TINY)
+    return cast(Array, middle)

@@ -1,0 +1,198 @@
+"""The count of processors beyond which more of them are no longer worth it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParameterError, as_number, as_whole, require
+from parcast.forecasting.forecast import forecast
+from parcast.forecasting.scaling import Scaling
+from parcast.timings.measurements import Measurements
+from parcast.timings.series import Key, label_of
+from parcast.units import percent
+from parcast.words import whole
+
+if TYPE_CHECKING:
+    from parcast.descriptions.machine import Machine
+
+
+COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Knee:
+    """Where one series stops being worth more processors, looked for up to `upto`."""
+
+    key: Key
+    p: int  # the largest count still worth it; `upto` if none is reached [1]
+    lower: int  # the same by the upper ends of the times' intervals; `upto` if none is reached [1]
+    upper: int  # the same by the lower ends; `upto` likewise [1]
+    efficiency: float  # at `p` [1]
+    fastest: int  # the count with the least time; `upto` where it still falls there [1]
+    because: str  # "efficiency", "time" or "not reached"
+    min_efficiency: float  # the threshold asked for [1]
+    upto: int  # the largest count looked at [1]
+
+    @property
+    def label(self) -> str:
+        """The series in a few words: "T3E", or "" where there is only one."""
+        return label_of(self.key)
+
+    @property
+    def lower_is_limit(self) -> bool:
+        """Whether `lower` is only where the search ended: that end of the interval lies beyond."""
+        return self.lower >= self.upto
+
+    @property
+    def upper_is_limit(self) -> bool:
+        """Whether `upper` is only where the search ended: that end of the interval lies beyond."""
+        return self.upper >= self.upto
+
+    def to_document(self) -> dict[str, Any]:
+        """Give the knee as it stands in a JSON document."""
+        return {
+            **{name: whole(value) for name, value in self.key.items()},
+            "p": self.p,
+            "lower": self.lower,
+            "upper": self.upper,
+            "lower_is_limit": self.lower_is_limit,
+            "upper_is_limit": self.upper_is_limit,
+            "because": self.because,
+            "fastest": self.fastest,
+            "efficiency": self.efficiency,
+            "min_efficiency": self.min_efficiency,
+            "upto": self.upto,
+        }
+
+    def __str__(self) -> str:
+        """Say the knee in a sentence; an end of its interval beyond the search is ">64"."""
+        upper = f">{self.upto}" if self.upper_is_limit else f"{self.upper}"
+        interval = f" (90 % interval {self.lower} to {upper})"
+        if self.because == "not reached":
+            interval = "" if self.lower_is_limit else interval
+            share = percent(self.efficiency)
+            return f"not reached up to p = {self.upto}{interval}: efficiency there is {share}"
+        if self.because == "time":
+            return f"p = {self.p}{interval}: beyond it time stops falling"
+        share = percent(self.min_efficiency)
+        return f"p = {self.p}{interval}: beyond it efficiency falls below {share}"
+
+
+def knee(
+    measurements: Measurements | Any,
+    *,
+    upto: int,
+    min_efficiency: float = 0.5,
+    donors: Measurements | Sequence[Any] | Any | None = None,
+    machines: Sequence["Machine"] = (),
+    by: Sequence[str] | None = None,
+    scaling: Scaling = "auto",
+) -> list[Knee]:
+    """Largest count up to `upto` at which efficiency holds and, in strong scaling, time falls.
+
+    Parameters
+    ----------
+    measurements, donors, machines, by, scaling
+        As for `parcast.forecast`.
+    upto : int
+        Largest count to look at, above the smallest measured one. [1]
+    min_efficiency : float
+        Threshold in (0, 1]. [1]
+
+    Returns
+    -------
+    list of Knee
+        One for each series that has a forecast. The interval of a knee is where the two ends of
+        the times' interval put it, and `upto` where they put it beyond that: `lower_is_limit`
+        and `upper_is_limit` say so.
+
+    Raises
+    ------
+    ParameterError, FitFailed
+        As `parcast.forecast`, and if `upto` or `min_efficiency` lies outside its domain.
+
+    Examples
+    --------
+    >>> from parcast import Measurements
+    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    >>> found = knee(runs, upto=256)[0]
+    >>> found.because, found.lower < found.p < found.upper
+    ('efficiency', True)
+    """
+    hint = "Write 50% as 0.5."
+    share = as_number("min_efficiency", min_efficiency, hint=hint)
+    require("min_efficiency", share, 0 < share <= 1, must="lie in (0, 1]", hint=hint)
+    hint = "Give the largest count worth looking at."
+    if not isinstance(measurements, Measurements):
+        measurements = Measurements.from_table(measurements)
+    first = int(measurements.p.min())
+    if not first < as_number("upto", upto, hint=hint) < np.inf:
+        raise ParameterError(
+            f"upto must be above the smallest measured p ({first}), got {upto}. {hint}"
+        )
+    upto = as_whole("upto", upto, least=1, hint=hint)
+    steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
+    counts = np.unique(np.round(np.geomspace(first, upto, steps)))
+    told = forecast(measurements, counts, donors=donors, machines=machines, by=by, scaling=scaling)
+
+    for note in told.notes:
+        if note.measured[0] >= upto:
+            raise ParameterError(
+                f"upto must be above the smallest measured p of every series, got {upto} where "
+                f"{note.label} starts at {whole(note.measured[0])}. Give a larger one, "
+                "or select other series."
+            )
+    shape = (len(told.notes), len(counts))
+    time, lower, upper, efficiency = (
+        np.reshape(column, shape)
+        for column in (told.time, told.lower, told.upper, told.efficiency)
+    )
+    strong = np.array([note.scaling == "strong" for note in told.notes])
+    started = counts >= told.measured.p[:, :1]
+    holds = [
+        _worth(times, efficiency * time / times, share, started, strong)
+        for times in (time, upper, lower)
+    ]
+    place, low, high = ((worth.sum(axis=1) - 1).clip(0) for worth in holds)
+    fastest = np.argmin(np.where(started, time, np.inf), axis=1)
+    skipped = (~started).sum(axis=1)
+    place, low, high = (np.minimum(x + skipped, len(counts) - 1) for x in (place, low, high))
+
+    found = []
+    for i, note in enumerate(told.notes):
+        reached = place[i] < len(counts) - 1
+        by_time = strong[i] and place[i] == fastest[i]
+        because = ("time" if by_time else "efficiency") if reached else "not reached"
+        found.append(
+            Knee(
+                key=note.key,
+                p=int(counts[place[i]]),
+                lower=int(min(counts[low[i]], counts[place[i]])),
+                upper=int(max(counts[high[i]], counts[place[i]])),
+                efficiency=float(efficiency[i, place[i]]),
+                fastest=int(counts[fastest[i]]),
+                because=because,
+                min_efficiency=share,
+                upto=int(upto),
+            )
+        )
+    return found
+
+
+def _worth(
+    time: NDArray[np.float64],
+    efficiency: NDArray[np.float64],
+    threshold: float,
+    started: NDArray[np.bool_],
+    strong: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Which counts come before the knee, shape (series, counts): those after it are all False."""
+    time = np.where(started, time, np.inf)
+    fastest = np.argmin(time, axis=1)
+    still_falls = np.arange(time.shape[1]) <= fastest[:, None]
+    worth = (efficiency >= threshold) & (still_falls | ~strong[:, None])
+    unbroken = np.cumprod(worth | ~started, axis=1).astype(bool)
+    return np.asarray(unbroken & started)

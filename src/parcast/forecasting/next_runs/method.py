@@ -1,0 +1,173 @@
+"""How much narrower an interval becomes with one more run, told before it is made.
+
+Beyond the measured counts the half-width falls with the reach that is left,
+
+    half-width' = half-width * (reach' / reach)^0.7
+
+and by 0.65 more where a third count lets the forecast be tested for the first time; between two
+counts with the square root of the distance to the nearer one, as `parcast.forecasting.measured` has it.
+The other axes go by the same power. The deviation of the kriging follows exactly, as it rests on
+where runs are made and not on what they take, and so does the noise of the runs. The power and
+the factor are what runs of real programs did [D]: see ``docs/explanation/several-parameters.md``,
+also for how often a run does not narrow anything, because it contradicts the others.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.forecasting.surface.kriging import Surface
+from parcast.forecasting.surface.method import Doubts, SurfaceForecast, noise_carried
+
+SHORTENED = 0.7  # power of the reach with which the half-width falls [D]
+CLOSER = 0.5  # the same between two measured counts
+FIRST_TEST = 0.65  # of a third count, beyond what it shortens the reach [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What is known of the targets, before and after runs that are planned."""
+
+    targets: Array  # (targets, axes): coordinates, logarithms
+    doubts: Doubts  # of the targets, each part of shape (targets,)
+    surface: Surface
+    middle: Array  # (axes,): of the coordinates of the surface
+    half: Array  # (axes,)
+    least: Array  # (axes,): the range that runs cover
+    most: Array  # (axes,)
+    levels: Array  # (levels,): logarithms of the counts with runs
+    has_other_axes: bool
+
+    def after(self, runs: Array) -> Doubts:
+        """Doubts of every target after each of some runs alone, shape (runs, targets).
+
+        Parameters
+        ----------
+        runs : ndarray, shape (runs, axes)
+            Coordinates, logarithms.
+        """
+        asked, made = self.targets[None, :, :], runs[:, None, :]
+        along = shortened(self.targets[:, 0], runs[:, 0], self.levels)
+
+        least, most = np.minimum(self.least, made), np.maximum(self.most, made)
+        out = np.maximum(np.maximum(asked - most, least - asked), 0.0)[..., 1:].sum(axis=-1)
+        was = np.maximum(np.maximum(self.targets - self.most, self.least - self.targets), 0.0)
+        other = _share(out, was[:, 1:].sum(axis=1)) ** SHORTENED
+
+        deviation = np.broadcast_to(self.doubts.deviation, along.shape)
+        if self.has_other_axes:
+            known = np.clip(np.broadcast_to(asked, least.shape[:1] + asked.shape[1:]), least, most)
+            level = self.levels[np.abs(self.targets[:, :1] - self.levels).argmin(axis=1)]
+            nearest = np.abs(self.targets[:, :1] - self.levels).min(axis=1)
+            is_closer = np.abs(asked[..., 0] - made[..., 0]) < nearest
+            known[..., 0] = np.where(is_closer, made[..., 0], level)
+            points = (known - self.middle) / self.half
+            each = np.broadcast_to((made - self.middle) / self.half, points.shape)
+            axes = points.shape[-1]
+            left = self.surface.left_after(points.reshape(-1, axes), each.reshape(-1, axes))
+            deviation = left.reshape(along.shape)
+        counts = np.broadcast_to(self.levels, (len(runs), len(self.levels)))
+        noise = self.doubts.noise / noise_carried(self.levels, self.targets[:, 0])
+        noise = noise * noise_carried(np.append(counts, runs[:, :1], axis=1), asked[..., 0])
+        return Doubts(
+            along=self.doubts.along * along,
+            beyond=self.doubts.beyond * other,
+            deviation=deviation,
+            disagreement=self.doubts.disagreement * np.minimum(along, other),
+            noise=noise,
+        )
+
+    def with_run(self, run: Array, log_time: float) -> "Plan":
+        """Plan on after a run, shape (axes,), that takes what was forecast."""
+        after = self.after(run[None])
+        surface = self.surface
+        if self.has_other_axes:
+            surface = surface.with_run((run - self.middle) / self.half, log_time)
+        return replace(
+            self,
+            doubts=Doubts(
+                along=after.along[0],
+                beyond=after.beyond[0],
+                deviation=after.deviation[0],
+                disagreement=after.disagreement[0],
+                noise=after.noise[0],
+            ),
+            surface=surface,
+            least=np.minimum(self.least, run),
+            most=np.maximum(self.most, run),
+            levels=np.unique(np.append(self.levels, run[0])),
+        )
+
+
+def plan_of(said: SurfaceForecast, axes: Array, targets: Array) -> Plan:
+    """Begin a plan for targets that were forecast.
+
+    Parameters
+    ----------
+    said : SurfaceForecast
+        At `targets` first; there may be further points.
+    axes : ndarray, shape (runs, axes)
+        What was measured.
+    targets : ndarray, shape (targets, axes)
+        What is asked for.
+    """
+    coordinates = said.coordinates
+    logs, count = coordinates.logs(axes), len(targets)
+    parts = said.doubts
+    return Plan(
+        targets=coordinates.logs(targets),
+        doubts=Doubts(
+            along=parts.along[:count],
+            beyond=parts.beyond[:count],
+            deviation=parts.deviation[:count],
+            disagreement=parts.disagreement[:count],
+            noise=parts.noise[:count],
+        ),
+        surface=said.surface,
+        middle=coordinates.middle,
+        half=coordinates.half,
+        least=logs.min(axis=0),
+        most=logs.max(axis=0),
+        levels=np.unique(logs[:, 0]),
+        has_other_axes=axes.shape[1] > 1,
+    )
+
+
+def shortened(asked: Array, made: Array, levels: Array) -> Array:
+    """Part of the half-width along p that is left after each of some runs alone.
+
+    Parameters
+    ----------
+    asked : ndarray, shape (targets,)
+        Logarithms of the counts asked for.
+    made : ndarray, shape (runs,)
+        Logarithms of the counts of the runs.
+    levels : ndarray, shape (levels,)
+        Logarithms of the counts with runs, ascending.
+
+    Returns
+    -------
+    ndarray, shape (runs, targets)
+        From 0 to 1. [1]
+
+    Examples
+    --------
+    >>> shortened(np.log([64.0]), np.log([32.0, 64.0]), np.log([1.0, 2.0, 4.0])).round(2)
+    array([[0.38],
+           [0.  ]])
+    """
+    nearest = np.abs(asked[:, None] - levels).min(axis=1)
+    beyond = (asked > levels[-1]) | (asked < levels[0])
+    closer = np.minimum(nearest, np.abs(asked - made[:, None]))
+    left = _share(closer, nearest) ** np.where(beyond, SHORTENED, CLOSER)
+    if len(levels) == 2:
+        is_third = np.abs(made[:, None] - levels).min(axis=1) > 0
+        left = left * np.where(is_third[:, None] & beyond, FIRST_TEST, 1.0)
+    return np.asarray(left)
+
+
+def _share(left: Array, before: Array) -> Array:
+    """What is left of a distance; all of it where there was none."""
+    before = np.broadcast_to(before, left.shape)
+    return np.divide(left, before, out=np.ones(left.shape), where=before > 0)

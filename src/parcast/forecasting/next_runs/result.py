@@ -1,0 +1,88 @@
+"""One run that is worth making next, and what plans with and without donors have in common."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.errors import ParameterError
+from parcast.timings.series import Key, label_of
+from parcast.units import format_quantity
+from parcast.words import whole
+
+Cost = Callable[[Array, Array], ArrayLike]
+MOST_TARGETS = 64  # of which a plan thinks; those with the widest intervals where more
+TELLING = 0.05  # share of the half-width that a run must save to be worth making
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """One run to make, and what it is expected to do to the interval at the target."""
+
+    key: Key  # callpath, machine: which program
+    at: Mapping[str, float]  # values of all axes, "p" first
+    time: float  # forecast [s]
+    lower: float  # of its 90 % interval [s]
+    upper: float  # of its 90 % interval [s]
+    cost: float  # processor-seconds, or what `cost` gives
+    target: Mapping[str, float]  # what was asked for; the widest interval of several
+    target_time: float  # [s]
+    before: float  # half-width of the interval of log time at the target before the run [1]
+    after: float  # the same after it and those before it [1]
+    because: str
+
+    @property
+    def label(self) -> str:
+        """The program in a few words, or "" where there is only one."""
+        return label_of(self.key)
+
+    def to_document(self) -> dict[str, Any]:
+        """Give the run as it stands in a JSON document."""
+        return {
+            **self.key,
+            **{name: whole(value) for name, value in self.at.items()},
+            "time_s": self.time,
+            "lower_s": self.lower,
+            "upper_s": self.upper,
+            "cost": self.cost,
+            "target": {name: whole(value) for name, value in self.target.items()},
+            "target_lower_s": self.target_time * float(np.exp(-self.after)),
+            "target_upper_s": self.target_time * float(np.exp(self.after)),
+            "target_width_before": float(np.exp(2 * self.before)),
+            "target_width_after": float(np.exp(2 * self.after)),
+            "because": self.because,
+        }
+
+
+def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:
+    """Cost of runs with `p` processors that take `time` [s], above 0; by default their product.
+
+    Raises
+    ------
+    ParameterError
+        If `cost` gives no number above 0 for one of them.
+    """
+    given = p * time if cost is None else np.asarray(cost(p, time), dtype=np.float64)
+    if np.shape(given) != p.shape or not np.all(np.isfinite(given) & (given > 0)):
+        raise ParameterError(
+            "cost must give a number above 0 for every run, got "
+            f"{np.ravel(given)[:3].tolist()}. Give a function of processors and time."
+        )
+    return np.asarray(given)
+
+
+def said_of_reach(asked: float, before: Array, after: Array) -> str:
+    """Say how much nearer the counts with runs come to the one asked for.
+
+    >>> said_of_reach(64.0, np.array([1.0, 4.0]), np.array([1.0, 4.0, 32.0]))
+    'p = 64 is then 2 times beyond the measured counts, not 16'
+    """
+    reaches = [np.exp(np.abs(np.log(asked / counts)).min()) for counts in (before, after)]
+    was, then = (format_quantity(float(x), "count") for x in reaches)
+    asked_p = whole(float(np.round(asked)))
+    if after.max() > before.max() or after.min() < before.min():
+        return f"p = {asked_p} is then {then} times beyond the measured counts, not {was}"
+    return f"p = {asked_p} then lies {then} times from a measured count, not {was}"

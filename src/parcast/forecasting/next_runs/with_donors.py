@@ -1,0 +1,293 @@
+"""The next runs of series that runs on other machines help to forecast.
+
+How much narrower an interval becomes with one more run, where other machines help to tell.
+
+What the donors tell rests on where the last own run is, and little on what it takes: a run is
+pretended to take what is forecast, and the forecast is made again with it. What the own runs tell
+would become far too sure in this way, as a run that is pretended never contradicts them; their
+half-width falls by the rule of `parcast.forecasting.next_runs.method` instead. The two are mixed by the
+share that the donors have in the forecast at the target before the run,
+
+    half-width' = share * half-width of the forecast made again + (1 - share) * half-width * rule
+
+Told and found half-widths are compared in ``docs/explanation/donors.md`` [D].
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.forecasting.donors.curve import Curves, DonatedCurve, donated_curve
+from parcast.forecasting.donors.gather import curves_of
+from parcast.forecasting.measured import NORMAL_90
+from parcast.forecasting.next_runs.method import shortened
+from parcast.forecasting.next_runs.result import (
+    MOST_TARGETS,
+    TELLING,
+    Cost,
+    PlannedRun,
+    costs_of,
+    said_of_reach,
+)
+from parcast.forecasting.result import Elsewhere
+from parcast.timings.series import Series
+
+POINTS_AT_ONCE = 200_000  # of all runs, counts and donors together: bounds the memory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DonatedPlan:
+    """What is known of the targets of each series, before and after runs that are planned."""
+
+    here: Curves  # the series, and the runs planned for them so far
+    elsewhere: Curves  # all donors
+    of: NDArray[np.intp]  # (series, donors): which of them each series has; -1 as padding
+    likeness: Array  # (series, donors)
+    targets: Array  # (targets,): counts [1]
+    half_width: Array  # (series, targets): of log time, now
+    share: Array  # (series, targets): of the donors in the forecast, now
+
+    def after(self, series: NDArray[np.intp], counts: Array, times: Array) -> tuple[Array, Array]:
+        """Half-widths and shares of the donors at every target after each of some runs alone.
+
+        Parameters
+        ----------
+        series : ndarray of int, shape (runs,)
+            Which series each run is for, ascending.
+        counts : ndarray, shape (runs,)
+            At which the series has no run yet. [1]
+        times : ndarray, shape (runs,)
+            That they are pretended to take. [s]
+
+        Returns
+        -------
+        half_width, share : ndarray, shape (runs, targets)
+        """
+        curves = 1 + self.of.shape[1]
+        points = curves * (2 * len(self.targets) + self.here.p.shape[1] + 1)
+        at_once = max(1, POINTS_AT_ONCE // points)
+        parts = [slice(start, start + at_once) for start in range(0, len(counts), at_once)]
+        told = [self._again(series[x], counts[x], times[x]) for x in parts]
+        again = np.concatenate([x.said.half_width for x in told])
+        mine = self.share[series]
+        mixed = mine * again + (1 - mine) * self.half_width[series] * self._rule(series, counts)
+        least = NORMAL_90 * self.here.noise[series, None]
+        return np.maximum(mixed, least), np.concatenate([x.share for x in told])
+
+    def with_runs(
+        self,
+        series: NDArray[np.intp],
+        counts: Array,
+        times: Array,
+        *,
+        half_width: Array,
+        share: Array,
+    ) -> "DonatedPlan":
+        """Plan on after a run for each of some series, as `after` has told of it."""
+        width = ((0, 0), (0, 1))
+        p, time = (np.pad(x, width, constant_values=np.nan) for x in (self.here.p, self.here.time))
+        p[series, -1], time[series, -1] = counts, times
+        count = self.here.count.copy()
+        count[series] += 1
+        now, of_donors = self.half_width.copy(), self.share.copy()
+        now[series], of_donors[series] = half_width, share
+        here = _ordered(p, time, count, self.here.noise)
+        return replace(self, here=here, half_width=now, share=of_donors)
+
+    def _rule(self, series: NDArray[np.intp], counts: Array) -> Array:
+        """Part of the half-width that own runs leave, by the rule for them: (runs, targets)."""
+        asked, made = np.log(self.targets), np.log(counts)
+        rows, start = np.unique(series, return_index=True)
+        left = [
+            shortened(asked, some, np.log(self.here.p[i, : self.here.count[i]]))
+            for i, some in zip(rows.tolist(), np.split(made, start[1:]), strict=True)
+        ]
+        return np.concatenate(left)
+
+    def _again(self, series: NDArray[np.intp], counts: Array, times: Array) -> DonatedCurve:
+        """Make the forecast again with each of some runs alone: a series for each."""
+        p, time = (
+            np.concatenate([column[series], new[:, None]], axis=1)
+            for column, new in ((self.here.p, counts), (self.here.time, times))
+        )
+        here = _ordered(p, time, self.here.count[series] + 1, self.here.noise[series])
+        likeness = self.likeness[series]
+        return donated_curve(here, self.elsewhere, self.of[series], self.targets, likeness)
+
+
+def _ordered(p: Array, time: Array, count: NDArray[np.int64], noise: Array) -> Curves:
+    """Bring the counts of every series into their order; NaN, the padding, comes last."""
+    order = np.argsort(p, axis=1)
+    p, time = (np.take_along_axis(x, order, axis=1) for x in (p, time))
+    return Curves(p=p, time=time, count=count, noise=noise)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Help:
+    """Series of one table, and what helps to forecast each of them; made by `help_of`."""
+
+    series: Series
+    elsewhere: Elsewhere
+    ours: Curves  # of `series`
+    theirs: Curves  # of the donors
+
+    def is_there(self, i: int) -> bool:
+        """Whether a series has a donor."""
+        return bool((self.elsewhere.of[i] >= 0).any())
+
+
+def help_of(series: Series, elsewhere: Elsewhere) -> Help:
+    """Bring series and their donors to what plans are made from."""
+    ours, theirs = curves_of(series), curves_of(elsewhere.runs)
+    return Help(series=series, elsewhere=elsewhere, ours=ours, theirs=theirs)
+
+
+def planned_with_donors(
+    helped: Help,
+    rows: Sequence[int],
+    asked: Array,
+    candidates: Sequence[Array],
+    *,
+    runs: int,
+    cost: Cost | None,
+) -> list[list[PlannedRun]]:
+    """Plan one run after the other for series with donors, each the best one for its cost.
+
+    Parameters
+    ----------
+    helped : Help
+    rows : sequence of int
+        Which series, counted from 0.
+    asked : ndarray, shape (targets,)
+        Counts to plan for. [1]
+    candidates : sequence of ndarray
+        For each of `rows` the counts that runs may have, at which none was made. [1]
+    runs : int
+        How many runs to plan for each.
+    cost : callable or None
+        As for `parcast.plan_runs`.
+
+    Returns
+    -------
+    list of list of PlannedRun
+        For each of `rows`. Fewer where no further run would narrow the interval by `TELLING`; a
+        run that would widen it, told what is forecast for it, is none of them.
+    """
+    if len(asked) > MOST_TARGETS:
+        at_once = 1  # each series has targets of its own
+    else:
+        points = 2 * (len(asked) + max(map(len, candidates), default=0)) + helped.ours.p.shape[1]
+        at_once = max(1, POINTS_AT_ONCE // points // (1 + helped.elsewhere.of.shape[1]))
+    found: list[list[PlannedRun]] = []
+    for start in range(0, len(rows), at_once):
+        part = slice(start, start + at_once)
+        found += _planned(
+            helped, np.array(rows[part]), asked, candidates[part], runs=runs, cost=cost
+        )
+    return found
+
+
+def _planned(
+    helped: Help,
+    rows: NDArray[np.intp],
+    asked: Array,
+    candidates: Sequence[Array],
+    *,
+    runs: int,
+    cost: Cost | None,
+) -> list[list[PlannedRun]]:
+    """Plan for some series at once."""
+    found: list[list[PlannedRun]] = [[] for _ in rows]
+    counts = np.concatenate(candidates)
+    every = np.unique(counts)
+    plan, told = _begun(helped, rows, asked, every)
+    series = np.repeat(np.arange(len(rows)), [len(x) for x in candidates])
+    place = len(asked) + np.searchsorted(every, counts)
+    time, lower, upper = (np.exp(x[series, place]) for x in (told.said.log_time, *told.said.ends))
+    costs = costs_of(cost, counts, time)
+    widest = np.argmax(plan.half_width, axis=1)
+    target_times = np.exp(told.said.log_time[:, : len(asked)])
+
+    left = np.arange(len(counts))  # runs not planned, of series not done
+    for _ in range(runs):
+        if not left.size:
+            break
+        of = series[left]
+        half_width, share = plan.after(of, counts[left], time[left])
+        before = plan.half_width[of].mean(axis=1)
+        saved = before - half_width.mean(axis=1)
+        shown = np.arange(len(of)), widest[of]  # the target whose interval is told
+        is_narrower = half_width[shown] <= plan.half_width[of, widest[of]]
+        worth = np.where(is_narrower & (saved > TELLING * before), saved / costs[left], -np.inf)
+        best = _best_of_each(of, worth)
+        chosen = left[best]
+        following = plan.with_runs(
+            of[best],
+            counts[chosen],
+            time[chosen],
+            half_width=half_width[best],
+            share=share[best],
+        )
+        for i, k in zip(of[best].tolist(), chosen.tolist(), strict=True):
+            target = float(plan.targets[widest[i]])
+            levels = plan.here.p[i, : plan.here.count[i]]
+            run = PlannedRun(
+                key=helped.series.keys[rows[i]],
+                at={"p": float(counts[k])},
+                time=float(time[k]),
+                lower=float(lower[k]),
+                upper=float(upper[k]),
+                cost=float(costs[k]),
+                target={"p": target},
+                target_time=float(target_times[i, np.searchsorted(asked, target)]),
+                before=float(plan.half_width[i, widest[i]]),
+                after=float(following.half_width[i, widest[i]]),
+                because=_because(target, levels, float(counts[k])),
+            )
+            found[i].append(run)
+        left = left[np.isin(of, of[best]) & ~np.isin(left, chosen)]
+        plan = following
+    return found
+
+
+def _begun(
+    helped: Help, rows: NDArray[np.intp], asked: Array, every: Array
+) -> tuple[DonatedPlan, DonatedCurve]:
+    """Forecast at what is asked and at every count that a run may have; begin the plan."""
+    ours = helped.ours
+    here = Curves(
+        p=ours.p[rows], time=ours.time[rows], count=ours.count[rows], noise=ours.noise[rows]
+    )
+    of, likeness = helped.elsewhere.of[rows], helped.elsewhere.likeness[rows]
+    told = donated_curve(here, helped.theirs, of, np.concatenate([asked, every]), likeness)
+    half_width, share = told.said.half_width[:, : len(asked)], told.share[:, : len(asked)]
+    kept = np.arange(len(asked))
+    if len(asked) > MOST_TARGETS:
+        kept = np.argsort(-half_width[0], kind="stable")[:MOST_TARGETS]
+    plan = DonatedPlan(
+        here=here,
+        elsewhere=helped.theirs,
+        of=of,
+        likeness=likeness,
+        targets=asked[kept],
+        half_width=half_width[:, kept],
+        share=share[:, kept],
+    )
+    return plan, told
+
+
+def _best_of_each(series: NDArray[np.intp], worth: Array) -> NDArray[np.intp]:
+    """Place of the run that is worth most of each series; none of a series without any."""
+    order = np.lexsort((-worth, series))
+    first = order[np.unique(series[order], return_index=True)[1]]
+    return first[np.isfinite(worth[first])]
+
+
+def _because(target: float, counts: Array, run: float) -> str:
+    """Say what a run is good for: to come nearer to the target, or to test what is told of it."""
+    if abs(np.log(target / run)) < np.abs(np.log(target / counts)).min():
+        return said_of_reach(target, counts, np.append(counts, run))
+    return "it tests the donors, and the forecast from its own runs"

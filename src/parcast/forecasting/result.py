@@ -1,0 +1,242 @@
+"""What a question is answered with: times, their intervals, and what they rest on.
+
+Runs of the same program on other machines, and which of them serve which series.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.timings.series import Key, Series, label_of
+from parcast.words import whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Elsewhere:
+    """Donors of every series of a forecast. Made by `parcast.forecasting.donors.gather.gather`."""
+
+    runs: Series  # every donor, each of two counts of processors or more
+    names: tuple[str, ...]  # of the donors: their machines
+    of: NDArray[np.intp]  # (series, donors): which donors a series has; -1 as padding
+    told: tuple[tuple[str, ...], ...]  # for each series, what became of donors not used
+    likeness: NDArray[np.float64]  # (series, donors): of their machines to the series' own [1]
+    described: bool  # whether it comes from descriptions; otherwise it is 1
+    grows: bool  # whether the problem size grows with the processors among the donors
+
+    def adding(self, remarks: tuple[str, ...]) -> "Elsewhere":
+        """Tell more of every series, of what is not empty."""
+        more = [remark for remark in remarks if remark]
+        return replace(self, told=tuple((*told, *more) for told in self.told))
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Elsewhere":
+        """Keep the donors of some of the series, by a mask, their numbers or a slice."""
+        place = np.arange(len(self.told))[rows].tolist()
+        told = tuple(self.told[i] for i in place)
+        return replace(self, of=self.of[rows], likeness=self.likeness[rows], told=told)
+
+
+ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
+SHARES = ("share_measured", "share")
+
+
+class Donor(NamedTuple):
+    """Another machine that was used, and what it says at one count."""
+
+    machine: str
+    weight: float  # part of the forecast that it has a say in [1]
+    p: float  # at which: the largest count asked for at which donors have a say [1]
+    time: float  # there, if it goes on as on that machine, its speed allowed for [s]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesNotes:
+    """What a forecast of one series rests on, in words, with the numbers behind the words."""
+
+    key: Key
+    measured: tuple[float, float]  # smallest and largest measured count [1]
+    scaling: str  # "strong" or "weak"
+    scaling_reason: str
+    limited_by: str
+    rests_on: str
+    backtest: float | None  # relative error of the largest count's forecast from the others
+    noise: float | None  # relative standard deviation among repetitions; None without any
+    warnings: tuple[str, ...]
+    donors: tuple[Donor, ...] = ()  # other machines used, the heaviest first
+    elsewhere: str = ""  # how long it takes if it goes on as on each of them, in words
+    shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
+
+    @property
+    def label(self) -> str:
+        """The series in a few words: "T3E", or "" where there is only one."""
+        return label_of(self.key)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Forecast:
+    """Times at processors asked for, each with a 90 % interval and what it rests on.
+
+    The arrays have the shape of the `p` asked for; where the measurements hold several series
+    (`by` is not empty) one more axis for the series comes first.
+    """
+
+    p: Array  # processors asked for [1]
+    time: Array  # [s]
+    lower: Array  # of the interval [s]
+    upper: Array  # of the interval [s]
+    speedup: Array  # over the smallest measured count [1]
+    efficiency: Array  # [1]
+    reach: Array  # how many times beyond the measured counts; 1 inside [1]
+    observed: Array  # median measured at these counts, held out or not; NaN where none [s]
+    by: tuple[str, ...]  # the columns that tell the series apart
+    notes: tuple[SeriesNotes, ...]  # one a series
+    refused: Mapping[str, str]  # label of each series that has no answer, and why
+    measured: Series  # what the answered series were forecast from
+    interval: float = 0.9  # the share of forecasts whose interval is meant to hold
+    law: str = "weighted median of simple laws"
+    sources: tuple[str, ...] = ()
+    elsewhere: Elsewhere | None = None  # runs on other machines, where there were any
+    is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
+    among: tuple["Forecast", NDArray[np.intp]] | None = None  # all series, and these among them
+    inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
+
+    def take(self, rows: NDArray[np.intp]) -> "Forecast":
+        """Keep some of the series, by their numbers and in that order.
+
+        Call paths that were made to agree with others still do: what they were taken from is
+        kept for lines drawn through them.
+        """
+        whole, place = (self, np.arange(len(self.notes))) if self.among is None else self.among
+        return replace(
+            self,
+            notes=tuple(self.notes[i] for i in rows.tolist()),
+            measured=self.measured.take(rows),
+            elsewhere=None if self.elsewhere is None else self.elsewhere.take(rows),
+            among=(whole, place[rows]),
+            **{
+                name: getattr(self, name)[rows] if self.by else getattr(self, name)
+                for name in ANSWERS
+            },
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Every warning of every series, with the name of the series before it."""
+        said = [
+            f"{note.label}: {text}" if note.label else text
+            for note in self.notes
+            for text in note.warnings
+        ]
+        left_out = [f"{name}: no forecast. {why}" for name, why in self.refused.items()]
+        return (*said, *left_out)
+
+    @property
+    def limited_by(self) -> tuple[str, ...]:
+        """What holds each series back at the largest count asked for."""
+        return tuple(note.limited_by for note in self.notes)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one tidy row for each series and count, with the keys of the JSON document."""
+        columns = (
+            *(self.time, self.lower, self.upper),
+            *(self.speedup, self.efficiency, self.reach, self.observed),
+        )
+        points = max(np.size(self.p), 1)
+        tables = [np.reshape(column, (len(self.notes), points)).tolist() for column in columns]
+        counts = [whole(x) for x in np.ravel(self.p).tolist()]
+        for i, note in enumerate(self.notes):
+            key = {name: whole(value) for name, value in note.key.items()}
+            for j, p in enumerate(counts):
+                time, lower, upper, speedup, efficiency, reach, observed = (
+                    table[i][j] for table in tables
+                )
+                yield {
+                    **key,
+                    "p": p,
+                    "time_s": time,
+                    "lower_s": lower,
+                    "upper_s": upper,
+                    "compute_s": None,  # a table of times does not tell the parts
+                    "communication_s": None,
+                    "io_s": None,
+                    "synchronisation_s": None,
+                    "speedup": speedup,
+                    "efficiency": efficiency,
+                    "reach": reach,
+                    "measured_s": None if isnan(observed) else observed,
+                }
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/forecast/1``."""
+        return {
+            "schema": "parcast/forecast/1",
+            "rows": list(self.rows()),
+            "interval": self.interval,
+            "limited_by": list(self.limited_by),
+            "warnings": list(self.warnings),
+            "law": self.law,
+            "sources": list(self.sources),
+            "inputs": dict(self.inputs or {}),
+            "series": [_note_document(note) for note in self.notes],
+            "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
+        }
+
+    def to_pandas(self) -> Any:
+        """Rows as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> "Figure":
+        """Draw every series in one matplotlib figure, as `parcast.forecasting.picture.figure_of` does."""
+        from parcast.forecasting.picture import figure_of
+
+        return figure_of(self, quantity=quantity)
+
+    def __str__(self) -> str:
+        """Write the table that the command line prints, with what to think of each series."""
+        from parcast.forecasting.sheet import answer
+        from parcast.show.page import Page
+
+        lines, left_out = answer(self, Page())
+        return "\n".join([*lines, left_out] if left_out else lines)
+
+    def _repr_html_(self) -> str:
+        """Show the table and the warnings in a notebook."""
+        from parcast.forecasting.sheet import html_of
+
+        return html_of(self)
+
+    def __repr__(self) -> str:
+        """Say how much was asked, in one line."""
+        series = f"{len(self.notes)} series, " if self.by else ""
+        counts = ", ".join(str(whole(x)) for x in np.ravel(self.p).tolist()[:6])
+        more = ", ..." if np.size(self.p) > 6 else ""
+        return f"Forecast({series}p = {counts}{more})"
+
+
+def _note_document(note: SeriesNotes) -> dict[str, Any]:
+    """One series of the document: its key and what is said of it."""
+    return {
+        **{name: whole(value) for name, value in note.key.items()},
+        "measured_p": [whole(x) for x in note.measured],
+        "scaling": note.scaling,
+        "scaling_reason": note.scaling_reason,
+        "limited_by": note.limited_by,
+        "rests_on": note.rests_on,
+        "backtest_error": note.backtest,
+        "noise": note.noise,
+        "donors": [
+            {"machine": x.machine, "weight": x.weight, "p": whole(x.p), "time_s": x.time}
+            for x in note.donors
+        ],
+        **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
+        "warnings": list(note.warnings),
+    }

@@ -1,0 +1,282 @@
+"""Time over processors and other axes, forecast from runs that vary several of them.
+
+Three members forecast, each sane where another is not:
+
+along p        the surface tells the time at every measured count for the values asked for, and
+               `parcast.forecasting.measured` goes on along p from there, as from a single series;
+surface        kriging in logarithms, `parcast.forecasting.surface.kriging`;
+sum of terms   a sum of products of powers, `parcast.forecasting.surface.terms`; left out where runs
+               do not vary every two axes at once.
+
+Each is asked for what lies furthest in the direction of the question, told the rest (forward
+chaining): the largest count for a question beyond it, the largest n for one beyond that, every
+fifth run for one in between. A member that missed by ``e`` in the logarithm of time gets its vote
+times ``1 / (e + 0.05)`` as its weight, and the forecast is the weighted mean of the logarithms.
+The member along p is itself the median of fifteen forecasts and has eight votes.
+
+The half-width of the 90 % interval adds in quadrature how far the curve along p can be trusted
+(`parcast.forecasting.measured`), the same rule for what lies beyond the other axes, twice the half-width
+of the kriging's own 90 % interval at the values asked for, brought into the measured range, twice
+the disagreement of the members, and the noise of the runs, carried along p. The method and its
+constants are parcast's own [D]; the study behind them, with the coverage reached, is in
+``docs/explanation/several-parameters.md``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.forecasting import measured as doubt
+from parcast.forecasting.ensemble import TRUST
+from parcast.forecasting.measured import WIDEST, curve_from
+from parcast.forecasting.surface.kriging import Surface, krige, vary_together
+from parcast.forecasting.surface.terms import (
+    Coordinates,
+    chained_errors,
+    coordinates_of,
+    questions,
+    sum_of_products,
+)
+
+MEMBERS = ("along p", "surface", "sum of terms")
+VOTES = np.array([8.0, 1.0, 1.0])
+MOST_LEVELS = 12  # counts of processors that a forecast goes along
+STEEPEST = 6.0  # power of an axis beyond which no program goes [D]
+LARGEST = 150.0  # logarithm of a time in seconds, so that a time and its interval are numbers
+DEVIATIONS = 2.0  # how often the kriging's deviation counts: its form is a guess [D]
+DISAGREEMENTS = 2.0  # how often the disagreement of the members counts [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doubts:
+    """Parts of the half-width of log time, each of shape (points,); see `half_width`."""
+
+    along: Array  # of the curve along p, from how far it reaches
+    beyond: Array  # of the other axes, from how far the point lies beyond them
+    deviation: Array  # standard deviation of the kriging
+    disagreement: Array  # weighted mean distance of the members from the forecast
+    noise: Array  # half-width that the noise of the runs alone gives, carried along p
+
+    def half_width(self) -> Array:
+        """Half-width of the 90 % interval of log time, shape (points,)."""
+        squares = self.along**2 + self.beyond**2 + self.noise**2
+        squares = squares + (DEVIATIONS * doubt.NORMAL_90 * self.deviation) ** 2
+        squares = squares + (DISAGREEMENTS * self.disagreement) ** 2
+        return np.asarray(np.minimum(np.sqrt(squares), WIDEST))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SurfaceForecast:
+    """What runs over several axes say about other values; see `forecast_surface`."""
+
+    log_time: Array  # (points,): log of time in seconds
+    doubts: Doubts
+    beyond: Array  # (points, axes): logarithm of how far beyond the measured range; 0 inside
+    weights: Array  # (points, members): of `MEMBERS`, summing to 1
+    backtest: Array  # (points,): log error of the largest from the rest; NaN if untested
+    together: NDArray[np.bool_]  # (axes, axes): whether runs vary two axes at once
+    coordinates: Coordinates
+    surface: Surface
+    levels: Array  # (levels,): logarithms of the counts that the forecast went along
+
+
+def forecast_surface(
+    axes: Array, time: Array, targets: Array, noise: float = 0.0
+) -> SurfaceForecast:
+    """Forecast times at `targets` from times measured over several axes.
+
+    Parameters
+    ----------
+    axes : ndarray, shape (runs, axes)
+        Where it was measured, processors first, no point twice, ordered by p; every axis takes
+        two values or more, except p where `targets` have no other count.
+    time : ndarray, shape (runs,)
+        Measured times, above 0. [s]
+    targets : ndarray, shape (points, axes)
+        What is asked for; above 0 in every axis in which all measured values are.
+    noise : float
+        Standard deviation of log time among repetitions; 0 for exact times. [1]
+
+    Returns
+    -------
+    SurfaceForecast
+    """
+    coordinates = coordinates_of(axes)
+    logs, asked = coordinates.logs(axes), coordinates.logs(targets)
+    log_time = np.log(time)
+    members = _members(logs, log_time, asked)
+    beyond = coordinates.beyond(asked)
+    is_above = coordinates.unit(asked) > 0
+
+    weights = np.empty((len(asked), len(MEMBERS)))
+    backtest = np.empty(len(asked))
+    together = vary_together(coordinates.unit(logs))
+    votes = VOTES * [1.0, 1.0, float(together.all())]
+    if axes.shape[1] == 1:  # p alone: nothing is to be added to the forecast along it
+        votes = np.array([1.0, 0.0, 0.0])
+    tested: dict[tuple[int, bool] | None, Array | None] = {}
+    for points, directions in questions(beyond > 0, is_above):
+        for direction in directions:
+            if direction not in tested:
+                tested[direction] = chained_errors(logs, log_time, direction, _forecasts)
+        errors = [e for x in directions if (e := tested[x]) is not None]
+        missed = [np.median(np.abs(e), axis=0) for e in errors]
+        trust = votes / (np.mean(missed, axis=0) + TRUST) if errors else votes
+        trust = trust / trust.sum()
+        weights[points] = trust
+        squares = [np.mean((e @ trust) ** 2) for e in errors]
+        backtest[points] = np.sqrt(np.mean(squares)) if errors else np.nan
+
+    said = (weights * members.log_time).sum(axis=1)
+    disagreement = (weights * np.abs(members.log_time - said[:, None])).sum(axis=1)
+    doubts = Doubts(
+        along=members.along,
+        beyond=doubt.beyond(
+            reach=beyond[:, 1:].sum(axis=1),
+            disagreement=disagreement,
+            backtest=backtest,
+            bend=np.ones(len(asked)),  # nobody knows how time goes on there
+        ),
+        deviation=members.deviation if axes.shape[1] > 1 else np.zeros(len(asked)),
+        disagreement=disagreement,
+        noise=doubt.NORMAL_90 * noise * noise_carried(np.unique(logs[:, 0]), asked[:, 0]),
+    )
+    return SurfaceForecast(
+        log_time=said,
+        doubts=doubts,
+        beyond=beyond,
+        weights=weights,
+        backtest=backtest,
+        together=together,
+        coordinates=coordinates,
+        surface=members.surface,
+        levels=members.levels,
+    )
+
+
+def noise_carried(levels: Array, asked: Array) -> Array:
+    """How many times the noise of one run counts at counts asked for [1].
+
+    Parameters
+    ----------
+    levels : ndarray, shape (..., levels)
+        Logarithms of the counts with runs, in any order, repeated or not.
+    asked : ndarray, shape (..., points)
+        Logarithms of the counts asked for.
+    """
+    times = []
+    for known, at in ((levels, asked), (-levels, -asked)):
+        last = known.max(axis=-1, keepdims=True)
+        reach, step = np.maximum(at - last, 0.0), doubt.step_before(last - known)
+        times.append(doubt.noise_carried(reach=reach, step=step))
+    return np.maximum(*times)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Told:
+    """What the members say."""
+
+    log_time: Array  # (points, members)
+    along: Array  # (points,): half-width of the curve along p
+    deviation: Array  # (points,): of the kriging
+    surface: Surface
+    levels: Array  # (levels,)
+
+
+def _forecasts(logs: Array, log_time: Array, asked: Array) -> Array:
+    """Log time that each member forecasts, shape (points, members)."""
+    return _members(logs, log_time, asked).log_time
+
+
+def _members(logs: Array, log_time: Array, asked: Array) -> _Told:
+    """Ask every member; all arrays are logarithms."""
+    least, most = logs.min(axis=0), logs.max(axis=0)
+    half = np.where(most > least, (most - least) / 2, 1.0)
+    middle = (least + most) / 2
+    u, v = (logs - middle) / half, (asked - middle) / half
+    surface = krige(u, log_time, doubling=float(half[0]) if most[0] > least[0] else 0.0)
+    levels = _levels(logs[:, 0])
+    others, which = np.unique(v[:, 1:], axis=0, return_inverse=True)
+    which = which.ravel()
+
+    on_surface = _sane(surface.log_time(v), log_time, u, v, half)
+    if len(levels) > 1:
+        place, counts = _by_row(which, asked[:, 0])
+        grid = np.column_stack(
+            [
+                np.repeat((levels - middle[0]) / half[0], len(others)),
+                np.tile(others, (len(levels), 1)),
+            ]
+        )
+        filled = _sane(surface.log_time(grid), log_time, u, grid, half)
+        filled = filled.reshape(len(levels), len(others)).T
+        if logs.shape[1] == 1:  # p alone: what was measured needs no surface
+            filled = log_time[None, np.searchsorted(logs[:, 0], levels)]
+        curve = curve_from(
+            np.tile(np.exp(levels), (len(others), 1)),
+            np.exp(filled),
+            np.full(len(others), len(levels)),
+            np.zeros(len(others)),
+            np.exp(counts),
+        )
+        along_p, along = curve.log_time[which, place], curve.half_width[which, place]
+        nearest = levels[np.argmin(np.abs(asked[:, :1] - levels), axis=1)]
+    else:
+        along_p, along, nearest = on_surface, np.zeros(len(v)), asked[:, 0]
+
+    known = np.clip(v, -1.0, 1.0)
+    known[:, 0] = (nearest - middle[0]) / half[0]
+    if vary_together(u).all():
+        terms = sum_of_products(logs[:, 1:], log_time, asked[:, 1:], logs[:, 0], asked[:, 0])
+        terms = _sane(terms, log_time, u, v, half)
+    else:
+        terms = along_p
+    return _Told(
+        log_time=np.stack([along_p, on_surface, terms], axis=1),
+        along=along,
+        deviation=_deviation(surface, known),
+        surface=surface,
+        levels=levels,
+    )
+
+
+def _sane(told: Array, log_time: Array, u: Array, v: Array, half: Array) -> Array:
+    """Keep log times told at `v` from running away where runs at `u` contradict each other.
+
+    No axis may do more within its range than all of them did, nor beyond it go with more than
+    the sixth power.
+    """
+    beyond = np.maximum(np.abs(v) - 1.0, 0.0) @ half
+    room = u.shape[1] * np.ptp(log_time) + 1.0 + STEEPEST * beyond
+    told = np.clip(told, log_time.min() - room, log_time.max() + room)
+    return np.asarray(np.clip(told, -LARGEST, LARGEST))
+
+
+def _by_row(which: NDArray[np.intp], log_p: Array) -> tuple[NDArray[np.intp], Array]:
+    """Place of each point in its row, and the counts of each row, padded with one of them."""
+    order = np.argsort(which, kind="stable")
+    size = np.bincount(which)
+    first = np.cumsum(size) - size
+    place = np.empty(len(which), dtype=np.intp)
+    place[order] = np.arange(len(which)) - first[which[order]]
+    counts = np.repeat(log_p[order[first], None], size.max(), axis=1)
+    counts[which, place] = log_p
+    return place, counts
+
+
+def _levels(log_p: Array) -> Array:
+    """Measured counts as logarithms; the ends and some between them where there are many."""
+    levels = np.unique(log_p)
+    if len(levels) <= MOST_LEVELS:
+        return levels
+    even = np.linspace(levels[0], levels[-1], MOST_LEVELS)
+    nearest = np.abs(levels - even[:, None]).argmin(axis=1)
+    return np.asarray(levels[np.unique(nearest)])
+
+
+def _deviation(surface: Surface, known: Array) -> Array:
+    """Standard deviation of the kriging at points, each distinct point computed once."""
+    distinct, place = np.unique(known, axis=0, return_inverse=True)
+    return np.asarray(surface.with_spread(distinct)[1][place.ravel()])

@@ -1,0 +1,184 @@
+"""What a forecast over several axes says of itself: what it rests on, and what to doubt."""
+
+from collections.abc import Iterator
+from itertools import combinations as pairs_of
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.forecasting.notes import NOISY, WIDE
+from parcast.forecasting.result import SeriesNotes
+from parcast.forecasting.surface.method import MEMBERS
+from parcast.units import format_quantity, percent
+from parcast.words import whole
+
+if TYPE_CHECKING:
+    from parcast.forecasting.surface.runs import Answered
+
+
+SAME_TIME = 0.005  # relative change that is told as none
+FAR = 2.0  # times beyond the measured range that is told
+
+
+def notes_of_values(
+    told: "Answered",
+    combinations: Array,
+    *,
+    p: Array,
+    furthest: int,
+    slopes: Array,
+    strong: NDArray[np.bool_],
+    reason: str,
+    curve: tuple[Array, Array],
+    left_out: tuple[str, ...],
+) -> list[SeriesNotes]:
+    """Notes of every combination of values.
+
+    Parameters
+    ----------
+    told : Answered
+        What was forecast, at `p` first.
+    combinations : ndarray, shape (combinations, axes besides p)
+        Values of the axes.
+    p : ndarray, shape (points,)
+        Processors asked for. [1]
+    furthest : int
+        Place of the largest of them.
+    slopes : ndarray, shape (combinations, axes)
+        Of log time in the logarithm of each axis there.
+    strong : ndarray of bool, shape (combinations,)
+        Whether time falls with p as shared work does.
+    reason : str
+        What tells so; "" where the forecast times do.
+    curve : (levels, times)
+        Forecast times at measured counts, which tell so: shapes (levels,), (combinations, levels).
+    left_out : tuple of str
+        Axes that go along with p and were passed over.
+    """
+    runs = told.runs
+    shape = told.log_time.shape
+    beyond = told.said.beyond[: shape[0] * shape[1]].reshape(*shape, -1)
+    weights = told.said.weights[: shape[0] * shape[1]].reshape(*shape, -1)
+    backtest = told.said.backtest[: shape[0] * shape[1]].reshape(shape)
+    repeated = bool((runs.repetitions > 1).any())
+    general = list(_of_all_runs(told, left_out))
+    notes = []
+    for i, values in enumerate(combinations.tolist()):
+        missed = float(backtest[i, furthest])
+        warnings = (*_of_values(told, i, values, p, beyond[i, : len(p)]), *general)
+        notes.append(
+            SeriesNotes(
+                key={**runs.key, **dict(zip(runs.names[1:], values, strict=True))},
+                measured=(float(runs.axes[:, 0].min()), float(runs.axes[:, 0].max())),
+                scaling="strong" if strong[i] else "weak",
+                scaling_reason=reason or _scaling_reason(curve[0], curve[1][i]),
+                limited_by=_limit(told, float(p[furthest]), slopes[i]),
+                rests_on=_rests_on(told, missed, weights[i, furthest], beyond[i, furthest]),
+                backtest=None if np.isnan(missed) else float(np.expm1(missed)),
+                noise=told.noise if repeated else None,
+                warnings=warnings,
+            )
+        )
+    return notes
+
+
+def _scaling_reason(levels: Array, times: Array) -> str:
+    """Say how the forecast times go over the measured counts."""
+    first, last = (format_quantity(float(x), "time") for x in (times[0], times[-1]))
+    ends = tuple(whole(float(x)) for x in (levels[0], levels[-1]))
+    return f"for these values time goes from {first} at p = {ends[0]} to {last} at {ends[1]}"
+
+
+def _limit(told: "Answered", p: float, slopes: Array) -> str:
+    """Say what doubling each axis does to the time at the largest count asked for."""
+    said: list[str] = []
+    for j, name in enumerate(told.runs.names):
+        if j in told.runs.varied and np.all(told.runs.axes[:, j] > 0):
+            change = float(2.0 ** slopes[j] - 1.0)
+            slower = "slower" if change > 0 else "faster"
+            much = f"{percent(abs(change))} {slower}" if abs(change) > SAME_TIME else "no slower"
+            said.append(f"doubling {name} makes it {much}" if not said else f"{name} {much}")
+    return f"at p = {whole(p)}: {', '.join(said)}" if said else "nothing that these runs tell"
+
+
+def _rests_on(told: "Answered", missed: float, weights: Array, beyond: Array) -> str:
+    """Say what the forecast was made from, how it was tested, and what weighs in it."""
+    runs, count = told.runs, len(told.runs.axes)
+    varied = [runs.names[j] for j in told.runs.varied]
+    grid = float(np.prod([float(len(np.unique(runs.axes[:, j]))) for j in told.runs.varied]))
+    share = "a full grid" if count == grid else f"{percent(count / grid)} of the grid"
+    kept = told.runs.used
+    out = [runs.names[j] for j, far in zip(kept, beyond.tolist(), strict=True) if far > 0]
+    held = f"the runs furthest in {' and in '.join(out)}" if out else "four of five runs"
+    if np.isnan(missed):
+        tested = "nothing could be held back to test it"
+    elif out:
+        tested = f"told all but {held}, it misses them by {percent(float(np.expm1(missed)))}"
+    else:
+        tested = f"told {held}, it misses the others by {percent(float(np.expm1(missed)))}"
+    shares = ", ".join(f"{x} {percent(w)}" for x, w in zip(MEMBERS, weights.tolist(), strict=True))
+    return (
+        f"{int(runs.repetitions.sum())} runs at {count} configurations of {', '.join(varied)} "
+        f"({share}); {tested}; members: {shares}"
+    )
+
+
+def _of_values(
+    told: "Answered", i: int, values: list[float], p: Array, beyond: Array
+) -> Iterator[str]:
+    """Give what should make a reader careful about one combination, gravest first."""
+    half = told.half_width[i, : len(p)]
+    widest = int(np.argmax(half))
+    width = float(np.exp(2 * half[widest]))
+    if width > WIDE:
+        yield (
+            f"Doubtful: at p = {whole(float(p[widest]))} "
+            f"the interval spans a factor of {format_quantity(width, 'count', 2)}."
+        )
+    kept = told.runs.used
+    for place, j in enumerate(kept):
+        far = beyond[:, place]
+        at = int(np.argmax(far))
+        if far[at] <= 0:
+            continue
+        asked = float(p[at]) if j == 0 else values[j - 1]
+        measured = told.runs.axes[:, j]
+        side, end = ("largest", measured.max())
+        if asked < end:
+            side, end = ("smallest", measured.min())
+        name = told.runs.names[j]
+        if measured.min() <= 0:
+            much = f"lies {format_quantity(abs(asked - float(end)), 'count')} beyond"
+        else:
+            much = f"is {format_quantity(float(np.exp(far[at])), 'count')} times "
+            much += "below" if side == "smallest" else "beyond"
+        yield f"{name} = {whole(asked)} {much} the {side} measured {name} ({whole(float(end))})."
+
+
+def _of_all_runs(told: "Answered", left_out: tuple[str, ...]) -> Iterator[str]:
+    """Give what should make a reader careful about all combinations."""
+    runs, together = told.runs, told.said.together
+    kept = told.runs.used
+    names = [runs.names[j] for j in kept]
+    apart = [
+        f"{names[i]} and {names[j]}"
+        for i, j in pairs_of(range(len(names)), 2)
+        if not together[i, j]
+    ]
+    if apart:
+        yield (
+            f"Too few runs vary {'; '.join(apart)} at once: how they act together is assumed. "
+            "A run with both at other values would tell."
+        )
+    for j in told.runs.varied:
+        if runs.axes[:, j].min() <= 0:
+            yield (
+                f"{runs.names[j]} has values of 0 or below: it is taken as it is, "
+                "not by its logarithm, and beyond them nothing is known."
+            )
+    for name in left_out:
+        yield f"{name} goes along with p in all runs and was passed over."
+    if told.noise > NOISY and (runs.repetitions > 1).any():
+        yield f"Repetitions of a run differ by {percent(told.noise)}: repeat each more often."

@@ -1,0 +1,220 @@
+"""Runs over several axes, and the values asked for, checked and brought to arrays."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.aliases import Array
+from parcast.errors import ParameterError, require
+from parcast.forecasting.surface.method import SurfaceForecast
+from parcast.timings.columns import DOMAINS, LIMITS
+from parcast.timings.measurements import Measurements
+from parcast.timings.series import Key, Series, follows_p
+from parcast.units import shown
+from parcast.words import did_you_mean, whole
+
+MOST_POINTS = 1_000_000  # asked for in one question
+MOST_RUNS = 3_000  # configurations that one forecast is made from
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Runs:
+    """Configurations of one program: p first, then the other axes; repetitions are medians."""
+
+    key: Key  # callpath and machine, where there are several
+    names: tuple[str, ...]  # of the axes; "p" is the first
+    axes: Array  # (runs, axes)
+    time: Array  # (runs,) [s]
+    repetitions: NDArray[np.int64]  # (runs,)
+    spread: Array  # (runs,): robust sd of log time among the repetitions
+
+    @property
+    def varied(self) -> list[int]:
+        """Places of the axes that vary among the runs."""
+        return [j for j in range(len(self.names)) if np.ptp(self.axes[:, j]) > 0]
+
+    @property
+    def used(self) -> list[int]:
+        """Places of p and of the others that vary, by name: the order of a table says nothing."""
+        others = [j for j in self.varied if j > 0]
+        return [0, *sorted(others, key=lambda j: self.names[j])]
+
+    def at(self, column: NDArray[np.float64], points: Array) -> Array:
+        """Look up a column of the runs at points, shape (points, axes); NaN where none was."""
+        together = np.concatenate([self.axes, points])
+        place = np.unique(together, axis=0, return_inverse=True)[1].ravel()
+        table = np.full(len(together), np.nan)
+        table[place[: len(self.axes)]] = column
+        return table[place[len(self.axes) :]]
+
+
+def counts_of(name: str, values: ArrayLike) -> Array:
+    """Counts of processors that a caller names, each once, ascending. [1].
+
+    Raises
+    ------
+    ParameterError
+        If one of them is no whole number from 1 to 1e9, or there is none.
+    """
+    hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
+    try:
+        asked = np.unique(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+    if asked.size == 0:
+        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
+    for domain in (DOMAINS["p"], LIMITS["p"]):
+        require(name, asked, domain.ok(asked), must=domain.must, hint=domain.hint)
+    return asked
+
+
+def axes_of_question(
+    measurements: Measurements, at: Mapping[str, ArrayLike]
+) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Values of every axis besides p that a forecast is made for, and what was left out.
+
+    An axis that is not asked for takes each of its measured values, unless it goes along with p
+    and so tells nothing that p does not.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such axis, or its values cannot be asked for.
+    """
+    check_axes(measurements, at)
+    known = [name for name in measurements.axes if name != "p"]
+    wanted = {name: _values(name, x, measurements.axes[name]) for name, x in at.items()}
+    labels = list(measurements.labels.values())
+    found, left_out = {}, []
+    for name in known:
+        measured = measurements.axes[name]
+        if name in wanted:
+            found[name] = wanted[name]
+        elif follows_p(measured, p=measurements.p, labels=labels) and np.ptp(measured) > 0:
+            left_out.append(name)
+        else:
+            found[name] = np.unique(measured)
+    return found, tuple(left_out)
+
+
+def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
+    """Refuse names that are no axes besides p.
+
+    Raises
+    ------
+    ParameterError
+        With the axes that there are.
+    """
+    known = [name for name in measurements.axes if name != "p"]
+    for name in names:
+        if name not in known:
+            there = f"There is {', '.join(known)}." if known else "There is none besides p."
+            raise ParameterError(
+                f"{shown(name)} must be an axis of these measurements besides p, got another name."
+                f"{did_you_mean(name, known)} {there}"
+            )
+
+
+def _values(name: str, values: ArrayLike, measured: Array) -> Array:
+    """Check the values asked for of one axis: numbers, each once."""
+    hint = f"Give one number or a list, such as {name}={whole(float(measured[0]))}."
+    try:
+        asked = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+    if asked.ndim > 1 or asked.size == 0:
+        raise ParameterError(f"{name} must be one number or a list, got {asked.shape}. {hint}")
+    require(name, asked, np.isfinite(asked), must="be finite", hint=hint)
+    if np.all(measured > 0):
+        require(name, asked, asked > 0, must="be above 0, as all measured are", hint=hint)
+    return asked[np.sort(np.unique(asked, return_index=True)[1])]
+
+
+def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[Runs]:
+    """Runs of each callpath on each machine, in the order in which they first appear."""
+    labels = list(measurements.labels)
+    series = measurements.series([*labels, *names])
+    several = [x for x in labels if len(set(measurements.labels[x].tolist())) > 1]
+    rows: dict[tuple[object, ...], list[int]] = {}
+    for i, key in enumerate(series.keys):
+        rows.setdefault(tuple(key[x] for x in several), []).append(i)
+    return [
+        _runs(series, np.array(places), dict(zip(several, values, strict=True)), names)
+        for values, places in rows.items()
+    ]
+
+
+def _runs(
+    series: Series, rows: NDArray[np.intp], key: Mapping[str, object], names: Sequence[str]
+) -> Runs:
+    """Join some series into the runs of one program, ordered by their axes."""
+    p = series.p[rows]
+    measured = ~np.isnan(p)
+    others = np.array([[float(series.keys[i][x]) for x in names] for i in rows.tolist()])
+    others = np.repeat(others.reshape(len(rows), 1, len(names)), p.shape[1], axis=1)[measured]
+    axes = np.column_stack([p[measured], others])
+    order = np.lexsort(axes.T[::-1])
+    return Runs(
+        key={name: str(value) for name, value in key.items()},
+        names=("p", *names),
+        axes=axes[order],
+        time=series.time[rows][measured][order],
+        repetitions=series.repetitions[rows][measured][order],
+        spread=series.spread[rows][measured][order],
+    )
+
+
+def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
+    """Say why these runs do not carry the question, and what to do; "" where they do."""
+    varied = runs.varied
+    for j, name in enumerate(runs.names):
+        value = runs.axes[0, j]
+        asked = p if name == "p" else wanted[name]
+        if j not in varied and np.any(asked != value):
+            other = asked[asked != value][0]
+            return (
+                f"All its runs have {name} = {whole(float(value))}, so that nothing tells of "
+                f"{name} = {whole(float(other))}. Measure another {name}."
+            )
+    if not varied:
+        return "There is a single configuration. Measure others."
+    needed = len(varied) + 2 if varied != [0] else 2  # p alone is forecast as a series is
+    named = _listed([runs.names[j] for j in varied])
+    if len(runs.axes) < needed:
+        return (
+            f"A forecast over {named} needs at least {needed} configurations, "
+            f"got {len(runs.axes)}. Measure {needed - len(runs.axes)} more."
+        )
+    if len(runs.axes) > MOST_RUNS:
+        return f"It has {len(runs.axes)} configurations, more than {MOST_RUNS}. Select fewer."
+    is_log = np.all(runs.axes > 0, axis=0)
+    logs = np.where(is_log, np.log(np.where(is_log, runs.axes, 1.0)), runs.axes)[:, varied]
+    straight = np.column_stack([np.ones(len(logs)), logs - logs.mean(axis=0)])
+    if np.linalg.matrix_rank(straight) < straight.shape[1]:
+        return (
+            f"{named} change together in all its runs, so that nothing tells what each does. "
+            "Add a run that changes one alone, or ignore a column that follows from others."
+        )
+    return ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names with "and" before the last.
+
+    >>> _listed(["p", "n", "theta"])
+    'p, n and theta'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Answered:
+    """What one program's runs say about every combination of values and every count."""
+
+    runs: Runs
+    said: SurfaceForecast  # at (combinations x points) targets
+    log_time: Array  # (combinations, points)
+    half_width: Array  # (combinations, points), with noise
+    noise: float  # standard deviation of log time among repetitions

@@ -1,0 +1,203 @@
+"""Which column of a Caliper profile is the time of a region, told by its name and unit.
+
+Caliper names a column by what was done to it, the last step first: `max#inclusive#sum#
+time.duration` is the largest over the ranks of the sum over the visits, inclusive of the regions
+called. Reports may call it by an alias instead: `time`, `time (inc)`, `Max time/rank`.
+
+The records of one Caliper profile, in whichever form they were written down.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from parcast.files.faults import Faults
+from parcast.importers.call_profile import CallProfile, RegionTimes, as_number
+from parcast.units import shown
+from parcast.words import did_you_mean
+
+EXCLUSIVE: Final = "exclusive"
+INCLUSIVE: Final = "inclusive"
+UNTOLD: Final = "untold"
+MEANING: Final = {
+    EXCLUSIVE: "exclusive: without the regions called, so that regions add up",
+    INCLUSIVE: "inclusive: with the regions called, so that regions must not be added up",
+    UNTOLD: "exclusive or inclusive, which the file does not tell",
+}
+KINDS: Final = {"inc": INCLUSIVE, "i": INCLUSIVE, "exc": EXCLUSIVE, "e": EXCLUSIVE}
+DURATION = re.compile(r"time\.(inclusive\.)?duration(\.ns)?|(inclusive_)?time")
+ALIAS = re.compile(
+    r"(?:(min|max|avg|total)\s+)?time(/rank)?(?:\s*\((inc|i|exc|e|s|sec)\))?", re.IGNORECASE
+)
+SCALED = ("scale", "iscale", "inclusive_scale")
+UNITS: Final = {"sec": 1.0, "s": 1.0, "msec": 1e-3, "usec": 1e-6, "nsec": 1e-9, "ns": 1e-9}
+ACROSS: Final = ("max", "", "avg", "sum")  # the best first; the fastest rank (min) decides nothing
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)  # looked up for each record
+class TimeColumn:
+    """A column of times."""
+
+    name: str
+    kind: str  # exclusive or inclusive of the regions called, or untold
+    across: str  # "" of each rank, else what was done to the ranks: "max", "avg", "sum", "min"
+    scale: float  # seconds in its unit
+
+
+def time_column(name: str, unit: str | None = None) -> TimeColumn | None:
+    """Tell what a column is by its name; None of one that is no time of a region.
+
+    >>> time_column("max#inclusive#sum#time.duration").across
+    'max'
+    >>> time_column("sum#time.duration.ns").scale
+    1e-09
+    >>> time_column("Node order") is None
+    True
+    """
+    scale = UNITS.get(unit or "")
+    *steps, base = name.split("#")
+    if found := DURATION.fullmatch(base):
+        is_inclusive = "inclusive" in base or bool({"inclusive", *SCALED[1:]} & set(steps))
+        steps = [x for x in steps if x not in ("inclusive", *SCALED)]
+        if not set(steps) <= {"sum", "min", "max", "avg"} or steps[-1:] not in ([], ["sum"]):
+            return None  # as the longest of single visits, which is no time of the region
+        outer = [x for x in steps[:-1] if x != "sum"]
+        across = outer[0] if outer else ("sum" if len(steps) > 1 else "")
+        is_scaled = len(set(SCALED) & set(name.split("#"))) > 0
+        by_name = 1e-9 if found[2] and not is_scaled else 1.0
+        return TimeColumn(
+            name=name,
+            kind=INCLUSIVE if is_inclusive else EXCLUSIVE,
+            across=across,
+            scale=by_name if scale is None or is_scaled else scale,
+        )
+    if found := ALIAS.fullmatch(name):
+        across = (found[1] or "").lower().replace("total", "sum")
+        plain = UNTOLD if across or found[2] else EXCLUSIVE  # reports leave it out
+        kind = KINDS.get((found[3] or "").lower(), plain)
+        return TimeColumn(name=name, kind=kind, across=across, scale=scale or 1.0)
+    return None
+
+
+def chosen_column(columns: Iterable[TimeColumn], wanted: str | None, faults: Faults) -> TimeColumn:
+    """Choose the column that is the time.
+
+    Parameters
+    ----------
+    columns : iterable of TimeColumn
+        Those of a file.
+    wanted : str or None
+        "exclusive", "inclusive", or a name. Default: exclusive, whose regions add up to the
+        total; inclusive where a file has no other.
+    faults : Faults
+        Those of the file.
+
+    Raises
+    ------
+    FileProblems
+        If there is none, or not the one asked for.
+    """
+    found = [x for x in columns if x.across in ACROSS or x.name == wanted]
+    found.sort(
+        key=lambda x: (list(MEANING).index(x.kind), *(x.across == y for y in reversed(ACROSS)))
+    )
+    if not found:
+        faults.refuse(
+            "must have a column of times, got none. Profile it with CALI_CONFIG=runtime-profile "
+            "or hatchet-region-profile."
+        )
+    column = next((x for x in found if wanted in (None, x.name, x.kind)), None)
+    if column is None:
+        listed = shown(", ".join(f"{x.name} ({x.kind})" for x in found), limit=200)
+        near = did_you_mean(str(wanted), [x.name for x in found])
+        faults.refuse(
+            f"must have the metric {shown(repr(wanted))}, got {listed}.{near} "
+            "Name one of them: --metric NAME"
+        )
+    return column
+
+
+def notes_on(chosen: Sequence[TimeColumn]) -> list[str]:
+    """Say which column is the time of each file, and what that means."""
+    names = list(dict.fromkeys(column.name for column in chosen))
+    first = chosen[0]
+    notes = [f"The time is {shown(', '.join(names))}, {MEANING[first.kind]}."]
+    if len({(column.kind, column.across) for column in chosen}) > 1:
+        notes.append(
+            "The files tell different times: compare them with care, or import them apart."
+        )
+    if first.across in {"max", "avg"}:
+        over = {"max": "the slowest rank", "avg": "the mean of the ranks"}[first.across]
+        notes.append(f"The times are those of {over}, as Caliper wrote them.")
+    return notes
+
+
+Path = tuple[str, ...]
+
+MOST_RANKS = 10**9
+
+
+class Records:
+    """Times by column, region and rank, added up where several records tell of one."""
+
+    def __init__(self, faults: Faults) -> None:
+        self.faults = faults
+        self.metadata: dict[str, Any] = {}
+        self.outside: dict[TimeColumn, float] = {}  # of what is in no region [s]
+        self.columns: dict[TimeColumn, RegionTimes] = {}
+        self._ranks: set[int] = set()
+
+    def add(
+        self,
+        path: Path,
+        rank: Any,
+        times: Mapping[TimeColumn, Any],
+        *,
+        line: int | None = None,
+        field: str = "",
+    ) -> None:
+        """Take in one record.
+
+        Raises
+        ------
+        FileProblems
+            If its rank is none, or a time is not a finite number of at least 0.
+        """
+        place = as_number(rank) if rank is not None else 0.0
+        if place is None or not place.is_integer() or not 0 <= place < MOST_RANKS:
+            self._refuse(f"must be a rank, got {shown(repr(rank))}.", line, field or "mpi.rank")
+        if rank is not None:
+            self._ranks.add(int(place))
+        for column, value in times.items():
+            if value is None:
+                continue
+            time = as_number(value)
+            if time is None or not math.isfinite(time) or time < 0:
+                got = shown(repr(value))
+                self._refuse(
+                    f"must be a time of at least 0, got {got}.", line, field or column.name
+                )
+            time *= column.scale
+            if not path:
+                self.outside[column] = max(self.outside.get(column, 0.0), time)
+                continue
+            if column not in self.columns:
+                self.columns[column] = RegionTimes()
+            self.columns[column].add(path, int(place), time)
+
+    def profile(self, column: TimeColumn) -> CallProfile:
+        """Make a profile of one column."""
+        return CallProfile(
+            faults=self.faults,
+            times=self.columns[column],
+            ranks=len(self._ranks) or None,
+            metadata=self.metadata,
+            divide=column.across == "sum",
+        )
+
+    def _refuse(self, message: str, line: int | None, field: str) -> NoReturn:
+        """Refuse the file with a fault at some place."""
+        self.faults.add(f"{message} Profile the run again.", line=line, field=shown(field))
+        self.faults.raise_all()

@@ -1,0 +1,240 @@
+"""Profiles of call paths: what each rank of one run spent in each region of the program.
+
+Caliper, Hatchet and Thicket tell the same in different forms. A row of the measurements is a
+call path of a run, `main->solve`; its time is that of the slowest rank, since the others wait.
+
+Times of regions, rank by rank, in 24 bytes each until they are added up.
+"""
+
+import os
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.files.faults import Faults
+from parcast.importers.runs import Runs, is_number
+from parcast.timings.columns import axis_name_fault
+from parcast.units import NUMBER, shown
+
+Path = tuple[str, ...]
+
+
+class RegionTimes:
+    """The times of one run by region and rank."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Path, int] = {}
+        self._regions, self._ranks, self._times = array("q"), array("q"), array("d")
+
+    def __len__(self) -> int:
+        """Return how many times there are."""
+        return len(self._times)
+
+    def add(self, path: Path, rank: int, time: float) -> None:
+        """Take in a time; several of one region and rank are added up.
+
+        Parameters
+        ----------
+        path : tuple of str
+            The region, below those that called it.
+        rank : int
+            At least 0.
+        time : float
+            At least 0. [s]
+        """
+        self._regions.append(self._numbers.setdefault(path, len(self._numbers)))
+        self._ranks.append(rank)
+        self._times.append(time)
+
+    def slowest(self) -> Iterator[tuple[Path, float]]:
+        """Go through the regions with the time of the slowest rank in each. [s]."""
+        regions, times = self._by_rank()
+        starts = np.flatnonzero(np.diff(regions, prepend=-1))
+        yield from zip(self._numbers, np.maximum.reduceat(times, starts).tolist(), strict=True)
+
+    def total(self) -> Iterator[tuple[Path, float]]:
+        """Go through the regions with the sum over the ranks. [s]."""
+        sums = np.bincount(np.asarray(self._regions), weights=np.asarray(self._times))
+        yield from zip(self._numbers, sums.tolist(), strict=True)
+
+    def _by_rank(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Add up what is of one region and rank; the regions in order. [s]."""
+        ranks = np.asarray(self._ranks)
+        span = int(ranks.max()) + 1
+        keys, place = np.unique(np.asarray(self._regions) * span + ranks, return_inverse=True)
+        times = np.bincount(place, weights=np.asarray(self._times)).astype(np.float64, copy=False)
+        return keys // span, times
+
+
+RANKS: Final = ("mpi.world.size", "jobsize", "adiak.jobsize", "p", "nprocs", "mpi.comm.world.size")
+MEAN: Final = "mean"  # of the ranks, where a metric is asked for as NAME:mean
+JOIN: Final = "->"
+# Numbers that a run ends with or is known by: no parameter of the program.
+RESULTS = re.compile(
+    r".*(time|date|elapsed|duration|merit|(^|[._])fom|version|walltime|uid|pid|job_?id|"
+    r"cali\.|spot\.|adiak|hash|epoch|start|seed).*",
+    re.IGNORECASE,
+)
+MOST_NAMED = 8
+
+
+@dataclass(kw_only=True, slots=True)
+class CallProfile:
+    """One run."""
+
+    faults: Faults  # of its file
+    times: RegionTimes
+    ranks: int | None = None  # those that the times tell apart
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    divide: bool = False  # the times are sums over the ranks
+
+    @property
+    def p(self) -> int | None:
+        """The ranks of the run, None where untold. [1]."""
+        for name in RANKS:
+            value = as_number(self.metadata.get(name))
+            if value is not None and value >= 1 and value.is_integer():
+                return int(value)
+        return self.ranks
+
+
+def as_number(value: Any) -> float | None:
+    """Take a number, or text that is one; None for all else."""
+    if isinstance(value, str) and re.fullmatch(rf"[-+]?{NUMBER}", value.strip()):
+        return float(value)
+    return float(value) if is_number(value) else None
+
+
+def split_mean(metric: str | None) -> tuple[str | None, bool]:
+    """Divide what was asked for into the metric and whether the mean of the ranks is meant.
+
+    >>> split_mean("inclusive:mean"), split_mean("mean"), split_mean(None)
+    (('inclusive', True), (None, True), (None, False))
+    """
+    if metric is None:
+        return None, False
+    name, _, how = metric.rpartition(":")
+    if how == MEAN:
+        return name or None, True
+    return metric, False
+
+
+def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = False) -> list[str]:
+    """Add the call paths of some runs, and say what was taken for granted.
+
+    Parameters
+    ----------
+    profiles : sequence of CallProfile
+        One a run.
+    runs : Runs
+        Where to add them: `p`, where it is told, and other numbers that vary between the runs
+        become axes.
+    mean : bool, optional
+        Whether a time is the mean over the ranks. Default: that of the slowest rank.
+
+    Returns
+    -------
+    list of str
+        Notes, full sentences.
+
+    Raises
+    ------
+    FileProblems
+        If only some of the runs tell their processors, or there is no call path.
+    """
+    told = [profile.p for profile in profiles]
+    axes, passed_over = _axes(profiles)
+    for profile, p in zip(profiles, told, strict=True):
+        if p is None and any(told):
+            profile.faults.refuse(
+                "must tell its ranks as the other files do, got none. Import it alone: --set p=..."
+            )
+        if not profile.times:
+            profile.faults.refuse(
+                "must have regions with times, got none. Was the program annotated?"
+            )
+        point: dict[str, float | None] = {} if p is None else {"p": p}
+        point |= {name: as_number(profile.metadata[name]) for name in axes}
+        for path, time in _over_ranks(profile, p, mean=mean):
+            callpath = JOIN.join(" ".join(name.split()) or "unnamed" for name in path)
+            runs.add(
+                point, [time], profile.faults, metric="time_s", callpath=callpath, field=callpath
+            )
+    return _notes(profiles, axes, passed_over, mean=mean)
+
+
+def _over_ranks(
+    profile: CallProfile, p: int | None, *, mean: bool
+) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Go through the regions with the time of the slowest rank, or the mean over all. [s]."""
+    if not mean and not profile.divide:
+        yield from profile.times.slowest()
+        return
+    ranks = (p if profile.divide else profile.ranks) or 1
+    for path, total in profile.times.total():  # a rank that never came there spent no time there
+        yield path, total / ranks
+
+
+def _axes(profiles: Sequence[CallProfile]) -> tuple[list[str], list[str]]:
+    """Find the numbers that vary between the runs: parameters, and what is none."""
+    shared = [
+        name
+        for name in profiles[0].metadata
+        if name not in RANKS and all(name in other.metadata for other in profiles)
+    ]
+    axes: list[str] = []
+    passed_over: list[str] = []
+    for name in shared:
+        values = [as_number(profile.metadata[name]) for profile in profiles]
+        if None in values or len(set(values)) == 1:
+            continue
+        is_result = RESULTS.fullmatch(name) or axis_name_fault(name)
+        (passed_over if is_result else axes).append(name)
+    return axes, passed_over
+
+
+def _notes(
+    profiles: Sequence[CallProfile],
+    axes: Sequence[str],
+    passed_over: Sequence[str],
+    *,
+    mean: bool,
+) -> list[str]:
+    """Say what the times are, and where the axes come from."""
+    notes = []
+    if any(profile.divide for profile in profiles):
+        notes.append("The times are sums over the ranks, divided by p: the mean of the ranks.")
+    elif mean:
+        notes.append("The time of a region is the mean over the ranks.")
+    elif any((profile.ranks or 0) > 1 for profile in profiles):
+        notes.append(
+            "The time of a region is that of its slowest rank (--metric mean for the mean)."
+        )
+    by_name = next((name for name in RANKS if name in profiles[0].metadata), None)
+    if profiles[0].p is not None:
+        source = f"{by_name} of each file" if by_name else "the number of ranks in each file"
+        notes.append(f"p is {source}.")
+    if axes:
+        notes.append(f"Metadata that vary became axes: {_listed(axes)}.")
+    if passed_over:
+        notes.append(
+            f"Metadata that vary and are no parameters are left out: {_listed(passed_over)}."
+        )
+    odd = [x for x in profiles if x.ranks is not None and x.p is not None and 1 < x.ranks < x.p]
+    if odd:
+        first, name = odd[0], os.path.basename(odd[0].faults.path)
+        notes.append(f"{shown(name)} has times of {first.ranks} of its {first.p} ranks.")
+    return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names one after another, the first of them where there are many."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(shown(name) for name in names[:MOST_NAMED]) + (
+        f" and {more} more" if more > 0 else ""
+    )

@@ -1,0 +1,224 @@
+"""The content of a file of another tool: lines of text one by one, or one JSON document.
+
+Whatever cannot be such a file is refused with its place: an archive, other bytes than UTF-8, a
+document that was cut off.
+
+Libraries of other tools, which few need and which are therefore extras of parcast.
+"""
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, NoReturn
+
+from parcast.errors import FileProblems, Problem
+from parcast.files.decoding import UTF8_MARK, opened
+from parcast.files.faults import Faults
+from parcast.units import shown
+
+LONGEST_LINE = 2**24  # bytes; what is longer is no line of a profile
+LARGEST_DOCUMENT = 500_000_000  # bytes of one JSON document, which is in memory as a whole
+HEAD = 2**16  # bytes that tell what a file is
+CUT_OFF = "The file may have been cut off: write it again."
+
+Hook = Callable[[dict[str, Any]], Any]
+
+
+def text_lines(path: str | os.PathLike[str], faults: Faults) -> Iterator[tuple[int, str]]:
+    """Go through the lines of a text file that hold something.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    faults : Faults
+        Where to note what is wrong.
+
+    Yields
+    ------
+    int
+        Number of the line, from 1.
+    str
+        Its text, without blanks at its ends.
+
+    Raises
+    ------
+    FileProblems
+        If the file cannot be read, is no UTF-8 text, or has nothing in it.
+    """
+    is_empty = True
+    with opened(path) as (_, stream):
+        number = 0
+        while line := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            raw = line if isinstance(line, bytes) else line.encode()
+            if number == 1:
+                refuse_packed(raw, faults)
+            if len(raw) > LONGEST_LINE:
+                faults.refuse(
+                    f"must be lines of up to {LONGEST_LINE // 2**20} MiB, got a longer one. "
+                    "Name the format if it is another.",
+                    line=number,
+                )
+            text = _decoded(raw, faults, line=number).strip()
+            if text:
+                is_empty = False
+                yield number, text
+    if is_empty:
+        _refuse_empty(faults)
+
+
+def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
+    """Read the first line that holds something, up to 64 KiB of it.
+
+    Raises
+    ------
+    FileProblems
+        If the file cannot be read, is no text, or has nothing in it.
+    """
+    with opened(path) as (_, stream):
+        read = stream.read(HEAD)
+    head = read if isinstance(read, bytes) else read.encode()
+    refuse_packed(head, faults)
+    text = head.removeprefix(UTF8_MARK).decode("utf-8", errors="replace").lstrip()
+    if not text and len(head) < HEAD:
+        _refuse_empty(faults)
+    return text.split("\n", 1)[0].strip()
+
+
+def json_document(
+    path: str | os.PathLike[str], faults: Faults, *, hook: Hook | None = None
+) -> Any:
+    """Read a file that is one JSON document.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    faults : Faults
+        Where to note what is wrong.
+    hook : callable, optional
+        What to put in place of each object as soon as it is read, so that a large document
+        need not be in memory with all that is passed over.
+
+    Returns
+    -------
+    object
+        What `json.loads` gives. `NaN` and `Infinity` are floats, for the reader to refuse.
+
+    Raises
+    ------
+    FileProblems
+        If the file cannot be read, is empty, cut off, no JSON, or too large.
+    """
+    with opened(path) as (_, stream):
+        read = stream.read(LARGEST_DOCUMENT + 1)
+    raw = read if isinstance(read, bytes) else read.encode()
+    del read
+    if len(raw) > LARGEST_DOCUMENT:
+        faults.refuse(
+            f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. "
+            "Divide it, or write the runs line by line."
+        )
+    refuse_packed(raw[:4], faults)
+    text = _decoded(raw, faults)
+    del raw
+    if not text.strip():
+        _refuse_empty(faults)
+    return parsed(text, faults, hook=hook)
+
+
+def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None) -> Any:
+    """Parse JSON that begins on some line of a file.
+
+    Raises
+    ------
+    FileProblems
+        If it is no JSON.
+    """
+    try:
+        return json.loads(text, object_hook=hook)
+    except json.JSONDecodeError as error:
+        place = line + error.lineno - 1
+        rest = text[error.pos : error.pos + 40].strip()
+        if not rest or error.msg.startswith("Unterminated"):
+            faults.refuse(f"must be whole JSON, got its end before that. {CUT_OFF}", line=place)
+        faults.refuse(
+            f"must be JSON, got {shown(repr(rest), limit=24)} at column {error.colno}. "
+            "Correct it there, or name the format if it is another.",
+            line=place,
+        )
+    except (RecursionError, ValueError) as error:  # ValueError: an integer of too many digits
+        deep = isinstance(error, RecursionError)
+        got = "objects within objects without end" if deep else f"a number too long: {error}"
+        faults.refuse(f"must be JSON that can be read, got {shown(got)}.", line=line)
+
+
+def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
+    """Turn bytes into text, or say which byte is not UTF-8."""
+    raw = raw.removeprefix(UTF8_MARK) if line in (None, 1) else raw
+    if b"\0" in raw:
+        faults.refuse("must be text, got a NUL byte. Name the format if it is another.", line=line)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = line or raw.count(b"\n", 0, error.start) + 1
+        byte = f"0x{raw[error.start]:02x}"
+        faults.refuse(f"must be UTF-8, got the byte {byte}. Save it as UTF-8.", line=place)
+
+
+def refuse_packed(start: bytes, faults: Faults) -> None:
+    """Refuse archives and UTF-16 by how they begin."""
+    path = shlex.quote(faults.path)
+    if start.startswith(b"\x1f\x8b"):
+        faults.refuse(f"must be unpacked, got a gzip archive. Unpack it: gunzip {path}")
+    if start.startswith(b"PK\x03\x04"):
+        faults.refuse(f"must be unpacked, got a zip archive. Unpack it: unzip {path}")
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        convert = f"iconv -f UTF-16 -t UTF-8 {path} > converted"
+        faults.refuse(f"must be UTF-8, got UTF-16. Convert it: {convert}")
+
+
+def _refuse_empty(faults: Faults) -> NoReturn:
+    """Refuse a file without content."""
+    faults.refuse(f"must hold measurements, got an empty file. {CUT_OFF}")
+
+
+class MissingLibrary(  # type: ignore[misc]  # noqa: N818 - both have a path; says what is missing
+    FileProblems,
+    ModuleNotFoundError,
+):
+    """A file that only a library can read that is not installed; `name` says which."""
+
+
+def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
+    """Load the library that reads a file.
+
+    Parameters
+    ----------
+    name : str
+        What is imported.
+    faults : Faults
+        Those of the file.
+    extra : str
+        The extra of parcast that installs it.
+    otherwise : str
+        What to do without it, one sentence that takes `{path}`.
+
+    Raises
+    ------
+    MissingLibrary
+        If it is not installed, or does not load on this machine.
+    """
+    try:
+        return import_module(name)
+    except (ImportError, OSError, RuntimeError) as error:  # darshan: no libdarshan-util found
+        is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
+        why = "which is not installed" if is_absent else f"which does not load: {error}"
+        route = otherwise.format(path=shlex.quote(faults.path))
+        message = f"needs {name}, {why}. Install it: pip install 'parcast[{extra}]'. {route}"
+        missing = MissingLibrary(faults.path, [Problem(message=message)])
+        missing.name = name
+        raise missing from error

@@ -1,0 +1,182 @@
+"""What a Darshan log tells of one job, in whichever form it was written down.
+
+The I/O time of a module is that of its slowest rank, as Darshan itself adds it up: the largest
+sum of read, write and metadata time over the files that a rank had to itself, plus the time of
+the slowest rank in each file that all ranks shared (`agg_time_by_slowest`).
+
+Darshan logs as the table that `python -m darshan job_stats --csv` prints, one job a row.
+
+The table does not say of which module its I/O times are: `job_stats -m` chose it, POSIX unless
+told otherwise. It needs no library here.
+"""
+
+import csv
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from parcast.files.faults import Faults
+from parcast.importers.content import text_lines
+from parcast.units import shown
+
+PREFIXES: Final = {"POSIX": "POSIX", "MPI-IO": "MPIIO", "STDIO": "STDIO"}  # of their counters
+PARTS: Final = ("READ_TIME", "WRITE_TIME", "META_TIME")
+SLOWEST: Final = "SLOWEST_RANK_TIME"
+SHARED: Final = -1  # the rank of a record that all ranks share
+RUN: Final = "run"  # the callpath of the whole job
+
+
+class IoTimes:
+    """The I/O time of one module, added up record by record."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.records = 0
+        self.negative: list[str] = []  # what was left out for being below 0
+        self.unknown = 0  # shared records that do not tell their slowest rank
+        self._by_rank: dict[int, float] = {}
+        self._shared = 0.0
+
+    def add(self, rank: int, times: Mapping[str, float]) -> None:
+        """Add one record: a file, and the time a rank, or all of them, spent on it.
+
+        Parameters
+        ----------
+        rank : int
+            The rank, or -1 of a file shared by all.
+        times : mapping of str to float
+            `READ_TIME`, `WRITE_TIME` and `META_TIME`, and of shared files `SLOWEST_RANK_TIME`.
+            [s]
+
+        Raises
+        ------
+        ValueError
+            If one of them is not a finite number, with its name.
+        """
+        self.records += 1
+        wanted = (SLOWEST,) if rank == SHARED else PARTS
+        good = 0.0
+        for name in wanted:
+            if not math.isfinite(times[name]):
+                raise ValueError(name)
+            if times[name] < 0:
+                counter = f"{PREFIXES[self.module]}_F_{name}"
+                of = "a shared file" if rank == SHARED else f"rank {rank}"
+                self.negative.append(f"{counter} {times[name]:.6g} s of {of}")
+            else:
+                good += times[name]
+        if rank == SHARED:
+            self._shared += good
+            self.unknown += good == 0 and any(times[name] > 0 for name in PARTS)
+        else:
+            self._by_rank[rank] = self._by_rank.get(rank, 0.0) + good
+
+    @property
+    def slowest(self) -> float:
+        """The time of the slowest rank. [s]."""
+        return max(self._by_rank.values(), default=0.0) + self._shared
+
+
+@dataclass(kw_only=True, slots=True)
+class Job:
+    """One job: its processes, its run time, and the I/O times of its modules."""
+
+    faults: Faults  # of the file
+    p: Any  # processes, as the file has them: judged where runs are
+    run_time: Any  # [s]
+    is_in_whole_seconds: bool
+    line: int | None = None
+    identity: str = ""  # what tells it from other jobs, where several files may tell of it
+    program: str = ""
+    io: dict[str, float] = field(default_factory=dict)  # by module [s]
+    negative: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)  # modules whose slowest rank is not told
+    partial: list[str] = field(default_factory=list)  # modules that ran out of memory
+    unread: list[str] = field(default_factory=list)  # modules that are passed over
+
+    def take(self, times: IoTimes) -> None:
+        """Keep the I/O time of one module."""
+        self.io[times.module] = times.slowest
+        self.negative += times.negative
+        if times.unknown:
+            self.unknown.append(times.module)
+
+
+def counted_in_whole_seconds(run_time: float, start: float, end: float) -> bool:
+    """Tell whether a run time is that of an old log: end minus start plus 1, all whole.
+
+    A log that knows parts of a second never gives this: the difference is less than 1 s more
+    than that of the whole seconds.
+
+    >>> counted_in_whole_seconds(117.0, 1490000867, 1490000983)
+    True
+    >>> counted_in_whole_seconds(3.0021, 1665678206, 1665678209)
+    False
+    """
+    return run_time == end - start + 1
+
+
+COLUMNS = ("job_id", "nprocs", "start_time", "end_time", "run_time", "time_by_slowest")
+FLAG = "partial_flag"  # the last column: one that is cut off is none of these
+FLAGS = ("True", "False")
+UNTOLD = "one module"  # what the I/O times are of
+ASK = "Write it again: python -m darshan job_stats --csv FILES > jobs.csv"
+
+
+def jobs(path: Path, faults: Faults) -> Iterator[Job]:
+    """Read the jobs of a table of `job_stats`.
+
+    Raises
+    ------
+    FileProblems
+        If it is no such table, or a value is no number.
+    """
+    titles: list[str] = []
+    for line, text in text_lines(path, faults):
+        try:
+            [cells] = csv.reader([text], strict=True)
+        except csv.Error as error:
+            faults.refuse(f"must be a row of job_stats, got one that is not: {error}.", line=line)
+        if not titles:
+            titles = cells
+            if missing := [name for name in (*COLUMNS, FLAG) if name not in titles]:
+                faults.refuse(f"must have a column {missing[0]}, got none. {ASK}", line=line)
+            continue
+        if len(cells) != len(titles):
+            faults.refuse(
+                f"must have {len(titles)} values as its header has, got {len(cells)}. {ASK}",
+                line=line,
+            )
+        yield _job(dict(zip(titles, cells, strict=True)), line, faults)
+
+
+def _job(row: dict[str, str], line: int, faults: Faults) -> Job:
+    """Make a job of one row."""
+    value = {}
+    for name in COLUMNS:
+        try:
+            value[name] = float(row[name])
+        except ValueError:
+            value[name] = float("nan")
+        if value[name] - value[name] != 0 or (name == "time_by_slowest" and value[name] < 0):
+            got = shown(repr(row[name]))
+            faults.add(f"must be a number of at least 0, got {got}. {ASK}", line=line, field=name)
+            faults.raise_all()
+    if row[FLAG] not in FLAGS:
+        got = shown(repr(row[FLAG]))
+        faults.add(f"must be True or False, got {got}. {ASK}", line=line, field=FLAG)
+        faults.raise_all()
+    return Job(
+        faults=faults,
+        p=value["nprocs"],
+        run_time=value["run_time"],
+        line=line,
+        is_in_whole_seconds=counted_in_whole_seconds(
+            value["run_time"], value["start_time"], value["end_time"]
+        ),
+        identity=" ".join((row.get("log_file", ""), row["job_id"], row["start_time"])),
+        io={UNTOLD: value["time_by_slowest"]},
+        partial=[UNTOLD] if row[FLAG] == "True" else [],
+    )

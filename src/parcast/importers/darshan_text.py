@@ -1,0 +1,222 @@
+"""Darshan logs as the text that `darshan-parser` prints; needs no library.
+
+The header tells the job in comments (`# nprocs: 4`, `# run time: 3.0021`). Records follow, one
+counter a line: module, rank, id, counter, value, file, mount point and file system, by tabs.
+`--perf` adds the time of the slowest rank of each module, which is used where records are left
+out. The lines are read one by one: a log of any length needs no more memory than its ranks.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from parcast.files.decoding import opened
+from parcast.files.faults import Faults
+from parcast.importers.darshan_job import (
+    PARTS,
+    PREFIXES,
+    SHARED,
+    SLOWEST,
+    IoTimes,
+    Job,
+    counted_in_whole_seconds,
+)
+from parcast.units import shown
+
+VERSION = b"# darshan log version:"
+HEADER = {
+    b"start_time": "start_time",
+    b"end_time": "end_time",
+    b"nprocs": "nprocs",
+    b"run time": "run time",
+    b"exe": "exe",
+    b"darshan log version": "version",
+}
+REGION = re.compile(rb"# (\S+) module: (\d+) bytes")
+NO_MODULES = b"# no module data available."
+SECTION = re.compile(rb"# (\S+) module data\s*$")
+PARTIAL = re.compile(rb"The (\S+) module contains incomplete data")
+PERF = re.compile(
+    rb"# (?:unique files: (slowest_rank_io_time)|shared files: (time_by_slowest)): (\S+)"
+)
+COUNTER = re.compile(rb"(POSIX|MPIIO|STDIO)_F_(READ_TIME|WRITE_TIME|META_TIME|SLOWEST_RANK_TIME)")
+MODULES = {prefix: module for module, prefix in PREFIXES.items()}
+FIELDS = 8  # of a record
+ASK = "Write it again: darshan-parser FILE.darshan > FILE.txt"
+CUT_OFF = f"The text may have been cut off. {ASK}"
+
+
+def jobs(path: Path, faults: Faults) -> Iterator[Job]:
+    """Read the job that a text of `darshan-parser` tells of.
+
+    Raises
+    ------
+    FileProblems
+        If it is no such text, is cut off, or a counter is no number.
+    """
+    text = _Text(faults)
+    raw = b"\n"
+    with opened(path) as (_, stream):
+        for line, raw in enumerate(cast("BinaryIO", stream), 1):
+            if raw.startswith(b"#"):
+                text.add_comment(raw, line)
+            elif b"\t" in raw:
+                text.add_record(raw, line)
+            elif raw.strip() and not raw.startswith(b"total_"):
+                got = shown(repr(raw[:40].decode(errors="replace")))
+                faults.refuse(f"must be a record of darshan-parser, got {got}. {ASK}", line=line)
+    if not raw.endswith(b"\n"):
+        faults.refuse(f"must end with a whole line, got a part of one. {CUT_OFF}", line=line)
+    yield text.job()
+
+
+class _Text:
+    """What the lines so far have told."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._header: dict[str, tuple[str, int]] = {}
+        self._listed: list[str] = []  # modules that have something in the log
+        self._has_modules: bool | None = None  # None: not told
+        self._section = ""
+        self._partial: list[str] = []
+        self._perf: dict[str, float] = {}
+        self._times: dict[str, IoTimes] = {}
+        self._key: tuple[bytes, bytes, bytes] = (b"", b"", b"")  # of the record being read
+        self._record: dict[str, float] = {}
+        self._line = 0
+
+    def add_comment(self, raw: bytes, line: int) -> None:
+        """Take in a line of the header, or of what stands above and below the records."""
+        if found := REGION.match(raw):
+            self._has_modules = True
+            if int(found[2]) > 0:
+                self._listed.append(found[1].decode(errors="replace"))
+        elif raw.startswith(NO_MODULES):
+            self._has_modules = False
+        elif found := SECTION.match(raw):
+            self._section = found[1].decode(errors="replace")
+        elif found := PARTIAL.search(raw):
+            self._partial.append(found[1].decode(errors="replace"))
+        elif found := PERF.match(raw):
+            name = (found[1] or found[2]).decode()
+            value = self._number(found[3], name, line)
+            if value < 0:
+                self._faults.refuse(f"{name} must be at least 0, got {value:g}. {ASK}", line=line)
+            self._perf[self._section] = self._perf.get(self._section, 0.0) + value
+        else:
+            title, colon, value_text = raw[1:].partition(b":")
+            name = HEADER.get(title.strip(), "")
+            if colon and name == "version" and name in self._header:
+                self._faults.refuse(
+                    "must be the text of one log, got a second. Write each to a file of its own.",
+                    line=line,
+                )
+            if colon and name and not self._times:
+                told = value_text.decode(errors="replace").strip()
+                self._header.setdefault(name, (told, line))
+
+    def add_record(self, raw: bytes, line: int) -> None:
+        """Take in one counter of a record."""
+        if self._is_of_darshan_2:
+            return
+        fields = raw.split(b"\t", FIELDS - 1)
+        if len(fields) < FIELDS:
+            self._faults.refuse(
+                f"must have {FIELDS} fields divided by tabs, got {len(fields)}. {CUT_OFF}",
+                line=line,
+            )
+        found = COUNTER.fullmatch(fields[3])
+        if found is None:
+            return
+        key = (found[1], fields[1], fields[2])
+        if key != self._key or found[2].decode() in self._record:
+            self._end_record()
+            self._key, self._line = key, line
+        self._record[found[2].decode()] = self._number(fields[4], fields[3].decode(), line)
+
+    def job(self) -> Job:
+        """Make a job of all that was told."""
+        self._end_record()
+        run_time = self._told("run time")
+        job = Job(
+            faults=self._faults,
+            p=self._told("nprocs"),
+            run_time=run_time,
+            line=self._header["run time"][1],
+            is_in_whole_seconds=counted_in_whole_seconds(
+                run_time, self._told("start_time"), self._told("end_time")
+            ),
+            program=self._header.get("exe", ("", 0))[0].partition(" ")[0],
+            partial=self._partial,
+            unread=[module for module in self._listed if module not in PREFIXES],
+        )
+        for module in PREFIXES:
+            if module in self._times:
+                job.take(self._times[module])
+            elif module in self._perf:
+                job.io[module] = self._perf[module]
+            elif module in self._listed and module not in self._partial:
+                self._faults.refuse(
+                    f"must have the records of {module}, which its header lists, got none. The "
+                    "text was cut off, or darshan-parser stopped at incomplete data: "
+                    "darshan-parser --show-incomplete FILE.darshan > FILE.txt"
+                )
+        if self._is_of_darshan_2:
+            job.unread.append("the I/O of Darshan 2")
+        elif self._has_modules is None:
+            self._faults.refuse(f"must list the modules of the log, got none. {CUT_OFF}")
+        return job
+
+    @property
+    def _is_of_darshan_2(self) -> bool:
+        """Whether the log is older than modules are: other counters, in other fields."""
+        return self._header.get("version", ("", 0))[0].startswith(("1.", "2."))
+
+    def _end_record(self) -> None:
+        """Add up the record that has been read."""
+        if not self._record:
+            return
+        prefix, rank_text, _ = self._key
+        module = MODULES[prefix.decode()]
+        try:
+            rank = int(rank_text)
+        except ValueError:
+            got = shown(repr(rank_text.decode(errors="replace")))
+            self._faults.refuse(f"rank must be a number, got {got}. {ASK}", line=self._line)
+        wanted = (*PARTS, SLOWEST) if rank == SHARED else PARTS
+        if missing := [name for name in wanted if name not in self._record]:
+            self._faults.refuse(
+                f"must have {prefix.decode()}_F_{missing[0]} of each record, got none for the "
+                f"record that begins here. {CUT_OFF}",
+                line=self._line,
+            )
+        times = self._times.setdefault(module, IoTimes(module))
+        times.add(rank, self._record)
+        self._record = {}
+
+    def _told_text(self, name: str) -> str:
+        """Give what the header says, or refuse a header that does not."""
+        if name not in self._header:
+            of_text = "darshan log version" if name == "version" else name
+            self._faults.refuse(f'must have "# {of_text}:" in its header, got none. {CUT_OFF}')
+        return self._header[name][0]
+
+    def _told(self, name: str) -> Any:
+        """Give a number of the header."""
+        text = self._told_text(name)
+        line = self._header[name][1]
+        value = self._number(text.encode(), name, line)
+        return int(value) if value.is_integer() else value
+
+    def _number(self, text: bytes, name: str, line: int) -> float:
+        """Turn text into a finite number, or refuse it."""
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if value - value != 0:  # NaN and the infinities
+            got = shown(repr(text.decode(errors="replace").strip()))
+            self._faults.refuse(f"{name} must be a finite number, got {got}. {ASK}", line=line)
+        return value

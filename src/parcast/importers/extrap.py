@@ -1,0 +1,231 @@
+"""Profiles of Extra-P: its text format, both dialects of its JSON, and JSON Lines.
+
+The values of a metric are in seconds unless its name ends in another unit. In text, `DATA` lines
+stand in the order of the points; in JSON each measurement names its point.
+
+The text format of Extra-P: `PARAMETER`, `POINTS`, `REGION`, `METRIC` and `DATA` lines.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from parcast.files.faults import Faults
+from parcast.importers.axes import Constants
+from parcast.importers.content import first_line, json_document, parsed, text_lines
+from parcast.importers.extrap_json import Packing, add_document, add_object, is_object_line
+from parcast.importers.registry import Imported
+from parcast.importers.runs import Runs
+from parcast.units import shown
+
+WORDS = "PARAMETER, POINTS, REGION, METRIC or DATA"
+GROUP = re.compile(r"\(([^()]*)\)")
+
+
+class _State:
+    """What the lines so far have set."""
+
+    def __init__(self) -> None:
+        self.parameters: list[str] = []
+        self.points: list[dict[str, float]] = []
+        self.lines: list[int] = []  # of the points
+        self.region = self.metric = ""
+        self.done = 0  # DATA lines of this region and metric
+        self.begun = 0  # the line that began them
+
+
+def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> None:
+    """Add what some numbered lines of the text format hold.
+
+    Raises
+    ------
+    FileProblems
+        If a line is none of the format, or there are more or fewer `DATA` lines than points.
+    """
+    state = _State()
+    line = 0
+    for line, text in lines:
+        if text.startswith("#"):
+            continue
+        word, _, rest = text.partition(" ") if "\t" not in text else _by_blanks(text)
+        rest = rest.strip()
+        if word == "DATA":
+            _add_data(rest, line, state, runs, faults)
+            continue
+        if word in {"REGION", "METRIC"}:
+            _end_block(state, faults)
+            name = " ".join(rest.split())
+            state.begun = line
+            if word == "REGION":
+                state.region = name
+            else:
+                state.metric = name
+        elif word == "PARAMETER":
+            if state.points:
+                faults.refuse("PARAMETER must stand above POINTS. Move it up.", line=line)
+            state.parameters += rest.split()
+        elif word == "POINTS":
+            found = _points(rest, line, state.parameters, faults)
+            state.points += found
+            state.lines += [line] * len(found)
+        else:
+            faults.refuse(
+                f"must begin with {WORDS}, got {shown(repr(word), limit=24)}. "
+                "Correct the line, or name the format if it is another.",
+                line=line,
+            )
+    if not state.points or not state.begun + state.done:
+        missing = "POINTS" if not state.points else "DATA"
+        faults.refuse(
+            f"must have {missing} lines, got none. Was the file cut off?", line=line or None
+        )
+    _end_block(state, faults)
+
+
+def _by_blanks(text: str) -> tuple[str, str, str]:
+    """Split off the first word, whatever blanks follow it."""
+    word, *rest = text.split(maxsplit=1)
+    return word, " ", rest[0] if rest else ""
+
+
+def _points(text: str, line: int, parameters: list[str], faults: Faults) -> list[dict[str, float]]:
+    """Read the points of one line: in parentheses, or one number each."""
+    if not parameters:
+        faults.refuse("must have a line PARAMETER above POINTS. Add PARAMETER p.", line=line)
+    if "(" in text:
+        groups = [group.split() for group in GROUP.findall(text)]
+        if GROUP.sub("", text).strip():
+            faults.refuse(
+                "must close each parenthesis around a point. Write POINTS (4 100) (8 100).",
+                line=line,
+            )
+    else:
+        groups = [[value] for value in text.split()]
+    points = []
+    for group in groups:
+        if len(group) != len(parameters):
+            faults.refuse(
+                f"must have {len(parameters)} values in each point, {', '.join(parameters)}, got "
+                f"{shown(' '.join(group))}. Put several values in parentheses: (4 100).",
+                line=line,
+            )
+        try:
+            values = [float(value) for value in group]
+        except ValueError:
+            faults.refuse(
+                f"must be numbers, got {shown(repr(' '.join(group)))}. Correct the point.",
+                line=line,
+            )
+        points.append(dict(zip(parameters, values, strict=True)))
+    return points
+
+
+def _add_data(text: str, line: int, state: _State, runs: Runs, faults: Faults) -> None:
+    """Add the repetitions of one point."""
+    if state.done >= len(state.points):
+        faults.refuse(
+            f"must be at most as many DATA lines as points ({len(state.points)}) in a region, "
+            "got one more. Begin each region with REGION, each metric with METRIC.",
+            line=line,
+        )
+    try:
+        values = list(map(float, text.split()))
+    except ValueError as error:
+        got = str(error).partition(": ")[2] or text
+        faults.refuse(f"DATA must be numbers, got {shown(got)}. Correct the line.", line=line)
+    if not values:
+        faults.refuse("DATA must have a value, got none. Add it.", line=line)
+    runs.add(
+        state.points[state.done],
+        values,
+        faults,
+        metric=state.metric,
+        callpath=state.region,
+        line=line,
+        point_line=state.lines[state.done],
+    )
+    state.done += 1
+
+
+def _end_block(state: _State, faults: Faults) -> None:
+    """Refuse fewer DATA lines than points, and begin to count anew."""
+    if 0 < state.done < len(state.points):
+        named = f" of {shown(state.region)}" if state.region else ""
+        faults.refuse(
+            f"must have a DATA line for each of the {len(state.points)} points{named}, got "
+            f"{state.done}. Was the file cut off?",
+            line=state.begun or None,
+        )
+    state.done = 0
+
+
+TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*PARAMETER[ \t]+\S")
+OBJECT = re.compile(rb"\s*\{")
+BEGUN = re.compile(r'\{\s*"params"\s*:')  # a line of JSON Lines, even if it is cut off
+DOCUMENT = re.compile(rb'"parameters"\s*:\s*\[')
+PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
+
+
+def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+    """Tell by its first bytes whether a file is a profile of Extra-P."""
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    first = head.lstrip().split(b"\n", 1)[0]
+    if TEXT.match(head) or is_object_line(first):
+        return True
+    return bool(OBJECT.match(head) and DOCUMENT.search(head) and PARTS.search(head))
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    metric: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    constants: Constants | None = None,
+) -> Imported:
+    """Read profiles of Extra-P, one after the other.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files, in any of the four forms.
+    metric : str, optional
+        The metric that is the time. Default: the only one, or the only one called a time.
+    rename : mapping of str to str, optional
+        New names of parameters: ``{"processes": "p"}``.
+    constants : mapping, optional
+        Axes that the files do not tell: ``{"p": 64}``.
+
+    Returns
+    -------
+    Imported
+        One row for each value; the metric in seconds.
+
+    Raises
+    ------
+    FileProblems
+        If a file is not in any of these forms, or its values are no times.
+    ParameterError
+        If what is to be renamed is not there.
+    """
+    runs = Runs(rename=rename, constants=constants)
+    for path in paths:
+        faults = Faults(str(path))
+        match _form(path, faults):
+            case "text":
+                add_text(text_lines(path, faults), runs, faults)
+            case "lines":
+                for line, text in text_lines(path, faults):
+                    add_object(parsed(text, faults, line=line), line, runs, faults)
+            case _:  # not bound to a name, which would keep it while the table is built
+                packing = Packing()
+                add_document(json_document(path, faults, hook=packing), packing, runs, faults)
+                del packing
+    return runs.imported(faults, metric=metric)
+
+
+def _form(path: Path, faults: Faults) -> str:
+    """Tell the form by the first line that holds something."""
+    first = first_line(path, faults)
+    if not first.startswith("{"):
+        return "text"
+    return "lines" if is_object_line(first) or BEGUN.match(first) else "document"

@@ -1,0 +1,263 @@
+"""The JSON of Extra-P: the older dialect with numbered parts, the newer one by name, and lines.
+
+Older::
+
+    {"parameters": [{"id": 1, "name": "p"}], "callpaths": [...], "metrics": [...],
+     "coordinates": [{"id": 1, "parameter_value_pairs": [{"parameter_id": 1,
+                      "parameter_value": 4}]}],
+     "measurements": [{"coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": 8.1}]}
+
+Newer::
+
+    {"parameters": ["p"],
+     "measurements": {"main": {"time": [{"point": [4], "values": [8.1, 8.0]}]}}}
+
+JSON Lines, one measurement a line::
+
+    {"params": {"p": 4}, "callpath": "main", "metric": "time", "value": 8.1}
+"""
+
+import json
+from array import array
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from parcast.files.faults import Faults
+from parcast.importers.runs import Runs
+from parcast.units import shown
+
+PLAIN = {int, float, str, type(None)}  # what the place of a measurement may hold
+IDS = ("coordinate_id", "callpath_id", "metric_id")
+
+
+class Packed(int):
+    """Number of a measurement that a `Packing` holds, in place of its object."""
+
+    __slots__ = ()
+
+
+class Packing:
+    """The measurements of a document as they are read, in a fifth of the memory of objects."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}  # of the places met
+        self._places: list[tuple[Any, ...]] = []
+        self._place = array("q")  # of each measurement
+        self._ends = array("q", [0])
+        self._values = array("d")
+        self._odd: dict[int, tuple[tuple[Any, ...], list[Any]]] = {}  # to be refused
+
+    def __call__(self, found: dict[str, Any]) -> Any:
+        """Take the place of each object as it is read: measurements are packed."""
+        if "values" in found and "point" in found:
+            return self._packed(found["point"], found["values"])
+        if "value" in found and "coordinate_id" in found:
+            return self._packed([found.get(key) for key in IDS], [_as_number(found["value"])])
+        return found
+
+    def unpacked(self, number: Packed) -> tuple[tuple[Any, ...], Sequence[Any]]:
+        """Give the place of a measurement, its point or its numbers, and its values."""
+        if number in self._odd:
+            return self._odd[number]
+        start, end = self._ends[number], self._ends[number + 1]
+        return self._places[self._place[number]], self._values[start:end]
+
+    def _packed(self, place: Any, values: Any) -> Packed:
+        """Keep one measurement; what is no plain number is kept as it is."""
+        key = tuple(place) if isinstance(place, list) else (place,)
+        values = values if isinstance(values, list) else [values]
+        number = len(self._place)
+        is_plain = all(type(x) in PLAIN for x in key)
+        is_plain = is_plain and all(type(x) is float or type(x) is int for x in values)
+        if is_plain:
+            try:
+                self._values.extend(values)
+            except OverflowError:  # an integer too large for a float
+                del self._values[self._ends[-1] :]
+                is_plain = False
+        if not is_plain:
+            self._odd[number] = key, values
+            key = ()
+        if key not in self._numbers:
+            self._numbers[key] = len(self._places)
+            self._places.append(key)
+        self._place.append(self._numbers[key])
+        self._ends.append(len(self._values))
+        return Packed(number)
+
+
+def is_object_line(line: str | bytes) -> bool:
+    """Tell whether a line is one measurement of JSON Lines."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and isinstance(found.get("params"), dict) and "value" in found
+
+
+def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) -> None:
+    """Add what a document of either dialect holds, read with the hook `packing`.
+
+    Raises
+    ------
+    FileProblems
+        If it is not of these dialects.
+    """
+    if not isinstance(document, dict) or not {"parameters", "measurements"} <= set(document):
+        got = ", ".join(document) if isinstance(document, dict) else "another kind of JSON"
+        _refuse(
+            faults,
+            "",
+            f'must have "parameters" and "measurements" as Extra-P writes them, got '
+            f"{shown(got) or 'nothing'}. Name the format if it is another.",
+        )
+    if "callpaths" in document or "coordinates" in document:
+        _add_older(document, packing, runs, faults)
+    else:
+        _add_newer(document, packing, runs, faults)
+
+
+def add_object(found: Any, line: int, runs: Runs, faults: Faults) -> None:
+    """Add one line of JSON Lines.
+
+    Raises
+    ------
+    FileProblems
+        If it has no parameters or no value.
+    """
+    if not isinstance(found, dict) or not isinstance(found.get("params"), dict):
+        faults.refuse('must be {"params": {...}, "value": ...}. Correct the line.', line=line)
+    if "value" not in found:
+        faults.refuse('must have a "value", got none. Add it, or remove the line.', line=line)
+    metric, callpath = found.get("metric", ""), found.get("callpath", "")
+    for key, text in (("metric", metric), ("callpath", callpath)):
+        if not isinstance(text, str):
+            faults.refuse(
+                f'"{key}" must be text, got {shown(repr(text))}. Put it in quotes.', line=line
+            )
+    value = found["value"]
+    values = value if isinstance(value, list) else [value]
+    runs.add(
+        found["params"], values, faults, metric=metric, callpath=callpath, line=line, field="value"
+    )
+
+
+def _add_newer(document: dict[str, Any], packing: Packing, runs: Runs, faults: Faults) -> None:
+    """Add measurements by callpath and metric."""
+    names = _texts(document["parameters"], "parameters", faults)
+    for callpath, of_callpath in _object(document["measurements"], "measurements", faults).items():
+        path = f"measurements.{shown(callpath)}"
+        for metric, measured in _object(of_callpath, path, faults).items():
+            for i, one in enumerate(_list(measured, f"{path}.{shown(metric)}", faults)):
+                field = f"{path}.{shown(metric)}[{i}]"
+                if not isinstance(one, Packed):
+                    _refuse(
+                        faults, field, 'must be {"point": [...], "values": [...]}. Correct it.'
+                    )
+                point, values = packing.unpacked(one)
+                if len(point) != len(names):
+                    _refuse(
+                        faults,
+                        f"{field}.point",
+                        f"must have {len(names)} values, {', '.join(names)}, got {len(point)}. "
+                        "Correct it.",
+                    )
+                at = dict(zip(names, point, strict=True))
+                runs.add(at, values, faults, metric=metric, callpath=callpath, field=field)
+
+
+def _add_older(document: dict[str, Any], packing: Packing, runs: Runs, faults: Faults) -> None:
+    """Add measurements that refer to numbered parts."""
+    parameters = _named(document, "parameters", faults)
+    callpaths = _named(document, "callpaths", faults) if "callpaths" in document else {}
+    metrics = _named(document, "metrics", faults) if "metrics" in document else {}
+    points: dict[Any, dict[str, Any]] = {}
+    for i, one in enumerate(_list(document.get("coordinates"), "coordinates", faults)):
+        field = f"coordinates[{i}]"
+        pairs = _object(one, field, faults).get("parameter_value_pairs")
+        point: dict[str, Any] = {}
+        for pair in _list(pairs, f"{field}.parameter_value_pairs", faults):
+            found = _object(pair, field, faults)
+            name = parameters.get(_number_of(found, -1, field, faults, key="parameter_id"))
+            if name is None:
+                _refuse(faults, field, "must refer to a parameter that is listed. Correct it.")
+            point[name] = _as_number(found.get("parameter_value"))
+        points[_number_of(one, i, field, faults)] = point
+    for i, one in enumerate(_list(document["measurements"], "measurements", faults)):
+        field = f"measurements[{i}]"
+        place, values = packing.unpacked(one) if isinstance(one, Packed) else ((), ())
+        if len(place) != len(IDS):
+            _refuse(faults, field, 'must have "coordinate_id" and "value". Correct it.')
+        coordinate, callpath, metric = place
+        try:
+            at = points[coordinate]
+            of_path = callpaths[callpath] if callpaths else ""
+            of_metric = metrics[metric] if metrics else ""
+        except (KeyError, TypeError):
+            _refuse(
+                faults,
+                field,
+                "must refer to a coordinate, callpath and metric that are listed. "
+                "Was the file cut short?",
+            )
+        runs.add(at, values, faults, metric=of_metric, callpath=of_path, field=field)
+
+
+def _named(document: dict[str, Any], part: str, faults: Faults) -> dict[Any, str]:
+    """Give the names of a numbered part by their numbers."""
+    found = {}
+    for i, one in enumerate(_list(document[part], part, faults)):
+        name = _object(one, f"{part}[{i}]", faults).get("name")
+        if not isinstance(name, str):
+            _refuse(faults, f"{part}[{i}]", 'must have a "name", got none. Add it.')
+        found[_number_of(one, i, f"{part}[{i}]", faults)] = name
+    return found
+
+
+def _number_of(
+    part: dict[str, Any], i: int, field: str, faults: Faults, *, key: str = "id"
+) -> int | str:
+    """Give what a part is referred to by: its place in the list where it has no number."""
+    number = part.get(key, i + 1)
+    if not isinstance(number, int | str):
+        _refuse(faults, field, f'must have a number as "{key}", got {shown(repr(number))}.')
+    return number
+
+
+def _as_number(value: Any) -> Any:
+    """Take a number in quotes as one, as Extra-P does; anything else stays to be refused."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _texts(value: Any, field: str, faults: Faults) -> list[str]:
+    """Take a list of names."""
+    names = _list(value, field, faults)
+    if not names or not all(isinstance(name, str) for name in names):
+        _refuse(faults, field, 'must be names such as ["p", "n"]. Correct it.')
+    return names
+
+
+def _list(value: Any, field: str, faults: Faults) -> list[Any]:
+    """Take a list, or refuse what is none."""
+    if not isinstance(value, list):
+        _refuse(faults, field, f"must be a list, got {shown(repr(value), limit=30)}. Correct it.")
+    return value
+
+
+def _object(value: Any, field: str, faults: Faults) -> dict[str, Any]:
+    """Take an object, or refuse what is none."""
+    if not isinstance(value, dict):
+        got = shown(repr(value), limit=30)
+        _refuse(faults, field, f"must be an object, got {got}. Correct it.")
+    return value
+
+
+def _refuse(faults: Faults, field: str, message: str) -> NoReturn:
+    """Refuse the file with a fault at some key."""
+    faults.add(message, field=field)
+    faults.raise_all()

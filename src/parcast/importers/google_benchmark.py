@@ -1,0 +1,185 @@
+"""Benchmarks that wrote the JSON of Google Benchmark: `--benchmark_format=json`.
+
+A name such as `BM_Solve/n:1000/8/real_time/threads:4` is the function, its arguments (named, or
+else `arg1`, `arg2` ... in their order), and how it was timed. A time is that of one iteration.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from parcast.files.faults import Faults
+from parcast.importers.axes import Constants
+from parcast.importers.content import json_document
+from parcast.importers.registry import Imported
+from parcast.importers.runs import LARGEST, Runs, is_number
+from parcast.units import NUMBER, TIME_UNITS, shown
+
+LIST = re.compile(rb'"benchmarks"\s*:\s*\[')
+KEPT = {  # keys
+    *("benchmarks", "name", "run_name", "run_type", "aggregate_name", "threads"),
+    *("real_time", "cpu_time", "time_unit", "error_occurred", "skipped"),
+}
+OWN = {"repeats", "iterations", "min_time", "min_warmup_time", "threads"}  # words of the tool
+HOW = {"real_time", "process_time", "manual_time"}
+AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max|BigO|RMS)$")
+METRICS = ("real_time", "cpu_time")
+
+
+def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+    """Tell by its first bytes whether a file is of Google Benchmark."""
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    is_object = head.lstrip().startswith(b"{")
+    return is_object and bool(LIST.search(head)) and b'"real_time"' in head
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    metric: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    constants: Constants | None = None,
+) -> Imported:
+    """Read what benchmarks wrote, one file after the other.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files.
+    metric : str, optional
+        "real_time" (the default) or "cpu_time".
+    rename : mapping of str to str, optional
+        New names of arguments: ``{"arg1": "p"}``.
+    constants : mapping, optional
+        Axes that the files do not tell: ``{"p": 64}``.
+
+    Returns
+    -------
+    Imported
+        One row for each repetition. Several functions become `callpath`; `threads` is an axis
+        where it varies.
+
+    Raises
+    ------
+    FileProblems
+        If a file is not of Google Benchmark, or nothing tells the processors.
+    ParameterError
+        If what is to be renamed is not there.
+    """
+    runs = Runs(rename=rename, constants=constants)
+    notes: list[str] = []
+    found: list[tuple[Faults, int, dict[str, Any]]] = []
+    for path in paths:
+        faults = Faults(str(path))
+        found += [(faults, i, one) for i, one in _benchmarks(path, faults)]
+    ended = [x for x in found if not (x[2].get("error_occurred") or x[2].get("skipped"))]
+    if failed := len(found) - len(ended):
+        are = "benchmark is" if failed == 1 else "benchmarks are"
+        notes.append(f"{failed} {are} left out, which ended in an error.")
+    found = _singles(ended, notes)
+    wanted = metric or METRICS[0]
+    if wanted not in METRICS:
+        faults.refuse(
+            f"must have the metric {shown(repr(wanted))}, got {', '.join(METRICS)}. "
+            "Name one of them: --metric NAME"
+        )
+    parts = [_parts(one) for _, _, one in found]
+    threads = [one.get("threads", 1) for _, _, one in found]
+    vary = len({repr(x) for x in threads}) > 1
+    has_names = len({function for function, _ in parts}) > 1
+    for (faults, i, one), (function, arguments), count in zip(found, parts, threads, strict=True):
+        field = f"benchmarks[{i}].{wanted}"
+        runs.add(
+            arguments | ({"threads": count} if vary else {}),
+            [_time(one, wanted, field, faults)],
+            faults,
+            metric=f"{wanted}_s",
+            callpath=function if has_names else "",
+            field=field,
+        )
+    return runs.imported(faults, metric=f"{wanted}_s", notes=notes)
+
+
+def _benchmarks(path: Path, faults: Faults) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Read the benchmarks of one file, numbered."""
+    document = json_document(path, faults, hook=_kept)
+    listed = document.get("benchmarks") if isinstance(document, dict) else None
+    if not isinstance(listed, list) or not listed:
+        faults.add(
+            "must be a list of benchmarks, as --benchmark_format=json writes it. "
+            "Name the format if it is another.",
+            field="benchmarks",
+        )
+        faults.raise_all()
+    for i, one in enumerate(listed):
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+            faults.add("must be an object with a name. Correct it.", field=f"benchmarks[{i}]")
+            faults.raise_all()
+    return enumerate(listed)
+
+
+def _kept(found: dict[str, Any]) -> dict[str, Any]:
+    """Keep what is read of an object."""
+    return {key: value for key, value in found.items() if key in KEPT}
+
+
+def _singles(
+    found: list[tuple[Faults, int, dict[str, Any]]], notes: list[str]
+) -> list[tuple[Faults, int, dict[str, Any]]]:
+    """Keep single runs; of files that have none, the medians, or else the means."""
+    kinds = [_aggregate(one) for _, _, one in found]
+    for kind in ("", "median", "mean"):
+        kept = [x for x, y in zip(found, kinds, strict=True) if y == kind]
+        if kept:
+            if kind:
+                notes.append(f"Only aggregates are there: the {kind} of the repetitions is taken.")
+            return kept
+    return []
+
+
+def _aggregate(one: dict[str, Any]) -> str:
+    """Tell which aggregate of repetitions an entry is; "" for a single run."""
+    if "run_type" in one:
+        return str(one.get("aggregate_name", "other")) if one["run_type"] == "aggregate" else ""
+    ending = AGGREGATE.search(one["name"])
+    return str(one.get("aggregate_name") or (ending[1] if ending else ""))
+
+
+def _parts(one: dict[str, Any]) -> tuple[str, dict[str, float]]:
+    """Split the name of a benchmark into its function and its arguments."""
+    name = one.get("run_name", one["name"])
+    name = name if isinstance(name, str) else one["name"]
+    if "run_name" not in one:
+        name = AGGREGATE.sub("", name)
+    function: list[str] = []
+    arguments: dict[str, float] = {}
+    for i, part in enumerate(name.split("/")):
+        key, colon, value = part.rpartition(":")
+        is_named = colon and not key.endswith(":")  # std::sort is a name
+        if i and re.fullmatch(rf"-?{NUMBER}", part):
+            arguments[f"arg{len(arguments) + 1}"] = float(part)
+        elif i and is_named and re.fullmatch(rf"-?{NUMBER}", value):
+            if key not in OWN:
+                arguments[key] = float(value)
+        elif part not in HOW and not (is_named and key in OWN):
+            function.append(part)
+    return "/".join(function), arguments
+
+
+def _time(one: dict[str, Any], metric: str, field: str, faults: Faults) -> Any:
+    """Give the time of one iteration, in seconds where it is a number."""
+    if metric not in one:
+        faults.add("must be the time of an iteration, got none. Correct it.", field=field)
+        faults.raise_all()
+    unit = one.get("time_unit", "ns")
+    if not isinstance(unit, str) or unit not in TIME_UNITS:
+        got = shown(repr(unit))
+        faults.add(
+            f"must have a time_unit of {', '.join(TIME_UNITS)}, got {got}. Correct it.",
+            field=field,
+        )
+        faults.raise_all()
+    value = one[metric]
+    is_finite = is_number(value) and abs(value) <= LARGEST
+    return value * TIME_UNITS[unit] if is_finite else value

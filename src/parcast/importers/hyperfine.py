@@ -1,0 +1,181 @@
+"""Runs that hyperfine timed: `hyperfine --export-json`, with its parameters as axes.
+
+Times are in seconds. Parameters that are text (`--parameter-list compiler gcc,clang`), and
+several commands at the same parameters, tell callpaths apart.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from parcast.files.faults import Faults
+from parcast.importers.axes import Constants
+from parcast.importers.content import json_document
+from parcast.importers.registry import Imported
+from parcast.importers.runs import Runs
+from parcast.units import NUMBER, shown
+
+START = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
+
+
+def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+    """Tell by its first bytes whether a file is an export of hyperfine."""
+    return bool(START.match(head.removeprefix(b"\xef\xbb\xbf")))
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    metric: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    constants: Constants | None = None,
+) -> Imported:
+    """Read exports of hyperfine, one after the other.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        What `hyperfine --export-json` wrote.
+    metric : str, optional
+        "times", the only one there is.
+    rename : mapping of str to str, optional
+        New names of parameters: ``{"threads": "p"}``.
+    constants : mapping, optional
+        Axes that the files do not tell: ``{"p": 64}``.
+
+    Returns
+    -------
+    Imported
+        One row for each run that ended well.
+
+    Raises
+    ------
+    FileProblems
+        If a file is no such export, or nothing tells the processors.
+    ParameterError
+        If what is to be renamed is not there.
+    """
+    runs = Runs(rename=rename, constants=constants)
+    failed = 0
+    sources = [(Faults(str(path)), path) for path in paths]
+    results = [
+        (faults, i, result)
+        for faults, path in sources
+        for i, result in enumerate(_results(path, faults))
+    ]
+    callpaths = _callpaths([result for _, _, result in results])
+    for (faults, i, result), callpath in zip(results, callpaths, strict=True):
+        times, failures = _times(result, i, faults)
+        failed += failures
+        numbers, _ = _parameters(result)
+        machine = str(_texts_of(result).get("machine", ""))
+        field = f"results[{i}].times"
+        runs.add(
+            numbers, times, faults, metric="time_s", callpath=callpath, machine=machine,
+            field=field,
+        )  # fmt: skip
+    notes = []
+    if failed:
+        are = "run is" if failed == 1 else "runs are"
+        notes.append(f"{failed} {are} left out, whose exit status is not 0.")
+    faults = sources[-1][0]
+    if metric not in {None, "times"}:
+        faults.refuse(f"must have the metric {shown(repr(metric))}, got times. Leave it out.")
+    return runs.imported(faults, notes=notes)
+
+
+def _results(path: Path, faults: Faults) -> list[dict[str, Any]]:
+    """Read the results of one file."""
+    document = json_document(path, faults)
+    results = document.get("results") if isinstance(document, dict) else None
+    if not isinstance(results, list) or not all(isinstance(x, dict) for x in results):
+        faults.add(
+            "must be a list of objects, as hyperfine --export-json writes it. "
+            "Name the format if it is another.",
+            field="results",
+        )
+        faults.raise_all()
+    return results
+
+
+def _times(result: dict[str, Any], i: int, faults: Faults) -> tuple[list[Any], int]:
+    """Give the times of the runs that ended well, and the number of the others."""
+    times = result.get("times")
+    if not isinstance(times, list) or not times:
+        faults.add(
+            "must be the times of the runs, got none. Export them with a newer hyperfine.",
+            field=f"results[{i}].times",
+        )
+        faults.raise_all()
+    codes = result.get("exit_codes")
+    if not isinstance(codes, list) or len(codes) != len(times) or not any(codes):
+        return times, 0
+    good = [time for time, code in zip(times, codes, strict=True) if not code]
+    return good, len(times) - len(good)
+
+
+def _parameters(result: dict[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
+    """Give the parameters of a result: those that are numbers, and those that are text."""
+    found = result.get("parameters")
+    numbers: dict[str, float] = {}
+    texts: dict[str, str] = {}
+    for name, value in found.items() if isinstance(found, dict) else ():
+        if isinstance(value, str) and not re.fullmatch(rf"[-+]?{NUMBER}", value.strip()):
+            texts[name] = value
+        else:
+            numbers[name] = float(value) if isinstance(value, str) else value
+    return numbers, texts
+
+
+def _texts_of(result: dict[str, Any]) -> dict[str, str]:
+    """Give the parameters that are text."""
+    return _parameters(result)[1]
+
+
+def _callpaths(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Name what each result timed: nothing where all timed one program."""
+    texts = [
+        " ".join(f"{x}={y}" for x, y in _texts_of(result).items() if x != "machine")
+        for result in results
+    ]
+    points = [
+        (*sorted((x, str(y)) for x, y in (result.get("parameters") or {}).items()),)
+        if isinstance(result.get("parameters"), dict)
+        else ()
+        for result in results
+    ]
+    programs = [""] * len(results)
+    if len(set(points)) < len(points):  # several commands at one point
+        programs = _programs(results, points)
+    named = [" ".join(filter(None, pair)) for pair in zip(programs, texts, strict=True)]
+    return named if len(set(named)) > 1 else [text.strip() for text in texts]
+
+
+def _programs(results: Sequence[dict[str, Any]], points: Sequence[Any]) -> list[str]:
+    """Tell several commands at the same parameters apart, by their place among these.
+
+    The text of a command alone does not do: it changes with the values put into it.
+    """
+    at_point: dict[Any, list[str]] = {}
+    order = []
+    for result, point in zip(results, points, strict=True):
+        template = _template(result)
+        known = at_point.setdefault(point, [])
+        if template not in known:
+            known.append(template)
+        order.append(known.index(template))
+    names = list(at_point.values())
+    if len({len(known) for known in names}) == 1:
+        return [names[0][i] for i in order]
+    return [_template(result) for result in results]
+
+
+def _template(result: dict[str, Any]) -> str:
+    """Give a command with the names of its parameters in place of their values."""
+    command = str(result.get("command", ""))
+    found = result.get("parameters")
+    for name, value in found.items() if isinstance(found, dict) else ():
+        text = re.escape(str(value))
+        command = re.sub(rf"(?<![\w.]){text}(?![\w.])", f"{{{name}}}".replace("\\", ""), command)
+    return shown(command.strip(), limit=200)

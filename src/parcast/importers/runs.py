@@ -1,0 +1,282 @@
+"""Runs as an import finds them, a few at a time, until they are measurements.
+
+What is kept of millions of times is 8 bytes each: the points and names they belong to are kept
+once and referred to by number.
+"""
+
+import sys
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParameterError
+from parcast.files.faults import Faults
+from parcast.importers.axes import Constants, checked_constants, chosen_metric, named_axes
+from parcast.importers.registry import Imported
+from parcast.timings.columns import DOMAINS, LIMITS
+from parcast.timings.measurements import Measurements
+from parcast.units import shown
+
+ROOT = "<root>"  # the callpath of what has none, beside others that have
+LARGEST = 1e30  # of a time, as of `Measurements`; also bounds what its unit may make of it [s]
+Point = tuple[float, ...]
+
+
+class Runs:
+    """The runs of some files: where each was taken, and how long it took.
+
+    Parameters
+    ----------
+    rename : mapping of str to str, optional
+        New names of parameters, as `--rename` gives them.
+    constants : mapping, optional
+        Axes and labels that the files do not tell, as `--set` gives them.
+    """
+
+    def __init__(
+        self, *, rename: Mapping[str, str] | None = None, constants: Constants | None = None
+    ) -> None:
+        self._rename = rename or {}
+        self._constants = checked_constants(constants or {})
+        self._names: tuple[str, ...] | None = None  # of the axes, as the files have them
+        self._points: dict[Point, int] = {}
+        self._places: list[tuple[Faults, int | None, str]] = []  # where each point was met first
+        self._labels: dict[tuple[str, str], int] = {}  # callpath and machine, "" where untold
+        self._metrics: dict[str, int] = {}
+        self._chunks = {x: array("q") for x in ("point", "label", "metric", "count")}
+        self._times = array("d")
+        self._bad: dict[str, list[Faults]] = {}  # for each metric, of each file
+        self._zeros: dict[str, int] = {}
+
+    def add(
+        self,
+        point: Mapping[str, Any],
+        times: Sequence[Any],
+        faults: Faults,
+        *,
+        metric: str = "",
+        callpath: str = "",
+        machine: str = "",
+        line: int | None = None,
+        field: str = "",
+        point_line: int | None = None,
+    ) -> None:
+        """Take in the times of one point: repetitions of one run.
+
+        Parameters
+        ----------
+        point : mapping
+            The parameters of the run and their values.
+        times : sequence
+            What was measured, in the unit of the metric.
+        faults : Faults
+            Those of the file.
+        metric, callpath, machine : str, optional
+            What was measured, in which part of the program, and where.
+        line, field : optional
+            The place in the file.
+        point_line : int, optional
+            That of the point, where it is another.
+
+        Raises
+        ------
+        FileProblems
+            If the point is no numbers, or has other parameters than those before.
+        """
+        if self._names is None:
+            self._names = tuple(point)
+        if len(point) != len(self._names) or not all(name in point for name in self._names):
+            faults.add(
+                f"must have the same parameters as the runs before, {_listed(self._names)}, "
+                f"got {_listed(tuple(point))}. Import them one by one.",
+                line=line,
+                field=field,
+            )
+            faults.raise_all()
+        values = tuple(point[name] for name in self._names)
+        try:
+            place = self._points.get(values)
+        except TypeError:  # a list or an object, which is refused below
+            place = None
+        if place is None:
+            place = self._new_point(values, faults, point_line or line, field)
+        good = self._good_times(times, faults, metric, line, field)
+        number = self._metrics.setdefault(metric, len(self._metrics))
+        if good:
+            label = self._labels.setdefault((callpath, machine), len(self._labels))
+            chunk = {"point": place, "label": label, "metric": number, "count": len(good)}
+            for name, value in chunk.items():
+                self._chunks[name].append(value)
+            self._times.extend(good)
+
+    def imported(
+        self, faults: Faults, *, metric: str | None = None, notes: Iterable[str] = ()
+    ) -> Imported:
+        """Make measurements of all that was taken in, which is then forgotten.
+
+        Parameters
+        ----------
+        faults : Faults
+            Those of the last file, which a fault of all files is told of.
+        metric : str, optional
+            The metric that is the time. Default: the only one, or the only one called a time.
+        notes : iterable of str, optional
+            What else a reader must know.
+
+        Raises
+        ------
+        FileProblems
+            If there are no runs, a time is none, or nothing tells the processors.
+        ParameterError
+            If what is to be renamed is not there, or a constant is told by the files.
+        """
+        if not self._metrics:
+            faults.refuse("must hold measurements, got none. Check that it is the file you mean.")
+        chosen, scale, of_metric = chosen_metric(list(self._metrics), metric, faults)
+        for bad in self._bad.get(chosen, []):
+            bad.raise_all()
+        told = [
+            x for i, x in enumerate(("callpath", "machine")) if any(key[i] for key in self._labels)
+        ]
+        names, of_axes = named_axes(
+            self._names or (), faults, labels=told, rename=self._rename, constants=self._constants
+        )
+        all_notes = [*notes, *of_metric, *of_axes]
+        if zeros := self._zeros.get(chosen, 0):
+            some = "1 time of 0 is" if zeros == 1 else f"{zeros} times of 0 are"
+            all_notes.append(f"{some} left out: a time must be above 0.")
+        self._check_processors(names)
+        columns = self._columns(names, told, self._metrics[chosen], scale, faults)
+        try:
+            measurements = Measurements(**columns | self._constants)
+        except ParameterError as error:  # as a name of two lines, or a time below 1e-30 s
+            faults.refuse(str(error))
+        return Imported(measurements=measurements, notes=tuple(all_notes))
+
+    def _new_point(
+        self, values: tuple[Any, ...], faults: Faults, line: int | None, field: str
+    ) -> int:
+        """Check the parameters of a run that was not met before, and number it."""
+        for name, value in zip(self._names or (), values, strict=True):
+            if not is_number(value) or not abs(value) <= sys.float_info.max:
+                faults.add(
+                    f"{shown(name)} must be a finite number, got {shown(repr(value))}. "
+                    "Correct it, or leave the run out.",
+                    line=line,
+                    field=field,
+                )
+                faults.raise_all()
+        self._points[tuple(float(value) for value in values)] = number = len(self._points)
+        self._places.append((faults, line, field))
+        return number
+
+    def _good_times(
+        self, times: Sequence[Any], faults: Faults, metric: str, line: int | None, field: str
+    ) -> Sequence[float]:
+        """Keep the times above 0; note what is none, in case its metric is the one chosen."""
+        try:
+            if all(0.0 < time <= LARGEST for time in times) and bool not in map(type, times):
+                return times
+        except TypeError:
+            pass  # something among them is no number
+        good: list[float] = []
+        for time in times:
+            is_real = is_number(time)
+            if is_real and time == 0:
+                self._zeros[metric] = self._zeros.get(metric, 0) + 1
+            elif is_real and 0 < time <= LARGEST:
+                good.append(time)
+            elif not is_real or not time > 0 or time > LARGEST:
+                fault = (
+                    f"must be a time above 0, got {shown(repr(time), limit=30)}. "
+                    "Leave out runs that failed."
+                )
+                self._note_bad(metric, faults, fault, line, field)
+        return good
+
+    def _note_bad(
+        self, metric: str, faults: Faults, fault: str, line: int | None, field: str
+    ) -> None:
+        """Note a time that is none, with those of the same metric and file."""
+        of_metric = self._bad.setdefault(metric, [])
+        if not of_metric or of_metric[-1].path != faults.path:
+            of_metric.append(Faults(faults.path))
+        of_metric[-1].add(fault, line=line, field=shown(field or metric))
+
+    def _check_processors(self, names: Sequence[str]) -> None:
+        """Refuse counts of processors that are none, each at its place."""
+        if "p" not in names:
+            return
+        axis = names.index("p")
+        title = (self._names or ())[axis]
+        p = np.array([point[axis] for point in self._points])
+        ok = DOMAINS["p"].ok(p) & LIMITS["p"].ok(p)
+        for i in np.flatnonzero(~ok).tolist()[:1]:
+            faults, line, field = self._places[i]
+            where = f"{shown(field)}, {shown(title)}" if field else shown(title)
+            must, hint = DOMAINS["p"].must, DOMAINS["p"].hint
+            faults.add(f"must {must}, got {p[i]:g}. {hint}", line=line, field=where)
+            faults.raise_all()
+
+    def _columns(
+        self, names: Sequence[str], told: Sequence[str], metric: int, scale: float, faults: Faults
+    ) -> dict[str, NDArray[Any]]:
+        """Give the columns of the table, each as long as there are times."""
+        points = np.array(list(self._points), dtype=np.float64).reshape(len(self._points), -1)
+        labels = list(self._labels)
+        chunks = {x: np.array(self._chunks.pop(x), dtype=np.int64) for x in list(self._chunks)}
+        times = np.array(self._times, dtype=np.float64)
+        self._times = array("d")
+        is_wanted = chunks["metric"] == metric
+        if not is_wanted.all():
+            times = times[np.repeat(is_wanted, chunks["count"])]
+            chunks = {name: column[is_wanted] for name, column in chunks.items()}
+        if not len(times):
+            faults.refuse("must hold times above 0, got none. Were the runs timed?")
+        if scale != 1:
+            times *= scale
+        point, label, counts = chunks["point"], chunks["label"], chunks["count"]
+        columns: dict[str, NDArray[Any]] = {"time": times}
+        repetition = _numbered(point * len(labels) + label, counts)
+        if repetition.max() > 1:
+            columns["repetition"] = repetition
+        for i, name in enumerate(names):
+            columns[name] = np.repeat(points[point, i], counts)
+        for name in told:
+            i = ("callpath", "machine").index(name)
+            of_label = np.array([key[i] or ROOT for key in labels], dtype=object)
+            columns[name] = np.repeat(of_label[label], counts)
+        for column in columns.values():
+            column.setflags(write=False)  # ours alone: need not be copied again
+        return columns
+
+
+def is_number(value: object) -> bool:
+    """Tell a number from text and from true and false."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _numbered(groups: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Number the times of each group from 1, in the order in which they came.
+
+    >>> _numbered(np.array([7, 9, 7]), np.array([2, 1, 1])).tolist()
+    [1.0, 2.0, 1.0, 3.0]
+    """
+    order = np.argsort(groups, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]  # times in earlier chunks of this order
+    in_order = groups[order]
+    is_first = np.concatenate([[True], in_order[1:] != in_order[:-1]])
+    offsets = np.empty_like(counts)
+    offsets[order] = before - before[is_first][np.cumsum(is_first) - 1]
+    starts = np.cumsum(counts) - counts
+    numbers = np.arange(1.0, counts.sum() + 1)
+    numbers += np.repeat(offsets - starts, counts)
+    return numbers
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write the names of parameters one after another."""
+    return ", ".join(shown(name) for name in names) or "none"

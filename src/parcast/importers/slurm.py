@@ -1,0 +1,380 @@
+"""Jobs that Slurm accounted for: `sacct -P` and `sacct --json`.
+
+A job is one run; its steps are parts of it and tell only how many tasks it had. Its wall time is
+what elapsed from its start to its end, in whole seconds, whatever it did besides computing.
+
+One job as `sacct` tells it, in whichever form.
+
+The JSON that `sacct --json` prints, in the schemas from Slurm 21.08 on.
+
+Newer schemas wrap numbers ({"set": true, "number": 5}) and list the states of a job.
+
+The table that `sacct -P` prints: a header, then jobs and their steps, with bars between.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from sys import intern
+from typing import Any, Final
+
+from parcast.files.faults import Faults
+from parcast.importers.axes import Constants
+from parcast.importers.content import CUT_OFF, first_line, json_document, text_lines
+from parcast.importers.registry import Imported
+from parcast.importers.runs import Runs
+from parcast.units import shown
+
+ASK: Final = "sacct -P -o JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # prints all that is read
+PARTS: Final = frozenset({"batch", "extern", "interactive"})  # steps that Slurm adds to a job
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """One job of an account."""
+
+    name: str
+    cluster: str  # "" where it is not told
+    state: str
+    elapsed: float | None  # [s]
+    tasks: int | None  # of its largest step [1]
+    processors: int | None  # allocated to it [1]
+    line: int | None = None  # its place in the file
+    field: str = ""
+
+
+KEPT = {  # keys
+    *("jobs", "name", "cluster", "state", "current", "time", "elapsed", "steps", "step", "id"),
+    *("step_id", "tasks", "count", "tres", "allocated", "type", "required", "CPUs"),
+    *("set", "number"),
+}
+
+
+def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
+    """Read the jobs of a document, each with the tasks of its largest step.
+
+    Raises
+    ------
+    FileProblems
+        If the file is no such document.
+    """
+    document = json_document(path, faults, hook=_kept)
+    jobs = document.get("jobs") if isinstance(document, dict) else None
+    if not isinstance(jobs, list):
+        faults.add("must be a list, got none. Print it with: sacct --json", field="jobs")
+        faults.raise_all()
+    found = []
+    for i, job in enumerate(jobs):
+        if not isinstance(job, dict):
+            got = shown(repr(job), limit=30)
+            faults.add(f"must be an object, got {got}. Print it again.", field=f"jobs[{i}]")
+            faults.raise_all()
+        found.append(_job(job, i, faults))
+    return found
+
+
+def _kept(found: dict[str, Any]) -> dict[str, Any]:
+    """Keep what is read of an object: a job has hundreds of other keys."""
+    return {key: value for key, value in found.items() if key in KEPT}
+
+
+def _job(job: dict[str, Any], i: int, faults: Faults) -> Job:
+    """Give what is known of a job."""
+    elapsed = _number(_inside(job, "time", "elapsed"))
+    if elapsed is not None and elapsed < 0:
+        faults.add(
+            f"must be a time above 0, got {elapsed}. Leave the job out.",
+            field=f"jobs[{i}].time.elapsed",
+        )
+        faults.raise_all()
+    return Job(
+        name=str(job.get("name") or ""),
+        cluster=str(job.get("cluster") or ""),
+        state=_state(job.get("state")),
+        elapsed=elapsed,
+        tasks=_tasks(job),
+        processors=_allocated(job) or _count(_inside(job, "required", "CPUs")),
+        field=f"jobs[{i}]",
+    )
+
+
+def _state(state: Any) -> str:
+    """Give the first state of a job, in whichever schema."""
+    current = state.get("current") if isinstance(state, dict) else state
+    if isinstance(current, list):
+        current = current[0] if current else ""
+    return str(current or "UNKNOWN").split(" ")[0]
+
+
+def _tasks(job: dict[str, Any]) -> int | None:
+    """Give the tasks of the largest step that the job itself started."""
+    steps = job.get("steps")
+    counts = []
+    for step in steps if isinstance(steps, list) else []:
+        name = _inside(step, "step", "id")
+        name = name.get("step_id") if isinstance(name, dict) else name
+        if str(name).rpartition(".")[2] in PARTS or str(_inside(step, "step", "name")) in PARTS:
+            continue
+        counts.append(_count(_inside(step, "tasks", "count")) or 0)
+    return max(counts, default=0) or None
+
+
+def _allocated(job: dict[str, Any]) -> int | None:
+    """Give the processors allocated to a job."""
+    listed = _inside(job, "tres", "allocated")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict) and one.get("type") == "cpu":
+            return _count(one.get("count"))
+    return None
+
+
+def _inside(found: Any, *keys: str) -> Any:
+    """Follow keys into objects; None where the path ends."""
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """Unwrap a number; None where none is set."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set", True) else None
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_real else None
+
+
+def _count(value: Any) -> int | None:
+    """Unwrap a whole number above 0; None where none is set."""
+    number = _number(value)
+    return int(number) if number is not None and 0 < number < 1e9 else None
+
+
+DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+WANTED = ("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus")
+SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is not
+
+
+def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
+    """Read the jobs of a table, each with the tasks of its largest step.
+
+    Raises
+    ------
+    FileProblems
+        If the file is no such table.
+    """
+    columns: list[str] | None = None
+    jobs: dict[str, Job] = {}
+    tasks: dict[str, int] = {}
+    for line, text in text_lines(path, faults):
+        cells = text.split("|")
+        if columns is None:
+            columns = _columns(cells, faults, line)
+            continue
+        if len(cells) < len(columns):
+            faults.refuse(
+                f"must have {len(columns)} columns as the header has, got {len(cells)}. {CUT_OFF}",
+                line=line,
+            )
+        # a bar in a name of a job cannot be told from one between columns
+        if len(cells) > len(columns):
+            faults.refuse(
+                f"must have {len(columns)} columns as the header has, got {len(cells)}. "
+                "Print it with another mark (sacct -P --delimiter), or leave JobName out.",
+                line=line,
+            )
+        row = {x: y.strip() for x, y in zip(columns, cells, strict=True) if x in WANTED}
+        job, dot, step = row["jobid"].partition(".")
+        if not dot:
+            jobs[job] = _job_of_row(row, line, faults)
+        if step not in PARTS and (count := _count_in_cell(row.get("ntasks"), line, faults)):
+            tasks[job] = max(tasks.get(job, 0), count)
+    return [replace(job, tasks=tasks[x]) if x in tasks else job for x, job in jobs.items()]
+
+
+def _columns(titles: list[str], faults: Faults, line: int) -> list[str]:
+    """Read the header."""
+    columns = [title.strip().lower() for title in titles]
+    for other, name in SAME.items():
+        if name not in columns:
+            columns = [name if column == other else column for column in columns]
+    if "elapsed" not in columns or "elapsedraw" in columns:
+        columns = [
+            "elapsed" if x == "elapsedraw" else "" if x == "elapsed" else x for x in columns
+        ]
+    for name, title in (("jobid", "JobID"), ("state", "State"), ("elapsed", "Elapsed")):
+        if name not in columns:
+            faults.refuse(
+                f"must have a column {title}, got {shown(', '.join(titles))}. Ask for it: {ASK}",
+                line=line,
+            )
+    return columns
+
+
+def _job_of_row(cells: dict[str, str], line: int, faults: Faults) -> Job:
+    """Give what the line of a job tells."""
+    state = cells["state"].split(" ")[0]  # "CANCELLED by 1000"
+    return Job(
+        name=intern(cells.get("jobname", "")),
+        cluster=intern(cells.get("cluster", "")),
+        state=intern(state),
+        elapsed=_seconds(cells["elapsed"], line, faults) if state == "COMPLETED" else None,
+        tasks=None,
+        processors=_count_in_cell(cells.get("alloccpus"), line, faults),
+        line=line,
+    )
+
+
+def _count_in_cell(text: str | None, line: int, faults: Faults) -> int | None:
+    """Read a number of tasks or processors; None where it is not told."""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        faults.refuse(
+            f"must count tasks and processors in whole numbers, got {shown(repr(text))}. "
+            "Print it again with sacct -P.",
+            line=line,
+        )
+    return int(text)
+
+
+def _seconds(text: str, line: int, faults: Faults) -> float:
+    """Read [DD-]HH:MM:SS, or plain seconds. [s]."""
+    is_plain = text.isascii() and text.isdigit()
+    found = DURATION.fullmatch(text)
+    if not (is_plain or found):
+        faults.refuse(
+            f"must have an elapsed time such as 1-02:03:04, got {shown(repr(text))}. "
+            "Print it again with sacct -P.",
+            line=line,
+        )
+    if found is None:
+        return float(text)
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return 86400 * days + 3600 * hours + 60 * minutes + seconds
+
+
+JOBS = re.compile(rb'"jobs"\s*:\s*\[')
+KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
+
+
+def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+    """Tell by its first bytes whether a file is what `sacct` prints."""
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if head.lstrip().startswith(b"{"):
+        return bool(JOBS.search(head)) and sum(key in head for key in KEYS) >= 2
+    first = head.lstrip().split(b"\n", 1)[0].lower()
+    titles = {title.strip() for title in first.split(b"|")}
+    return bool(titles & {b"jobid", b"jobidraw"} and titles & {b"elapsed", b"elapsedraw"})
+
+
+def read(
+    paths: Sequence[Path],
+    *,
+    metric: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    constants: Constants | None = None,
+) -> Imported:
+    """Read accounts of Slurm, one after the other.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        What `sacct -P` or `sacct --json` printed.
+    metric : str, optional
+        "elapsed", the only one there is.
+    rename : mapping of str to str, optional
+        New names of parameters: the only one is `p`.
+    constants : mapping, optional
+        Axes that the files do not tell: ``{"n": 1000}``.
+
+    Returns
+    -------
+    Imported
+        One row for each job that completed. Several names of jobs become `callpath`, several
+        clusters `machine`. `p` are its tasks where they are told, else its processors.
+
+    Raises
+    ------
+    FileProblems
+        If a file is no account, or no job in it completed.
+    ParameterError
+        If what is to be renamed is not there.
+    """
+    runs = Runs(rename=rename, constants=constants)
+    sources: list[tuple[Faults, list[Job]]] = []
+    for path in paths:
+        faults = Faults(str(path))
+        if first_line(path, faults).startswith("{"):
+            found = jobs_of_json(path, faults)
+        else:
+            found = jobs_of_table(path, faults)
+        sources.append((faults, found))
+    done = [job for _, jobs in sources for job in jobs if job.state == "COMPLETED"]
+    if not done:
+        states = sorted({job.state for _, jobs in sources for job in jobs})
+        got = f"only {shown(', '.join(states))}" if states else "no job"
+        sources[-1][0].refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
+    timed = [job for job in done if job.elapsed != 0]
+    has_names = len({job.name for job in timed}) > 1
+    has_clusters = len({job.cluster for job in timed}) > 1
+    for faults, jobs in sources:
+        for job in jobs:
+            if job.state == "COMPLETED":
+                runs.add(
+                    {"p": _processors(job, faults)},
+                    [_elapsed(job, faults)],
+                    faults,
+                    metric="elapsed",
+                    callpath=job.name if has_names else "",
+                    machine=job.cluster if has_clusters else "",
+                    line=job.line,
+                    field=job.field,
+                )
+    others = sum(len(jobs) for _, jobs in sources) - len(done)
+    return runs.imported(sources[-1][0], metric=metric, notes=_notes(timed, others))
+
+
+def _processors(job: Job, faults: Faults) -> int:
+    """Give the tasks of a job where they are told, else its processors."""
+    p = job.tasks or job.processors
+    if not p:
+        faults.add(
+            f"must tell the tasks or processors of each job, got neither. Ask for them: {ASK}",
+            line=job.line,
+            field=job.field,
+        )
+        faults.raise_all()
+    return p
+
+
+def _elapsed(job: Job, faults: Faults) -> float:
+    """Give the wall time of a job. [s]."""
+    if job.elapsed is None:
+        faults.add(
+            f"must tell the time that elapsed, got none. Ask for it: {ASK}",
+            line=job.line,
+            field=job.field,
+        )
+        faults.raise_all()
+    return job.elapsed
+
+
+def _notes(timed: Sequence[Job], others: int) -> list[str]:
+    """Say what was left out, and what p is."""
+    notes = []
+    if others:
+        are = "job is" if others == 1 else "jobs are"
+        notes.append(f"{others} {are} left out, not being COMPLETED.")
+    by_tasks = sum(bool(job.tasks) for job in timed)
+    if by_tasks == len(timed):
+        notes.append("p is the number of tasks of each job.")
+    elif by_tasks == 0:
+        notes.append("p is the number of processors allocated to each job: tasks are not told.")
+    else:
+        notes.append(
+            f"p is the number of tasks of {by_tasks} of {len(timed)} jobs; of the others, which "
+            "do not tell it, the number of processors allocated."
+        )
+    return notes

@@ -1,0 +1,144 @@
+"""``mpiexec -n 4 python -m parcast.kernels sort --n 1e6``: a program, without the launcher.
+
+For a batch script, where mpiexec or srun starts the ranks. The first rank prints a table of
+measurements, or writes it to a file.
+"""
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from parcast.errors import ParameterError, ParcastError
+from parcast.kernels.kernel import Run
+from parcast.kernels.ledger import Communicator
+from parcast.kernels.registry import KERNELS
+from parcast.kernels.rows import document_of, measurement_rows, warnings_of
+from parcast.kernels.worker import Task, runs_of, waiting_time, whole_size
+
+WRONG_USE, FAILED = 2, 4  # as the command line has them
+
+
+def parser() -> argparse.ArgumentParser:
+    """Give what reads the arguments."""
+    said = argparse.ArgumentParser(
+        prog="python -m parcast.kernels",
+        description="Run a program on the ranks that mpiexec started.",
+        epilog=f"Programs: {', '.join(KERNELS)}.",
+    )
+    said.add_argument("name", help="the program")
+    said.add_argument("--n", required=True, help="problem sizes, with commas between: 1e5,1e6")
+    said.add_argument("--repetitions", type=int, default=1, help="of each size (default 1)")
+    said.add_argument("--seed", type=int, default=0, help="of the input (default 0)")
+    said.add_argument(
+        "--check",
+        action=argparse.BooleanOptionalAction,
+        help="compare with one processor? By default where n is small.",
+    )
+    said.add_argument("--directory", help="where files stand")
+    said.add_argument(
+        "--patience",
+        default="0s",
+        help="time to wait for quiet processors and to repeat disturbed runs, such as 10s",
+    )
+    said.add_argument("-o", "--output", help="write to this file, .csv or .json; else print CSV")
+    return said
+
+
+def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
+    """Run a program on the ranks that are there, and give the exit status."""
+    world = _world() if comm is None else comm
+    is_first = world.Get_rank() == 0
+    told: tuple[Task, str | None] | int | None = None
+    if is_first:
+        try:
+            told = _asked(arguments)
+        except SystemExit as stop:  # argparse has said why
+            told = int(stop.code or 0)
+        except ParcastError as refusal:
+            _say(str(refusal))
+            told = WRONG_USE
+    told = world.bcast(told, 0)
+    if not isinstance(told, tuple):
+        return int(told or 0)
+    task, output = told
+    try:
+        runs = list(runs_of(world, task))
+        if is_first:
+            _write(runs, output)
+    except ParameterError as refusal:  # of the task: all ranks refuse it
+        if is_first:
+            _say(str(refusal))
+        return WRONG_USE
+    except (ParcastError, OSError) as failure:
+        _say(str(failure))
+        _abort(world)
+        return FAILED
+    return int(any(run.is_correct is False for run in runs))
+
+
+def _asked(arguments: Sequence[str]) -> tuple[Task, str | None]:
+    """Read the arguments: what is to be run, and where it is to be written."""
+    given = parser().parse_args(arguments)
+    if given.output and not given.output.endswith((".csv", ".json")):
+        raise ParameterError(
+            f"-o must be a path that ends in .csv or .json, got {given.output!r}."
+        )
+    task = Task(
+        kernel=given.name,
+        sizes=tuple(whole_size(text) for text in given.n.split(",")),
+        repetitions=given.repetitions,
+        seed=given.seed,
+        check=given.check,
+        directory=given.directory,
+        patience=waiting_time(given.patience, name="--patience"),
+    )
+    return task, given.output
+
+
+def _write(runs: Sequence[Run], output: str | None) -> None:
+    """Write the runs to a file, or print them."""
+    for text in warnings_of(runs):
+        _say(text)
+    if output is None:
+        _write_table(runs, sys.stdout)
+    elif output.endswith(".json"):
+        Path(output).write_text(json.dumps(document_of(runs), indent=1) + "\n", encoding="utf-8")
+    else:
+        with Path(output).open("w", encoding="utf-8", newline="") as stream:
+            _write_table(runs, stream)
+
+
+def _write_table(runs: Sequence[Run], stream: TextIO) -> None:
+    """Write the runs as a table of measurements."""
+    rows = list(measurement_rows(runs))
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def _say(text: str) -> None:
+    """Print a message for the user."""
+    print(f"parcast: {text}", file=sys.stderr, flush=True)  # noqa: T201 - a program of its own
+
+
+def _abort(world: Communicator) -> None:
+    """End all ranks: the others may wait for this one for ever."""
+    abort = getattr(world, "Abort", None)
+    if abort is not None and world.Get_size() > 1:
+        abort(FAILED)
+
+
+def _world() -> Communicator:
+    """Give the ranks that mpiexec started."""
+    from mpi4py import MPI
+
+    world: Communicator = MPI.COMM_WORLD
+    return world
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,254 @@
+"""`parcast run`: a reference program that really runs, on ranks that are started for it."""
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.options import (
+    TABLES,
+    Counts,
+    counts,
+    debug_option,
+    json_option,
+    output_option,
+    time_limit,
+)
+from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
+from parcast.errors import ParameterError, RunFailed
+from parcast.version import __version__
+
+if TYPE_CHECKING:
+    from parcast.kernels.kernel import Run
+
+
+FORMATS: Final = ("csv", "json")
+
+HELP = """Run a reference program with MPI, and time and count what it does.
+
+NAME is a program: sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil. Without it,
+the programs are listed. Ranks are started here; under an mpiexec of your own, use
+`mpiexec -n 4 python -m parcast.kernels NAME --n SIZES`.
+
+SIZES is one problem size or several: 1e6 or 1e5,1e6 or 1000..8000x2. LIST names counts of ranks:
+4 or 1,2,4 or 1..4x2. A table (-o runs.csv) is one of measurements, which `parcast forecast` and
+`parcast fit` read.
+
+\b
+Exit status: 0  it ran, and no result is wrong
+             1  it ran, and a result is wrong
+             2  wrong use, or an output that cannot be written
+             4  it did not run: no MPI, no room, too long, a rank that failed
+             130  interrupted
+             With 4 and 130 the runs that had ended are shown and written.
+
+\b
+Examples:
+  parcast run sort --n 1e6 -np 4
+  parcast run gauss --n 500..2000x2 -np 1,2 --repetitions 3 -o runs.csv
+"""
+
+
+def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[int] | None:
+    """Read a list of problem sizes, which are whole and may be 0."""
+    if text is None:
+        return None
+    from parcast.cli.ranges import parse_sizes
+
+    found: dict[float, None] = {}
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
+        try:
+            found |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    for value in found:
+        if value != int(value):
+            raise click.UsageError(
+                f"{option.opts[0]} must be whole numbers, got {value:g}. "
+                "Write such as 1000 or 1e6."
+            )
+    return [int(value) for value in found]
+
+
+def patience(_: click.Context, option: click.Parameter, text: str) -> float:
+    """Read the time to wait for quiet processors."""
+    from parcast.kernels.worker import waiting_time
+
+    try:
+        return waiting_time(text, name=option.opts[0])
+    except ParameterError as error:
+        raise click.UsageError(str(error)) from None
+
+
+@click.command(name="run", help=HELP, short_help="Run a reference program with MPI.")
+@click.argument("name", required=False)
+@click.option("--n", "n", metavar="SIZES", callback=sizes, help="Problem sizes.")
+@click.option(
+    "-np",
+    "--ranks",
+    "ranks",
+    metavar="LIST",
+    default="1",
+    show_default=True,
+    callback=counts,
+    help="Counts of MPI ranks.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1, 100_000),
+    default=1,
+    show_default=True,
+    metavar="COUNT",
+    help="Of each.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="NUMBER",
+    help="Of the input.",
+)
+@click.option(
+    "--check/--no-check",
+    default=None,
+    help="Compare results with those of one processor? By default where n is small.",
+)
+@click.option("--directory", metavar="PATH", help="Where a program has its files, for a while.")
+@click.option(
+    "--time-limit",
+    default="1h",
+    show_default=True,
+    callback=time_limit,
+    metavar="TIME",
+    help="Time after which ranks are ended, for each count of them.",
+)
+@click.option(
+    "--patience",
+    default="0s",
+    show_default=True,
+    callback=patience,
+    metavar="TIME",
+    help="To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
+)
+@json_option
+@output_option(TABLES)
+@debug_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    name: str | None,
+    n: list[int] | None,
+    ranks: Counts,
+    outputs: tuple[str, ...],
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Run the program and return the exit status."""
+    if name is None:
+        _list_programs()
+        return ANSWERED
+    if n is None:
+        raise click.UsageError("--n must be given. Write such as --n 1e6.", ctx)
+    check_outputs(outputs, sources=[], as_json=as_json, formats=FORMATS)
+    ended: list[Run] = []
+    try:
+        _ask(name, n, ranks, asked, ended)
+    except (RunFailed, KeyboardInterrupt):
+        if ended:
+            _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=False)
+        raise
+    _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=True)
+    return ANSWER_IS_NO if any(run.is_correct is False for run in ended) else ANSWERED
+
+
+def _ask(
+    name: str, n: list[int], ranks: Counts, asked: dict[str, Any], ended: "list[Run]"
+) -> None:
+    """Run the program, and add its runs."""
+    from parcast.cli.screen import Progress
+    from parcast.kernels.run import run_kernel
+
+    with Progress(f"running {name:.20}") as progress:
+        try:
+            run_kernel(
+                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked
+            )
+        except ParameterError as refusal:
+            raise ParameterError(re.sub(r"^ranks must", "-np must", str(refusal))) from refusal
+
+
+def _tell(
+    document: dict[str, Any],
+    runs: "Sequence[Run]",
+    outputs: Sequence[str],
+    as_json: bool,
+    *,
+    whole: bool,
+) -> None:
+    """Show and write the runs, each whatever becomes of the others."""
+    from parcast.files.document import json_pieces
+
+    with ExitStack() as others:
+        for output in reversed(outputs):
+            others.callback(
+                write_answer,
+                output if whole or output == "-" else place_of_part(output),
+                rows=lambda: _measurement_rows(runs),
+                document=lambda: document,
+                draw=lambda _: None,
+            )
+        if as_json:
+            print_pieces(json_pieces(document))
+        elif "-" not in outputs:
+            _show(document)
+
+
+def _document(
+    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
+) -> dict[str, Any]:
+    """Everything as one JSON document, with what was asked."""
+    from parcast.kernels.rows import document_of
+
+    times = {"time_limit": "time_limit_s", "patience": "patience_s"}
+    options = {"n": n, "ranks": ranks.text} | {
+        times.get(key, key): value for key, value in asked.items()
+    }
+    inputs = {"program": name, "options": options, "parcast": __version__}
+    return {**document_of(runs), "inputs": inputs}
+
+
+def _measurement_rows(runs: "Sequence[Run]") -> Any:
+    """Give the rows of a table of measurements."""
+    from parcast.kernels.rows import measurement_rows
+
+    return measurement_rows(runs)
+
+
+def _show(document: dict[str, Any]) -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.kernels.registry import kernel_named
+    from parcast.kernels.sheet import run_answer
+
+    kernel = kernel_named(document["inputs"]["program"])
+    page = page_of_stdout()
+    rows, warnings = document["rows"], document["warnings"]
+    show(run_answer(rows, warnings, page, title=kernel.title, step=kernel.step))
+
+
+def _list_programs() -> None:
+    """Print the programs there are."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.kernels.registry import KERNELS, kernel_named
+    from parcast.kernels.sheet import listing
+
+    found = [kernel_named(name) for name in KERNELS]
+    told = [(kernel.name, kernel.title, kernel.size, kernel.example) for kernel in found]
+    show(listing(told, page_of_stdout()))

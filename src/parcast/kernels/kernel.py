@@ -1,0 +1,195 @@
+"""What a program of `run/kernels` is, and what one run of it gives.
+
+A program is three functions and what is to be said of it. `prepare` makes the input, untimed;
+`work` is what is timed, from a barrier to the end of the last rank; `is_correct` compares the
+result with the serial reference, untimed. All ranks call each of them. The input follows from
+`n` and `seed` alone, whatever the ranks.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from parcast.errors import require
+from parcast.kernels.ledger import Communicator, Ledger
+from parcast.kernels.quanta import Quanta, Watched, slowdown
+from parcast.mpi.folders import failing_for
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """One run of a program, as all its ranks saw it."""
+
+    kernel: str
+    n: int  # problem size [1]
+    p: int  # ranks [1]
+    repetition: int  # from 1 [1]
+    time: float  # wall, from a barrier to the end of the last rank [s]
+    compute: tuple[float, ...]  # processor seconds of the computing parts, of each rank [s]
+    disk: float  # wall seconds of reading and writing files, of the rank that spent most [s]
+    steps: tuple[int, ...]  # operations of each rank, in the unit of the program's law [1]
+    messages: tuple[int, ...]  # sent by each rank [1]
+    sent: tuple[int, ...]  # bytes sent by each rank [B]
+    disk_bytes: int  # read from and written to files, by all ranks [B]
+    is_correct: bool | None  # as the serial reference has it; None: not checked
+    cores: int  # that the ranks may use, together [1]
+    quanta: tuple[float, ...] = ()  # of work: before, during, after; none if not timed [s]
+    waited: float = 0.0  # for its core, by the rank that waited most; 0 with no quanta [s]
+
+    @property
+    def rate(self) -> float | None:
+        """Steps in a processor second, all ranks together; None where nothing was computed."""
+        seconds = sum(self.compute)
+        return sum(self.steps) / seconds if seconds > 0 and any(self.steps) else None
+
+    @property
+    def waiting(self) -> float:
+        """Share of the time that a rank waited for its core. [1]."""
+        return min(self.waited / self.time, 1.0) if self.time > 0 else 0.0
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as it stands in a JSON document."""
+        return {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Make it again from what `to_document` gave."""
+        known: dict[str, Any] = {x.name: document[x.name] for x in fields(cls)}
+        for name, value in known.items():
+            known[name] = tuple(value) if isinstance(value, list) else value
+        return cls(**known)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kernel:
+    """A program: what it does, and what is to be said of it."""
+
+    name: str  # in the registry
+    title: str  # what it does, in a line
+    size: str  # what n counts: "keys"
+    step: str  # what a step is: "comparisons"
+    law: str  # the timing law it is the program of, in program.LAWS
+    prepare: Callable[[Ledger, int, int], Any]  # of n and seed: the state of this rank
+    work: Callable[[Ledger, Any], Any]  # of the state: the result of this rank; counts
+    is_correct: Callable[[Ledger, Any, Any], bool]  # of state and result; the same on all ranks
+    serial: Callable[[int, int], Any]  # of n and seed: the result of the serial reference
+    memory: Callable[[int, int], int]  # of n and p: bytes that all ranks need together [B]
+    checked_up_to: int  # the largest n that is checked unless asked otherwise [1]
+    example: int  # an n that takes about a second on one processor [1]
+    densities: Mapping[str, Any] = field(default_factory=dict)  # keys of the law's phase
+    finish: Callable[[Any], None] = lambda _: None  # of the state: removes its files
+    uses_files: bool = False  # whether it reads and writes files in a directory
+    tiny: int = 64  # an n for the untimed run that comes before all others [1]
+    block: int = 1  # of n, that no two ranks share: what is dealt out [1]
+
+    @property
+    def phase(self) -> dict[str, Any]:
+        """Description of the program as its law takes it, without capacities."""
+        return {"law": self.law, **self.densities}
+
+    def run(
+        self,
+        comm: Communicator,
+        n: int,
+        seed: int = 0,
+        repetition: int = 1,
+        *,
+        check: bool | None = None,
+        directory: Path | None = None,
+        cores: int = 1,
+        quanta: Quanta | None = None,
+    ) -> Run:
+        """Run it once, on all ranks of a communicator.
+
+        Parameters
+        ----------
+        comm : Communicator
+            Of mpi4py, or `ledger.Alone`.
+        n : int
+            Problem size, at least 0. [1]
+        seed : int
+            Of the input. [1]
+        repetition : int
+            Number of this run among those of one start. [1]
+        check : bool, optional
+            Whether to compare with the serial reference; by default up to `checked_up_to`.
+        directory : Path, optional
+            Where its files stand, if it uses files.
+        cores : int
+            What is to be told of the cores that the ranks may use. [1]
+        quanta : Quanta, optional
+            What times work quanta around and in it.
+
+        Returns
+        -------
+        Run
+            The same on all ranks.
+
+        Raises
+        ------
+        ParameterError
+            If `n` or `seed` is below 0.
+        RunFailed
+            If the input cannot be computed with, such as a singular matrix, or a file cannot be
+            written.
+
+        Examples
+        --------
+        >>> from parcast.kernels.ledger import Alone
+        >>> from parcast.kernels.registry import kernel_named
+        >>> run = kernel_named("monte_carlo").run(Alone(), 1000)
+        >>> run.p, run.steps, run.messages, run.is_correct
+        (1, (64000,), (0,), True)
+        """
+        require("n", n, n >= 0, must="be at least 0", hint=f"It counts {self.size}.")
+        require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")
+        ledger = Ledger(comm, directory)
+        state = self.prepare(ledger, n, seed)
+        try:
+            with failing_for(directory or tempfile.gettempdir(), self.name):
+                with quanta.around() if quanta else nullcontext(Watched()) as watched:
+                    comm.Barrier()
+                    begun = time.perf_counter()
+                    result = self.work(ledger, state)
+                    took = time.perf_counter() - begun
+                wanted = n <= self.checked_up_to if check is None else check
+                verdict = self.is_correct(ledger, state, result) if wanted else None
+        finally:
+            self.finish(state)
+        told = comm.allgather(
+            (
+                took,
+                ledger.computing.seconds,
+                ledger.accessing.seconds,
+                ledger.steps,
+                ledger.messages,
+                ledger.sent,
+                ledger.disk_bytes,
+                watched.waited,
+                tuple(watched.quanta),
+            )
+        )
+        times, compute, disk, steps, messages, sent, disk_bytes, waits, all_quanta = zip(
+            *told, strict=True
+        )
+        return Run(
+            kernel=self.name,
+            n=n,
+            p=ledger.size,
+            repetition=repetition,
+            time=max(times),
+            compute=compute,
+            disk=max(disk),
+            steps=steps,
+            messages=messages,
+            sent=sent,
+            disk_bytes=sum(disk_bytes),
+            is_correct=verdict,
+            cores=cores,
+            quanta=max(all_quanta, key=lambda own: slowdown(own, 1.0)),
+            waited=max(waits),
+        )

@@ -1,0 +1,49 @@
+"""The programs by their names; each is loaded, and numpy with it, when it is asked for."""
+
+from importlib import import_module
+from typing import Final
+
+from parcast.errors import ParameterError
+from parcast.kernels.kernel import Kernel
+from parcast.units import shown
+from parcast.words import did_you_mean
+
+KERNELS: Final = {  # each name and its module, which holds its Kernel as KERNEL
+    "sort": "parcast.kernels.sort",
+    "square_sort": "parcast.kernels.square_sort",
+    "fractal": "parcast.kernels.fractal",
+    "monte_carlo": "parcast.kernels.monte_carlo",
+    "matmul": "parcast.kernels.matmul",
+    "gauss": "parcast.kernels.gauss",
+    "stencil": "parcast.kernels.stencil",
+}
+
+
+def kernel_named(name: str) -> Kernel:
+    """Give a program by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `KERNELS`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    ParameterError
+        If there is no such program; the nearest is suggested.
+
+    Examples
+    --------
+    >>> kernel_named("sort").size
+    'keys'
+    """
+    if not isinstance(name, str) or name not in KERNELS:
+        name = str(name)
+        hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
+        raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
+    kernel: Kernel = import_module(KERNELS[name]).KERNEL
+    return kernel

@@ -1,0 +1,175 @@
+"""Run a reference program on some counts of ranks and at some sizes, and give its times."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from numbers import Integral
+from pathlib import Path
+from typing import Final
+
+from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.kernels.kernel import Run
+from parcast.kernels.registry import kernel_named
+from parcast.kernels.worker import Task, memory_refusal, whole_size
+from parcast.mpi.find import available_cores
+from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.launcher import MOST_RANKS, Placement, run_ranks
+from parcast.mpi.leftovers import as_interrupts
+from parcast.mpi.rank import PLACEMENT
+
+WORKER: Final = "parcast.kernels.worker"
+HOUR: Final = 3600.0  # [s]
+
+
+def run_kernel(
+    name: str,
+    *,
+    n: float | str | Iterable[float],
+    ranks: int | Iterable[int] = 1,
+    repetitions: int = 1,
+    seed: int = 0,
+    check: bool | None = None,
+    directory: str | Path | None = None,
+    time_limit: float = HOUR,
+    patience: float = 0.0,
+    quantum: float | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    each: Callable[[Run], object] | None = None,
+) -> tuple[Run, ...]:
+    """Runs of a reference program, on ranks that are started here.
+
+    All sizes and repetitions for one count of ranks are run in one launch, after a tiny run that
+    is not counted.
+
+    Parameters
+    ----------
+    name : str
+        One of `parcast.kernels.registry.KERNELS`, such as "sort".
+    n : number, str, or sequence of numbers
+        Problem sizes, whole numbers of at least 0; "1e6" is one. [1]
+    ranks : int or sequence of int, default 1
+        MPI processes, at least 1; more than there are cores are dealt out to them, and take
+        turns. [1]
+    repetitions : int, default 1
+        Of each, at least 1. [1]
+    seed : int, default 0
+        Of the input, at least 0.
+    check : bool, optional
+        Whether to compare each result with that of one processor; by default where `n` is small.
+    directory : path, optional
+        Where a program puts its files, by default the system's folder for such. They are removed.
+    time_limit : float, default 3600
+        For each launch. [s]
+    patience : float, default 0
+        Time that a launch may wait for processors that nobody disturbs, and repeat runs that were
+        disturbed: `parcast.kernels.quanta` says how that is known. These are given too. [s]
+    quantum : float, optional
+        The least work quantum known from earlier runs on as many ranks. [s]
+    progress : callable, optional
+        Called with the number of launches done and of all.
+    each : callable, optional
+        Called with each run when its launch has ended, also where that failed or was interrupted:
+        what had ended until then is not lost.
+
+    Returns
+    -------
+    tuple of Run
+        In the order of `ranks`, then of `n`, then repetitions; with `patience` there may be more
+        repetitions than asked.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or a size is too large for the memory.
+    RunFailed
+        If there is no MPI, a rank fails, files cannot be written, or the time is over.
+
+    Examples
+    --------
+    >>> from parcast import run_kernel
+    >>> for run in run_kernel("sort", n=[1000, 2000], ranks=2):  # doctest: +SKIP
+    ...     print(run.n, run.time, run.is_correct)
+    1000 0.0021 True
+    2000 0.0025 True
+    """
+    kernel = kernel_named(name)
+    sizes = tuple(
+        whole_size(x) for x in ([n] if isinstance(n, str) or not isinstance(n, Iterable) else n)
+    )
+    counts = list(ranks) if isinstance(ranks, Iterable) else [ranks]
+    require("n", len(sizes), bool(sizes), must="name a size", hint="Give one such as 1e6.")
+    for p in counts:
+        is_count = isinstance(p, Integral) and p >= 1
+        require("ranks", p, is_count, must="be whole numbers of at least 1", hint="Count from 1.")
+        must = f"be at most {MOST_RANKS}"
+        require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
+    repetitions = as_whole("repetitions", repetitions, least=1, hint="Once is enough.")
+    seed = as_whole("seed", seed, least=0, hint="Any will do.")
+    must, hint = "be at least 0", "Give it in seconds."
+    ok = as_number("patience", patience, hint=hint) >= 0
+    require("patience", patience, ok, must=must, hint=hint)
+    must = "be above 0"
+    ok = as_number("time_limit", time_limit, hint=hint) > 0
+    require("time_limit", time_limit, ok, must=must, hint=hint)
+    hint = "Take that of earlier runs."
+    ok = quantum is None or as_number("quantum", quantum, hint=hint) > 0
+    require("quantum", quantum, ok, must=must, hint=hint)
+    for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):
+        if refusal:
+            raise ParameterError(refusal)
+    runs: list[Run] = []
+    with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
+        task = Task(
+            kernel=name,
+            sizes=sizes,
+            repetitions=repetitions,
+            seed=seed,
+            check=check,
+            directory=str(folder) if kernel.uses_files else None,
+            patience=patience,
+            quantum=quantum,
+        )
+        for done, p in enumerate(counts):
+            if progress is not None:
+                progress(done, len(counts))
+            answer = desk / f"runs_{done}.jsonl"
+            try:
+                _launch(task, int(p), answer, time_limit)
+            finally:
+                for run in _ended(answer):
+                    runs.append(run)
+                    if each is not None:
+                        each(run)
+    return tuple(runs)
+
+
+def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
+    """Run a task on so many ranks, which write the runs to a file."""
+    asked = answer.with_name("task.json")
+    asked.write_text(json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8")
+    # All on one core, as where a network is measured, more ranks would be no faster than one.
+    is_crowded = PLACEMENT not in os.environ and p > len(available_cores())
+    placement: Placement = "spread" if is_crowded else "auto"
+    try:
+        run_ranks(WORKER, [str(asked)], ranks=p, time_limit=time_limit, placement=placement)
+    except RunFailed as failure:
+        text = str(failure)
+        raise RunFailed(text.replace("kernels.worker on", f"{task.kernel} on", 1)) from failure
+
+
+def _ended(answer: Path) -> Iterator[Run]:
+    """Give the runs of a launch that ended; the last line may be torn."""
+    with suppress(OSError, json.JSONDecodeError):  # none ended, or it was killed as it wrote
+        for line in answer.read_text(encoding="utf-8").splitlines():
+            yield Run.from_document(json.loads(line))
+
+
+@contextmanager
+def _folder(directory: str | Path | None) -> Iterator[Path]:
+    """Make a folder that is removed with all that is in it, however the run ends."""
+    with ExitStack() as stack:
+        with failing_for(directory or tempfile.gettempdir(), "the run"):
+            folder = stack.enter_context(folder_for("parcast-run-", directory))
+        yield folder

@@ -1,0 +1,239 @@
+"""What the ranks of `parcast run` execute: a program at some sizes, repeated, after a tiny run.
+
+Its only argument is the path of a JSON file with the task. Each run that has ended is added to the
+file that the task names, as a line of JSON, so that it is not lost with those after it. The tiny
+run comes first and is not counted: it loads the code and opens the
+connections.
+"""
+
+import json
+import platform
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, Self
+
+from parcast.errors import ParameterError, require
+from parcast.kernels.kernel import Kernel, Run
+from parcast.kernels.ledger import Communicator
+from parcast.kernels.quanta import Quanta
+from parcast.kernels.registry import kernel_named
+from parcast.mpi.find import available_cores
+from parcast.testbed.words import testbed_here
+from parcast.units import format_quantity, quantity, shown
+
+MOST_REPEATS: Final = 3  # of disturbed runs of one size in a row of repetitions [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What is to be run."""
+
+    kernel: str
+    sizes: tuple[int, ...]  # [1]
+    repetitions: int = 1  # of each size [1]
+    seed: int = 0
+    check: bool | None = None  # None: where the program is checked by itself
+    directory: str | None = None  # for files
+    patience: float = 0.0  # to wait for processors that nobody disturbs, and to repeat runs [s]
+    quantum: float | None = None  # the least of work known of as many ranks [s]
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as it stands in a JSON document."""
+        return {
+            "kernel": self.kernel,
+            "sizes": list(self.sizes),
+            "repetitions": self.repetitions,
+            "seed": self.seed,
+            "check": self.check,
+            "directory": self.directory,
+            "patience": self.patience,
+            "quantum": self.quantum,
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Make it again from what `to_document` gave."""
+        return cls(**{**document, "sizes": tuple(document["sizes"])})
+
+
+def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
+    """Run a task on all ranks of a communicator, and give each run when it has ended.
+
+    A run whose processors were disturbed is given, and run again while patience lasts.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such program, or a size is too large for the memory.
+    RunFailed
+        If a run fails.
+    """
+    kernel = kernel_named(task.kernel)
+    must, hint = "be at least 1", "Once is enough."
+    require("repetitions", task.repetitions, task.repetitions >= 1, must=must, hint=hint)
+    hosts = comm.allgather((platform.node(), available_cores(), testbed_here() is not None))
+    cores = len({(host, core) for host, own, _ in hosts for core in own})
+    names = [host for host, _, _ in hosts]
+    share = names.count(platform.node()) / len(names)
+    for n in task.sizes:
+        refusal = memory_refusal(kernel, n, len(hosts), share)
+        told = [text for text in comm.allgather(refusal) if text]
+        if told:
+            raise ParameterError(told[0])
+    directory = Path(task.directory) if task.directory else None
+    if task.sizes:
+        kernel.run(comm, kernel.tiny, task.seed, check=False, directory=directory)
+    quanta = None
+    if not _share_cores(hosts):
+        is_throttled = any(is_virtual for _, _, is_virtual in hosts)
+        quanta = Quanta(comm, patience=task.patience, least=task.quantum, may_wait=is_throttled)
+    for n in task.sizes:
+        done = repetition = 0
+        while done < task.repetitions:
+            repetition += 1
+            began = perf_counter()
+            run = kernel.run(
+                comm,
+                n,
+                task.seed,
+                repetition,
+                check=task.check,
+                directory=directory,
+                cores=cores,
+                quanta=quanta,
+            )
+            yield run
+            took = perf_counter() - began
+            is_last = repetition - done > MOST_REPEATS  # patience is for the other sizes too
+            done += (
+                quanta is None or is_last or not quanta.may_repeat(run.quanta, run.waiting, took)
+            )
+
+
+def _share_cores(hosts: Sequence[tuple[str, Collection[int], bool]]) -> bool:
+    """Whether some host has fewer cores for its ranks than ranks."""
+    ranks = Counter(host for host, _, _ in hosts)
+    return any(
+        len({core for host, own, _ in hosts if host == name for core in own}) < count
+        for name, count in ranks.items()
+    )
+
+
+def whole_size(given: object) -> int:
+    """Problem size as a whole number.
+
+    Parameters
+    ----------
+    given : number or str
+        Such as 1000 or "1e6", at least 0.
+
+    Raises
+    ------
+    ParameterError
+        If it is none.
+
+    Examples
+    --------
+    >>> whole_size("1e6"), whole_size(0.0)
+    (1000000, 0)
+    """
+    text = str(given)
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not (isfinite(number) and number >= 0 and number == int(number)):
+        raise ParameterError(
+            f"n must be a whole number of at least 0, got {shown(repr(given))}. "
+            "Write such as 1000 or 1e6."
+        )
+    return int(text) if text.isdigit() else int(number)
+
+
+def waiting_time(given: str, *, name: str) -> float:
+    """Time to wait for quiet processors. [s].
+
+    Parameters
+    ----------
+    given : str
+        With its unit, such as "10s".
+    name : str
+        What the user calls it.
+
+    Raises
+    ------
+    ParameterError
+        If it is no time of at least 0.
+
+    Examples
+    --------
+    >>> waiting_time("2 min", name="--patience")
+    120.0
+    """
+    seconds = quantity(given, "time", name=name)
+    must, hint = "be at least 0 s", "Write such as 10s."
+    require(name, seconds, seconds >= 0, must=must, hint=hint)
+    return seconds
+
+
+def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> str:
+    """Say that a size needs more memory than is free on this host, or nothing.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The program.
+    n, p : int
+        Problem size and ranks. [1]
+    share : float, default 1
+        Of the ranks that are on this host. [1]
+
+    Returns
+    -------
+    str
+        "" if it fits, or if the system does not say what is free.
+    """
+    free = free_memory()
+    if free is None or kernel.memory(n, p) * share <= free:
+        return ""
+    low, high = 0, n
+    while low < high:  # the largest that fits
+        middle = (low + high + 1) // 2
+        fits = kernel.memory(middle, p) * share <= free
+        low, high = (middle, high) if fits else (low, middle - 1)
+    needed = format_quantity(float(kernel.memory(n, p) * share), "size")
+    return (
+        f"n must leave the memory of the host enough, got {n:,}, for which {kernel.name} needs "
+        f"{needed} where {format_quantity(free, 'size')} are free. Take n up to {low:,}."
+    )
+
+
+def free_memory() -> float | None:
+    """Memory of this host that programs may have, or None where the system does not say. [B]."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        told = dict(line.split(":", 1) for line in lines)
+        return float(told["MemAvailable"].split()[0]) * 1024.0
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the task that stands in a file."""
+    from mpi4py import MPI
+
+    given = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    answer = Path(given.pop("answer"))
+    for run in runs_of(MPI.COMM_WORLD, Task.from_document(given)):
+        if MPI.COMM_WORLD.Get_rank() == 0:
+            with answer.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(run.to_document()) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,127 @@
+"""Search-space compactness: whether a superlinear speedup is real or a poor sequential program.
+
+    not compact:  g(n) >= c * n^epsilon * f(n)   for some epsilon > 0      [S in words, exponent R]
+
+f(n) is what it costs to verify a solution, g(n) to find one. Where finding costs a power of n more
+than verifying, an algorithm looks at more than it must, and splitting the problem may save steps:
+speedup may be above P. Then so may a better sequential program. Sorting in n^2 steps is not
+compact (epsilon = 1: a look at each pair of neighbours verifies), sorting in n*lg(n) steps is.
+
+References
+----------
+.. [1] Y. Shi, "Steady-state timing models for program scalability analysis," Temple University,
+   c. 1996.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.expressions import Expression
+
+FAR: Final = (1e40, 1e80)  # sizes between which growth is taken: n^3 is still a float there
+LEAST: Final = 0.02  # power of n that is one: that of lg(n) seems to be 0.009 there
+HAIR: Final = 1e-9  # by which rounding may bring a speedup above p
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compactness:
+    """How much more it costs to find a solution than to verify one."""
+
+    epsilon: float  # power of n between the two, 0 or less where there is none; may be infinite
+    is_compact: bool
+
+    def __str__(self) -> str:
+        """Say what follows."""
+        if self.is_compact:
+            return (
+                "compact: no parallel version needs fewer steps, so a speedup above p would come "
+                "from something else"
+            )
+        return (
+            f"not compact (epsilon = {self.epsilon:.2g}): superlinear speedup is possible, and a "
+            "better sequential program exists"
+        )
+
+
+def compactness(solution: str, verification: str) -> Compactness:
+    """Whether an algorithm is search-space compact.
+
+    Parameters
+    ----------
+    solution, verification : str
+        Steps to find and to verify a solution as formulas in n, such as "n^2" and "n". Constant
+        factors and logarithms do not count. [1]
+
+    Raises
+    ------
+    ParameterError
+        If a formula cannot be read, or is not above 0 for large n.
+
+    Examples
+    --------
+    >>> compactness("n^2", "n")
+    Compactness(epsilon=1.0, is_compact=False)
+    >>> print(compactness("n * log2(n)", "n"))  # doctest: +ELLIPSIS
+    compact: no parallel version needs fewer steps, ...
+    """
+    difference = _power(solution, "solution") - _power(verification, "verification")
+    if np.isnan(difference):
+        raise ParameterError(
+            "solution and verification must not both grow faster than any power of n, got "
+            f'"{solution}" and "{verification}". Divide both by what they have in common.'
+        )
+    epsilon = round(difference, 2) + 0.0
+    return Compactness(epsilon=epsilon, is_compact=bool(difference < LEAST))
+
+
+def _power(text: str, name: str) -> float:
+    """Power of n that a formula grows with; infinite where it is more than any."""
+    formula = Expression(text, name=name, known_axes=frozenset({"n"}))
+    try:
+        near, far = formula(n=np.asarray(FAR))
+    except ParameterError as refusal:
+        if "is inf" in str(refusal):
+            return float("inf")
+        raise
+    if not (near > 0 and far > 0):
+        raise ParameterError(
+            f'{name} must be above 0 for large n, got "{text}". Write such as "n^2".'
+        )
+    return float(np.log(far / near) / np.log(FAR[1] / FAR[0]))
+
+
+def superlinear_warnings(program: Program, p: Array, speedup: Array) -> Iterator[str]:
+    """Say where speedup is above p, and what to think of it.
+
+    Parameters
+    ----------
+    program : Program
+        Laws that say nothing of their compactness are left alone.
+    p, speedup : ndarray, which broadcast
+        Of all points of a prediction or a validation. [1]
+    """
+    known = [phase.is_compact for phase in program.phase if phase.is_compact is not None]
+    p, speedup = np.broadcast_arrays(p, speedup)
+    above = speedup > p * (1.0 + HAIR)
+    if not known or not above.any():
+        return
+    most = np.unravel_index(np.argmax(speedup / p), p.shape)
+    claim = f"Speedup is above p: {speedup[most]:.3g} at p = {p[most]:g}."
+    if all(known):
+        yield (
+            f"{claim} The algorithm is search-space compact, no parallel version needs fewer "
+            "steps. Look for what else grows with p: caches, disks, rates that are formulas in p, "
+            "or a slow sequential run."
+        )
+    else:
+        yield (
+            f"{claim} The algorithm is not search-space compact, so this may be real. A better "
+            "sequential program takes the advantage away: one that does the parts in turn, or "
+            "needs fewer steps."
+        )

@@ -1,0 +1,345 @@
+"""Formulas of p and n for what a program counts: iterations, calls, bytes, time of an iteration.
+
+    value = c * f(n) * g(p) ,   f in { 1, n^a, n - 1, (n - 2)^2, n lg n, ... }            [D]
+                                g in { 1, p^b, p - 1, lg P, ceil(n / p), ... }
+
+Counts of a program are exact, so that a formula which meets all of them is found rather than
+fitted: of those the simplest is taken, then sums of two terms. What no formula meets, such as a
+time, gets that with the lowest cross-validated error, each pair of p and n left out in turn; of
+those nearly as good the simplest. The source says only that counts at other P come from count
+functions [1]_; the forms and their choice are ours [D]. What was counted at one size, or one
+number of processors, says nothing of others: the formula then does not contain it.
+
+References
+----------
+.. [1] J. In, C. Jin, J. Peir, S. Ranka and S. Sahni, "A framework for matching applications with
+   parallel machines," c. 2000, section on complex loops.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.errors import ParameterError, require
+
+Shape = Callable[[Array, Array], Array]  # of p and n
+
+EXACT: Final = 1e-9  # relative error of a formula that meets all counts, by rounding
+NEARLY: Final = 1.1  # times the least cross-validated error of what is nearly as good [D]
+NOISY: Final = 2.0  # the same of a time, whose noise must not become a power of n [D]
+SLIGHT: Final = 0.03  # error that the simpler formula of a time may have more [D]
+FEWEST_TO_CHOOSE: Final = 3  # points: of two, every one is met by what the other decides
+LARGEST_DENOMINATOR: Final = 12  # of a coefficient that is written as a fraction
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CountFormula:
+    """A formula, and how well it meets what was counted."""
+
+    text: str  # in p and n, as a description has it
+    error: float  # largest relative error at what was counted; 0 where it is exact [1]
+    _terms: "tuple[tuple[float, Form], ...]"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it meets all that was counted."""
+        return self.error <= EXACT
+
+    def __call__(self, p: ArrayLike, n: ArrayLike) -> Array:
+        """Value at other p and n."""
+        at = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(n, dtype=np.float64))
+        return np.asarray(sum(c * form.shape(at[0], at[1]) for c, form in self._terms))
+
+    @property
+    def constant(self) -> float | None:
+        """Its value where it depends on nothing; otherwise None."""
+        (c, form), *others = self._terms
+        return c if not (form.over or form.under or others) else None
+
+    def scaled(self, factor: float) -> "CountFormula":
+        """Give the same formula, times a factor."""
+        terms = tuple((_written(c * factor), form) for c, form in self._terms)
+        text = _sum([_term(c, form) for c, form in terms])
+        return CountFormula(text=text, error=self.error, _terms=terms)
+
+    def times(self, unit: str) -> str:
+        """Text of the formula as so many of a unit: "8 B * n"."""
+        texts = [_term(c, form, unit) for c, form in self._terms]
+        return _sum(texts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """What multiplies a coefficient."""
+
+    over: str  # text of the factors above the line; "" for 1
+    under: str = ""  # text of what it is divided by; "" for nothing
+    shape: Shape
+    cost: float  # how complicated it is; the simplest is 0
+
+
+def count_formula(
+    value: ArrayLike, p: ArrayLike, n: ArrayLike | None = None, *, smooth: bool = False
+) -> CountFormula:
+    """Formula of p and n for what was counted at some of them.
+
+    Parameters
+    ----------
+    value : array_like, shape (runs,)
+        At least 0.
+    p : array_like, shape (runs,)
+        Processors, at least 1. [1]
+    n : array_like, shape (runs,), optional
+        Problem size, above 0; none where the program has none. [1]
+    smooth : bool, default False
+        Whether it is a time, which was measured: only powers of n with half exponents are then
+        tried, and a simpler one is taken where its error is at most twice as high and 3 % more.
+
+    Returns
+    -------
+    CountFormula
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or they differ in length.
+
+    Examples
+    --------
+    >>> n = [10, 20, 40, 10, 20, 40]
+    >>> p = [1, 1, 1, 2, 2, 2]
+    >>> [count_formula(x, p, n).text for x in ([64, 324, 1444] * 2, [50, 200, 800, 25, 100, 400])]
+    ['(n - 2)^2', '1/2*n^2/p']
+    >>> count_formula([1.02, 1.99, 4.03], [1, 1, 1], [10, 20, 40], smooth=True).text
+    '0.10075*n'
+    """
+    counted, at_p, at_n = _checked(value, p, n)
+    has_p, has_n = (len(np.unique(axis)) > 1 for axis in (at_p, at_n))
+    if np.all(np.abs(counted - counted[0]) <= EXACT * np.abs(counted[0])):
+        return _formula([(float(counted[0]), ONE)], counted, at_p, at_n)
+    forms = list(_forms(has_p=has_p and not smooth, has_n=has_n, smooth=smooth))
+    if not smooth:
+        exact = _exact(forms, counted, at_p, at_n) or _exact_sum(forms, counted, at_p, at_n)
+        if exact is not None:
+            return exact
+    times, more = (NOISY, SLIGHT) if smooth else (NEARLY, 0.0)
+    return _nearest(forms, counted, at_p, at_n, enough=lambda least: least * times + more)
+
+
+def _checked(value: ArrayLike, p: ArrayLike, n: ArrayLike | None) -> tuple[Array, Array, Array]:
+    """Arrays of one length, inside their domains."""
+    counted, at_p = (np.asarray(x, dtype=np.float64).ravel() for x in (value, p))
+    at_n = np.ones_like(at_p) if n is None else np.asarray(n, dtype=np.float64).ravel()
+    if not len(counted) == len(at_p) == len(at_n) or not len(counted):
+        raise ParameterError(
+            f"value, p and n must be of one length, at least 1, got {len(counted)}, {len(at_p)} "
+            f"and {len(at_n)}. Give each run all three."
+        )
+    hint = "Check the profile."
+    good = (counted >= 0) & np.isfinite(counted)
+    require("value", counted, good, must="be at least 0 and finite", hint=hint)
+    require("p", at_p, (at_p >= 1) & np.isfinite(at_p), must="be at least 1", hint=hint)
+    require("n", at_n, (at_n > 0) & np.isfinite(at_n), must="be above 0", hint=hint)
+    return counted, at_p, at_n
+
+
+def _power(axis: str, exponent: Fraction) -> str:
+    """Text of a power: "n", "n^2", "sqrt(n)", "n^(2/3)"."""
+    if exponent == 1:
+        return axis
+    if exponent == Fraction(1, 2):
+        return f"sqrt({axis})"
+    return f"{axis}^{exponent}" if exponent.denominator == 1 else f"{axis}^({exponent})"
+
+
+def _sizes(*, smooth: bool) -> Iterator[Form]:
+    """Forms of n."""
+    halves = [Fraction(k, 2) for k in (1, 2, 3, 4, 5, 6)]
+    thirds = [Fraction(k, 3) for k in (1, 2, 4, 5)]
+    for a in halves if smooth else halves + thirds:
+        cost = (1.0 + 0.1 * float(a)) if a.denominator == 1 else 2.0 + 0.1 * a.denominator
+        yield Form(over=_power("n", a), shape=_n_less(0, float(a)), cost=cost)
+    if smooth:
+        return
+    for k in (1, 2, -1, -2):
+        less = f"(n - {k})" if k > 0 else f"(n + {-k})"
+        for times in (1, 2, 3):
+            text = less if times == 1 else f"{less}^{times}"
+            yield Form(over=text, shape=_n_less(k, times), cost=1.5 + 0.1 * times)
+        yield Form(over=f"n*{less}", shape=_n_times_less(k), cost=1.8)
+    for text, times in (("log2(n)", 0), ("n*log2(n)", 1), ("n^2*log2(n)", 2)):
+        yield Form(over=text, shape=_n_log_n(times), cost=2.0 + 0.1 * times)
+
+
+def _n_less(k: int, a: float) -> Shape:
+    return lambda _, n: np.maximum(n - k, 0.0) ** a
+
+
+def _n_times_less(k: int) -> Shape:
+    return lambda _, n: n * np.maximum(n - k, 0.0)
+
+
+def _n_log_n(a: int) -> Shape:
+    return lambda _, n: n**a * np.log2(n)
+
+
+def _p_to(b: float) -> Shape:
+    return lambda p, _: p**b
+
+
+def _largest_share(k: int) -> Shape:
+    return lambda p, n: np.ceil(np.maximum(n - k, 0.0) / p - EXACT)
+
+
+def _product(one: Shape, other: Shape) -> Shape:
+    return lambda p, n: one(p, n) * other(p, n)
+
+
+def _shares(*, has_n: bool) -> Iterator[Form]:
+    """Forms of p, and of n over p."""
+    for b in (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(1, 3), Fraction(2, 3)):
+        cost = 1.0 if b == 1 else 2.0 + 0.1 * b.denominator
+        text = _power("p", b)
+        yield Form(over=text, shape=_p_to(float(b)), cost=cost)
+        yield Form(over="", under=text, shape=_p_to(-float(b)), cost=cost)
+    yield Form(over="(p - 1)", shape=lambda p, _: p - 1, cost=1.5)
+    yield Form(over="(p - 1)", under="p", shape=lambda p, _: (p - 1) / p, cost=1.8)
+    yield Form(over="min(2, p - 1)", shape=lambda p, _: np.minimum(2.0, p - 1), cost=1.9)
+    yield Form(over="log2(p)", shape=lambda p, _: np.log2(p), cost=2.0)
+    yield Form(over="p*log2(p)", shape=lambda p, _: p * np.log2(p), cost=2.2)
+    yield Form(over="ceil(log2(p))", shape=lambda p, _: np.ceil(np.log2(p) - EXACT), cost=2.1)
+    for k in (0, 1, 2) if has_n else ():
+        less = f"(n - {k})" if k else "n"
+        yield Form(over=f"ceil({less}/p)", shape=_largest_share(k), cost=2.0 + 0.1 * k)
+
+
+ONE: Final = Form(over="", shape=lambda p, _: np.ones_like(p), cost=0.0)
+
+
+def _forms(*, has_p: bool, has_n: bool, smooth: bool) -> Iterator[Form]:
+    """All forms of the axes that vary, the simplest first."""
+    sizes = [ONE, *(_sizes(smooth=smooth) if has_n else ())]
+    shares = [ONE, *(_shares(has_n=has_n) if has_p else ())]
+    made = [
+        Form(
+            over="*".join(filter(None, [size.over, share.over])),
+            under=share.under,
+            shape=_product(size.shape, share.shape),
+            cost=size.cost + share.cost,
+        )
+        for size in sizes
+        for share in shares
+    ]
+    yield from sorted(made, key=lambda form: form.cost)
+
+
+def _exact(forms: Sequence[Form], counted: Array, p: Array, n: Array) -> CountFormula | None:
+    """Simplest form that meets all counts with one coefficient."""
+    for form in forms:
+        shape = form.shape(p, n)
+        there = shape > 0
+        if not there.any():
+            continue
+        c = float(np.median(counted[there] / shape[there]))
+        if c > 0 and np.all(np.abs(counted - c * shape) <= EXACT * counted.max()):
+            return _formula([(c, form)], counted, p, n)
+    return None
+
+
+def _exact_sum(forms: Sequence[Form], counted: Array, p: Array, n: Array) -> CountFormula | None:
+    """Simplest sum of two forms that meets all counts, more of them than coefficients."""
+    points = np.unique(np.stack([p, n], axis=1), axis=0)
+    simple = [form for form in forms if form.cost <= 2.5]
+    if len(points) < FEWEST_TO_CHOOSE:
+        return None
+    pairs = sorted(combinations(simple, 2), key=lambda pair: pair[0].cost + pair[1].cost)
+    shapes = {form: form.shape(p, n) for form in simple}
+    for pair in pairs:
+        matrix = np.stack([shapes[form] for form in pair], axis=1)
+        found, _, rank, _ = np.linalg.lstsq(matrix, counted, rcond=None)
+        meets = np.all(np.abs(matrix @ found - counted) <= EXACT * counted.max())
+        coefficients = [float(c) for c in found]
+        if rank == 2 and meets and all(_fraction(c) is not None for c in coefficients):
+            return _formula(list(zip(coefficients, pair, strict=True)), counted, p, n)
+    return None
+
+
+def _nearest(
+    forms: Sequence[Form],
+    counted: Array,
+    p: Array,
+    n: Array,
+    *,
+    enough: Callable[[float], float],
+) -> CountFormula:
+    """Simplest form whose cross-validated error is low enough beside the lowest."""
+    positive = counted > 0
+    tried = []
+    for form in forms:
+        shape = form.shape(p, n)
+        if np.any(shape[positive] <= 0):
+            continue
+        ratio = np.log(counted[positive] / shape[positive])
+        tried.append((form, ratio, _left_out(ratio, p[positive], n[positive])))
+    least = min(error for *_, error in tried)
+    form, ratio = next((x, r) for x, r, error in tried if error <= enough(least))
+    return _formula([(float(np.exp(np.median(ratio))), form)], counted, p, n)
+
+
+def _left_out(ratio: Array, p: Array, n: Array) -> float:
+    """Root mean square of log errors at each pair of p and n, told only the others. [1]."""
+    points, of_run = np.unique(np.stack([p, n], axis=1), axis=0, return_inverse=True)
+    of_run = of_run.ravel()
+    if len(points) < FEWEST_TO_CHOOSE:
+        return float(np.std(ratio))
+    errors = [ratio[of_run == i] - np.median(ratio[of_run != i]) for i in range(len(points))]
+    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
+
+
+def _formula(
+    terms: Sequence[tuple[float, Form]], counted: Array, p: Array, n: Array
+) -> CountFormula:
+    """Round coefficients to what is written, and tell how well the formula meets the counts."""
+    rounded = tuple((_written(c), form) for c, form in terms)
+    value = np.asarray(sum(c * form.shape(p, n) for c, form in rounded))
+    scale = np.where(counted > 0, counted, max(float(counted.max()), 1e-300))
+    return CountFormula(
+        text=_sum([_term(c, form) for c, form in rounded]),
+        error=float(np.max(np.abs(value - counted) / scale)),
+        _terms=rounded,
+    )
+
+
+def _fraction(c: float) -> Fraction | None:
+    """Fraction with a small denominator that a coefficient is, or None."""
+    near = Fraction(c).limit_denominator(LARGEST_DENOMINATOR)
+    return near if near and abs(float(near) - c) <= EXACT * abs(c) else None
+
+
+def _written(c: float) -> float:
+    """Coefficient as its text has it."""
+    near = _fraction(c)
+    return float(near) if near is not None else float(f"{c:.6g}")
+
+
+def _term(c: float, form: Form, unit: str = "") -> str:
+    """Text of a coefficient and its form; with a unit "8 B*n"."""
+    near = _fraction(c) if not unit else None
+    number = str(near) if near is not None else f"{c:.12g}"
+    if unit:
+        number = f"{number} {unit}"
+    head = "" if form.over and number in ("1", "-1") else number
+    text = "*".join(filter(None, [head, form.over]))
+    sign = "-" if form.over and number == "-1" else ""
+    return sign + text + (f"/{form.under}" if form.under else "")
+
+
+def _sum(texts: Sequence[str]) -> str:
+    """Join terms by their signs."""
+    return " + ".join(texts).replace("+ -", "- ")

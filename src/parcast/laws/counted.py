@@ -1,0 +1,351 @@
+"""Programs of which only counts are known: what they compute, send and call, for each p.
+
+    T(P) = pace * C_max(P) + sum over collectives of calls / P * T_q(P, m) + S(P)            [D]
+    S(P) = max(m * (t0 + V / M / r_inf),  V / r_sat(P))                                      [D]
+
+C_max      processor seconds of the busiest rank, counted on some machine
+pace       how much longer the machine takes for them: T(1) over the seconds counted at P = 1
+M, V       messages between two ranks and their bytes, of all ranks together
+m          messages that one rank waits for, one after another: M / P where all send at once
+t0, r_inf  startup and rate of one message [1]_, r_sat rate of all pairs together, both measured
+T_q        time of a collective, see `parcast.laws.primitives.price`; an alltoall that was not measured
+           is never faster than all its bytes at r_sat
+
+The two sides of the maximum are the bounds that a queue in front of the network obeys: each rank
+sends its messages one after another, and all bytes pass what all ranks share. Messages have
+sizes that the counts do not tell, so a straight line for all sizes is what they can be priced by.
+
+Use it where a trace or a profile has counted a program and nobody has described it. Counts do not
+say which message waits for which. Where ranks send in turn, as in a wavefront that enters a grid
+of q * r ranks at one corner, the inner ranks wait for two messages a step while all wait for
+2 - 1/q - 1/r on average [2]_: give m then, or the time is too short. Messages sent while the
+program computes take less than this says.
+
+References
+----------
+.. [1] R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2,"
+   Parallel Computing, vol. 20, no. 3, pp. 389-398, 1994, :doi:`10.1016/S0167-8191(06)80021-9`,
+   for the line t0 + m / r_inf.
+.. [2] D. Sundaram-Stukel and M. K. Vernon, "Predictive analysis of a wavefront application using
+   LogGP," in Proc. ACM PPoPP, 1999, pp. 141-150, :doi:`10.1145/301104.301117`, for what a rank of
+   a wavefront waits for.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+import numpy as np
+from pydantic import Field, PrivateAttr, field_validator, model_validator
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.description import Description, DescriptionError, Of, tables_of
+from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
+from parcast.descriptions.program import Phase
+from parcast.errors import ParameterError, Problem, require
+from parcast.laws.counted_work import CountedWork
+from parcast.laws.primitives.price import figures_of, primitive_time
+
+COLLECTIVES: Final = tuple(name for name in PRIMITIVES if name not in ("send", "receive"))
+SHORT: Final = 8.0  # bytes of a call whose volume nobody counted: one number [B] [D]
+TINY: Final = 1e-300  # against division by nothing
+LONG: Final = ("alltoall", "allgather", "gather", "scatter")  # what data are moved by [D]
+
+
+class Calls(Description):
+    """Calls of one collective on one count of processors."""
+
+    kind: Literal[COLLECTIVES] = Field(description="The collective.")  # type: ignore[valid-type]  # made from PRIMITIVES
+    calls: Annotated[Amount, Of("count", name="calls")] = Field(
+        description="Calls, those of all ranks together."
+    )
+    volume: Annotated[Amount, Of("size", name="volume")] | None = Field(
+        default=None, description="Bytes of one call for one partner; 8 where it is not given."
+    )
+
+
+class Count(Description):
+    """What was counted on one count of processors."""
+
+    p: int = Field(ge=1, description="Processors it ran on.")
+    compute: Annotated[Amount, Of("time", name="compute")] = Field(
+        description="Computing of all processors together."
+    )
+    busiest: Annotated[Amount, Of("time", name="busiest")] | None = Field(
+        default=None,
+        description="Computing of the processor with the most; the mean where it is not given.",
+    )
+    messages: Annotated[Amount, Of("count", name="messages")] = Field(
+        default="0", validate_default=True, description="Messages between two processors, in all."
+    )
+    volume: Annotated[Amount, Of("size", name="volume")] = Field(
+        default="0 B", validate_default=True, description="Bytes of these messages."
+    )
+    in_turn: Annotated[Amount, Of("count", name="in_turn")] | None = Field(
+        default=None,
+        description="Messages that one processor waits for, one after another; messages / p where "
+        "it is not given.",
+    )
+    call: tuple[Calls, ...] = Field(default=(), description="Collectives, each once.")
+
+    @field_validator("call", mode="before")
+    @classmethod
+    def _as_tuple(cls, given: Any) -> Any:
+        return tables_of(given, "call", "[[phase.count.call]]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CountedCosts:
+    """Time of a counted program by what it is spent on, which add up to it; see the module."""
+
+    compute: Array  # the mean over processors [s]
+    imbalance: Array  # what the busiest computes longer [s]
+    startups: Array  # of messages [s]
+    pairs: Array  # bytes of messages at the rate of a pair [s]
+    shared: Array  # what the network shared by all adds [s]
+    collectives: Array  # [s]
+
+    @property
+    def communication(self) -> Array:
+        """All that is not computing [s]."""
+        return np.asarray(self.startups + self.pairs + self.shared + self.collectives)
+
+    @property
+    def time(self) -> Array:
+        """All of it [s]."""
+        return np.asarray(self.compute + self.imbalance + self.communication)
+
+
+class CountedPhase(Phase):
+    """A phase of which counts are known.
+
+    Examples
+    --------
+    >>> phase = CountedPhase(
+    ...     law="counted",
+    ...     count=[
+    ...         {"p": 1, "compute": "8 s"},
+    ...         {"p": 4, "compute": "8 s", "busiest": "2.5 s", "messages": 4000, "volume": "4 MB"},
+    ...     ],
+    ... )
+    >>> machine = Machine(network={"latency": "0.1 ms", "bandwidth": "10 MB/s"})
+    >>> phase.times(machine, {"p": np.array([1.0, 4.0])}).time.round(3)
+    array([8. , 2.7])
+    """
+
+    source_of_law: ClassVar[str] = "counted: parcast, from bounds of one rank and of the network"
+    law: Literal["counted"] = Field(description="Timing law of the phase.")
+    pace: Annotated[Amount, Of("count", name="pace")] = Field(
+        default="1",
+        validate_default=True,
+        description="Time of computing on the machine over that where it was counted.",
+    )
+    count: tuple[Count, ...] = Field(description="Counts, one table for each p.")
+    _work: CountedWork = PrivateAttr()
+
+    @field_validator("count", mode="before")
+    @classmethod
+    def _as_tuple(cls, given: Any) -> Any:
+        return tables_of(given, "count", "[[phase.count]]")
+
+    @model_validator(mode="after")
+    def _counts_agree(self) -> "CountedPhase":
+        try:
+            self._work = work_of(sorted(self.count, key=lambda count: count.p))
+        except ParameterError as refusal:
+            name, must, said = str(refusal).partition(" must ")
+            field = name if name == "count" else f"count.{name}"
+            problem = Problem(message=f"{must.lstrip()}{said}", field=field)
+            raise DescriptionError("CountedPhase", [problem]) from None
+        return self
+
+    @property
+    def counted(self) -> CountedWork:
+        """Its counts as arrays."""
+        return self._work
+
+    def costs(self, machine: Machine, at: Point) -> CountedCosts:
+        """Time of one cycle by what it is spent on, at every point of a grid [s].
+
+        Raises
+        ------
+        ParameterError
+            If the machine lacks a rate, or there is one count alone and another is asked for.
+        """
+        p = np.asarray(at["p"], dtype=np.float64)
+        work, pace = self._work.at(p), self.pace(at)
+        collectives = shared = np.zeros(())
+        for name, calls in work.calls.items():
+            volume = work.volumes.get(name, np.full(p.shape, _unknown_volume(name, machine)))
+            each = primitive_time(name, machine, at, volume)
+            if name == "alltoall" and figures_of(machine, name) is None:
+                least = volume * (p - 1) * p / _together(machine, at) if np.any(volume) else 0.0
+                each = np.maximum(each, least)
+            collectives = collectives + calls / p * each
+        alone = p <= 1  # nobody to send to, whatever was counted
+        latency = machine.network.latency
+        startups = work.in_turn * (latency(at) if latency is not None else 0.0)
+        startups = np.where(alone, 0.0, startups)
+        pairs = np.zeros(())
+        if np.any(work.volume > 0):
+            pair = machine.pair_rate(at, why="a message of a counted phase")
+            each = work.volume / np.maximum(work.messages, TINY)
+            pairs = np.where(alone, 0.0, work.in_turn * each / pair)
+            busy = np.where(alone, 0.0, work.volume / _together(machine, at))
+            shared = np.maximum(busy - startups - pairs, 0.0)
+        mean = pace * work.compute / p
+        return CountedCosts(
+            compute=mean,
+            imbalance=pace * work.busiest - mean,
+            startups=startups,
+            pairs=np.asarray(pairs),
+            shared=np.asarray(shared),
+            collectives=np.asarray(collectives),
+        )
+
+    def cycle(self, machine: Machine, at: Point) -> Breakdown:
+        """Time of one cycle at every point of a grid [s]."""
+        costs = self.costs(machine, at)
+        return Breakdown(
+            compute=costs.compute,
+            communication=costs.communication,
+            io=np.zeros(()),
+            synchronisation=costs.imbalance,
+        )
+
+    def warnings(self, machine: Machine) -> Iterator[str]:
+        """Give what a reader of the times must know, in sentences."""
+        work = self._work
+        sent = [name for name in LONG if name in work.calls and name not in work.volumes]
+        if sent:
+            yield (
+                f"The bytes of {', '.join(sent)} were not counted: each call is priced as one of "
+                f"{SHORT:g} B, and neither times nor intervals know what they carry. Add its "
+                "volume."
+            )
+        network = machine.network
+        if np.any(work.volume > 0) and network.saturation is None and network.contention is None:
+            yield (
+                f"{machine.name} does not say what all pairs reach together: messages are priced "
+                "as if each had the network alone. Add network.saturation if they share it."
+            )
+        unknown = [name for name in work.calls if figures_of(machine, name) is None]
+        if unknown:
+            yield (
+                f"{machine.name} has no [primitives] for {', '.join(unknown)}: priced by latency "
+                "and bandwidth of its network. Measure them for better times."
+            )
+        p = work.p
+        yield (
+            f"Counted at p = {', '.join(f'{x:g}' for x in p)}; between them the counts are "
+            "interpolated, and beyond them they are guessed from the last two."
+            if len(p) > 1
+            else f"Counted at p = {p[0]:g} alone."
+        )
+
+
+def work_of(counts: Sequence[Count]) -> CountedWork:
+    """Counts as arrays, ascending in p.
+
+    Raises
+    ------
+    ParameterError
+        If a count of processors or a collective stands there twice, or counts contradict.
+    """
+    p = [count.p for count in counts]
+    twice = sorted({x for x in p if p.count(x) > 1})
+    if twice:
+        raise ParameterError(f"count must give each p once, got {twice[0]} twice. Remove one.")
+    by_name: list[dict[str, Calls]] = []
+    for count in counts:
+        names = [call.kind for call in count.call]
+        if len(set(names)) < len(names):
+            raise ParameterError(
+                f"count must give each collective once at p = {count.p}. Add up its calls."
+            )
+        by_name.append({call.kind: call for call in count.call})
+    kinds = [name for name in COLLECTIVES if any(name in calls for calls in by_name)]
+    at = {"p": 1.0}
+
+    def column(name: str, key: str) -> Array:
+        """One number of a collective for each p: 0 where it is not called, or gives none."""
+        amounts = [getattr(calls.get(name), key, None) for calls in by_name]
+        return np.array([0.0 if x is None else float(x(at)) for x in amounts])
+
+    told = [x for x in kinds if any(c[x].volume is not None for c in by_name if x in c)]
+    calls = {name: column(name, "calls") for name in kinds}
+    for name in told:
+        for count, named in zip(counts, by_name, strict=True):
+            if name in named and named[name].volume is None:
+                raise ParameterError(
+                    f"volume of {name} must be given at every p or at none, got none at "
+                    f"p = {count.p}. Add it there."
+                )
+    compute = np.array([float(count.compute(at)) for count in counts])
+    at_p = np.array(p, dtype=np.float64)
+    mean = compute / at_p
+    messages = np.array([float(count.messages(at)) for count in counts])
+    in_turn = [float(c.in_turn(at)) if c.in_turn is not None else np.nan for c in counts]
+    busiest = [float(c.busiest(at)) if c.busiest is not None else np.nan for c in counts]
+    volume = np.array([float(count.volume(at)) for count in counts])
+    lost = (volume > 0) & (messages <= 0)
+    require("volume", volume, ~lost, must="be 0 without messages", hint="Give messages as well.")
+    return CountedWork(
+        p=at_p,
+        compute=compute,
+        busiest=np.where(np.isnan(busiest), mean, busiest),
+        messages=messages,
+        volume=volume,
+        in_turn=np.where(np.isnan(in_turn), messages / at_p, in_turn),
+        calls=calls,
+        volumes={name: column(name, "volume") for name in told},
+    )
+
+
+def tables_of_counts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Tables `count` of a phase from numbers in SI.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Each with "p" and "compute", and perhaps "busiest", "messages", "volume", "in_turn", and
+        "calls" and "volumes" by collective. [SI]
+
+    Examples
+    --------
+    >>> tables_of_counts([{"p": 2, "compute": 3.0, "calls": {"barrier": 4.0}}])
+    [{'p': 2, 'compute': '3.0 s', 'call': [{'kind': 'barrier', 'calls': '4.0'}]}]
+    """
+    units = {"compute": " s", "busiest": " s", "messages": "", "volume": " B", "in_turn": ""}
+    tables = []
+    for row in rows:
+        table: dict[str, Any] = {"p": int(row["p"])}
+        table |= {key: f"{row[key]!r}{unit}" for key, unit in units.items() if key in row}
+        calls = []
+        for kind, number in row.get("calls", {}).items():
+            call = {"kind": kind, "calls": repr(number)}
+            volume = row.get("volumes", {}).get(kind)
+            calls.append(call if volume is None else call | {"volume": f"{volume!r} B"})
+        tables.append(table | ({"call": calls} if calls else {}))
+    return tables
+
+
+def _unknown_volume(name: str, machine: Machine) -> float:
+    """Bytes of a call that nobody counted: none where the machine has no rate for them. [B]."""
+    known = figures_of(machine, name)
+    has_none = name == "barrier" or (known is not None and known.bandwidth is None)
+    return 0.0 if has_none else SHORT
+
+
+def _together(machine: Machine, at: Point) -> Array:
+    """Rate of all pairs together; infinite where they do not meet. [B/s]."""
+    if LEVEL not in at and machine.saturates(at):
+        return machine.need("network.saturation", at, why="a counted phase")
+    level = machine.contention(at)
+    if not np.any(level > 0):
+        return np.full((), np.inf)
+    pair = machine.need("network.bandwidth", at, why="a counted phase")
+    with np.errstate(divide="ignore"):
+        return np.asarray(pair / level)

@@ -1,0 +1,247 @@
+"""Steady-state timing: steps, bytes and messages counted, over capacities measured.
+
+    T = steps / W + network bytes / u + messages * t0 + disk bytes / B
+
+Every law of this kind is one function that counts, for a problem of size n on P processors, what
+lies one after the other: the steps of the processor that has most of them, the bytes that all
+send through the network, the bytes of the disk. W, u and B are the capacities of a processor, of
+the network with all processors transmitting, and of the disk *for this program*: they are measured
+with it (`parcast.fitting.capacity_sums`), not taken from a data sheet.
+
+Use it for programs whose counts are known and that keep everybody busy. Nobody waits for anybody
+in it, so it is a lower bound of the time for algorithms that are search-space compact, see
+`parcast.laws.compactness`, and says little of the others. Startups of messages are this
+project's addition [D]; the source has t0 = 0.
+
+References
+----------
+.. [1] Y. Shi, "Steady-state timing models for program scalability analysis," Temple University,
+   c. 1996. The general forms are reconstructed from its prose, [R].
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import Field
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.description import Description, Of
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Phase
+from parcast.errors import require
+
+
+def _nothing() -> Array:
+    return np.zeros(())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Counts:
+    """What a run does one after the other, arrays that broadcast together."""
+
+    steps: Array  # of the processor with most of them [1]
+    network_bytes: Array = field(default_factory=_nothing)  # of all processors [B]
+    messages: Array = field(default_factory=_nothing)  # that wait for each other [1]
+    disk_bytes: Array = field(default_factory=_nothing)  # read and written [B]
+    shared: Array = field(default_factory=_nothing)  # of `steps`: its part of what was dealt out
+
+
+def sizes(
+    n: ArrayLike, p: ArrayLike, *, most: ArrayLike | None = None, why: str = "one for each input"
+) -> tuple[Array, Array]:
+    """Problem sizes and processors, checked.
+
+    Parameters
+    ----------
+    n : array_like
+        Problem size, at least 1. [1]
+    p : array_like, broadcastable with `n`
+        Processors, at least 1. [1]
+    most : array_like, optional
+        Processors that have work, `n` by default. [1]
+    why : str
+        What they are, for the message.
+
+    Raises
+    ------
+    ParameterError
+        If any lies outside its domain, is NaN or is infinite.
+    """
+    n, p = np.asarray(n, dtype=np.float64), np.asarray(p, dtype=np.float64)
+    require("n", n, (n >= 1) & np.isfinite(n), must="be at least 1", hint="Count inputs from 1.")
+    ok = (p >= 1) & np.isfinite(p)
+    require("p", p, ok, must="be at least 1", hint="Count processors from 1.")
+    limit = n if most is None else np.asarray(most, dtype=np.float64)
+    ok = p <= limit
+    hint = f"No more than n have work ({why}). Take fewer processors or a larger n."
+    require("p", np.broadcast_to(p, ok.shape), ok, must="be at most n", hint=hint)
+    return n, p
+
+
+def in_parallel(p: Array, parallel: ArrayLike, alone: ArrayLike = 0.0) -> Array:
+    """Counts of more than one processor, and those of one: the sequential program."""
+    return np.where(p > 1, parallel, alone)
+
+
+def density(name: str, value: ArrayLike) -> Array:
+    """Density of at least 0, or a refusal that names it."""
+    counted = np.asarray(value, dtype=np.float64)
+    ok = (counted >= 0) & np.isfinite(counted)
+    require(name, counted, ok, must="be at least 0", hint="Count it in the serial program.")
+    return counted
+
+
+def positive(name: str, value: ArrayLike) -> Array:
+    """Rate, or the like, above 0, or a refusal that names it."""
+    measured = np.asarray(value, dtype=np.float64)
+    ok = (measured > 0) & np.isfinite(measured)
+    require(name, measured, ok, must="be above 0", hint="Give what was measured.")
+    return measured
+
+
+class Capacities(Description):
+    """Capacities of the machine for this program alone; they win over those of the machine."""
+
+    compute: Annotated[Amount, Of("operation_rate", name="capacities.compute")] | None = Field(
+        default=None, description="Steps that one processor does in a second, W."
+    )
+    together: Annotated[Amount, Of("operation_rate", name="capacities.together")] | None = Field(
+        default=None,
+        description="Steps that p unequal processors do in a second, the sum of their W; compute "
+        "is then that of the slowest. p * compute if it is not given.",
+    )
+    network: Annotated[Amount, Of("rate", name="capacities.network")] | None = Field(
+        default=None, description="Rate of the network with all processors transmitting, u."
+    )
+    disk: Annotated[Amount, Of("rate", name="capacities.disk")] | None = Field(
+        default=None, description="Rate of one disk, B."
+    )
+    latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = Field(
+        default=None, description="Startup of a message, t0."
+    )
+
+
+class SteadyStatePhase(Phase):
+    """A phase whose law counts; each of these laws is a class derived from this one."""
+
+    is_compact: ClassVar[bool | None] = True
+    law_counts: ClassVar[
+        Callable[..., Counts]
+    ]  # of n, p, and what a law has keys for beside `law`
+    size: Annotated[Amount, Of("count", name="size")] = Field(
+        default="n", validate_default=True, description="Problem size that the law calls n."
+    )
+    messages: Annotated[Amount, Of("count", name="messages")] | None = Field(
+        default=None,
+        description="Messages of a cycle that wait for each other; by default those of the law.",
+    )
+    disks: Annotated[Amount, Of("count", name="disks")] = Field(
+        default="1",
+        validate_default=True,
+        description='Disks that work at once: "d", or "p" if every processor has its own.',
+    )
+    capacities: Capacities = Capacities()
+
+    def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
+        """Count what one cycle does, by the function of the law and the keys of the phase.
+
+        Parameters
+        ----------
+        n : array_like
+            Problem size as the law has it. [1]
+        p : array_like, broadcastable with `n`
+            Processors. [1]
+        at : mapping, optional
+            Where densities that are formulas are to be taken; by default at `n` and `p`.
+
+        Raises
+        ------
+        ParameterError
+            If a size lies outside the domain of the law.
+        """
+        at = {"n": n, "p": p} if at is None else at
+        known = {*SteadyStatePhase.model_fields, "law"}
+        own = {key: getattr(self, key) for key in type(self).model_fields if key not in known}
+        keys = {key: x(at) if isinstance(x, Amount) else x for key, x in own.items()}
+        return self.law_counts(n, p, **keys)
+
+    def counted(self, at: Point) -> Counts:
+        """Count what one cycle does at every point of a grid, with the messages of the phase."""
+        p = np.asarray(at["p"], dtype=np.float64)
+        counts = self.counts(self.size(at), p, at)
+        if self.messages is None:
+            return counts
+        return replace(counts, messages=in_parallel(p, self.messages(at)))
+
+    def cycle(self, machine: Machine, at: Point) -> Breakdown:
+        """Time of one cycle at every point of a grid [s]."""
+        counts = self.counted(at)
+        network = _time(counts.network_bytes, lambda: self.network_rate(machine, at))
+        return Breakdown(
+            compute=self._computing(counts, machine, at),
+            communication=np.asarray(network + counts.messages * self.latency(machine, at)),
+            io=_time(self.of_one_disk(counts, at), lambda: self.disk_rate(machine, at)),
+            synchronisation=np.zeros(()),
+        )
+
+    def work(self, machine: Machine, at: Point) -> Array:
+        """Work of all cycles on one processor [s]."""
+        alone = {**at, "p": np.ones(())}
+        steps = self.counts(self.size(at), 1.0, alone).steps
+        return np.asarray(self.cycles(at) * steps / self.compute_rate(machine, alone))
+
+    def compute_rate(self, machine: Machine, at: Point) -> Array:
+        """W: that of the phase, else the machine's. [flop/s]."""
+        return self._capacity(self.capacities.compute, machine, "compute.rate", at)
+
+    def network_rate(self, machine: Machine, at: Point) -> Array:
+        """u: that of the phase, else what saturates the machine's network, else a pair. [B/s]."""
+        saturates = machine.network.saturation is not None or "network.saturation" in at
+        key = "network.saturation" if saturates else "network.bandwidth"
+        return self._capacity(self.capacities.network, machine, key, at)
+
+    def disk_rate(self, machine: Machine, at: Point) -> Array:
+        """B of one disk: that of the phase, else the machine's. [B/s]."""
+        return self._capacity(self.capacities.disk, machine, "storage.bandwidth", at)
+
+    def of_one_disk(self, counts: Counts, at: Point) -> Array:
+        """Bytes of each of the disks that work at once. [B]."""
+        disks = self.disks(at)
+        require("disks", disks, disks > 0, must="be above 0", hint="Leave it out if there is one.")
+        return np.asarray(counts.disk_bytes / disks)
+
+    def latency(self, machine: Machine, at: Point) -> Array:
+        """t0: that of the phase, else the machine's, else 0. [s]."""
+        own = self.capacities.latency
+        amount = own if own is not None else machine.network.latency
+        if amount is None:
+            return np.asarray(at.get("network.latency", 0.0), dtype=np.float64)
+        return amount(at)
+
+    def _computing(self, counts: Counts, machine: Machine, at: Point) -> Array:
+        """Time of the steps: what is dealt out goes by what all processors do together [s]."""
+        rate = self.compute_rate(machine, at)
+        together = self.capacities.together
+        if together is None:
+            return np.asarray(counts.steps / rate)
+        p = np.asarray(at["p"], dtype=np.float64)
+        total = together(at)
+        require(together.name, total, total > 0, must="be above 0", hint="Sum up every W.")
+        share = np.where(p > 1, p / total, 1.0 / rate)
+        return np.asarray((counts.steps - counts.shared) / rate + counts.shared * share)
+
+    def _capacity(self, own: Amount | None, machine: Machine, key: str, at: Point) -> Array:
+        """Value of a capacity, above 0."""
+        if own is None:
+            return machine.need(key, at, why=f'law = "{self.law}"')
+        return positive(own.name, own(at))
+
+
+def _time(amount: Array, rate: Callable[[], Array]) -> Array:
+    """Time of bytes, where there are any: a rate that nothing needs may be missing. [s]."""
+    return np.asarray(amount / rate()) if np.any(amount > 0) else np.zeros(())

@@ -1,0 +1,290 @@
+"""Programs as regions: loops that compute and primitives that communicate, one after the other.
+
+    loop         M(P) = E * ceil(I / P)      iterations dealt out to the processors   [S] (1)
+    replicated   M(P) = E * I                every processor does all of them         [S in words]
+    primitive    calls * T_q(P, m)           see `parcast.laws.primitives.price`          [R]
+    halo         calls * T_halo(P, m)        see `parcast.laws.regions`       [D]
+    write, read  calls * T_file(d, V)        see `parcast.laws.regions`       [D]
+    program      T(P) = sum of its regions, each the maximum over the processors      [D]
+
+A loop that is run several times, as in every time step, has `calls` as well: M(P) is the time of
+one, as what is left over by I / P is left over in each.
+
+Use it where a program is known loop by loop: iterations, the time of one, and what is sent between
+them. It knows no queues: messages that wait for each other take longer than it says, and the
+`spmd` law is the one for that. Neither does it know caches: E stays the same for every P.
+
+What regions that exchange or access files cost on a machine.
+
+    halo          min(k, P - 1) * T_send(m)      messages to k neighbours, and as many back    [D]
+    write, read   t0 + V / (d * B)               V bytes of all processors on d disks          [D]
+
+Of a halo, messages to the neighbours go out one after the other while those of the neighbours come
+in; where all pairs together are limited, all messages of all processors take at least their bytes
+over that rate. A lone processor has no neighbour. Disks are shared evenly and without a queue: the
+`spmd` law is the one for disks that are waited for.
+
+References
+----------
+.. [1] J. In, C. Jin, J. Peir, S. Ranka and S. Sahni, "A framework for matching applications with
+   parallel machines," c. 2000, equation (1). Shown there for one finite-difference code.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.descriptions.description import Description, Of, require_other_labels, tables_of
+from parcast.descriptions.machine import PRIMITIVES, Machine
+from parcast.descriptions.program import Phase
+from parcast.errors import ParameterError, require
+from parcast.laws.primitives.price import figures_of, primitive_time
+from parcast.laws.primitives.standard import WORDS
+
+
+def halo_time(machine: Machine, at: Point, volume: Array, neighbours: Array) -> Array:
+    """Time of one exchange with neighbours; 0 on one processor.
+
+    Parameters
+    ----------
+    machine : Machine
+        Its figures of `send`, or else its network, price a message.
+    at : mapping
+        As for `parcast.descriptions.amount.Amount`.
+    volume : ndarray
+        Bytes to one neighbour. [B]
+    neighbours : ndarray
+        Neighbours of the processor with the most. [1]
+
+    Returns
+    -------
+    ndarray
+        [s]
+
+    Raises
+    ------
+    ParameterError
+        If there are bytes to send and the machine gives no rate for them.
+    """
+    p = np.asarray(at["p"], dtype=np.float64)
+    there = np.minimum(neighbours, p - 1)
+    time = there * primitive_time("send", machine, at, volume)
+    if np.any(volume > 0) and machine.saturates(at):
+        together = machine.need("network.saturation", at, why="a region of kind halo")
+        time = np.maximum(time, p * there * volume / together)
+    return np.asarray(time)
+
+
+def file_time(kind: str, machine: Machine, at: Point, volume: Array) -> Array:
+    """Time in which all processors together write or read once.
+
+    Parameters
+    ----------
+    kind : {"write", "read"}
+    machine : Machine
+        Its storage: `read_bandwidth` where it is given prices what is read.
+    at : mapping
+        As for `parcast.descriptions.amount.Amount`; "d" is the machine's number of servers where it is not
+        given.
+    volume : ndarray
+        Bytes of all processors. [B]
+
+    Returns
+    -------
+    ndarray
+        [s]
+
+    Raises
+    ------
+    ParameterError
+        If there are bytes and the machine gives no rate for them, or d is below 1.
+    """
+    storage = machine.storage
+    d = np.asarray(at.get("d", storage.servers or 1), dtype=np.float64)
+    require("d", d, d >= 1, must="be at least 1", hint="Count disks from 1.")
+    latency = storage.latency(at) if storage.latency is not None else np.zeros(())
+    if not np.any(volume > 0):
+        return np.asarray(latency)
+    reads = kind == "read" and storage.read_bandwidth is not None
+    key = "storage.read_bandwidth" if reads else "storage.bandwidth"
+    rate = machine.need(key, at, why=f"a region of kind {kind}")
+    return np.asarray(latency + volume / (d * rate))
+
+
+LOOPS = ("loop", "replicated")
+FILES = ("write", "read")
+KINDS = (*LOOPS, *PRIMITIVES, "halo", *FILES)
+SLACK = 1e-9  # iterations by which I / P may exceed a whole number by rounding [D]
+
+
+class Region(Description):
+    """A part of a program between two points at which processors join or exchange data."""
+
+    kind: Literal[KINDS] = Field(  # type: ignore[valid-type]  # made from PRIMITIVES
+        description="loop: its iterations are dealt out; replicated: every processor does all of "
+        "them; the communication primitive that it calls; halo: messages to neighbours and back; "
+        "write or read: files."
+    )
+    name: str = Field(default="", description="What to call it.")
+    iterations: Annotated[Amount, Of("count", name="iterations")] = Field(
+        default="1", validate_default=True, description="Iterations of a loop, I."
+    )
+    iteration: Annotated[Amount, Of("time", "operations", name="iteration")] | None = Field(
+        default=None, description="Time, or operations, of one iteration of a loop, E."
+    )
+    calls: Annotated[Amount, Of("count", name="calls")] = Field(
+        default="1", validate_default=True, description="How often it is run or called."
+    )
+    volume: Annotated[Amount, Of("size", name="volume")] | None = Field(
+        default=None,
+        description="Bytes of one call: of the message, as its primitive counts it; of a halo to "
+        "one neighbour; of files those of all processors together.",
+    )
+    neighbours: Annotated[Amount, Of("count", name="neighbours")] = Field(
+        default="2",
+        validate_default=True,
+        description="Neighbours in a halo, of the processor with the most.",
+    )
+
+    @model_validator(mode="after")
+    def _keys_of_the_kind(self) -> "Region":
+        if self.is_loop and self.iteration is None:
+            raise ParameterError(
+                "region must give iteration where its kind is loop or replicated. Add the time of "
+                "one iteration."
+            )
+        wrong = {"volume"} if self.is_loop else {"iteration", "iterations"}
+        wrong |= {"volume"} if self.kind == "barrier" else set()
+        wrong |= {"neighbours"} if self.kind != "halo" else set()
+        odd = sorted(wrong & self.model_fields_set)
+        if odd:
+            raise ParameterError(
+                f"region must not give {odd[0]} where its kind is {self.kind}. Leave it out, or "
+                "make it another region."
+            )
+        return self
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it computes."""
+        return self.kind in LOOPS
+
+    @property
+    def component(self) -> str:
+        """What its time is spent on, as `Breakdown` calls it."""
+        if self.is_loop:
+            return "compute"
+        return "io" if self.kind in FILES else "communication"
+
+    def work(self, machine: Machine, at: Point) -> Array:
+        """Time of all its iterations on one processor; 0 of what is no loop. [s]."""
+        if self.iteration is None:
+            return np.zeros(())
+        one = self.iteration(at)
+        if self.iteration.dimension == "operations":
+            one = one / machine.need("compute.rate", at, why=self.iteration.name)
+        return np.asarray(one * self.iterations(at) * self.calls(at))
+
+    def time(self, machine: Machine, at: Point) -> Array:
+        """Time of the region, that of the processor with the most to do. [s]."""
+        if not self.is_loop:
+            return np.asarray(self.calls(at) * self._call(machine, at))
+        if self.kind == "replicated":
+            return self.work(machine, at)
+        iterations = self.iterations(at)
+        most = np.ceil(iterations / np.asarray(at["p"], dtype=np.float64) - SLACK)
+        share = np.divide(most, iterations, out=np.zeros(most.shape), where=iterations > 0)
+        return np.asarray(self.work(machine, at) * share)
+
+    def _call(self, machine: Machine, at: Point) -> Array:
+        """Time of one call of what is no loop. [s]."""
+        volume = self.volume(at) if self.volume is not None else np.zeros(())
+        if self.kind == "halo":
+            return halo_time(machine, at, volume, self.neighbours(at))
+        if self.kind in FILES:
+            return file_time(self.kind, machine, at, volume)
+        return primitive_time(self.kind, machine, at, volume)
+
+
+class RegionsPhase(Phase):
+    """A phase that is characterised region by region.
+
+    Examples
+    --------
+    >>> phase = RegionsPhase(
+    ...     law="regions",
+    ...     region=[
+    ...         {"kind": "loop", "iterations": 100, "iteration": "10 ms"},
+    ...         {"kind": "replicated", "iteration": "0.1 s"},
+    ...     ],
+    ... )
+    >>> phase.times(Machine(), {"p": [1.0, 8.0]}).time
+    array([1.1 , 0.23])
+    """
+
+    source_of_law: ClassVar[str] = "regions: In, Jin, Peir, Ranka and Sahni c. 2000, equation (1)"
+    law: Literal["regions"] = Field(description="Timing law of the phase.")
+    region: tuple[Region, ...] = Field(description="Regions, in their order.")
+
+    @field_validator("region", mode="before")
+    @classmethod
+    def _as_tuple(cls, given: Any) -> Any:
+        return tables_of(given, "region", "[[phase.region]]")
+
+    @model_validator(mode="after")
+    def _labels_differ(self) -> "RegionsPhase":
+        labels = [self._label(i) for i in range(len(self.region))]
+        require_other_labels(labels, "region")
+        return self
+
+    def amounts(self) -> Iterator[tuple[str, Amount]]:
+        """Give every amount with its name: "cycles", "sweep.iteration", "region 2.volume"."""
+        yield from super().amounts()
+        for i, region in enumerate(self.region):
+            for name, amount in region.amounts():
+                yield f"{self._label(i)}.{name}", amount
+
+    def cycle(self, machine: Machine, at: Point) -> Breakdown:
+        """Time of one cycle at every point of a grid [s]."""
+        told = dict.fromkeys(COMPONENTS, np.zeros(()))
+        for i, region in enumerate(self.region):
+            time = region.time(machine, self._at_region(i, at))
+            told[region.component] = np.asarray(told[region.component] + time)
+        return Breakdown(**told)
+
+    def work(self, machine: Machine, at: Point) -> Array:
+        """Work of all cycles that processors share, on one of them [s]."""
+        shared = [
+            region.work(machine, self._at_region(i, at))
+            for i, region in enumerate(self.region)
+            if region.kind == "loop"
+        ]
+        return np.asarray(self.cycles(at) * sum(shared, start=np.zeros(())))
+
+    def warnings(self, machine: Machine) -> Iterator[str]:
+        """Give what a reader of the times must know, in sentences."""
+        kinds = dict.fromkeys(region.kind for region in self.region)
+        called = dict.fromkeys("send" if kind == "halo" else kind for kind in kinds)
+        called = {name: None for name in called if name in PRIMITIVES}
+        unknown = [name for name in called if figures_of(machine, name) is None]
+        if unknown:
+            takes = "; ".join(f"{name}: {WORDS[name]}" for name in unknown)
+            yield (
+                f"{machine.name} has no [primitives] for {', '.join(unknown)}: priced by latency "
+                f"and bandwidth of its network ({takes}). Measure them for better times."
+            )
+
+    def _label(self, i: int) -> str:
+        """Name of a region, or "region 2"."""
+        return self.region[i].name or f"region {i + 1}"
+
+    def _at_region(self, i: int, at: Point) -> Point:
+        """Point as a region sees it: its own amounts under their own names."""
+        label = f"{self._label(i)}."
+        own = {key.removeprefix(label): at[key] for key in at if key.startswith(label)}
+        return {**at, **own}

@@ -1,0 +1,273 @@
+"""What one cycle of an SPMD phase asks of processors, network and disks, in seconds.
+
+With S the services of [1]_ for one burst of one processor, g(p) the communication scale, w the
+level of contention, c the processors of a synchronisation group and K = p/c groups [S]_::
+
+    computing      u = S_par/p + S_ser
+    start-up       S0_com                       (messages x latency)
+    transfer       v = g(p) SR_com              (bytes / bandwidth)
+    shared queue   x = w v                      (9)
+    delay          f = S0_com + (1 - w) v       (10)
+    slowest of c   z = h(c) u + f               (15)
+    I/O service    y = S0_io + SR_io/d          synchronous (14)
+                   y = S0_io + SR_io/(d K)      striped
+                   y = S0_io + SR_io/K          clustered
+
+At p = 1 nobody communicates, so that T(1,1) is the reference time (1); the published equations
+keep S0_com there, which contradicts them. The traffic of a group that communicates synchronously
+is counted once for the group, as published, or once for each processor.
+
+What the families of I/O of an SPMD phase share: bursts, I/O requests and customers of a cycle.
+
+K = p/c groups of processors are the customers. Before each visit to the network one takes z, of
+which the slowest of its c processors computes h(c) u [1]_::
+
+    z = h(c) u + f    (15)        y, the service of one I/O request    (14)
+
+References
+----------
+.. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
+   architectures," IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12, pp. 1320-1332, 2002,
+   :doi:`10.1109/TPDS.2002.1158268`.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.machine import LEVEL, Machine, level_of
+from parcast.errors import ParameterError, require
+from parcast.queueing.order import deviation_of_maximum, expected_maximum
+
+if TYPE_CHECKING:
+    from parcast.laws.spmd.law import SpmdPhase
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Demands:
+    """What one cycle asks for at every point of a grid; arrays that broadcast together."""
+
+    p: Array  # processors [1]
+    d: Array  # disks or I/O servers [1]
+    group: Array  # processors that communicate synchronously, c [1]
+    bursts: Array  # bursts in a cycle, n, on average [1]
+    parallel: Array  # S_par: computing that is shared, on one processor [s]
+    serial: Array  # S_ser: computing that every processor repeats [s]
+    startup: Array  # S0_com; 0 for a lone processor [s]
+    transfer: Array  # v = g(p) SR_com; 0 for a lone processor [s]
+    contention: Array  # w [1]
+    io_startup: Array  # S0_io [s]
+    io_transfer: Array  # SR_io: all bytes at the rate of one server [s]
+    traffic: Array  # processors of a group whose transfers use the shared network: 1 or c [1]
+
+    @property
+    def groups(self) -> Array:
+        """Groups of processors, K = p/c [1]."""
+        return self.p / self.group
+
+    @property
+    def computing(self) -> Array:
+        """Computing of a burst, u [s]."""
+        return self.parallel / self.p + self.serial
+
+    @property
+    def delay(self) -> Array:
+        """Communication that nobody else delays, f [s]."""
+        return self.startup + (1.0 - self.contention) * self.transfer
+
+    @property
+    def queue(self) -> Array:
+        """Service at the shared network, x [s]."""
+        return self.contention * self.transfer * self.traffic
+
+
+def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
+    """What a cycle of `phase` asks of `machine` at every point of a grid.
+
+    Parameters
+    ----------
+    phase : SpmdPhase
+    machine : Machine
+    at : mapping
+        As for `Phase.times`; "d" is the machine's number of servers where it is not given.
+
+    Returns
+    -------
+    Demands
+
+    Raises
+    ------
+    ParameterError
+        If a number is outside its domain somewhere on the grid, the machine lacks a rate that is
+        needed, or c does not divide p.
+    """
+    at = {name: np.asarray(values, dtype=np.float64) for name, values in at.items()}
+    if "p" not in at:
+        raise ParameterError("p must be given. Say how many processors, such as p=[1, 2, 4].")
+    at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
+    for axis, what in (("p", "processors"), ("d", "disks")):
+        whole = (at[axis] >= 1) & np.isfinite(at[axis]) & (at[axis] == np.floor(at[axis]))
+        hint = f"Count {what} from 1."
+        require(axis, at[axis], whole, must="be a whole number of at least 1", hint=hint)
+    p = at["p"]
+    among = communicating(phase, at)
+    talks = np.asarray((phase.reading == "published") | (p > 1), dtype=np.float64)
+    compute, communication, io = phase.compute, phase.communication, phase.io
+    group = _group(communication.group(at), p)
+    bursts = phase.bursts_per_io(at)
+    if "bursts_per_io*" in at:  # a sample of an uncertain number
+        bursts = np.maximum(bursts, 1.0)
+    require("bursts_per_io", bursts, bursts >= 1, must="be at least 1", hint="Count the bursts.")
+    contention = _contention(phase, machine, among)
+    return Demands(
+        p=p,
+        d=at["d"],
+        group=group,
+        bursts=bursts,
+        parallel=_computing(compute.parallel, machine, at),
+        serial=_computing(compute.serial, machine, at),
+        startup=talks * _startup(phase, machine, among),
+        transfer=talks
+        * (_amount(communication.transfer, among) + _network_time(phase, machine, among)),
+        contention=contention,
+        io_startup=_amount(io.startup, at) + _amount(machine.storage.latency, at) * io.is_there,
+        io_transfer=_amount(io.transfer, at) + _storage_time(phase, machine, at),
+        traffic=group if communication.traffic == "processor" else np.ones(()),
+    )
+
+
+def communicating(phase: "SpmdPhase", at: Point) -> Point:
+    """Points where formulas of communication need not be good for a lone processor.
+
+    It has no communication, but in the published reading.
+    """
+    return at if phase.reading == "published" else {**at, "p": np.maximum(at["p"], 2.0)}
+
+
+def _group(group: Array, p: Array) -> Array:
+    """Check that groups of c processors share out the p processors; a lone one is a group."""
+    group, p = np.broadcast_arrays(group, p)
+    group = np.where(p == 1, 1.0, group)
+    whole = (group >= 1) & np.isfinite(group) & (group == np.floor(group))
+    hint = "It counts processors that communicate synchronously."
+    name = "communication.group"
+    require(name, group, whole, must="be a whole number of at least 1", hint=hint)
+    uneven = np.mod(p, group) != 0
+    if uneven.any():
+        c, at = group[uneven].flat[0], p[uneven].flat[0]
+        # Of a p that is smaller the formula makes one group; of a larger one it changes nothing.
+        formula = f', or write a formula such as "min(p, {c:g})"' if at < c else ""
+        raise ParameterError(
+            f"{name} must divide p, got {c:g} at p = {at:g}. Leave that p out{formula}."
+        )
+    return np.asarray(group)
+
+
+def _amount(amount: Amount | None, at: Point) -> Array:
+    """Value of an amount, 0 where none is given."""
+    return np.zeros(()) if amount is None else _finite(amount, amount(at))
+
+
+def _finite(amount: Amount, value: Array) -> Array:
+    """Refuse what replaced an amount if it is negative, infinite or NaN."""
+    ok: NDArray[np.bool_] = (value >= 0) & np.isfinite(value)
+    require(amount.name, value, ok, must="be finite and at least 0", hint="Check its range.")
+    return value
+
+
+def _computing(amount: Amount | None, machine: Machine, at: Point) -> Array:
+    """Time of computing that is given as a time or as operations."""
+    value = _amount(amount, at)
+    if amount is None or amount.dimension == "time":
+        return value
+    return value / machine.need("compute.rate", at, why=amount.name)
+
+
+def _startup(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+    """Start-up of the messages of a burst."""
+    given = phase.communication
+    messages, latency = _amount(given.messages, at), _amount(machine.network.latency, at)
+    return _amount(given.startup, at) + messages * latency
+
+
+def _contention(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+    """Level of contention: the program's, or else the machine's; 0 where nothing is sent."""
+    given = phase.communication
+    if given.volume is None and given.transfer is None:
+        return np.zeros(())
+    if given.contention is not None and LEVEL not in at:
+        return level_of(given.contention, at)
+    return machine.contention(at)
+
+
+def network_rate(phase: "SpmdPhase", machine: Machine, at: Point, *, why: str) -> Array:
+    """Rate of the transfers of a phase. [B/s]."""
+    if phase.communication.contention is not None:
+        return machine.need("network.bandwidth", at, why=why)
+    return machine.pair_rate(at, why=why)
+
+
+def _network_time(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+    """Time of the bytes of a burst, at the rate of one pair."""
+    volume = phase.communication.volume
+    if volume is None:
+        return np.zeros(())
+    return _amount(volume, at) / network_rate(phase, machine, at, why=volume.name)
+
+
+def _storage_time(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+    """Time of the bytes of an I/O, at the rate of one server."""
+    volume = phase.io.volume
+    if volume is None:
+        return np.zeros(())
+    return _amount(volume, at) / machine.need("storage.bandwidth", at, why=volume.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Cycle:
+    """One cycle: where its time goes, and how it follows what it asks for."""
+
+    breakdown: Breakdown  # [s]
+    by_computing: Array  # derivative of the time by u [1]
+    by_delay: Array  # by f [1]
+    by_queue: Array  # by x [1]
+    by_io: Array  # by y [1]
+
+
+def io_service(phase: "SpmdPhase", asked: Demands) -> Array:
+    """Service time of one I/O request, y, equation (14) [s]."""
+    share = asked.d
+    if phase.io.kind == "striped":
+        share = asked.d * asked.groups
+    elif phase.io.kind == "clustered":
+        share = asked.groups
+    return asked.io_startup + asked.io_transfer / share
+
+
+def customers(phase: "SpmdPhase", asked: Demands) -> Array:
+    """Customers of the network: groups, or processors in the published reading of (20)-(22)."""
+    published = phase.reading == "published" and phase.io.kind != "synchronous"
+    return asked.p if published else asked.groups
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Burst:
+    """One burst: the slowest of a group computes z - f, which is h times as long as each."""
+
+    slowest: Array  # h(c) [1]
+    delay: Array  # z [s]
+    cv: Array  # of what the slowest computes [1]
+
+
+def burst_of(phase: "SpmdPhase", asked: Demands) -> Burst:
+    """Delay of a burst, equation (15)."""
+    law = phase.compute.law
+    slowest = expected_maximum(asked.group, law).value
+    delay = slowest * asked.computing + asked.delay
+    cv = deviation_of_maximum(asked.group, law) / slowest
+    return Burst(slowest=slowest, delay=delay, cv=cv)

@@ -1,0 +1,261 @@
+"""Times of a cycle of an SPMD phase: its three families of I/O as closed queueing networks.
+
+K groups of processors are the customers. Each has a delay z between visits to the network (mean
+service x), n times in a cycle, and then its I/O (mean service y). With R the response time and
+X the throughput of the network [1]_::
+
+    synchronous  all groups join, then one I/O serves all of them:
+                 T = n * sum over i = 1..K of (z + R(i))/i + y    bursts geometric (16) [S]
+                 T = `geometric_cycles_time` + y                  if times vary otherwise [D]
+                 T = `fixed_cycles_time` + y                      bursts fixed [D]
+    striped      `spmd_asynchronous`: a network of K customers with two queues
+    clustered    the same with a queue of its own for each cluster
+
+Of T, computing takes n u and the transfers n (f + x); I/O takes its response time; the rest is
+waiting, for the network as long as a customer waits there in equilibrium, and for the slowest of
+a group or of all [D].
+
+SPMD phases whose processors never join: striped and clustered I/O as queueing networks.
+
+    striped      T = K/X of K customers, delay n z, queues n x and y       (20)-(22) [1]_ [S]
+    clustered    T = k/X of clusters of k customers with a disk each, all sharing the network [S]
+
+The last two assume exponential services; for others T is multiplied by what `two_varied_queues`
+says of them over what it says of exponential ones [D]. Then the computing times count as well.
+
+Where the clusters cannot be equal, T is that of the largest, with which a program ends [D]: up to
+3 % too high where the network is busy, because the smaller ones end earlier and leave it to them,
+and up to 2 % too low where several are the largest, because the last of them counts.
+
+Two readings of (20)-(22) exist. The text has K = p/c customers, which simulation confirms; the
+equations have p, which is the "published" reading.
+
+References
+----------
+.. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
+   architectures," IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12, pp. 1320-1332, 2002,
+   :doi:`10.1109/TPDS.2002.1158268`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.breakdown import Breakdown
+from parcast.errors import ParameterError
+from parcast.laws.spmd.demands import Burst, Cycle, Demands, burst_of, customers, io_service
+from parcast.queueing.clusters import clusters, deal
+from parcast.queueing.fixed_cycles import MOST_SERVICE_CV, fixed_cycles_time
+from parcast.queueing.fork_join import departure_sum
+from parcast.queueing.geometric_cycles import geometric_cycles_time
+from parcast.queueing.repairman import repairman_equilibrium
+from parcast.queueing.service_laws import ServiceLaw, exponential_service
+from parcast.queueing.two_queues import two_queues
+from parcast.queueing.varied_queues import VariedQueues, two_varied_queues
+
+if TYPE_CHECKING:
+    from parcast.laws.spmd.law import SpmdPhase
+
+
+def striped(phase: "SpmdPhase", asked: Demands) -> Cycle:
+    """Every group writes to all disks together when it is ready."""
+    burst, n, y = burst_of(phase, asked), asked.bursts, io_service(phase, asked)
+    jobs, x = customers(phase, asked), asked.queue
+    solved = two_queues(jobs, delay=n * burst.delay, x=n * x, y=y)
+    slope = -jobs / solved.throughput**2
+    exact = _Circulation(
+        at_network=solved.response_x,
+        at_disk=solved.response_y,
+        by_delay=n * slope * solved.throughput_by_delay,
+        by_queue=n * slope * solved.throughput_by_x,
+        by_io=slope * solved.throughput_by_y,
+    )
+    return _asynchronous(phase, asked, burst, exact, jobs)
+
+
+def clustered(phase: "SpmdPhase", asked: Demands) -> Cycle:
+    """Every group writes to one of the disks when it is ready."""
+    burst, n, y = burst_of(phase, asked), asked.bursts, io_service(phase, asked)
+    jobs, d = np.broadcast_arrays(customers(phase, asked), asked.d)
+    if phase.reading == "published":
+        _require_equal_clusters(jobs, d)
+    each, count = deal(jobs, d)
+    found = clusters(each, count, delay=n * burst.delay, own=y, shared=n * asked.queue)
+    group = np.where(count[..., 1] > 0, 1, 0)[..., None]  # the larger clusters, if there are any
+
+    def of_largest(column: Array) -> Array:
+        column = np.broadcast_to(column, (*column.shape[:-1], 2))
+        return np.take_along_axis(column, np.broadcast_to(group, (*column.shape[:-1], 1)), -1)[
+            ..., 0
+        ]
+
+    throughput, largest = of_largest(found.throughput), of_largest(each)
+    slope = -largest / throughput**2
+    exact = _Circulation(
+        at_network=of_largest(found.response_shared),
+        at_disk=of_largest(found.response_own),
+        by_delay=n * slope * of_largest(found.throughput_by_delay),
+        by_queue=n * slope * of_largest(found.throughput_by_shared),
+        by_io=slope * of_largest(found.throughput_by_own),
+    )
+    return _asynchronous(phase, asked, burst, exact, largest)
+
+
+def _require_equal_clusters(jobs: Array, d: Array) -> None:
+    """The published equations know equal clusters only."""
+    uneven = np.mod(jobs, d) != 0
+    if uneven.any():
+        raise ParameterError(
+            f'io.kind "clustered" must have p/c a multiple of d in the published reading, got '
+            f"{jobs[uneven].flat[0]:g} and d = {d[uneven].flat[0]:g}. "
+            'Leave that d out, or leave out reading = "published".'
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Circulation:
+    """A cycle without a join: response times in it, and how its time follows the demands."""
+
+    at_network: Array  # of all bursts [s]
+    at_disk: Array  # [s]
+    by_delay: Array  # derivative of the time by the delay of a burst, z [1]
+    by_queue: Array  # by x [1]
+    by_io: Array  # by y [1]
+
+
+def _asynchronous(
+    phase: "SpmdPhase", asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
+) -> Cycle:
+    """A cycle without a join, from that of exponential services; `sharing` jobs use one disk."""
+    n = asked.bursts
+    by_computing, found = burst.slowest * exact.by_delay, exact
+    exponential = (phase.communication.cv, phase.io.cv) == (1.0, 1.0)
+    if not exponential and phase.reading != "published":
+        by_computing, found = _varied(phase, asked, burst, exact, sharing)
+    breakdown = Breakdown(
+        compute=n * asked.computing,
+        communication=n * asked.delay + found.at_network,
+        io=found.at_disk,
+        synchronisation=n * (burst.slowest - 1.0) * asked.computing,
+    )
+    return Cycle(
+        breakdown=breakdown,
+        by_computing=by_computing,
+        by_delay=found.by_delay,
+        by_queue=found.by_queue,
+        by_io=found.by_io,
+    )
+
+
+def _varied(
+    phase: "SpmdPhase", asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
+) -> tuple[Array, _Circulation]:
+    """What other services make of an exact cycle, and its slope by the computing of a burst."""
+    n, y = asked.bursts, io_service(phase, asked)
+    away = n * burst.delay
+
+    def approximate(*laws: ServiceLaw) -> VariedQueues:
+        return two_varied_queues(
+            customers(phase, asked),
+            sharing,
+            visits=n,
+            delay=burst.slowest * asked.computing,
+            steady=asked.delay,
+            first=asked.queue,
+            second=y,
+            delay_cv=burst.cv,
+            laws=(laws[0], laws[1]),
+            geometric=phase.bursts == "geometric",
+        )
+
+    asked_for = approximate(phase.communication.service_law, phase.io.service_law)
+    exponential = approximate(exponential_service(), exponential_service())
+    longer = asked_for.time / exponential.time
+    time = (away + exact.at_network + exact.at_disk) * longer
+
+    def slope(of_exact: Array, one: Array, other: Array) -> Array:
+        return of_exact * longer + time * (one / asked_for.time - other / exponential.time)
+
+    at_queues = asked_for.response_first + asked_for.response_second
+    scale = np.divide(time - away, at_queues, out=np.ones_like(time), where=at_queues > 0)
+    by_computing = slope(exact.by_delay, asked_for.by_delay, exponential.by_delay)
+    return burst.slowest * by_computing, _Circulation(
+        at_network=asked_for.response_first * scale,
+        at_disk=asked_for.response_second * scale,
+        by_delay=slope(exact.by_delay, asked_for.by_steady, exponential.by_steady),
+        by_queue=slope(exact.by_queue, asked_for.by_first, exponential.by_first),
+        by_io=slope(exact.by_io, asked_for.by_second, exponential.by_second),
+    )
+
+
+def cycle(phase: "SpmdPhase", asked: Demands) -> Cycle:
+    """Time of one cycle that asks for `asked`, with its derivatives."""
+    return FAMILIES[phase.io.kind](phase, asked)
+
+
+def _synchronous(phase: "SpmdPhase", asked: Demands) -> Cycle:
+    """All groups join before the I/O."""
+    burst, x, n, y = burst_of(phase, asked), asked.queue, asked.bursts, io_service(phase, asked)
+    jobs = asked.groups
+    if phase.bursts == "geometric" and (phase.is_exponential or phase.reading == "published"):
+        joined = departure_sum(jobs, delay=burst.delay, service=x)
+        until_join = n * joined.value
+        by_delay, by_queue = n * joined.by_delay, n * joined.by_service
+        by_computing = burst.slowest * by_delay
+    else:
+        _require_tame_services(phase)
+        solver = fixed_cycles_time if phase.bursts == "fixed" else geometric_cycles_time
+        ended = solver(
+            jobs,
+            cycles=n,
+            delay=burst.slowest * asked.computing,
+            steady=asked.delay,
+            service=x,
+            delay_cv=burst.cv,
+            service_cv=phase.communication.cv,
+        )
+        until_join, by_delay, by_queue = ended.value, ended.by_steady, ended.by_service
+        by_computing = burst.slowest * ended.by_delay
+    waiting = n * (_response(jobs, burst.delay, x) - x)
+    spare = np.maximum(until_join - n * (asked.computing + asked.delay + x), 0.0)
+    waiting = np.minimum(waiting, spare)
+    compute, sending = n * asked.computing, n * (asked.delay + x)
+    breakdown = Breakdown(
+        compute=compute,
+        communication=sending + waiting,
+        io=y,
+        synchronisation=np.maximum(until_join - compute - sending - waiting, 0.0),
+    )
+    return Cycle(
+        breakdown=breakdown,
+        by_computing=by_computing,
+        by_delay=by_delay,
+        by_queue=by_queue,
+        by_io=np.ones(()),
+    )
+
+
+def _require_tame_services(phase: "SpmdPhase") -> None:
+    """The time until all join is known for services that do not vary too much."""
+    if phase.communication.cv > MOST_SERVICE_CV:
+        raise ParameterError(
+            f"communication.variability must be at most {MOST_SERVICE_CV:g} where I/O is "
+            f"synchronous, got {phase.communication.cv:g}. Simulate it."
+        )
+
+
+def _response(jobs: Array, delay: Array, service: Array) -> Array:
+    """Response time at the network while all are under way; 0 where there is nothing to do."""
+    nothing = (delay == 0) & (service == 0)
+    found = repairman_equilibrium(jobs, delay=np.where(nothing, 1.0, delay), service=service)
+    return np.asarray(found.response.value)
+
+
+FAMILIES: dict[str, Callable[["SpmdPhase", Demands], Cycle]] = {
+    "synchronous": _synchronous,
+    "striped": striped,
+    "clustered": clustered,
+}

@@ -1,0 +1,171 @@
+"""What the tables of an SPMD phase may hold: computing, communication, and I/O."""
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from parcast.descriptions.amount import Amount
+from parcast.descriptions.description import Description, Of
+from parcast.errors import ParameterError
+from parcast.queueing.service_laws import ServiceLaw, exponential_service, gamma_service
+from parcast.queueing.time_laws import (
+    TimeLaw,
+    deterministic_times,
+    exponential_times,
+    gamma_times,
+    uniform_times,
+)
+from parcast.units import quantity, shown
+
+NAMED_LAWS = {
+    "none": deterministic_times,
+    "exponential": exponential_times,
+    "uniform": uniform_times,
+}
+
+
+WIDEST_CV = 20.0
+
+
+def _variability(value: object) -> object:
+    """Check a variability: a name, or a coefficient of variation."""
+    if isinstance(value, str) and value in NAMED_LAWS:
+        return value
+    number = quantity(value, "fraction", name="variability") if _is_number(value) else -1.0
+    if not 0 <= number <= WIDEST_CV:
+        raise ParameterError(
+            'variability must be "none", "exponential", "uniform" or a coefficient of variation '
+            f"between 0 and {WIDEST_CV:g}, got {shown(repr(value))}. Write such as 0.05."
+        )
+    return number
+
+
+def _is_number(value: object) -> bool:
+    text = str(value).strip()
+    return not isinstance(value, bool) and bool(text) and (text[0].isdigit() or text[0] == ".")
+
+
+Variability = Annotated[
+    Literal["none", "exponential", "uniform"] | float,
+    BeforeValidator(_variability),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["none", "exponential", "uniform"], "type": "string"},
+                {"type": "number", "minimum": 0, "maximum": WIDEST_CV},
+                {"type": "string", "pattern": "^[0-9.]", "examples": ["5 %"]},
+            ]
+        }
+    ),
+]
+
+
+def _law_of(variability: str | float) -> TimeLaw:
+    """Law of times that vary so; a coefficient of variation is that of a gamma law."""
+    if isinstance(variability, str):
+        return NAMED_LAWS[variability]()
+    return gamma_times(variability)
+
+
+class Computing(Description):
+    """Computing of one burst."""
+
+    parallel: Annotated[Amount, Of("time", "operations", name="compute.parallel")] | None = Field(
+        default=None, description="Work that the processors share, on one of them."
+    )
+    serial: Annotated[Amount, Of("time", "operations", name="compute.serial")] | None = Field(
+        default=None, description="Work that every processor does."
+    )
+    variability: Variability = Field(
+        default="none",
+        description="How the time of a burst varies: none, exponential, uniform (on [0, 2 means]) "
+        "or a coefficient of variation, then of a gamma law.",
+    )
+
+    @cached_property
+    def law(self) -> TimeLaw:
+        """Law of the times."""
+        return _law_of(self.variability)
+
+
+class _Served(Description):
+    """What is served by a queue."""
+
+    variability: Variability = Field(
+        default="exponential",
+        description="How the time of a service varies; as that of computing.",
+    )
+
+    @property
+    def cv(self) -> float:
+        """Coefficient of variation of the services [1]."""
+        return float(_law_of(self.variability).cv)
+
+    @cached_property
+    def service_law(self) -> ServiceLaw:
+        """Law of the services."""
+        return exponential_service() if self.cv == 1.0 else gamma_service(self.cv)
+
+
+class Communication(_Served):
+    """Communication of one burst and processor."""
+
+    messages: Annotated[Amount, Of("count", name="communication.messages")] | None = Field(
+        default=None, description="Messages sent, each of which costs the network's latency."
+    )
+    volume: Annotated[Amount, Of("size", name="communication.volume")] | None = Field(
+        default=None, description="Bytes sent, at the network's bandwidth."
+    )
+    startup: Annotated[Amount, Of("time", name="communication.startup")] | None = Field(
+        default=None,
+        description="Time that does not depend on the network, beside that of messages.",
+    )
+    transfer: Annotated[Amount, Of("time", name="communication.transfer")] | None = Field(
+        default=None, description="Time of the transfer, where it is known instead of the volume."
+    )
+    contention: Annotated[Amount, Of("fraction", name="communication.contention")] | None = Field(
+        default=None, description="Level of contention, in place of the machine's."
+    )
+    group: Annotated[Amount, Of("count", name="communication.group")] = Field(
+        default="1",
+        validate_default=True,
+        description="Processors that communicate synchronously, c; 1 is fully asynchronous.",
+    )
+    traffic: Literal["group", "processor"] = Field(
+        default="group",
+        description="Whether the transfer of a synchronous exchange loads the shared network once "
+        "for its group, as published, or once for each processor.",
+    )
+
+    @model_validator(mode="after")
+    def _certain_group(self) -> "Communication":
+        if self.group.spread > 0:
+            raise ParameterError(
+                "group must be certain, as it counts processors. Leave out its +-."
+            )
+        return self
+
+
+class InputOutput(_Served):
+    """I/O of one cycle, all processors together."""
+
+    kind: Literal["synchronous", "striped", "clustered"] = Field(
+        default="synchronous",
+        description="synchronous: all processors join, then write (SIO); striped: each writes to "
+        "all disks when it is ready (BUS-AIO); clustered: each to one of the disks (CLU-AIO).",
+    )
+    volume: Annotated[Amount, Of("size", name="io.volume")] | None = Field(
+        default=None, description="Bytes, at the bandwidth of the servers."
+    )
+    startup: Annotated[Amount, Of("time", name="io.startup")] | None = Field(
+        default=None, description="Time that does not depend on the number of disks."
+    )
+    transfer: Annotated[Amount, Of("time", name="io.transfer")] | None = Field(
+        default=None, description="Time of the transfer with one disk, instead of the volume."
+    )
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anything is read or written."""
+        return any(x is not None for x in (self.volume, self.startup, self.transfer))

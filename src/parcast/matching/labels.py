@@ -1,0 +1,220 @@
+"""The numbers in the picture of a match: counts of processors beside their points.
+
+One machine in the picture of a match, laid out: its curve, interval, colour and marker.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.matching.result import Candidate
+from parcast.show.canvas import any_letters
+from parcast.show.colours import MACHINE_COLOURS as COLOURS
+from parcast.show.label_places import Label, marks, places
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+
+WIDEST_BAND: Final = 20.0  # seen of an interval, times what is told
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One machine as it is drawn: x and y, in the middle and at the ends of the interval."""
+
+    x: Array
+    y: Array
+    low: tuple[Array, Array]
+    high: tuple[Array, Array]
+    useful: NDArray[np.bool_]  # counts to which none is preferred in time and cost both
+
+    def within(self) -> "Curve":
+        """Keep the useful counts only."""
+        keep = self.useful
+        low, high = ((ends[0][keep], ends[1][keep]) for ends in (self.low, self.high))
+        return Curve(self.x[keep], self.y[keep], low, high, keep[keep])
+
+
+def curve_of(candidate: Candidate, *, has_cost: bool) -> Curve:
+    """Lay out one machine: cost over time [s], or time [s] over processors.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        The machine.
+    has_cost : bool
+        Whether cost is drawn over time.
+
+    Returns
+    -------
+    Curve
+        Intervals are cut where they reach further than `WIDEST_BAND` times.
+    """
+    time, cost = candidate.time, candidate.cost
+    lower, upper = (np.clip(t, time / WIDEST_BAND, time * WIDEST_BAND) for t in _ends(candidate))
+    if not has_cost or cost is None:
+        everything = np.ones(len(time), dtype=bool)
+        return Curve(candidate.p, time, (candidate.p, lower), (candidate.p, upper), everything)
+    least = cost if candidate.cost_lower is None else candidate.cost_lower
+    most = cost if candidate.cost_upper is None else candidate.cost_upper
+    least, most = (np.clip(c, cost / WIDEST_BAND, cost * WIDEST_BAND) for c in (least, most))
+    no_worse = (time[:, None] >= time) & (cost[:, None] >= cost)
+    better = no_worse & ((time[:, None] > time) | (cost[:, None] > cost))
+    useful = np.logical_not(np.any(better, axis=1, keepdims=True)).ravel()
+    useful[candidate.chosen] = True
+    return Curve(time, cost, (lower, least), (upper, most), useful)
+
+
+def _ends(candidate: Candidate) -> tuple[Array, Array]:
+    """Ends of the interval of time. [s]."""
+    return candidate.lower, candidate.upper
+
+
+RING: Final = 15.0  # across, of the ring around what was chosen [pt]
+MARKER: Final = 3.5  # radius of a marker [pt]
+BESIDE_RING, BESIDE_MARKER = 10.0, 5.0  # from a point to its number [pt]
+CROWDED: Final = 6.0  # between two points of a curve, of which one then has no number [pt]
+INCH: Final = 72.0  # [pt]
+
+
+def name_counts(
+    figure: "Figure",
+    ax: "Axes",
+    candidates: Sequence[Candidate],
+    curves: Sequence[Curve],
+    limits: Sequence["Line2D"],
+    *,
+    only_chosen: bool,
+) -> None:
+    """Write counts beside their points: the chosen ones, and others as far as there is room.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        With all else already drawn, since that decides how large the axes are.
+    ax : matplotlib.axes.Axes
+        Where the curves are.
+    candidates : sequence of Candidate
+        The machines drawn.
+    curves : sequence of Curve
+        Each as it was drawn.
+    limits : sequence of Line2D
+        Lines of the limits.
+    only_chosen : bool
+        Whether the other counts go without, because the axis has them.
+    """
+    with any_letters():
+        figure.draw_without_rendering()  # lays out the axes
+    point = INCH / figure.dpi
+    seen = [_seen(ax, curve.x, curve.y, point) for curve in curves]
+    wanted = sorted(
+        (j != candidate.chosen, i, j)
+        for i, (candidate, curve) in enumerate(zip(candidates, curves, strict=True))
+        for j in _apart(seen[i], curve.useful, candidate.chosen)
+        if j == candidate.chosen or not only_chosen
+    )
+    texts = [f"{candidates[i].p[j]:.0f}" for _, i, j in wanted]
+    styles = [_style(i, is_minor=is_minor) for is_minor, i, _ in wanted]
+    labels = [
+        Label(
+            at=(float(seen[i][j, 0]), float(seen[i][j, 1])),
+            size=_size(ax, text, style, point),
+            gap=BESIDE_MARKER if is_minor else BESIDE_RING,
+            is_needed=not is_minor,
+        )
+        for (is_minor, i, j), text, style in zip(wanted, texts, styles, strict=True)
+    ]
+    box = ax.get_window_extent()
+    frame = np.array([box.x0, box.y0, box.x1, box.y1]) * point
+    found = places(
+        labels,
+        markers=_markers(ax, candidates, curves, point),
+        lines=_lines(ax, curves, limits, point),
+        frame=frame,
+    )
+    for (_, i, j), name, style, label, place in zip(
+        wanted, texts, styles, labels, found, strict=True
+    ):
+        if place is None:
+            continue
+        back = {
+            "arrowstyle": "-",
+            "color": COLOURS[i],
+            "lw": 0.8,
+            "shrinkA": 1,
+            "shrinkB": RING / 2,
+        }
+        ax.annotate(
+            name,
+            (float(curves[i].x[j]), float(curves[i].y[j])),
+            xytext=(place.centre[0] - label.at[0], place.centre[1] - label.at[1]),
+            textcoords="offset points",
+            annotation_clip=True,
+            arrowprops=back if place.has_line else None,
+            **style,
+        ).set_in_layout(False)
+
+
+def _style(i: int, *, is_minor: bool) -> dict[str, Any]:
+    """Style of a number of one machine."""
+    from matplotlib.patheffects import withStroke
+
+    return {
+        "fontsize": "small",
+        "fontweight": "normal" if is_minor else "bold",
+        "color": COLOURS[i],
+        "ha": "center",
+        "va": "center",
+        "path_effects": [withStroke(linewidth=2.5, foreground="white")],
+    }
+
+
+def _size(ax: "Axes", text: str, style: dict[str, Any], point: float) -> tuple[float, float]:
+    """Width and height of a text. [pt]."""
+    tried = ax.text(0.5, 0.5, text, transform=ax.transAxes, **style)
+    box = tried.get_window_extent()
+    tried.remove()
+    return box.width * point, box.height * point
+
+
+def _apart(seen: Array, useful: NDArray[np.bool_], chosen: int) -> list[int]:
+    """Pick the counts of one curve that do not lie on one picked before; the chosen one first."""
+    picked = [chosen]
+    for j in np.flatnonzero(useful).tolist():
+        if np.hypot(*(seen[picked] - seen[j]).T).min() >= CROWDED:
+            picked.append(j)
+    return picked
+
+
+def _seen(ax: "Axes", x: Array, y: Array, point: float) -> Array:
+    """Where points of the axes are in the figure; shape (points, 2). [pt]."""
+    return np.asarray(ax.transData.transform(np.column_stack([x, y]))) * point
+
+
+def _markers(
+    ax: "Axes", candidates: Sequence[Candidate], curves: Sequence[Curve], point: float
+) -> Array:
+    """Circles around all markers, and the rings; shape (markers, 3). [pt]."""
+    found = []
+    for candidate, curve in zip(candidates, curves, strict=True):
+        at = _seen(ax, curve.x, curve.y, point)
+        radius = np.where(curve.useful, MARKER, MARKER / 2)
+        radius[candidate.chosen] = RING / 2 + 1
+        found.append(np.column_stack([at, radius]))
+    return np.concatenate(found)
+
+
+def _lines(ax: "Axes", curves: Sequence[Curve], limits: Sequence["Line2D"], point: float) -> Array:
+    """Marks along all curves and limits; shape (marks, 2). [pt]."""
+    found = [marks(_seen(ax, x.within().x, x.within().y, point)) for x in curves]
+    for line in limits:
+        ends = np.column_stack([line.get_xdata(), line.get_ydata()])
+        found.append(marks(np.asarray(line.get_transform().transform(ends)) * point))
+    return np.concatenate(found)

@@ -1,0 +1,111 @@
+"""Options of `parcast match` whose text is more than a word: limits, a certainty and prices.
+
+Most functions are click callbacks: they take the text of an option and return what it means.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from parcast.cli.failures import in_options
+from parcast.units import shown
+
+if TYPE_CHECKING:
+    from parcast.descriptions.machine import Machine
+
+
+_NAMED = re.compile(r"(.+?=[^,=]*)(?:,|$)")  # a comma ends a price only: names may hold some
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Highest cost, as it was written, and its currency where it was named."""
+
+    text: str
+    value: float
+    currency: str
+
+
+def budget(_: click.Context, __: click.Parameter, text: str | None) -> Budget | None:
+    """Read a number above 0, perhaps with a currency after it."""
+    if text is None:
+        return None
+    number, *currency = text.split(maxsplit=1) or [""]
+    try:
+        value = float(number)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise click.UsageError(
+            f"--budget must be a number above 0, got {text!r:.60}. Write such as 500, or "
+            '"500 EUR".'
+        )
+    return Budget(text, value, "".join(currency))
+
+
+def certainty(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """Read a probability from a half up to below 1, such as 0.9 or 90%."""
+    if text is None:
+        return None
+    try:
+        share = float(text[:-1]) / 100 if text.strip().endswith("%") else float(text)
+    except ValueError:
+        share = 0.0
+    if not 0.5 <= share < 1:
+        raise click.UsageError(
+            f"--certainty must lie between 50% and 100%, got {text!r:.60}. Write such as 90%."
+        )
+    return share
+
+
+def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
+    """Read names of machines and what a processor-hour costs on each."""
+    found: dict[str, str] = {}
+    for text in [part for each in texts for part in _NAMED.findall(each) or [each]]:
+        name, equals, price = map(str.strip, text.rpartition("="))
+        if not (name and equals and price):
+            raise click.UsageError(
+                f"--price must be machines and prices of a processor-hour, got {text!r:.60}. "
+                'Write such as "T3E=0.5,SP=0.2".'
+            )
+        if name in found:
+            raise click.UsageError(
+                f"--price must name a machine once, got {name!r:.60} twice. Leave one out."
+            )
+        found[name] = price
+    return found
+
+
+def check_budget(asked: Budget | None, machines: Sequence["Machine"]) -> None:
+    """Refuse a budget in another currency than the prices."""
+    priced = {machine.price.currency for machine in machines} - {""}
+    if asked and asked.currency and priced and asked.currency not in priced:
+        raise click.UsageError(
+            f"--budget must be in {shown(' or '.join(sorted(priced)))}, as the prices are, got "
+            f"{asked.text!r:.60}. Convert it."
+        )
+
+
+def in_match_options(message: str, *, runs: str, donors: Sequence[str]) -> str:
+    """Call the arguments of `match` by the options that stand for them, and tables by their files.
+
+    >>> text = "donors must have the same columns as all other tables, got no n in the runs."
+    >>> in_match_options(text, runs="times.csv", donors=["more.csv"])
+    '--donors must have the same columns as all other tables, got no n in times.csv.'
+    """
+    message = in_options(message)
+    if message.startswith("--donors must have the same columns"):
+        for table, files in ((" in the runs.", runs), (" in donors.", ", ".join(donors))):
+            message = message.replace(table, f" in {files}.", 1)
+    for argument, option in (
+        ("prices must", "--price must"),
+        ("runs must have", "the table must have"),
+        ("runs must be", "the table must be"),
+        ("runs.--select ", "--select "),
+        ("=....", "=..."),
+    ):
+        message = message.replace(argument, option)
+    return re.sub(r'give prices=\{"(.*)": 0.05\}\.', r'give --price "\1=0.05".', message)

@@ -1,0 +1,233 @@
+"""What may come out on each machine: times, costs, efficiencies, as samples that go together.
+
+Sample s of one machine and sample s of another are one possible world. What is uncertain of the
+program is the same in both; what is uncertain of a machine is its own. Forecasts from runs err
+alike to some extent: their errors have the correlation SHARED, measured on public runs, see
+``docs/explanation/projection.md``. Along p the error of one machine is one: who is told 10 % too
+little at 64 processors is told too little at 128 [D].
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import NORMAL_90, Amount
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import FitFailed
+from parcast.forecasting.curve import as_elsewhere
+from parcast.forecasting.donors.tables import donors_of, without
+from parcast.forecasting.forecast import forecast
+from parcast.prediction.predict import predict
+from parcast.projection.project import project
+from parcast.timings.measurements import Measurements
+from parcast.units import shown
+
+SAMPLES: Final = 4000  # of which the probabilities are made: good to 1 % [D]
+SHARED: Final = 0.3  # correlation of the errors of forecasts for two machines [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Outcomes:
+    """What may come out on one machine at each count of processors."""
+
+    machine: str
+    p: Array  # (points,), ascending [1]
+    time: Array  # (points,): the middle [s]
+    efficiency: Array  # (points,) [1]
+    times: Array  # (samples, points) [s]
+    efficiencies: Array  # (samples, points) [1]
+    cost: Array | None  # (points,) [currency]
+    costs: Array | None  # (samples, points)
+    doubts: Callable[[int], Sequence[str]]  # what to doubt of the times at one count
+    known: NDArray[np.bool_]  # (points,): whether the program was run there
+    donors: tuple[str, ...] = ()  # other machines that have a say in the times
+    base: str = ""  # machine that it is projected from
+
+
+def described(
+    program: Program, machine: Machine, at: Mapping[str, float | None], p: Array, seed: int
+) -> Outcomes:
+    """Outcomes of a program that is described, from the +- of its amounts and the machine's."""
+    d, n = at["d"], at["n"]
+    told = predict(program, machine, p=p, d=d, n=n, interval=False, bounds=False)
+    time, efficiency = (np.reshape(x, len(p)) for x in (told.time, told.efficiency))
+    factors = _factors(program.parameters(), "program", seed)
+    factors |= _factors(machine.parameters(), machine.name, seed)
+    point: dict[str, Any] = {name: value for name, value in at.items() if value is not None}
+    point.setdefault("d", machine.storage.servers or 1)
+    grid = np.append(1.0, p)  # the first of them is what efficiency is over
+    found = program.times(machine, {**point, "p": grid, **factors}).time
+    found = np.broadcast_to(found, (SAMPLES if factors else 1, len(grid)))
+    alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
+    ratio = (found[:, :1] / alone) / (found[:, 1:] / time)
+    prices = _factors(dict(machine.price.amounts()), machine.name, seed)
+    return Outcomes(
+        machine=machine.name,
+        p=p,
+        time=time,
+        efficiency=efficiency,
+        times=found[:, 1:],
+        efficiencies=efficiency * ratio,
+        cost=_cost(machine, p, time, {}),
+        costs=_cost(machine, p, found[:, 1:], prices),
+        doubts=lambda count: predict(program, machine, p=count, d=d, n=n, bounds=False).warnings,
+        known=np.zeros(len(p), dtype=bool),
+    )
+
+
+def measured(
+    runs: Measurements, machine: Machine, p: Array, seed: int, donors: Measurements | None = None
+) -> Outcomes:
+    """Outcomes on a machine that was run on, forecast from its runs and those on the others.
+
+    Parameters
+    ----------
+    runs : Measurements
+        On all machines that are ranked.
+    machine : Machine
+        Which of them.
+    p : ndarray, shape (points,)
+        Counts of processors, ascending. [1]
+    seed : int
+        Of the samples.
+    donors : Measurements, optional
+        Runs on machines that are not ranked.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be told which of the donors are of the same program and problem.
+    FitFailed
+        If its runs carry no forecast.
+    """
+    here = runs.select(machine=machine.name)
+    elsewhere = donors_of(machine.name, runs, donors)
+
+    def told(counts: Any) -> Any:
+        return forecast(here, counts, donors=elsewhere, by=())
+
+    found = told(p)
+    outcomes = _from_widths(
+        machine,
+        p,
+        seed=seed,
+        time=found.time,
+        efficiency=found.efficiency,
+        widths=(np.log(found.time / found.lower), np.log(found.upper / found.time)),
+        doubts=lambda count: told([count]).warnings,
+    )
+    return replace(outcomes, known=np.isin(p, here.p), donors=tuple(as_elsewhere(found, 0, p)))
+
+
+def projected(
+    runs: Measurements, machine: Machine, known: Sequence[Machine], p: Array, seed: int
+) -> Outcomes:
+    """Outcomes on a machine without runs, scaled from that with runs whose rate is nearest.
+
+    Raises
+    ------
+    FitFailed
+        If no compute rate says how the two compare.
+    """
+    rate = _rate(machine)
+    rates = {x.name: _rate(x) for x in known if len(set(_counts(runs, x.name))) > 1}
+    bases = {name: abs(np.log(its / rate)) for name, its in rates.items() if its and rate}
+    if not bases:
+        named = ", ".join(dict.fromkeys(runs.labels["machine"].tolist()))
+        raise FitFailed(
+            f"It has no run (there are runs on {shown(named)}), and nothing to project from. "
+            "Give compute.rate in its file and in that of a machine with runs at two counts or "
+            "more."
+        )
+    name = min(bases, key=lambda x: bases[x])
+    base = next(x for x in known if x.name == name)
+    here, others = runs.select(machine=name), without(runs, [name])
+
+    def told(counts: Any) -> Any:
+        return project(here, counts, base=base, target=machine, others=others)
+
+    first = float(here.p.min())
+    found = told(np.append(first, p))
+    outcomes = _from_widths(
+        machine,
+        p,
+        seed=seed,
+        time=found.time[1:],
+        efficiency=found.time[0] * first / (found.time[1:] * p),
+        widths=(np.log(found.time / found.lower)[1:], np.log(found.upper / found.time)[1:]),
+        doubts=lambda count: (f"Projected from {name}.", *told([count]).warnings),
+    )
+    return replace(outcomes, base=name)
+
+
+def _from_widths(
+    machine: Machine,
+    p: Array,
+    *,
+    seed: int,
+    time: Array,
+    efficiency: Array,
+    widths: tuple[Array, Array],
+    doubts: Callable[[int], Sequence[str]],
+) -> Outcomes:
+    """Make samples of times whose errors are partly those of the other machines.
+
+    They are log-normal, with the `widths` of the interval below and above.
+    """
+    common, own = _normal("forecasts", seed), _normal(machine.name, seed)
+    error = SHARED**0.5 * common + (1 - SHARED) ** 0.5 * own
+    below, above = widths
+    error = error[:, None]
+    factor = np.exp(error * np.where(error > 0, above, below) / NORMAL_90)
+    prices = dict(machine.price.amounts())
+    return Outcomes(
+        machine=machine.name,
+        p=p,
+        time=time,
+        efficiency=efficiency,
+        times=time * factor,
+        efficiencies=efficiency / factor,
+        cost=_cost(machine, p, time, {}),
+        costs=_cost(machine, p, time * factor, _factors(prices, machine.name, seed)),
+        doubts=doubts,
+        known=np.zeros(len(p), dtype=bool),
+    )
+
+
+def _cost(machine: Machine, p: Array, time: Array, factors: Mapping[str, Array]) -> Array | None:
+    """Cost of times on a machine, None where it has no price."""
+    return None if machine.price.amount is None else machine.price.cost(time, {"p": p, **factors})
+
+
+def _factors(amounts: Mapping[str, Amount], of: str, seed: int) -> dict[str, Array]:
+    """Factors of the uncertain amounts, a column each: the same for whoever has the same name."""
+    return {
+        f"{name}*": np.exp(np.log1p(x.spread) / NORMAL_90 * _normal(f"{of} {name}", seed))[:, None]
+        for name, x in amounts.items()
+        if x.spread > 0
+    }
+
+
+def _normal(name: str, seed: int) -> Array:
+    """Normal numbers, evenly spread, in an order that only the name and the seed decide."""
+    order = np.random.default_rng([seed, crc32(name.encode())]).permutation(SAMPLES)
+    return np.asarray(special.ndtri((order + 0.5) / SAMPLES))
+
+
+def _rate(machine: Machine) -> float | None:
+    """Compute rate of a machine, where it gives one that does not depend on p."""
+    amount = machine.compute.rate
+    return None if amount is None else float(amount({"p": np.ones(())}))
+
+
+def _counts(runs: Measurements, machine: str) -> list[float]:
+    """Counts of processors of the runs on a machine. [1]."""
+    counts: list[float] = runs.select(machine=machine).p.tolist()
+    return counts

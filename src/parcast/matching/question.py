@@ -1,0 +1,180 @@
+"""What is asked of `match`, checked: constraints, machines with their prices, counts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.descriptions.machine import Machine, Price
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError, require
+from parcast.forecasting.donors.tables import machines_in, table_of_donors
+from parcast.forecasting.measured import UNKNOWN_NOISE
+from parcast.forecasting.questions import remedy_of_lone_runs
+from parcast.matching.verdict import Constraints
+from parcast.timings.measurements import Measurements
+from parcast.units import percent, quantity, shown
+
+MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
+
+
+def constraints_of(
+    within: float | str | None, budget: float | None, certainty: float | str | None
+) -> Constraints:
+    """Check what must hold."""
+    longest = quantity(within, "time", name="within") if isinstance(within, str) else within
+    for name, value in (("within", longest), ("budget", budget)):
+        if value is not None:
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise ParameterError(f"{name} must be a number, got {shown(repr(value))}.")
+            ok = bool(value > 0) and np.isfinite(value)
+            require(name, value, ok, must="be above 0", hint="Give the most that is allowed.")
+    if isinstance(certainty, str):
+        certainty = quantity(certainty, "fraction", name="certainty")
+    if certainty is not None:
+        ok = 0.5 <= certainty < 1
+        hint = "Write 90% as 0.9; leave it out for an even chance."
+        require("certainty", certainty, ok, must="lie in [0.5, 1)", hint=hint)
+    return Constraints(within=longest, budget=budget, certainty=certainty)
+
+
+def machines_of(
+    what: Program | Measurements, given: Sequence[Machine], prices: Mapping[str, float | str]
+) -> list[Machine]:
+    """All machines that are to be ranked, with their prices."""
+    if wrong := [x for x in given if not isinstance(x, Machine)]:
+        raise ParameterError(
+            f"machines must hold Machines, got {type(wrong[0]).__name__}. Build each with "
+            "parcast.Machine(...) or parcast.read_machine(path)."
+        )
+    names = [machine.name for machine in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(
+                f"machines must have names that differ, got {shown(repr(name))} twice. Change "
+                "the name in one of their files, or leave one out."
+            )
+    found = list(given)
+    if isinstance(what, Measurements):
+        found += [Machine(name=x) for x in machines_in(what) if x not in names]
+    if not found:
+        raise ParameterError("machines must hold at least one, got none. Name their files.")
+    known = [machine.name for machine in found]
+    for name in prices:
+        if name not in known:
+            raise ParameterError(
+                f"prices must name machines that are ranked, got {shown(repr(name))}. There is "
+                f"{', '.join(known[:8])}."
+            )
+    priced = [
+        x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
+        for x in found
+    ]
+    currencies = sorted({x.price.currency for x in priced if x.price.currency})
+    if len(currencies) > 1:
+        raise ParameterError(
+            f"price must have one currency on all machines, got {' and '.join(currencies)}. "
+            "Convert them."
+        )
+    return priced
+
+
+def donors_beside(
+    what: Program | Measurements, donors: Measurements | Any | None
+) -> tuple[Measurements | None, tuple[str, ...]]:
+    """Check the runs, and the donors beside them; say of these what is to be said."""
+    if isinstance(what, Measurements):
+        _require_one_program(what)
+    if donors is None:
+        return None, ()
+    if isinstance(what, Program):
+        raise ParameterError(
+            "donors must be given beside runs, got a program. They help to forecast from runs: "
+            "leave them out."
+        )
+    return table_of_donors(donors)
+
+
+def ranked_ones(
+    what: Program | Measurements, given: Sequence[Any], donors: Measurements | None
+) -> tuple[list[Any], dict[str, str]]:
+    """Leave out the machines that have no runs but among the donors, and say so."""
+    if donors is None or isinstance(what, Program):
+        return list(given), {}
+    helping = set(machines_in(donors)) - set(machines_in(what))
+    why = "Its runs are donors, and donors are not ranked. Put them into the table to rank it."
+    names = [x.name for x in given if isinstance(x, Machine) and x.name in helping]
+    kept = [x for x in given if not isinstance(x, Machine) or x.name not in helping]
+    return kept, dict.fromkeys(names, why)
+
+
+def _price(machine: Machine, price: float | str) -> Price:
+    """Replace the price of a machine by one of its processors for an hour."""
+    keys: dict[str, Any] = {"processor_hour": price, "currency": machine.price.currency}
+    try:
+        return Price(**keys)
+    except ParameterError:
+        raise ParameterError(
+            f"prices must be numbers above 0, got {shown(repr(price))} for "
+            f"{shown(machine.name)}. Write what a processor-hour costs, such as 0.05."
+        ) from None
+
+
+def unrepeated(what: Program | Measurements) -> list[str]:
+    """Say that nothing tells how much times scatter, where no run was repeated."""
+    if isinstance(what, Program) or np.any(what.series().repetitions > 1):
+        return []
+    return [
+        f"No run was repeated: times are taken to scatter by {percent(UNKNOWN_NOISE)}. Where they "
+        "scatter more, the order is less sure than it looks: repeat the runs that decide it."
+    ]
+
+
+def _require_one_program(runs: Measurements) -> None:
+    """Refuse runs that are of more than one program or problem."""
+    if "machine" not in runs.labels:
+        raise ParameterError(
+            "runs must have a column machine, got none. Name the machine of every run."
+        )
+    series = runs.series()
+    apart = [name for name in series.by if name != "machine"]
+    if apart:
+        remedy = remedy_of_lone_runs(runs, series, briefly=True)
+        raise ParameterError(
+            f"runs must be of one program and problem, got several values of {', '.join(apart)}. "
+            + (remedy or f"Select one, such as runs.select({apart[0]}=...).")
+        )
+
+
+def require_prices(machines: Sequence[Machine], goal: str, asked: Constraints) -> None:
+    """Refuse machines without a price where the cost matters."""
+    if goal != "cost" and asked.budget is None:
+        return
+    free = [machine.name for machine in machines if machine.price.amount is None]
+    if free:
+        raise ParameterError(
+            f"price must be given for {', '.join(map(shown, free[:8]))}: the cost is asked for. "
+            "Add [price] with processor_hour to the file of the machine, or give "
+            f'prices={{"{shown(free[0])}": 0.05}}.'
+        )
+
+
+def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) -> Array:
+    """Counts of processors to choose from on so many machines, ascending."""
+    if p is None and isinstance(what, Program):
+        raise ParameterError("p must be given where a program is described, such as p=[1, 2, 4].")
+    counts = np.unique(what.p if p is None and isinstance(what, Measurements) else p)  # type: ignore[arg-type]  # p is given
+    try:
+        counts = counts.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"p must be numbers, got {p!r:.60}. Give such as p=[1, 2].") from None
+    most = MOST_POINTS // machines
+    if not 0 < counts.size <= most:
+        raise ParameterError(
+            f"p must be 1 to {most:,} counts, got {counts.size:,}. Take wider steps."
+        )
+    ok = (counts >= 1) & (counts == np.floor(counts))
+    require("p", counts, ok, must="be a whole number of at least 1", hint="Count from 1.")
+    return counts

@@ -1,0 +1,164 @@
+"""What `match` answers: machines in the order of a goal, each at its best count."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.words import whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Candidate:
+    """One machine, at every count of processors that was looked at; arrays of one dimension."""
+
+    machine: str
+    p: Array  # ascending [1]
+    time: Array  # [s]
+    lower: Array  # of the 90 % interval [s]
+    upper: Array  # [s]
+    cost: Array | None  # None where no price is known [currency]
+    cost_lower: Array | None
+    cost_upper: Array | None
+    efficiency: Array  # [1]
+    holds: Array  # probability that all constraints hold; 1 where there are none [1]
+    chosen: int  # place of the best count; of the nearest one where none fits
+    measured: NDArray[np.bool_]  # whether the program was run at this count
+    fits: bool  # whether the constraints hold there as asked
+    best: float | None  # probability that it is the best of all that fit; None where it does not
+
+    @property
+    def best_p(self) -> int:
+        """The count of processors that was chosen [1]."""
+        return int(self.p[self.chosen])
+
+    def row(self, i: int) -> dict[str, Any]:
+        """Facts of one count, with the keys of the JSON document."""
+        prices = [
+            None if x is None else float(x[i])
+            for x in (self.cost, self.cost_lower, self.cost_upper)
+        ]
+        return {
+            "machine": self.machine,
+            "p": whole(float(self.p[i])),
+            "time_s": float(self.time[i]),
+            "lower_s": float(self.lower[i]),
+            "upper_s": float(self.upper[i]),
+            "cost": prices[0],
+            "cost_lower": prices[1],
+            "cost_upper": prices[2],
+            "efficiency": float(self.efficiency[i]),
+            "probability_holds": float(self.holds[i]),
+            "measured": bool(self.measured[i]),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Match:
+    """Machines ranked for a program and a goal."""
+
+    candidates: tuple[Candidate, ...]  # the best first; those that do not fit last
+    goal: str  # "time", "cost" or "efficiency"
+    within: float | None  # longest time asked for [s]
+    budget: float | None  # highest cost asked for [currency]
+    certainty: float | None  # probability with which they must hold; None: the middle must hold
+    currency: str  # "" where it has no name
+    left_out: Mapping[str, str]  # machines that have no answer, and why
+    verdict: tuple[str, ...]  # what fails and what would fit, where nothing fits
+    warnings: tuple[str, ...]
+    program: str
+    law: str
+    sources: tuple[str, ...]
+    interval: float = 0.9
+    inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+
+    @property
+    def best(self) -> Candidate | None:
+        """The machine to take, at its best count; None where none fits."""
+        first = self.candidates[0]
+        return first if first.fits else None
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether a time or a cost must not be exceeded."""
+        return self.within is not None or self.budget is not None
+
+    def ranking(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each machine, at the count that was chosen."""
+        for rank, candidate in enumerate(self.candidates, start=1):
+            yield {
+                "rank": rank,
+                **candidate.row(candidate.chosen),
+                "fits": candidate.fits,
+                "probability_best": candidate.best,
+            }
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each machine and count; `chosen` marks those of the ranking."""
+        for ranked, candidate in zip(self.ranking(), self.candidates, strict=True):
+            for i in range(len(candidate.p)):
+                chosen = i == candidate.chosen
+                yield {
+                    "rank": ranked["rank"],
+                    **candidate.row(i),
+                    "chosen": chosen,
+                    "fits": candidate.fits if chosen else None,
+                    "probability_best": candidate.best if chosen else None,
+                }
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/match/1``."""
+        return {
+            "schema": "parcast/match/1",
+            "ranking": list(self.ranking()),
+            "rows": list(self.rows()),
+            "interval": self.interval,
+            "goal": self.goal,
+            "within_s": self.within,
+            "budget": self.budget,
+            "certainty": self.certainty,
+            "currency": self.currency,
+            "left_out": [{"machine": name, "why": why} for name, why in self.left_out.items()],
+            "verdict": list(self.verdict),
+            "warnings": list(self.warnings),
+            "program": self.program,
+            "law": self.law,
+            "sources": list(self.sources),
+            "inputs": dict(self.inputs or {}),
+        }
+
+    def to_pandas(self) -> Any:
+        """Rows as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def plot(self) -> "Figure":
+        """Draw cost against time, as `parcast.matching.picture.figure_of_match` does."""
+        from parcast.matching.picture import figure_of_match
+
+        return figure_of_match(self)
+
+    def __str__(self) -> str:
+        """Write the table that the command line prints, and what to think of it."""
+        from parcast.matching.sheet import match_answer
+        from parcast.show.page import Page
+
+        return "\n".join(match_answer(self, Page()))
+
+    def _repr_html_(self) -> str:
+        """Show the ranking and the warnings in a notebook."""
+        from parcast.matching.sheet import html_of_match
+
+        return html_of_match(self)
+
+    def __repr__(self) -> str:
+        """Say what was asked, in one line."""
+        names = ", ".join(f"{x.machine} p={x.best_p}" for x in self.candidates[:4])
+        return f"Match({self.goal}: {names}{', ...' if len(self.candidates) > 4 else ''})"

@@ -1,0 +1,127 @@
+"""What a run may leave behind when it is killed: processes, shared memory, a session's folder.
+
+All processes of a run carry its token in their environment, wherever they stand in the tree of
+processes; ranks are often not children of the mpiexec that started them.
+
+Signals that end a program, taken as Ctrl-C is, so that what it started is ended and removed.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+TOKEN: Final = "PARCAST_RUN"
+PROCESSES: Final = Path("/proc")
+SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
+PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
+PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
+
+
+def processes_of(token: str) -> list[int]:
+    """Give the numbers of the processes of a run that are alive, without this one."""
+    wanted = f"{TOKEN}={token}".encode()
+    found = []
+    for number, folder in _processes():
+        with suppress(OSError):  # it ended meanwhile, or it is not ours
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(number)
+    return found
+
+
+def kill_processes_of(token: str) -> int:
+    """Kill every process of a run and wait until they are gone; return how many there were."""
+    killed: set[int] = set()
+    end = time.monotonic() + PATIENCE
+    while (alive := processes_of(token)) and time.monotonic() < end:
+        for number in alive:
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+        killed |= set(alive)
+        time.sleep(0.02)
+    return len(killed)
+
+
+def remove_shared_memory(since: float) -> None:
+    """Remove segments of MPI that are ours, newer than a time, and used by no process.
+
+    Parameters
+    ----------
+    since : float
+        When the run began, as `time.time` has it. [s]
+    """
+    if not SHARED_MEMORY.is_dir():
+        return
+    ours = [
+        path
+        for pattern in PATTERNS
+        for path in SHARED_MEMORY.glob(pattern)
+        if path.is_file() and path.stat().st_uid == os.getuid() and path.stat().st_mtime >= since
+    ]
+    used = _mapped() if ours else ""
+    for path in ours:
+        if path.name not in used:
+            path.unlink(missing_ok=True)
+
+
+def remove_session(mpiexec: int) -> None:
+    """Remove the folder in which an mpiexec of Open MPI that was killed kept its session.
+
+    Parameters
+    ----------
+    mpiexec : int
+        Number of the process.
+    """
+    shutil.rmtree(Path(tempfile.gettempdir(), f"ompi.{mpiexec}"), ignore_errors=True)
+
+
+def _processes() -> Iterator[tuple[int, Path]]:
+    """Give every other process that there is."""
+    if not PROCESSES.is_dir():
+        return
+    for folder in PROCESSES.iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            yield int(folder.name), folder
+
+
+def _mapped() -> str:
+    """Give what all processes have mapped of the shared memory, as text."""
+    texts = []
+    for _, folder in _processes():
+        with suppress(OSError):
+            texts.append((folder / "maps").read_text(errors="replace"))
+    return "\n".join(line for text in texts for line in text.splitlines() if "/dev/shm" in line)
+
+
+# What a batch system, `kill` and a terminal that is closed send.
+NAMES: Final = ("SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def as_interrupts() -> Iterator[None]:
+    """Let signals that would end this process at once raise KeyboardInterrupt in the block.
+
+    Those that somebody else handles, or that are ignored as under `nohup`, are left as they are.
+    """
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+        taken = [x for x in numbers if signal.getsignal(x) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,58 @@
+"""One rank of a run: it pins itself to a core, then runs a module as ``python -m mpi4py`` does.
+
+``python -m parcast.mpi.rank MODULE ARGUMENTS...`` is what the launcher starts under mpiexec. An
+exception aborts all ranks; one of parcast's own is handed to the launcher as its message.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from parcast.errors import ParcastError
+
+PLACEMENT: Final = "PARCAST_PLACEMENT"  # variable: how ranks are pinned
+REFUSAL: Final = "parcast-refusal: "  # before a refusal on standard error
+_LOCAL_RANK: Final = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_RANK")
+_LOCAL_SIZE: Final = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE")
+
+
+def pin() -> None:
+    """Pin this process to the core that its placement and its rank on this host give it."""
+    placement = os.environ.get(PLACEMENT, "free")
+    if placement == "free" or not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    rank, ranks = _told(_LOCAL_RANK, 0), _told(_LOCAL_SIZE, 1)
+    together = placement == "one" or (placement == "auto" and ranks > len(cores))
+    # The first core is the one that most interrupts go to.
+    os.sched_setaffinity(0, {cores[-1] if together else cores[rank % len(cores)]})
+
+
+def _told(names: Sequence[str], default: int) -> int:
+    """Give the first of these variables that holds a number."""
+    found = (os.environ.get(name, "") for name in names)
+    return next((int(text) for text in found if text.isdigit()), default)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run a module with its arguments, on this rank."""
+    pin()
+    # This file's own name would hide the package it is part of from the module that is run.
+    from mpi4py import run
+
+    try:
+        run.run_command_line(["-m", *arguments])
+    except ParcastError as refusal:
+        told = json.dumps({"kind": type(refusal).__name__, "message": str(refusal)})
+        print(f"{REFUSAL}{told}", file=sys.stderr, flush=True)  # noqa: T201 - the launcher reads it
+        run.set_abort_status(1)
+        sys.exit(1)
+    except BaseException as failure:
+        run.set_abort_status(failure)
+        raise
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,128 @@
+"""The count of processors with which a described program takes least time."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import Point
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program, require_descriptions
+from parcast.errors import ParameterError
+from parcast.prediction.grid import require_times
+
+AT_ONCE: Final = 4096  # counts
+MOST: Final = 2**53  # counts that are whole numbers beyond doubt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BestProcessors:
+    """The count with the least time."""
+
+    p: int  # [1]
+    time: float  # [s]
+    alone: float  # time on one processor [s]
+    upto: int  # the largest count looked at [1]
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether more processors than were looked at may be better."""
+        return self.p == self.upto
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        if self.is_at_end:
+            return f"time falls up to p = {self.p}, the largest looked at: {self.time:.3g} s"
+        return (
+            f"p = {self.p} is best: {self.time:.3g} s, {self.alone / self.time:.3g} times as fast "
+            "as one processor"
+        )
+
+
+def best_processors(
+    program: Program,
+    machine: Machine,
+    *,
+    upto: int,
+    n: float | None = None,
+    d: float | None = None,
+) -> BestProcessors:
+    """Count up to `upto` with which a program takes least time.
+
+    All counts are looked at, or where there are more than 4096 a geometric series of them, and
+    then those between the neighbours of its best, until no count lies between. Of a time with
+    several minima this may find another than the least.
+
+    Parameters
+    ----------
+    program : Program
+    machine : Machine
+    upto : int
+        Largest count, at least 1. [1]
+    n : float, optional
+        Problem size, where the program uses it. [1]
+    d : float, optional
+        Disks; by default those of the machine. [1]
+
+    Returns
+    -------
+    BestProcessors
+        The least of the counts that are equally good.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain or the law cannot answer somewhere.
+
+    Examples
+    --------
+    >>> program = Program(phase=[{"law": "matmul"}])
+    >>> machine = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"})
+    >>> print(best_processors(program, machine, n=1000, upto=1000))
+    p = 35 is best: 5.74 s, 17.4 times as fast as one processor
+    """
+    require_descriptions(program, machine)
+    if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
+        raise ParameterError(
+            f"upto must be a whole number between 1 and {MOST:,}, got {upto!r:.60}. "
+            "Give the largest count worth looking at."
+        )
+    at: dict[str, Any] = {"d": float(d if d is not None else machine.storage.servers or 1)}
+    if n is not None:
+        at["n"] = float(n)
+    p, time = least_between(program, machine, at, 1.0, float(int(upto)))
+    return BestProcessors(
+        p=p,
+        time=time,
+        alone=float(_times(program, machine, at, np.ones(1))[0]),
+        upto=int(upto),
+    )
+
+
+def least_between(
+    program: Program, machine: Machine, at: Point, low: float, high: float
+) -> tuple[int, float]:
+    """Count from `low` to `high` with the least time, and that time; see `best_processors`."""
+    while True:
+        counts = _counts(low, high)
+        time = _times(program, machine, at, counts)
+        i = int(np.argmin(time))
+        low, high = counts[max(i - 1, 0)], counts[min(i + 1, len(counts) - 1)]
+        if high - low <= 2 or len(counts) == int(counts[-1] - counts[0]) + 1:
+            return int(counts[i]), float(time[i])
+
+
+def _counts(low: float, high: float) -> Array:
+    """Whole numbers from `low` to `high`, all or a geometric series."""
+    if high - low < AT_ONCE:
+        return np.arange(low, high + 1.0)
+    return np.unique(np.clip(np.round(np.geomspace(low, high, AT_ONCE)), low, high))
+
+
+def _times(program: Program, machine: Machine, at: Point, counts: Array) -> Array:
+    """Times at counts, none of which is no time. [s]."""
+    found = program.times(machine, {**at, "p": counts}).time
+    time = np.broadcast_to(found, counts.shape)
+    require_times(time, {"p": counts})
+    return time

@@ -1,0 +1,79 @@
+"""The grid of a question: values of the axes and of parameters that are varied, checked."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program, require_descriptions
+from parcast.errors import ParameterError, require
+from parcast.units import Dimension, shown
+
+
+def axes_of(
+    program: Program,
+    machine: Machine,
+    given: Mapping[str, ArrayLike | None],
+    vary: Mapping[str, ArrayLike],
+) -> dict[str, Array]:
+    """Values of every axis that is given, checked, each of one dimension."""
+    require_descriptions(program, machine)
+    axes = {name: _numbers(name, values) for name, values in given.items() if values is not None}
+    for name in ("p", "d"):
+        if name in axes:
+            whole = (axes[name] >= 1) & (axes[name] == np.floor(axes[name]))
+            must = "be a whole number of at least 1"
+            require(name, axes[name], whole, must=must, hint="Count from 1.")
+    known = machine.parameters() | program.parameters()
+    for name, values in vary.items():
+        if name not in known:
+            raise ParameterError(
+                f"vary must name parameters that the descriptions give, got {shown(repr(name))}. "
+                f"They give {', '.join(sorted(known)) or 'none'}."
+            )
+        numbers = _numbers(name, values)
+        require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
+        axes[name] = numbers
+    return axes
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    """Finite numbers of one dimension, at least one."""
+    hint = f"Give one number or a list, such as {name}=[1, 2, 4]."
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+    if numbers.ndim > 1 or numbers.size == 0:
+        raise ParameterError(
+            f"{name} must have one dimension and at least one number, got the shape "
+            f"{numbers.shape}. {hint}"
+        )
+    numbers = np.atleast_1d(numbers)
+    require(name, numbers, np.isfinite(numbers), must="be finite", hint=hint)
+    return numbers
+
+
+def dimensions_of(
+    program: Program, machine: Machine, vary: Mapping[str, ArrayLike]
+) -> dict[str, Dimension]:
+    """Dimension of every parameter that is varied."""
+    known = machine.parameters() | program.parameters()
+    return {name: known[name].dimension for name in vary}
+
+
+def require_times(time: Array, axes: Mapping[str, Array]) -> None:
+    """Refuse times that are no times, and say where."""
+    wrong = ~((time > 0) & np.isfinite(time))
+    if wrong.any():
+        point = tuple(np.argwhere(wrong)[0])
+        at = ", ".join(
+            f"{name} = {values[i]:g}"
+            for (name, values), i in zip(axes.items(), point, strict=True)
+        )
+        raise ParameterError(
+            f"the time must be above 0 and finite, got {time[point]:g} s at {at}. "
+            "Check the amounts there."
+        )

@@ -1,0 +1,277 @@
+"""Lines over the processors: times and what is uncertain about them, speedup, and shares.
+
+The first panel has the time, one line for each value of a second axis, with its interval and, for
+the largest value, the band between no contention and a single bus. The second has the speedup
+beside the ideal one. The third stacks the shares of what the time goes to, for the one or the
+largest value of the second axis.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.prediction.notes import SPENT_ON
+from parcast.prediction.shown import GridAxis, Shown, thinned
+from parcast.show.canvas import new_figure
+from parcast.show.colours import BLUE, COLOURS, GREY, PALE, add_bar
+from parcast.show.scales import LEAST_SPAN, LINE, MARGIN, inches, round_ticks, scale_time
+from parcast.units import format_quantity
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+
+MOST_NAMED: Final = 8  # lines, each with an entry in the legend; more have a colour bar
+MOST_LINES: Final = 33
+MOST_POINTS: Final = 512  # of a line
+MOST_MARKERS: Final = 16  # on a line
+MARKERS: Final = "osD^vPX*"
+PALEST: Final = 0.82  # of these colours, that is still seen on white [1]
+# Of Okabe and Ito, as in `panel`.
+SPENT_COLOURS: Final = {
+    "compute": "#0072B2",
+    "communication": "#E69F00",
+    "io": "#009E73",
+    "synchronisation": "#CC79A7",
+}
+LEGEND_CHARACTERS: Final = 26  # of a line beside a panel
+BELOW_CHARACTERS: Final = 90  # of a line below all panels
+NARROW: Final = 58  # label, of which two fit there
+BAR_WIDTH: Final = 3.5  # for the ticks of a colour bar [inch]
+HATCH: Final = "#9A9A9A"
+SEEN: Final = 1.001  # ratio of two times that differ to the eye
+FURTHEST: Final = 10.0  # times the largest time, as far as a band is seen
+ABOVE: Final = 1.6  # times the largest speedup: as far as the ideal line is seen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Lines:
+    """Points of the lines, and how each of them looks."""
+
+    shown: Shown
+    points: NDArray[np.intp]  # of the first axis
+    chosen: NDArray[np.intp]  # values of the second axis, one a line
+    colours: Sequence[Any]
+
+    @property
+    def along(self) -> GridAxis:
+        return self.shown.axes[0]
+
+    @property
+    def second(self) -> GridAxis | None:
+        return self.shown.axes[1] if len(self.shown.axes) > 1 else None
+
+    @property
+    def x(self) -> Array:
+        return self.along.values[self.points]
+
+    @property
+    def are_named(self) -> bool:
+        """Whether a legend has an entry for each line; they have a colour bar if not."""
+        return len(self.chosen) <= MOST_NAMED
+
+    @property
+    def of_the_last(self) -> str:
+        """Words that say which line a band or a share belongs to."""
+        return f"at {self.second.says(self.second.values[-1])}" if self.second else ""
+
+    def of(self, array: Array) -> Array:
+        """Take what is drawn from an array of the prediction: one column a line."""
+        everything = self.shown.of(array).reshape(len(self.along.values), -1)
+        return np.asarray(everything[np.ix_(self.points, self.chosen)])
+
+    @property
+    def names(self) -> list[str]:
+        """What each line is called."""
+        if not self.second:
+            return ["predicted"]
+        return [self.second.text(float(self.second.values[i])) for i in self.chosen]
+
+    def draw(self, ax: "Axes", array: Array) -> "list[Line2D]":
+        """Draw and return all lines."""
+        drawn = []
+        for i, column in enumerate(self.of(array).T):
+            (line,) = ax.plot(self.x, column, color=self.colours[i], lw=1.1)
+            if self.are_named:
+                every = ceil(len(self.x) / MOST_MARKERS)
+                line.set(lw=1.7, marker=MARKERS[i], markersize=4.5, markevery=every)
+            drawn.append(line)
+        return drawn
+
+
+def draw_lines(shown: Shown) -> "Figure":
+    """Draw times, speedups and shares over the first axis; in `house_style`."""
+    figure = new_figure(height=9.2)
+    times, speedups, shares = figure.subplots(3, 1, height_ratios=(1.25, 1, 1))
+    lines = _lines(shown)
+    for ax in (times, speedups, shares):
+        lines.along.scale(ax)
+        ax.grid(color=PALE, lw=0.8)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right"]].set_visible(False)
+    drawn = _draw_times(times, lines)
+    _draw_speedups(speedups, lines)
+    _draw_shares(shares, lines)
+    for ax in (times, speedups):
+        ax.set_xlabel("")
+    entries = _entries(times) | _entries(speedups)
+    if not lines.second:
+        entries = dict(zip(lines.names, drawn, strict=True)) | entries
+    elif lines.are_named:
+        _legend_beside(times, drawn, lines.names, lines.second.heading)
+    else:
+        _add_colour_bar(times, lines.second)
+    columns = 2 if max(map(len, entries), default=0) <= NARROW else 1
+    legend = figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return figure
+
+
+def _lines(shown: Shown) -> _Lines:
+    """Choose the points and the colours."""
+    from matplotlib import colormaps
+
+    second = shown.axes[1] if len(shown.axes) > 1 else None
+    chosen = np.zeros(1, dtype=np.intp)
+    colours: Sequence[Any] = [BLUE]
+    if second:
+        named = len(second.values) <= MOST_NAMED
+        chosen = thinned(second, MOST_NAMED if named else MOST_LINES)
+        places = np.arange(len(chosen)) if named else second.places(second.values[chosen])
+        heights = (places - places[0]) / (places[-1] - places[0])
+        colours = colormaps[COLOURS](PALEST * heights)
+    return _Lines(
+        shown=shown, points=thinned(shown.axes[0], MOST_POINTS), chosen=chosen, colours=colours
+    )
+
+
+def _draw_times(ax: "Axes", lines: _Lines) -> "list[Line2D]":
+    """Draw and return the times; with the interval and the reach of contention of the last."""
+    prediction = lines.shown.prediction
+    time = lines.of(prediction.time)
+    limits = [time]
+    drawn = lines.draw(ax, prediction.time)
+    if prediction.lower is not None and prediction.upper is not None:
+        lower, upper = (lines.of(each)[:, -1] for each in (prediction.lower, prediction.upper))
+        limits += [lower, upper]
+        share = format_quantity(prediction.interval or 0.0, "fraction")
+        label = f"{share} interval {lines.of_the_last}".rstrip()
+        ax.fill_between(
+            lines.x, lower, upper, color=lines.colours[-1], alpha=0.35, lw=0, label=label
+        )
+    if prediction.contention_free is not None and prediction.single_bus is not None:
+        free, bus = (
+            np.minimum(lines.of(each)[:, -1], time.max() * FURTHEST)
+            for each in (prediction.contention_free, prediction.single_bus)
+        )
+        if np.any(bus > free * SEEN):
+            limits += [free, bus]
+            label = f"from a link for every pair to a single bus {lines.of_the_last}".rstrip()
+            label = fill(label, BELOW_CHARACTERS)
+            style: dict[str, Any] = {
+                "facecolor": "none",
+                "edgecolor": HATCH,
+                "hatch": "////",
+                "lw": 0.6,
+            }
+            ax.fill_between(lines.x, free, bus, zorder=0.8, label=label, **style)
+    low, high = (float(f([f(each) for each in limits])) for f in (np.min, np.max))
+    scale_time(ax, low, high)
+    return drawn
+
+
+def _draw_speedups(ax: "Axes", lines: _Lines) -> None:
+    """Draw the speedups, and the ideal one where they are over processors."""
+    speedup = lines.of(lines.shown.prediction.speedup)
+    lines.draw(ax, lines.shown.prediction.speedup)
+    low, high = float(speedup.min()), float(speedup.max())
+    first, last = lines.x[[0, -1]].tolist()
+    if lines.along.name == "p" and first < high * ABOVE:
+        ax.plot(lines.x, lines.x, ":", color=GREY, lw=1.5, label="ideal speedup, p")
+        high = max(high, min(high * ABOVE, last))
+    half = max((high / low) ** (0.5 + MARGIN), LEAST_SPAN**0.5)
+    middle = (low * high) ** 0.5
+    ends = (middle / half, middle * half)
+    ticks = round_ticks(*ends, most=max(int(inches(ax)[1] / LINE), 3))
+    ax.set(yscale="log", ylim=ends, ylabel="speedup")
+    ax.set_yticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+
+
+def _draw_shares(ax: "Axes", lines: _Lines) -> None:
+    """Stack the shares of the time of the last line."""
+    time = lines.of(lines.shown.prediction.time)[:, -1]
+    parts = {
+        name: lines.of(part)[:, -1] / time
+        for name, part in lines.shown.prediction.breakdown.components()
+    }
+    parts = {name: part for name, part in parts.items() if part.any()}
+    ax.stackplot(
+        lines.x,
+        list(parts.values()),
+        labels=[SPENT_ON[name] for name in parts],
+        colors=[SPENT_COLOURS[name] for name in parts],
+        edgecolor="white",
+        linewidth=0.3,
+    )
+    ticks = np.linspace(0, 1, 5)
+    ax.set(ylim=(0, 1), ylabel="share of the time [%]")
+    ax.set_yticks(ticks, labels=[f"{100 * tick:.0f}" for tick in ticks])
+    entries = _entries(ax)
+    title = f"where time goes {lines.of_the_last}".rstrip()
+    _legend_beside(ax, list(entries.values()), list(entries), title)
+
+
+def _entries(ax: "Axes") -> "dict[str, Artist]":
+    """What a legend would name, by its label."""
+    handles, labels = ax.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def _legend_beside(
+    ax: "Axes", handles: "Sequence[Artist]", labels: Sequence[str], title: str
+) -> None:
+    """Explain what is drawn to the right of it, the last first, as it lies on top."""
+    whole = title.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    legend = ax.legend(
+        handles[::-1],
+        labels[::-1],
+        alignment="left",
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0.0,
+        frameon=False,
+    )
+    legend.set_title(fill(whole, LEGEND_CHARACTERS))
+    legend.get_title().set_parse_math(False)
+
+
+def _add_colour_bar(ax: "Axes", second: GridAxis) -> None:
+    """Explain the colours of lines that are too many for a legend."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+    low, high = second.values[[0, -1]].tolist()
+    colours = ListedColormap(colormaps[COLOURS](np.linspace(0, PALEST, 256)))
+    norm = (LogNorm if second.is_logarithmic else Normalize)(low, high)
+    beside = ax.inset_axes((1.03, 0.0, 0.035, 1.0))
+    ticks, _ = second.ticks(BAR_WIDTH)
+    drawn = ScalarMappable(norm, colours)
+    add_bar(drawn, ticks, label=second.label, factor=second.factor, cax=beside)

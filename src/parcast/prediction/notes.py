@@ -1,0 +1,153 @@
+"""What is to be said of a prediction: what limits the program, and what to doubt."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.units import Dimension
+from parcast.words import axis_value
+
+SPENT_ON = {
+    "compute": "computing",
+    "communication": "communication",
+    "io": "I/O",
+    "synchronisation": "waiting for the slowest",
+}
+MOST_LINES = 4  # of what limits, for a grid with many values of d
+
+
+def limits_of(
+    found: Breakdown,
+    axes: Mapping[str, Array],
+    dimensions: Mapping[str, Dimension] | None = None,
+) -> tuple[str, ...]:
+    """Say what takes most of the time along p, and from where something else does.
+
+    Parameters
+    ----------
+    found : Breakdown
+        Of the shape of the grid, p first. [s]
+    axes : mapping from names to ndarray
+        Their values.
+    dimensions : mapping from names to str, optional
+        Of the axes that are parameters with a unit.
+
+    Returns
+    -------
+    tuple of str
+        One line for each line of the grid along p, or for the first and the last of many.
+    """
+    p = axes["p"]
+    parts = np.stack([x.reshape(len(p), -1) for _, x in found.components()])
+    dominant = np.argmax(parts, axis=0)  # (p, lines)
+    share = parts.max(axis=0) / parts.sum(axis=0)
+    others = [(name, values) for name, values in axes.items() if name != "p"]
+    order = np.argsort(p, kind="stable")
+    return tuple(
+        place_of(others, line, dimensions or {})
+        + _along(p[order], dominant[order, line], share[order, line])
+        for line in lines_told(dominant.shape[1])
+    )
+
+
+def lines_told(lines: int) -> Sequence[int]:
+    """Lines of the grid along p that something is said of: all, or the first and the last."""
+    return range(lines) if lines <= MOST_LINES else (0, lines - 1)
+
+
+def place_of(
+    others: list[tuple[str, Array]], line: int, dimensions: Mapping[str, Dimension]
+) -> str:
+    """Say where a line of the grid along p lies: "d = 4: "."""
+    if not others:
+        return ""
+    place = np.unravel_index(line, [len(values) for _, values in others])
+    varied = [
+        f"{name} = {axis_value(float(values[i]), dimensions.get(name, 'count'))}"
+        for (name, values), i in zip(others, place, strict=True)
+        if len(values) > 1
+    ]
+    return f"{', '.join(varied)}: " if varied else ""
+
+
+def _along(p: Array, dominant: NDArray[np.intp], share: Array) -> str:
+    """Say what dominates, in the order of p."""
+    starts = [0, *(np.flatnonzero(np.diff(dominant)) + 1).tolist()]
+    if len(starts) > MOST_LINES:  # it goes back and forth: say how it ends
+        starts = starts[-1:]
+    said = []
+    for start in starts:
+        what = SPENT_ON[COMPONENTS[dominant[start]]]
+        since = "" if start == 0 and len(starts) == 1 else f" from p = {p[start]:.0f}"
+        said.append(f"{what}{since}")
+    return f"{', '.join(said)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
+
+
+def warnings_of(
+    program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
+) -> tuple[str, ...]:
+    """Everything that a reader of the times must know.
+
+    Parameters
+    ----------
+    program, machine : Program, Machine
+        What was predicted.
+    axes : mapping from names to ndarray
+        Their values.
+    uncertain : bool
+        Whether the times have an interval.
+    """
+    return tuple(_warnings(program, machine, axes, uncertain=uncertain))
+
+
+def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:
+    """Name varied parameters on which no time depends: something else is taken in their place.
+
+    Parameters
+    ----------
+    program : Program
+        What was predicted.
+    time : ndarray
+        Of the shape of the grid. [s]
+    axes : mapping from names to ndarray
+        Their values, in the order of the dimensions.
+    """
+    own = [name for name in program.parameters() if ".capacities." in f".{name}"]
+    for dimension, (name, values) in enumerate(axes.items()):
+        if name in ("p", "d", "n") or len(values) == 1:
+            continue
+        first = np.take(time, [0], axis=dimension)
+        if np.all(time == first):
+            wins = (
+                f" The program's own {', '.join(own)} may win over it: vary that." if own else ""
+            )
+            yield f"{name} changes no time here.{wins}"
+
+
+def _warnings(
+    program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
+) -> Iterator[str]:
+    """Give each warning."""
+    most = machine.processors
+    if most is not None and axes["p"].max() > most:
+        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
+    servers = machine.storage.servers
+    if servers is not None and "d" in axes and axes["d"].max() > servers:
+        yield f"{machine.name} has {servers} I/O servers; d beyond that adds more like them."
+    known = machine.parameters() | program.parameters()
+    if "n" in axes and not any("n" in amount.expression.axes for amount in known.values()):
+        yield "No formula uses n, so the times do not depend on it."
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        for text in phase.warnings(machine):
+            yield f"{label}: {text}" if label else text
+    if uncertain:
+        yield (
+            "The interval is that of the uncertain parameters; how wrong the law itself is comes "
+            "on top."
+        )

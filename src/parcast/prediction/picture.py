@@ -1,0 +1,123 @@
+"""Pictures of a prediction: lines, a surface, contours, or a map of what dominates where."""
+
+from os import PathLike
+from typing import TYPE_CHECKING, Final
+
+from parcast.errors import ParameterError
+from parcast.prediction.lines import MOST_NAMED, draw_lines
+from parcast.prediction.result import Prediction
+from parcast.prediction.shown import Shown, shown_of
+from parcast.prediction.surface import draw_contours, draw_map, draw_surface
+from parcast.show.canvas import house_style, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+DRAW: Final = {
+    "lines": draw_lines,
+    "surface": draw_surface,
+    "contours": draw_contours,
+    "map": draw_map,
+}
+
+
+def draw_prediction(
+    prediction: Prediction, path: str | PathLike[str], *, picture: str | None = None
+) -> None:
+    """Draw a prediction into a file: the same prediction gives the same bytes.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        What to draw.
+    path : str or path
+        Its ending is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
+    picture : {"lines", "surface", "contours", "map"}, optional
+        As for `figure_of_prediction`.
+
+    Raises
+    ------
+    MissingPackage
+        If matplotlib is not installed.
+    ParameterError
+        If `path` ends in nothing of the kind, or as `figure_of_prediction`.
+    OSError
+        If the file cannot be written; what was there before is still there.
+    """
+    save_figure(figure_of_prediction(prediction, picture=picture), path)
+
+
+def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) -> "Figure":
+    """One figure of a prediction, over its first one or two axes with several values.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        What to draw. Axes beyond those that the picture shows are fixed at their largest value,
+        and the title says so.
+    picture : {"lines", "surface", "contours", "map"}, optional
+        "lines": time, speedup and shares of the time over the first axis, a line for each value
+        of the second. "surface": speedup as a surface in space. "contours": speedup as contours,
+        with the fewest disks worth having. "map": efficiency or time as colour, and regions of
+        what takes most of the time. By default lines where the second axis has 8 values at
+        most, contours over processors and disks, else a map.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        8 inches wide. It is not shown; `save_figure` writes it to a file.
+
+    Raises
+    ------
+    MissingPackage
+        If matplotlib is not installed.
+    ParameterError
+        If `picture` is none of these, or the prediction has too few axes for it.
+
+    Examples
+    --------
+    >>> from parcast import Machine, Program, predict
+    >>> program = Program(name="lu", phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    >>> figure_of_prediction(predict(program, Machine(name="gort"), p=[1, 2, 4])).get_suptitle()
+    'lu on gort'
+    """
+    if picture is not None and picture not in DRAW:
+        raise ParameterError(
+            f'picture must be "lines", "surface", "contours" or "map", got {picture!r}. '
+            "Leave it out for what suits the axes."
+        )
+    shown = shown_of(prediction, 2)
+    chosen = picture or _suitable(shown)
+    needed = 1 if chosen == "lines" else 2
+    if len(shown.axes) < needed:
+        raise ParameterError(_too_few(chosen, needed, shown))
+    with house_style():
+        figure = DRAW[chosen](shown)
+        figure.suptitle(shown.title, fontsize="large", parse_math=False)
+    return figure
+
+
+def _suitable(shown: Shown) -> str:
+    """Choose the picture that suits the axes."""
+    if len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_NAMED:
+        return "lines"
+    return "contours" if [axis.name for axis in shown.axes] == ["p", "d"] else "map"
+
+
+def _too_few(picture: str, needed: int, shown: Shown) -> str:
+    """Say which axes are there, and what to do for more."""
+    there = " and ".join(axis.name for axis in shown.axes)
+    got = f"only {there}" if there else "none"
+    if needed == 1:
+        return (
+            f"a picture must have an axis with several values, got {got}. Predict for several "
+            "p, such as p=[1, 2, 4, 8]."
+        )
+    what = {"surface": "a surface", "contours": "contours", "map": "a map"}[picture]
+    give = (
+        'several p and d, or vary={"network.bandwidth": [...]}, or draw picture="lines".'
+        if there
+        else "several p and d, such as p=[1, 2, 4, 8] and d=[1, 2, 4]."
+    )
+    return f"{what} must have two axes with several values, got {got}. Predict for {give}"

@@ -1,0 +1,284 @@
+"""A program and a machine in, times out, for every configuration asked for.
+
+Where time stops falling: the count of processors that is fastest, between those asked for.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import NORMAL_90, Amount, Point
+from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.machine import LEVEL, Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.laws.compactness import superlinear_warnings
+from parcast.prediction.best_processors import least_between
+from parcast.prediction.grid import axes_of, dimensions_of, require_times
+from parcast.prediction.notes import idle_parameters, limits_of, lines_told, place_of, warnings_of
+from parcast.prediction.result import Prediction
+from parcast.units import Dimension, format_quantity
+
+
+def fastest_of(
+    program: Program,
+    machine: Machine,
+    time: Array,
+    axes: Mapping[str, Array],
+    dimensions: Mapping[str, Dimension],
+) -> tuple[str, ...]:
+    """Say with how many processors a program is fastest, where more than that were asked for.
+
+    Parameters
+    ----------
+    program, machine : Program, Machine
+        What was predicted.
+    time : ndarray
+        Of the shape of the grid, p first. [s]
+    axes : mapping from names to ndarray
+        Their values.
+    dimensions : mapping from names to str
+        Of the axes that are parameters with a unit.
+
+    Returns
+    -------
+    tuple of str
+        For each line of the grid along p, or for the first and the last of many; none where time
+        falls up to the largest count.
+    """
+    return tuple(_told(program, machine, time, axes, dimensions))
+
+
+def _told(
+    program: Program,
+    machine: Machine,
+    time: Array,
+    axes: Mapping[str, Array],
+    dimensions: Mapping[str, Dimension],
+) -> Iterator[str]:
+    others = [(name, values) for name, values in axes.items() if name != "p"]
+    lines = time.reshape(len(axes["p"]), -1)
+    order = np.argsort(axes["p"], kind="stable")
+    p = axes["p"][order]
+    for line in lines_told(lines.shape[1]):
+        along = lines[order, line]
+        i = int(np.argmin(along))
+        if p[i] == p[-1] or along[-1] <= along[i]:
+            continue
+        at = _point(others, line, machine)
+        try:
+            best, least = least_between(program, machine, at, p[max(i - 1, 0)], p[i + 1])
+        except ParameterError:  # the law has no answer at some count between those asked for
+            best, least = int(p[i]), float(along[i])
+        yield (
+            f"{place_of(others, line, dimensions)}with p = {best} "
+            f"({format_quantity(least, 'time', 3)}); more processors make it slower"
+        )
+
+
+def _point(others: list[tuple[str, Array]], line: int, machine: Machine) -> Point:
+    """Point of a line of the grid along p, without p."""
+    place = np.unravel_index(line, [len(values) for _, values in others]) if others else ()
+    at = {name: float(values[i]) for (name, values), i in zip(others, place, strict=True)}
+    at.setdefault("d", float(machine.storage.servers or 1))
+    return at
+
+
+MOST_POINTS: Final = 20_000_000  # of one grid: about 3 GB
+MOST_SAMPLED: Final = 20_000_000  # points times samples: a few seconds, clustered I/O minutes
+POINTS_AT_ONCE: Final = 2_000_000  # samples x points computed together
+INTERVAL: Final = 0.9
+
+
+def predict(
+    program: Program,
+    machine: Machine,
+    *,
+    p: ArrayLike,
+    d: ArrayLike | None = None,
+    n: ArrayLike | None = None,
+    vary: Mapping[str, ArrayLike] | None = None,
+    interval: bool = True,
+    bounds: bool = True,
+    samples: int = 256,
+    seed: int = 0,
+) -> Prediction:
+    """Times of a program on a machine, for every combination of the values of the axes.
+
+    Parameters
+    ----------
+    program : Program
+    machine : Machine
+    p : array_like, a number or one dimension
+        Processors, whole numbers of at least 1. [1]
+    d : array_like, optional
+        Disks or I/O servers; by default those of the machine. [1]
+    n : array_like, optional
+        Problem size, where the program's formulas use it. [1]
+    vary : mapping from names of parameters to array_like, optional
+        Parameters that take several values, such as {"network.bandwidth": [1e8, 1e9]}. [SI]
+    interval : bool, default True
+        Whether to carry uncertain parameters ("6.9 s +- 5%") through to a 90 % interval. It is
+        that of the parameters alone: how wrong the law itself is comes on top.
+    bounds : bool, default True
+        Whether to give the times without contention (w = 0) and on a single bus (w = 1) as well.
+    samples : int, default 256
+        Sets of parameters that the interval is made from. [1]
+    seed : int, default 0
+        Of these sets.
+
+    Returns
+    -------
+    Prediction
+        Its arrays have one dimension for each axis given, p first.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, the grid is too large, a description lacks what
+        the law needs, or the law cannot answer somewhere.
+
+    Examples
+    --------
+    >>> from parcast import Machine, Program, predict
+    >>> program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
+    >>> predict(program, Machine(), p=[1, 2, 4]).time
+    array([9., 5., 3.])
+    """
+    axes = axes_of(program, machine, {"p": p, "d": d, "n": n}, vary or {})
+    shape = tuple(len(values) for values in axes.values())
+    points = int(np.prod([float(size) for size in shape]))
+    if points > MOST_POINTS:
+        raise ParameterError(
+            f"the grid must have at most {MOST_POINTS:,} points, got "
+            f"{' x '.join(str(size) for size in shape)} = {points:,}. Take wider steps."
+        )
+    at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
+    at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
+    found = _full(program.times(machine, at), shape)
+    dimensions = dimensions_of(program, machine, vary or {})
+    require_times(found.time, axes)
+    speedup, scaling = _speedup(program, machine, at, found.time)
+    uncertain = _uncertain(program, machine, axes) if interval else {}
+    lower = upper = None
+    if uncertain:
+        _require_affordable(samples, points)
+        factors = _factors(uncertain, samples, seed)
+        lower, upper = _interval(program, machine, at, shape, factors)
+        # The middle of the sampled times may lie beside the time of the middle parameters.
+        lower, upper = np.minimum(lower, found.time), np.maximum(upper, found.time)
+    free = bus = None
+    if bounds:
+        free, bus = (_at_contention(w, program, machine, at, shape) for w in (0.0, 1.0))
+    return Prediction(
+        axes=axes,
+        breakdown=found,
+        lower=lower,
+        upper=upper,
+        contention_free=free,
+        single_bus=bus,
+        speedup=speedup,
+        efficiency=speedup / at["p"],
+        scaling=scaling,
+        limits=limits_of(found, axes, dimensions),
+        fastest=fastest_of(program, machine, found.time, axes, dimensions),
+        warnings=(
+            *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
+            *idle_parameters(program, found.time, axes),
+            *superlinear_warnings(program, at["p"], speedup),
+        ),
+        law=", then ".join(dict.fromkeys(phase.law for phase in program.phase)),
+        sources=tuple(dict.fromkeys(phase.source_of_law for phase in program.phase)),
+        program=program.name,
+        machine=machine.name,
+        interval=INTERVAL if uncertain else None,
+        dimensions=dimensions,
+    )
+
+
+def _full(found: Breakdown, shape: tuple[int, ...]) -> Breakdown:
+    """Give every component the shape of the grid, without copying it."""
+    return Breakdown(**{name: np.broadcast_to(x, shape) for name, x in found.components()})
+
+
+def _speedup(
+    program: Program, machine: Machine, at: Mapping[str, Array], time: Array
+) -> tuple[Array, str]:
+    """Speedup over one processor and one disk, of the work where that grows with p."""
+    one = {**at, "p": np.ones_like(at["p"])}
+    alone = {**one, "d": np.ones(())}
+    try:
+        speedup = np.asarray(program.times(machine, alone).time / time)
+    except ParameterError as refusal:
+        raise ParameterError(
+            f"speedup must be over one processor and one disk, which has no time: {refusal}"
+        ) from None
+    here, there = program.work(machine, at), program.work(machine, one)
+    reference = program.work(machine, alone)
+    if here is None or there is None or reference is None:
+        return speedup, "strong"
+    if not np.any(here > there * (1 + 1e-9)) or np.any(reference <= 0):
+        return speedup, "strong"
+    return speedup * here / reference, "weak"
+
+
+def _uncertain(program: Program, machine: Machine, axes: Mapping[str, Array]) -> dict[str, Amount]:
+    """Parameters that are known within an interval only, except those that are varied."""
+    known = machine.parameters() | program.parameters()
+    return {name: x for name, x in known.items() if x.spread > 0 and name not in axes}
+
+
+def _require_affordable(samples: int, points: int) -> None:
+    """Refuse an interval that would take minutes."""
+    if samples * points > MOST_SAMPLED:
+        raise ParameterError(
+            f"the interval must be made from at most {MOST_SAMPLED:,} times, got {samples} "
+            f"samples of {points:,} points. Take fewer points, or leave the interval out."
+        )
+
+
+def _interval(
+    program: Program,
+    machine: Machine,
+    at: Mapping[str, Array],
+    shape: tuple[int, ...],
+    factors: Mapping[str, Array],
+) -> tuple[Array, Array]:
+    """Times that 5 % and 95 % of the sets of parameters stay below, at every point."""
+    samples = len(next(iter(factors.values())))
+    times = np.empty((samples, *shape))
+    at_once = max(1, POINTS_AT_ONCE // int(np.prod(shape)))
+    for start in range(0, samples, at_once):
+        part = slice(start, start + at_once)
+        column = (-1, *(1,) * len(shape))
+        some = {f"{name}*": np.reshape(x[part], column) for name, x in factors.items()}
+        times[part] = program.times(machine, {**at, **some}).time
+    tail = (1.0 - INTERVAL) / 2.0
+    lower, upper = np.quantile(times, [tail, 1.0 - tail], axis=0)
+    return lower, upper
+
+
+def _factors(uncertain: Mapping[str, Amount], samples: int, seed: int) -> dict[str, Array]:
+    """Factors of the uncertain parameters: a Latin hypercube of lognormal laws around 1."""
+    random = np.random.default_rng(seed)
+    factors = {}
+    for name, amount in uncertain.items():
+        levels = (random.permutation(samples) + 0.5) / samples
+        sigma = np.log1p(amount.spread) / NORMAL_90
+        factors[name] = np.exp(sigma * special.ndtri(levels))
+    return factors
+
+
+def _at_contention(
+    w: float,
+    program: Program,
+    machine: Machine,
+    at: Mapping[str, Array],
+    shape: tuple[int, ...],
+) -> Array:
+    """Times at a level of contention, whatever the descriptions say of it."""
+    return np.broadcast_to(program.times(machine, {**at, LEVEL: np.asarray(w)}).time, shape)

@@ -1,0 +1,143 @@
+"""What `predict` answers: times over a grid of configurations, and where each of them goes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.units import Dimension
+from parcast.words import whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+ROWS_AT_ONCE: Final = 8192
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Prediction:
+    """Times of a program on a machine, for every combination of the values of its axes.
+
+    Every array has one dimension for each axis, in their order.
+    """
+
+    axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
+    breakdown: Breakdown  # [s]
+    lower: Array | None  # of the interval, where parameters are uncertain [s]
+    upper: Array | None  # [s]
+    contention_free: Array | None  # time if every pair had a link of its own, w = 0 [s]
+    single_bus: Array | None  # time if all shared one bus, w = 1 [s]
+    speedup: Array  # over one processor and one disk [1]
+    efficiency: Array  # [1]
+    scaling: str  # "strong", or "weak" where the work grows with p
+    limits: tuple[str, ...]  # what holds the program back and where that changes, in words
+    warnings: tuple[str, ...]
+    law: str
+    sources: tuple[str, ...]
+    program: str  # their names
+    machine: str
+    fastest: tuple[str, ...] = ()  # with how many processors, where more were asked for
+    interval: float | None = None  # the share of outcomes the interval is meant to hold
+    inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+    dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
+
+    @property
+    def time(self) -> Array:
+        """Time of the program [s]."""
+        return self.breakdown.time
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Values of each axis [1]."""
+        return tuple(len(values) for values in self.axes.values())
+
+    @property
+    def limited_by(self) -> NDArray[np.str_]:
+        """The component that takes most of the time, at every point."""
+        parts = np.stack([np.broadcast_to(x, self.shape) for _, x in self.breakdown.components()])
+        return np.asarray(np.asarray(COMPONENTS)[np.argmax(parts, axis=0)])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one tidy row for each point, the last axis fastest, as the JSON document has it."""
+        columns = {
+            "time_s": self.time,
+            "lower_s": self.lower,
+            "upper_s": self.upper,
+            **{f"{name}_s": column for name, column in self.breakdown.components()},
+            "speedup": self.speedup,
+            "efficiency": self.efficiency,
+            "contention_free_s": self.contention_free,
+            "single_bus_s": self.single_bus,
+            "limited_by": self.limited_by,
+        }
+        grid = np.meshgrid(*self.axes.values(), indexing="ij", copy=False)
+        everything = {
+            **dict(zip(self.axes, grid, strict=True)),
+            **{
+                name: None if column is None else np.broadcast_to(column, self.shape)
+                for name, column in columns.items()
+            },
+        }
+        points = int(np.prod(self.shape))
+        for start in range(0, points, ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            lists = [
+                [None] * len(range(points)[part]) if column is None else column.flat[part].tolist()
+                for column in everything.values()
+            ]
+            for values in zip(*lists, strict=True):
+                row = dict(zip(everything, values, strict=True))
+                yield row | {axis: whole(row[axis]) for axis in self.axes}
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/forecast/1``."""
+        return {
+            "schema": "parcast/forecast/1",
+            "rows": list(self.rows()),
+            "interval": self.interval,
+            "limited_by": list(self.limits),
+            "fastest": list(self.fastest),
+            "warnings": list(self.warnings),
+            "law": self.law,
+            "sources": list(self.sources),
+            "inputs": dict(self.inputs or {}),
+            "program": self.program,
+            "machine": self.machine,
+            "scaling": self.scaling,
+        }
+
+    def to_pandas(self) -> Any:
+        """Rows as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def plot(self, picture: str | None = None) -> "Figure":
+        """Draw it, as `parcast.prediction.picture.figure_of_prediction` does."""
+        from parcast.prediction.picture import figure_of_prediction
+
+        return figure_of_prediction(self, picture=picture)
+
+    def __str__(self) -> str:
+        """Write the table that the command line prints, and what to think of it."""
+        from parcast.prediction.sheet import prediction_answer
+        from parcast.show.page import Page
+
+        lines, left_out = prediction_answer(self, Page())
+        return "\n".join([*lines, left_out] if left_out else lines)
+
+    def _repr_html_(self) -> str:
+        """Show the table, what limits the program and the warnings in a notebook."""
+        from parcast.prediction.sheet import html_of_prediction
+
+        return html_of_prediction(self)
+
+    def __repr__(self) -> str:
+        """Say what was predicted, in one line."""
+        axes = ", ".join(f"{len(values)} {name}" for name, values in self.axes.items())
+        return f"Prediction({self.program} on {self.machine}: {axes})"

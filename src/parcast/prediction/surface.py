@@ -1,0 +1,329 @@
+"""The speedup over two axes as a surface in space, coloured by the efficiency.
+
+Over processors and disks it is the surface s(p, d) of the literature. Both axes are logarithmic
+where their values allow; ticks are labelled with the values themselves.
+
+Speedup, or time, over two axes as filled contours; over disks with how many are worth having.
+
+The ridge is, for each number of processors, the fewest disks whose time lies within 1 % of the
+best one at that number. Between the points of the prediction, contours are interpolated along the
+axes as they are drawn.
+
+A map over two axes: efficiency or time as colour, and regions of what takes most of the time.
+
+Where processors are one of the axes, the colour is the efficiency, else the time. A region is
+where one component of the time is larger than each of the others.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.prediction.notes import SPENT_ON
+from parcast.prediction.shown import Shown
+from parcast.show.canvas import new_figure
+from parcast.show.colours import (
+    COLOURS,
+    COLOURS_OF_TIMES,
+    VERMILLION,
+    add_bar,
+    add_efficiency_bar,
+    add_time_bar,
+    efficiency_norm,
+    nice_values,
+    time_norm,
+    time_unit,
+)
+from parcast.show.scales import CHARACTER, LINE, inches
+from parcast.units import TIME_UNITS, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.contour import ContourSet
+    from matplotlib.figure import Figure
+
+
+CELLS: Final = 41  # of the mesh, in each direction
+PLACE: Final = (-0.02, 0.05, 0.88, 0.88)  # in the figure: left, bottom, width, height [1]
+BAR: Final = (0.88, 0.18, 0.022, 0.6)
+EYE: Final[dict[str, float]] = {"elev": 30.0, "azim": -75.0}  # sees both flanks [degrees]
+EDGES: Final = (4.0, 2.0)  # of the box, as they are seen [inch]
+
+
+def draw_surface(shown: Shown) -> "Figure":
+    """Draw the speedup over the two axes shown; in `house_style`."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+
+    (x, y), speedup = shown.even(shown.prediction.speedup, CELLS)
+    _, efficiency = shown.even(shown.prediction.efficiency, CELLS)
+    colours = ScalarMappable(efficiency_norm(efficiency), colormaps[COLOURS])
+    figure = new_figure(height=5.4)
+    figure.set_layout_engine("none")  # it would leave half of the figure empty around the box
+    ax: Any = figure.add_axes(PLACE, projection="3d")
+    ax.plot_surface(
+        *np.meshgrid(x, y, indexing="ij"),
+        speedup,
+        rstride=1,
+        cstride=1,
+        facecolors=colours.to_rgba(efficiency),
+        shade=False,
+        edgecolor=(0, 0, 0, 0.3),
+        linewidth=0.3,
+    )
+    ax.view_init(**EYE)
+    first, second = shown.axes
+    ticks, labels = first.ticks(EDGES[0])
+    ax.set_xticks(first.places(np.array(ticks)), labels=labels)
+    ax.set_xlabel(first.label, labelpad=8, parse_math=False)
+    ticks, labels = second.ticks(EDGES[1])
+    ax.set_yticks(second.places(np.array(ticks)), labels=labels)
+    ax.set_ylabel(second.label, labelpad=8, parse_math=False)
+    ax.set_zlim(0, None)
+    ax.zaxis.set_rotate_label(False)
+    ax.set_zlabel("speedup", labelpad=4, rotation=90)
+    ax.set_box_aspect((1.45, 1.1, 0.9), zoom=1.1)
+    add_efficiency_bar(colours, cax=figure.add_axes(BAR))
+    return figure
+
+
+CONTOUR_CELLS: Final = 201  # in each direction
+WIDE: Final = 30.0  # ratio of speedups from which levels are powers, not even steps
+NEARLY: Final = 1.01  # of the best time
+MOST_MARKERS: Final = 24  # on the ridge
+ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
+
+
+def draw_contours(shown: Shown) -> "Figure":
+    """Draw the speedup over processors and another axis, else the time; in `house_style`."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    first, second = shown.axes
+    if "p" in (first.name, second.name):
+        values, what, colours = shown.prediction.speedup, "speedup", COLOURS
+        (x, y), heights = shown.even(values, CONTOUR_CELLS)
+        is_wide = bool(heights.max() >= WIDE * heights.min())
+    else:
+        (x, y), heights = shown.even(shown.prediction.time, CONTOUR_CELLS)
+        unit = time_unit(float(heights.min()), float(heights.max()))
+        heights = heights / TIME_UNITS[unit]
+        what, colours, is_wide = f"time [{unit}]", COLOURS_OF_TIMES, True
+    levels = levels_of(heights, is_wide=is_wide)
+
+    figure = new_figure(height=5.6)
+    ax = figure.add_subplot()
+    first.scale(ax, margin=0.0)
+    second.scale(ax, "y", margin=0.0)
+    x, y = first.values_at(x), second.values_at(y)
+    norm = (LogNorm if is_wide else Normalize)(levels[0], levels[-1])
+    filled = ax.contourf(
+        x, y, heights.T, levels, cmap=colours, norm=norm, extend=_beyond(heights, levels)
+    )
+    add_bar(filled, levels, label=what, ax=ax)
+    avoid = np.empty((0, 2))
+    if second.name == "d":
+        best = ridge(shown.of(shown.prediction.time), second.values)
+        avoid = np.column_stack([first.values, best])
+        _draw_ridge(ax, avoid)
+        figure.legend(loc="outside lower center", frameon=False)
+    if any(heights.min() < level < heights.max() for level in levels):
+        lines = ax.contour(x, y, heights.T, levels, colors="black", linewidths=0.6)
+        _label(ax, lines, avoid)
+    return figure
+
+
+def ridge(time: Array, disks: Array) -> Array:
+    """Fewest disks whose time is within 1 % of the best.
+
+    Parameters
+    ----------
+    time : ndarray, shape (points, number of disks)
+        Of every point with each number of disks. [s]
+    disks : ndarray, shape (number of disks,)
+        Ascending. [1]
+
+    Returns
+    -------
+    ndarray, shape (points,)
+        Disks. [1]
+
+    Examples
+    --------
+    >>> ridge(np.array([[8.0, 4.0, 3.99], [3.0, 3.0, 3.5]]), np.array([1.0, 2.0, 4.0]))
+    array([2., 1.])
+    """
+    best = time.min(axis=1, keepdims=True)
+    return np.asarray(disks[np.argmax(time <= best * NEARLY, axis=1)])
+
+
+def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
+    """Round values to draw contours at: at least two, even where all heights are alike.
+
+    Examples
+    --------
+    >>> levels_of(np.array([1.0, 6.2]), is_wide=False)
+    [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
+    >>> levels_of(np.array([1.0, 200.0]), is_wide=True)
+    [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0]
+    """
+    low, high = float(heights.min()), float(heights.max())
+    found = nice_values(low, high, is_wide=is_wide)
+    return found if len(found) > 1 else [low * 0.99, high * 1.01]
+
+
+def _beyond(heights: Array, levels: list[float]) -> str:
+    """Whether heights lie below the first level, above the last one, or both."""
+    slack = 1e-9 * levels[-1]
+    below, above = heights.min() < levels[0] - slack, heights.max() > levels[-1] + slack
+    return {(True, True): "both", (True, False): "min", (False, True): "max"}.get(
+        (bool(below), bool(above)), "neither"
+    )
+
+
+def _draw_ridge(ax: "Axes", points: Array) -> None:
+    """Draw the fewest disks that are worth having."""
+    from matplotlib.patheffects import withStroke
+
+    label = "fewest disks within 1 % of the best time"
+    (line,) = ax.plot(*points.T, color=VERMILLION, lw=2.2, label=label, clip_on=False, zorder=3)
+    line.set_path_effects([withStroke(linewidth=4.0, foreground="white")])
+    if len(points) <= MOST_MARKERS:
+        line.set(marker="o", markersize=5)
+
+
+def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
+    """Write its level on each contour, where there is most room around; nothing where is none."""
+    dots = ax.figure.dpi
+    corner, other = ax.get_window_extent().get_points() / dots
+    taken = ax.transData.transform(avoid) / dots
+    for level, pieces in zip(lines.levels, lines.allsegs, strict=True):
+        for piece in filter(len, pieces):
+            points = ax.transData.transform(piece) / dots
+            room = np.minimum(points - corner, other - points).min(axis=1)
+            if len(taken):
+                apart = np.sqrt(((points[:, np.newaxis] - taken) ** 2).sum(axis=-1))
+                room = np.minimum(room, apart.min(axis=1))
+            best = int(np.argmax(room))
+            if room[best] < ROOM:
+                continue
+            taken = np.vstack([taken, points[best]])
+            ax.text(
+                piece[best][0],
+                piece[best][1],
+                f"{level:.4g}",
+                ha="center",
+                va="center",
+                fontsize="small",
+                bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
+            )
+
+
+MAP_CELLS: Final = 240  # in each direction
+REGION: Final = SPENT_ON | {"communication": "network"}
+SMALLEST: Final = 0.004  # share of the map that a region with a label has
+NEAR_BEST: Final = 0.9  # of the most room there is for a label
+
+
+def draw_map(shown: Shown) -> "Figure":
+    """Draw efficiency or time, and what dominates, over the two axes shown; in `house_style`."""
+    figure = new_figure(height=5.6)
+    ax = figure.add_subplot()
+    first, second = shown.axes
+    first.scale(ax, margin=0.0)
+    second.scale(ax, "y", margin=0.0)
+    _draw_colours(ax, shown)
+    places, time = shown.even(shown.prediction.time, MAP_CELLS)
+    x, y = first.values_at(places[0]), second.values_at(places[1])
+    shares = {
+        name: shown.even(part, MAP_CELLS)[1] / time
+        for name, part in shown.prediction.breakdown.components()
+    }
+    leads = _leads(shares)
+    _outline(ax, x, y, leads)
+    unnamed = _label_on_map(ax, leads)
+    note = "Regions: what takes the largest share of the time."
+    if unnamed:
+        names = ", ".join(
+            f"{REGION[name]} ({percent(share)} of the map)" for name, share in unnamed.items()
+        )
+        note += f" Too small for a label: {names}."
+    figure.supxlabel(note, fontsize="small")
+    return figure
+
+
+def _draw_colours(ax: "Axes", shown: Shown) -> None:
+    """Colour the map, and explain the colours."""
+    has_p = "p" in (axis.name for axis in shown.axes)
+    what = shown.prediction.efficiency if has_p else shown.prediction.time
+    places, values = shown.even(what, MAP_CELLS)
+    x, y = (axis.values_at(at) for axis, at in zip(shown.axes, places, strict=True))
+    drawn = ax.pcolormesh(
+        x,
+        y,
+        values.T,
+        norm=efficiency_norm(values) if has_p else time_norm(values),
+        cmap=COLOURS if has_p else COLOURS_OF_TIMES,
+        shading="nearest",
+        rasterized=True,
+    )
+    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]])
+    if has_p:
+        add_efficiency_bar(drawn, ax=ax)
+    else:
+        add_time_bar(drawn, ax=ax)
+
+
+def _leads(shares: Mapping[str, Array]) -> dict[str, Array]:
+    """How far the share of each component is above the largest of the others. [1]."""
+    return {
+        name: share - np.max([x for other, x in shares.items() if other != name], axis=0)
+        for name, share in shares.items()
+    }
+
+
+def _outline(ax: "Axes", x: Array, y: Array, leads: Mapping[str, Array]) -> None:
+    """Draw where the lead changes."""
+    from matplotlib.patheffects import withStroke
+
+    for lead in leads.values():
+        if lead.min() < 0 < lead.max():
+            edge = ax.contour(x, y, lead.T, [0.0], colors="black", linewidths=1.3)
+            edge.set_path_effects([withStroke(linewidth=3.2, foreground="white")])
+
+
+def _label_on_map(ax: "Axes", leads: Mapping[str, Array]) -> dict[str, float]:
+    """Name each region where it has room; return the shares of the map of those too small."""
+    leader = np.argmax(np.stack(list(leads.values())), axis=0)
+    unnamed = {}
+    for i, name in enumerate(leads):
+        share = float(np.mean(leader == i))
+        if share >= SMALLEST:
+            _write(ax, leader == i, REGION[name])
+        elif share > 0:
+            unnamed[name] = share
+    return unnamed
+
+
+def _write(ax: "Axes", region: NDArray[np.bool_], name: str) -> None:
+    """Write a name near the middle of a region, where there is room."""
+    from scipy import ndimage  # type: ignore[import-untyped]  # SciPy ships no types
+
+    width, height = inches(ax)
+    cell = (width / MAP_CELLS / (len(name) * CHARACTER), height / MAP_CELLS / LINE)  # in names
+    room = ndimage.distance_transform_edt(np.pad(region, 1), sampling=cell)[1:-1, 1:-1]
+    middle = np.argwhere(region).mean(axis=0)
+    roomy = np.argwhere(room >= NEAR_BEST * room.max())
+    across, up = roomy[np.argmin(((roomy - middle) ** 2).sum(axis=1))]
+    ax.text(
+        (across + 0.5) / MAP_CELLS,
+        (up + 0.5) / MAP_CELLS,
+        name,
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        fontsize="medium" if room.max() > 0.5 else "x-small",
+        bbox={"boxstyle": "round,pad=0.25", "fc": "white", "ec": "none", "alpha": 0.8},
+    )

@@ -1,0 +1,154 @@
+"""`parcast project`: counts of a program and a machine in, times out."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.options import (
+    TABLES,
+    Counts,
+    debug_option,
+    json_option,
+    output_option,
+    processors,
+)
+from parcast.cli.outputs import check_outputs, give
+from parcast.units import shown
+
+if TYPE_CHECKING:
+    from parcast.descriptions.program import Program
+    from parcast.projection.result import CountedProjection
+
+
+FORMATS: Final = ("csv", "json")
+MOST_NAMED: Final = 12  # programs in one message
+
+HELP = """Project a program onto a machine where it hardly ran, from what was counted.
+
+COUNTS is a table with a row for each p: computing, messages, bytes and calls of collectives of all
+ranks together; MACHINE is a TOML file with the network and best the primitives. "-" is standard
+input, for one of them. One run on the machine, best at p = 1, says how fast it computes. Runs on
+other machines, each described by a file, correct what counts do not tell.
+
+LIST names counts: 64,128 or 1..16 or 1..1024x2 (doubling), or a mix.
+
+\b
+Exit status: 0  answered
+             2  wrong use, or an output that cannot be written
+             3  a file cannot be read, or something in it is wrong
+             4  no projection is possible: a rate is missing, a donor is not
+                described, a run is shorter than what it sends
+
+\b
+Examples:
+  parcast project counts.csv new.toml -p 4,16,64 --known one_run.csv
+  parcast project counts.csv new.toml -p 64 --known one_run.csv \\
+      --donors old_runs.csv --donor-machine old.toml
+"""
+
+
+@click.command(name="project", help=HELP, short_help="Counts and one run in, times out.")
+@click.argument("counts_file", metavar="COUNTS")
+@click.argument("machine")
+@processors("Counts of processors.", required=True)
+@click.option("--program", "name", metavar="NAME", help="Which program, if COUNTS has several.")
+@click.option("--known", metavar="FILE", help="Runs on the machine; the fewest processors count.")
+@click.option("--donors", metavar="FILE", help="Runs on other machines, with a column machine.")
+@click.option(
+    "--donor-machine",
+    "described",
+    multiple=True,
+    metavar="FILE",
+    help="Description of a machine of --donors, called as there. Repeatable.",
+)
+@json_option
+@output_option(TABLES)
+@debug_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    counts_file: str,
+    machine: str,
+    p: Counts,
+    name: str | None,
+    known: str | None,
+    donors: str | None,
+    described: tuple[str, ...],
+    outputs: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Answer the question and return the exit status."""
+    files = [counts_file, machine, *(x for x in (known, donors) if x), *described]
+    if files.count("-") > 1:
+        raise click.UsageError("One file alone may be -, standard input. Name the others.", ctx)
+    if bool(donors) != bool(described):
+        raise click.UsageError(
+            "--donors and --donor-machine must be given together: runs and the machines they are "
+            "of. Add the other.",
+            ctx,
+        )
+    check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
+    told = _ask(counts_file, machine, p, name, known=known, donors=donors, described=described)
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+    )
+    return ANSWERED
+
+
+def _ask(
+    counts_file: str,
+    machine: str,
+    p: Counts,
+    name: str | None,
+    *,
+    known: str | None,
+    donors: str | None,
+    described: tuple[str, ...],
+) -> "CountedProjection":
+    """Read the files and compute the answer."""
+    from parcast.cli.reading import read_description, read_file
+    from parcast.descriptions.read_toml import read_machine
+    from parcast.errors import ParameterError
+    from parcast.projection.counted import project_counts
+    from parcast.projection.read_counts import read_counts
+
+    programs, _ = read_description(counts_file, read_counts, argument="COUNTS")
+    on, _ = read_description(machine, read_machine, argument="MACHINE")
+    others = [read_description(x, read_machine, argument="--donor-machine")[0] for x in described]
+    runs: dict[str, Any] = {
+        key: None if file is None else read_file(file, [])[0]
+        for key, file in (("known", known), ("donors", donors))
+    }
+    program = _chosen(programs, name)
+    try:
+        return project_counts(program, on, p.values, **runs, donor_machines=others)
+    except ParameterError as refusal:
+        raise NoAnswer(in_options(str(refusal))) from refusal
+
+
+def _show(told: "CountedProjection") -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.projection.sheet import counted_answer
+
+    show(counted_answer(told, page_of_stdout()))
+
+
+def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":
+    """Give the program of this name, or the only one there is."""
+    by_name = {program.name: program for program in programs}
+    listed = ", ".join(shown(repr(x)) for x in list(by_name)[:MOST_NAMED])
+    if name is None and len(programs) > 1:
+        raise click.UsageError(f"--program must name one of the programs: {listed}.")
+    if name is not None and name not in by_name:
+        raise click.UsageError(
+            f"--program must be a program of COUNTS, got {name!r:.60}. There are: {listed}."
+        )
+    return programs[0] if name is None else by_name[name]

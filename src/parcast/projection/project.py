@@ -1,0 +1,320 @@
+"""Times on a machine without runs, or with one, from runs on a base machine.
+
+    T_target(P) = kappa * sum T_comp,base(P) + sum T_comm,target(P)         [S in words] [1]_
+    kappa       = T_target(1) / T_base(1)
+
+Call paths that communicate are priced on the target, by its primitives; all others are scaled by
+kappa. Where the runs name no call paths, the whole is scaled, and that is said.
+
+How wrong times of another machine are that were scaled by one ratio: half-widths of log time.
+
+    T_target(P) = kappa * T_base(P) ,   kappa = T_target(P0) / T_base(P0)       [S in words] [1]_
+
+The ratio of two machines does not stay what it was: the one with the faster processors waits more
+for its network. How far it moves was measured [D]: on seven public sets of runs every machine in
+turn was the target, told one run, and every other machine the base. The half-width of the 90 %
+interval of log time that served well grows with the distance from the known count and with how
+unlike the machines are,
+
+    half-width = sqrt( (0.5 + 0.4 * min(|ln kappa|, 1.5))^2 * ln(P / P0) + (1.645 * 0.05)^2 )
+
+Other machines that were run at the same counts tell it better. Each adds how far the base's ratio
+to it moved; the formula then counts as three machines. The study is in
+``docs/explanation/projection.md``.
+
+References
+----------
+.. [1] J. In, C. Jin, J. Peir, S. Ranka and S. Sahni, "A framework for matching applications with
+   parallel machines," c. 2000, sections on projection.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import NORMAL_90
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Phase
+from parcast.errors import ParameterError
+from parcast.projection.ratio import Ratio, on_base, on_target, ratio_of
+from parcast.timings.measurements import Measurements
+from parcast.units import percent, shown
+from parcast.words import whole
+
+ALIKE: Final = 0.5  # half-width one e-folding of p away, of machines as fast as each other [D]
+UNLIKE: Final = 0.4  # more of it for each e-folding of kappa ... [D]
+MOST_UNLIKE: Final = 1.5  # ... up to so many [D]
+UNREPEATED: Final = 0.05  # sd of log time that one machine differs from itself [D]
+WORTH: Final = 3.0  # machines that the formula counts as, beside those that were run [D]
+
+
+def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None = None) -> Array:
+    """Half-width of the 90 % interval of log time that the base ratio leaves.
+
+    Parameters
+    ----------
+    reach : array_like, shape (points,)
+        Distance in log p from the count at which the ratio is known, at least 0. [1]
+    ratio : float
+        Time of the target over that of the base there, above 0. [1]
+    moved : array_like, shape (machines, points), optional
+        Change of the log ratio between the base and each other machine over this distance; NaN
+        where it is not known.
+
+    Returns
+    -------
+    ndarray, shape (points,)
+
+    Examples
+    --------
+    >>> moved_half_width([0.0, 2.0], ratio=1.0).round(2)
+    array([0.08, 0.71])
+    >>> moved_half_width([2.0], ratio=1.0, moved=[[0.1], [-0.05], [0.0]]).round(2)
+    array([0.51])
+    """
+    distance = np.abs(np.asarray(reach, dtype=np.float64))
+    unlike = np.minimum(np.abs(np.log(np.asarray(ratio, dtype=np.float64))), MOST_UNLIKE)
+    variance = (ALIKE + UNLIKE * unlike) ** 2 * distance
+    if moved is not None:
+        seen = NORMAL_90 * np.asarray(moved, dtype=np.float64)
+        known = np.isfinite(seen)
+        squares = np.where(known, seen, 0.0) ** 2
+        variance = (squares.sum(axis=0) + WORTH * variance) / (known.sum(axis=0) + WORTH)
+    return np.asarray(np.sqrt(variance + (NORMAL_90 * UNREPEATED) ** 2))
+
+
+DOUBTFUL: Final = 5.0  # upper over lower from which an interval says little [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Projection:
+    """Times projected onto a machine; arrays have one element for each `p`."""
+
+    p: Array  # [1]
+    time: Array  # [s]
+    lower: Array  # of the 90 % interval [s]
+    upper: Array  # [s]
+    scaled: Array  # what was scaled by the ratio [s]
+    communication: Array | None  # what was priced on the target; None: no call path is known [s]
+    ratio: float  # kappa [1]
+    ratio_from: str  # where it comes from, in words
+    widths: Mapping[str, Array]  # half-widths of log time by what they come from
+    base: str
+    target: str
+    warnings: tuple[str, ...] = field(default=())
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one tidy row for each count."""
+        for i, p in enumerate(self.p.tolist()):
+            priced = None if self.communication is None else float(self.communication[i])
+            yield {
+                "machine": self.target,
+                "p": whole(p),
+                "time_s": float(self.time[i]),
+                "lower_s": float(self.lower[i]),
+                "upper_s": float(self.upper[i]),
+                "scaled_s": float(self.scaled[i]),
+                "communication_s": priced,
+            }
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/projection/1``."""
+        return {
+            "schema": "parcast/projection/1",
+            "rows": list(self.rows()),
+            "interval": 0.9,
+            "ratio": self.ratio,
+            "ratio_from": self.ratio_from,
+            "base": self.base,
+            "target": self.target,
+            "half_widths": {name: width.tolist() for name, width in self.widths.items()},
+            "warnings": list(self.warnings),
+        }
+
+
+def project(
+    runs: Measurements | Any,
+    p: ArrayLike,
+    *,
+    base: Machine,
+    target: Machine,
+    known: Measurements | Any | None = None,
+    ratio: object = None,
+    communication: Mapping[str, Phase] | None = None,
+    others: Measurements | Any | None = None,
+) -> Projection:
+    """Times on a target machine, scaled from a base machine.
+
+    Parameters
+    ----------
+    runs : Measurements, or a table
+        On the base machine, at two counts of processors or more. With a column `callpath` its
+        times must add up: those of a call path do not hold those of another.
+    p : array_like
+        Processors asked for, whole numbers of at least 1. [1]
+    base, target : Machine
+        What the runs come from, and what is asked for.
+    known : Measurements, or a table, optional
+        Runs of the whole program on the target; that at the smallest count gives the ratio, best
+        at p = 1.
+    ratio : number or str, optional
+        The ratio itself, as 0.15 or "0.15 +- 10%"; by default, where nothing is `known`, the
+        base's `compute.rate` over the target's. [1]
+    communication : mapping from call paths to Phase, optional
+        What each call path that communicates does, such as a phase of law "regions": its time on
+        the target is that of the target's primitives.
+    others : Measurements, or a table, optional
+        Runs of the whole program on further machines, with a column `machine`. How far the ratio
+        between them and the base moves with p tells how far it may move here.
+
+    Returns
+    -------
+    Projection
+        Its interval joins, on the log scale, the doubt of the base's own forecast, that of the
+        ratio, how far ratios were found to move with p, and the +- of the target's amounts.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or no ratio is known.
+    FitFailed
+        If the runs hold fewer than two counts of processors.
+
+    Examples
+    --------
+    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    >>> base, target = Machine(name="old"), Machine(name="new")
+    >>> told = project(runs, [1, 8], base=base, target=target, ratio="0.5 +- 5%")
+    >>> told.time, bool(np.all(told.lower < told.time))
+    (array([50.,  8.]), True)
+    """
+    runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
+    counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
+    priced = dict(communication or {})
+    computing = _computing(runs, priced)
+    found = ratio_of(computing, base=base, target=target, known=known, ratio=ratio, priced=priced)
+
+    ratio_is = "run" if known is not None else "given" if ratio is not None else "rates"
+
+    scaled, own = on_base(computing, counts)
+    scaled = found.value * scaled
+    sent, sent_width = on_target(priced, target, counts)
+    time = scaled + sent
+    share = scaled / time
+    moved = None if others is None else _moved(others, runs, counts, found.at)
+    widths = {
+        "forecast on the base": share * own,
+        "ratio": share * found.half_width,
+        "ratio moves with p": share
+        * moved_half_width(np.log(counts / found.at), found.value, moved),
+        "+- of the target": (1.0 - share) * sent_width,
+    }
+    factor = np.exp(np.sqrt(sum((x**2 for x in widths.values()), start=np.zeros(len(counts)))))
+    return Projection(
+        p=counts,
+        time=time,
+        lower=time / factor,
+        upper=time * factor,
+        scaled=scaled,
+        communication=sent if priced else None,
+        ratio=found.value,
+        ratio_from=found.words,
+        widths=widths,
+        base=base.name,
+        target=target.name,
+        warnings=tuple(
+            _doubtful(counts, factor)
+            + list(_warnings(found, base, target, priced=priced, others=others, ratio_is=ratio_is))
+        ),
+    )
+
+
+def _doubtful(counts: Array, factor: Array) -> list[str]:
+    """Say where the interval is so wide that it tells little."""
+    i = int(np.argmax(counts))
+    wide = float(factor[i] ** 2)
+    if wide <= DOUBTFUL:
+        return []
+    return [f"Doubtful: at p = {counts[i]:g} the interval spans a factor of {wide:.2g}."]
+
+
+def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
+    """Leave out the call paths that are priced on the target."""
+    names = runs.labels.get("callpath")
+    there = [] if names is None else list(dict.fromkeys(names.tolist()))
+    for path in priced:
+        if path not in there:
+            raise ParameterError(
+                f"communication must name call paths of the runs, got {shown(repr(path))}. "
+                f"There is {', '.join(map(str, there[:8])) or 'none: add a column callpath'}."
+            )
+    left = [path for path in there if path not in priced]
+    if priced and not left:
+        raise ParameterError(
+            "communication must leave call paths that compute, got all of them. Name fewer."
+        )
+    return runs.select(callpath=left) if priced else runs
+
+
+def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:
+    """Tell how far the log ratio of each other machine to the base moves from `at` to `counts`."""
+    others = others if isinstance(others, Measurements) else Measurements.from_table(others)
+    series = others.series(("machine",))
+    here = runs.series(("callpath",) if "callpath" in runs.labels else ())
+    asked = np.append(counts, at)
+    base = np.log(
+        sum(_inside(x, y, asked, np.exp) for x, y in zip(here.p, here.time, strict=True))
+    )
+    rows = []
+    for x, y in zip(series.p, series.time, strict=True):
+        change = _inside(x, y, asked) - base
+        rows.append(change[:-1] - change[-1])
+    return np.array(rows)
+
+
+def _inside(x: Array, y: Array, asked: Array, turn: Any = np.asarray) -> Array:
+    """Log time between measured counts, NaN beyond them; or `turn` of it."""
+    there = np.isfinite(x)
+    return np.asarray(
+        turn(np.interp(np.log(asked), np.log(x[there]), np.log(y[there]), np.nan, np.nan))
+    )
+
+
+def _warnings(
+    found: Ratio,
+    base: Machine,
+    target: Machine,
+    *,
+    priced: Mapping[str, Phase],
+    others: object,
+    ratio_is: str,
+) -> Iterator[str]:
+    """Give what a reader of the times must know."""
+    if not priced:
+        yield (
+            f"All of the time on {base.name} is scaled by {found.value:.3g}: no call path is "
+            "known to communicate, so the network of the target has no say."
+        )
+    for path, phase in priced.items():
+        for text in phase.warnings(target):
+            yield f"{path}: {text}"
+    if ratio_is != "run":
+        exact = found.half_width == 0.0
+        yield (
+            f"No run on {target.name}: the ratio {found.value:.3g} comes from "
+            f"{'compute.rate of both machines' if ratio_is == 'rates' else 'you'}"
+            + (
+                ", taken as exact. Say how well it is known, as +- 20%, for an honest interval."
+                if exact
+                else f", give or take {percent(np.expm1(found.half_width))}."
+            )
+        )
+    elif found.at > 1:
+        yield f"The ratio is known at p = {found.at:g}, not at p = 1 as the method has it."
+    if others is None:
+        yield "How far the ratio moves with p is that of other programs and machines."
+    yield "Both machines must have been given the same optimisation level."

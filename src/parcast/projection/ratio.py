@@ -1,0 +1,94 @@
+"""Kappa, the time of a target machine over that of a base, and the times it is found from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import NORMAL_90, Amount
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Phase, Program
+from parcast.errors import FitFailed, ParameterError, require
+from parcast.forecasting.forecast import forecast
+from parcast.prediction.predict import predict
+from parcast.timings.measurements import Measurements
+
+UNREPEATED: Final = NORMAL_90 * 0.02 * 2**0.5  # half-width of a ratio of two runs [D]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Time of the target over that of the base, and what it rests on."""
+
+    value: float  # [1]
+    half_width: float  # of its logarithm
+    at: float  # count at which it is known [1]
+    words: str
+
+
+def ratio_of(
+    computing: Measurements,
+    *,
+    base: Machine,
+    target: Machine,
+    known: Measurements | Any | None,
+    ratio: object,
+    priced: Mapping[str, Phase],
+) -> Ratio:
+    """Find kappa, from a run, as it is given, or from the rates of the processors."""
+    if known is not None and ratio is not None:
+        raise ParameterError("ratio must be left out where runs are known. Give one of the two.")
+    if ratio is not None:
+        amount = Amount.of(ratio, ["count"], name="ratio")
+        value = float(amount({"p": np.ones(())}))
+        require("ratio", value, value > 0, must="be above 0", hint="Target's time over base's.")
+        return Ratio(value, float(np.log1p(amount.spread)), 1.0, "as given")
+    if known is None:
+        why = "the ratio of the machines' times"
+        one = {"p": np.ones(())}
+        rates = [float(machine.need("compute.rate", one, why=why)) for machine in (base, target)]
+        spreads = [
+            float(np.log1p(rate.spread)) if rate is not None else 0.0
+            for rate in (base.compute.rate, target.compute.rate)
+        ]
+        words = "compute.rate of both machines"
+        return Ratio(rates[0] / rates[1], float(np.hypot(spreads[0], spreads[1])), 1.0, words)
+    known = known if isinstance(known, Measurements) else Measurements.from_table(known)
+    series = known.series(())
+    at, there = float(series.p[0, 0]), float(series.time[0, 0])
+    here, width = on_base(computing, np.array([at]))
+    sent, _ = on_target(priced, target, np.array([at]))
+    left = there - float(sent[0])
+    if left <= 0:
+        raise ParameterError(
+            f"known must take longer than its communication, got {there:g} s at p = {at:g} where "
+            f"the primitives of {target.name} take {float(sent[0]):g} s. Check their figures."
+        )
+    words = f"one run at p = {at:g} on {target.name}"
+    return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED)), at, words)
+
+
+def on_base(runs: Measurements, counts: Array) -> tuple[Array, Array]:
+    """Time on the base machine, all call paths together, and its half-width of log time."""
+    told = forecast(runs, counts, by=("callpath",) if "callpath" in runs.labels else ())
+    if told.refused:
+        name, why = next(iter(told.refused.items()))
+        raise FitFailed(f"{name or 'The base machine'}: {why}")
+    time, upper = (np.reshape(x, (-1, len(counts))).sum(axis=0) for x in (told.time, told.upper))
+    return time, np.log(upper / time)  # of several call paths, as if all erred together
+
+
+def on_target(priced: Mapping[str, Phase], target: Machine, counts: Array) -> tuple[Array, Array]:
+    """Time of what is priced on the target [s], and its half-width of log time."""
+    time, width = np.zeros(len(counts)), np.zeros(len(counts))
+    several = counts > 1  # one processor sends nothing, and nothing has no logarithm
+    if priced and several.any():
+        told = predict(
+            Program(phase=tuple(priced.values())), target, p=counts[several], bounds=False
+        )
+        time[several] = told.time
+        if told.upper is not None and told.lower is not None:
+            width[several] = np.log(told.upper / told.lower) / 2.0
+    return time, width

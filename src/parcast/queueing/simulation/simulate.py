@@ -1,0 +1,378 @@
+"""Simulation of jobs that compute, communicate through one queue and do I/O: the laws' referee.
+
+Each of K jobs (a job is a group of c processors) repeats a cycle: bursts, each a delay (the
+slowest of c computing times, a start-up, an uncontended transfer) and a visit to the one
+communication queue; then I/O, of one of three kinds:
+
+- "synchronous": all jobs join, one I/O serves all, and all start again together;
+- "striped": each job visits the one disk queue, without waiting for the others to come;
+- "clustered": job j visits disk j mod d, each with its own queue.
+
+All queues serve in order of arrival, all times may have any law, independent of each other. There
+is no queueing theory in it: use it where the solvers of this package are approximate or do not
+apply (few or fixed numbers of bursts, laws that are not exponential, runs of few cycles), and to
+check them where they do. `simulate_joined` is for synchronous I/O; `simulate_steady` is the long
+run, `simulate_runs` the makespan of few cycles, for either kind.
+
+Replications are independent, and simulated many at once in NumPy by
+`parcast.queueing.simulation.engine`. They are dealt in chunks whose sizes and random streams
+follow from the seed and the network alone, so that results do not depend on the number of workers;
+memory is that of the chunks. The intervals are those of `parcast.queueing.simulation.rounds`. If a
+precision is asked for, replications are added until the interval is that narrow, which makes it
+cover the truth slightly less often than 95 % of the time (section 9.4.1 of [1]_).
+
+References
+----------
+.. [1] A. M. Law and W. D. Kelton, Simulation Modeling and Analysis, 3rd ed., McGraw-Hill, 2000.
+"""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.errors import require
+from parcast.queueing.arguments import whole
+from parcast.queueing.simulation.cycle import Cycle, named
+from parcast.queueing.simulation.engine import (
+    circulating_runs,
+    histories,
+    joined_cycles,
+    joined_runs,
+    rows_of_chunk,
+)
+from parcast.queueing.simulation.rounds import Effort, Ended, Estimate, sampled_means
+from parcast.queueing.simulation.rounds import warm_up as warm_up_of
+
+__all__ = [
+    "Cycle",
+    "JoinedCycles",
+    "Runs",
+    "SteadyCycles",
+    "simulate_joined",
+    "simulate_runs",
+    "simulate_steady",
+]
+
+INTERVALS = 256  # of a long run, of which the warm-up is found
+MOST_CYCLES = 10**7
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JoinedCycles:
+    """Cycles at whose end all jobs join. Each is one sample; all times in seconds."""
+
+    cycle: Estimate  # joined + io
+    joined: Estimate  # until the last job has joined: computing and communication
+    io: Estimate
+    delay: Estimate  # of the mean job: computing, start-up, uncontended transfer
+    communication: Estimate  # of the mean job: waiting and service at the communication queue
+    waiting: Estimate  # of the mean job: for the others to join
+    cycles: int  # simulated
+    ended_by: Ended  # what ended it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SteadyCycles:
+    """Cycles of jobs that never join, in the long run. Samples are means of batches."""
+
+    cycle: Estimate  # jobs * time / cycles of all jobs [s]
+    delay: Estimate  # of a job and cycle: computing, start-up, uncontended transfer [s]
+    communication: Estimate  # waiting and service at the communication queue [s]
+    io: Estimate  # waiting and service at the disk [s]
+    communication_busy: Estimate  # fraction of time the communication queue serves [1]
+    io_busy: Estimate  # the same of the mean disk [1]
+    warm_up: int  # cycles of every job dropped at the beginning of each replication
+    warmed_up: bool  # False: the warm-up was still going on at half of the run; raise `cycles`
+    replications: int
+    batches: int  # of each replication
+    cycles: int  # of every job in one batch
+    ended_by: Ended  # what ended it
+
+    @property
+    def method(self) -> str:
+        """Where the samples come from, in words."""
+        if self.batches == 1:
+            return f"{self.replications} replications"
+        if self.replications == 1:
+            return f"{self.batches} batches of one run"
+        return f"{self.batches} batches of each of {self.replications} replications"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Runs:
+    """Programs of a few cycles, from the common start to the end of the last job."""
+
+    makespan: Estimate  # of one run [s]
+    delay: Estimate  # of the mean job in a run: computing, start-up, uncontended transfer [s]
+    communication: Estimate  # waiting and service at the communication queue [s]
+    io: Estimate  # waiting and service at the disk [s]
+    waiting: Estimate  # for the others: to join, or at the end [s]
+    cycles: int  # of every job in one run
+    replications: int
+    ended_by: Ended  # what ended it
+
+
+def simulate_joined(
+    cycle: Cycle,
+    *,
+    replications: int = 1000,
+    precision: float | None = None,
+    most_cycles: int = MOST_CYCLES,
+    most_seconds: float | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
+) -> JoinedCycles:
+    """Mean cycle and its parts where all jobs join before each I/O.
+
+    Such cycles are independent: each is one sample.
+
+    Parameters
+    ----------
+    cycle : Cycle
+        With synchronous I/O.
+    replications : int, default 1000
+        Cycles to simulate, at least 2; with a `precision`, at first. [1]
+    precision : float, optional
+        Go on until the half width of the cycle's interval is below this part of it. [1]
+    most_cycles : int, default 10 million
+        With a `precision`, at most about that many cycles are simulated. [1]
+    most_seconds : float, optional
+        Time after which no further chunk is used. The result then depends on the machine. [s]
+    seed : int, default 0
+        Of the random numbers.
+    executor : concurrent.futures.Executor, optional
+        Where chunks are run; by default here.
+
+    Returns
+    -------
+    JoinedCycles
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+
+    Examples
+    --------
+    >>> cycle = Cycle(jobs=4, bursts=1, cpu=2.485, cpu_law="none", service=0.075, io=8.05)
+    >>> simulated = simulate_joined(cycle, replications=2000)
+    >>> exact = 2.485 + 4 * 0.075
+    >>> simulated.joined.low < exact < simulated.joined.high
+    True
+    """
+    joins = cycle.io_kind == "synchronous"
+    hint = "Use simulate_steady for jobs that never join."
+    require("io_kind", named(cycle.io_kind), joins, must="be synchronous", hint=hint)
+    whole("replications", replications, 2, hint="One cycle tells no deviation.")
+    sampled, ended = sampled_means(
+        partial(joined_cycles, cycle.route()),
+        lambda rows: rows,
+        rows_of_chunk(cycle.jobs),
+        Effort(replications, precision, most_cycles, most_seconds, 1),
+        seed=seed,
+        executor=executor,
+    )
+    total, joined, io, delay, communication, waiting = map(sampled.estimate, range(6))
+    return JoinedCycles(
+        cycle=total,
+        joined=joined,
+        io=io,
+        delay=delay,
+        communication=communication,
+        waiting=waiting,
+        cycles=sampled.samples,
+        ended_by=ended,
+    )
+
+
+def simulate_steady(
+    cycle: Cycle,
+    *,
+    cycles: int = 100,
+    warm_up: int | None = None,
+    batches: int = 1,
+    replications: int = 64,
+    precision: float | None = None,
+    most_cycles: int = MOST_CYCLES,
+    most_seconds: float | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
+) -> SteadyCycles:
+    """Mean cycle and its parts in the long run of jobs that never join.
+
+    Samples are means of `batches` in each of the `replications`. One batch and many replications
+    are independent samples; many batches of one replication drop only one warm-up, and must be
+    long to be nearly independent.
+
+    Parameters
+    ----------
+    cycle : Cycle
+        With striped or clustered I/O.
+    cycles : int, default 100
+        Of every job in a replication, on average, warm-up included, at least 2. Above 256 they
+        are counted in steps of several; a last step is completed. [1]
+    warm_up : int, optional
+        Cycles of every job to drop, at least 0, rounded up to whole steps. By default it is found
+        by the rule MSER-5 in the first chunk of replications, and is at most half. [1]
+    batches : int, default 1
+        Of each replication, at least 1; they share what the warm-up leaves. [1]
+    replications, precision, most_cycles, most_seconds, seed, executor
+        As in `simulate_joined`. There must be at least two batches in all; `most_cycles` counts
+        those of every job, all replications together.
+
+    Returns
+    -------
+    SteadyCycles
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+
+    Examples
+    --------
+    >>> from parcast.queueing.two_queues import two_queues
+    >>> striped = Cycle(jobs=4, io_kind="striped", cpu=2.0, service=0.5, io=1.0)
+    >>> simulated = simulate_steady(striped, seed=3)
+    >>> exact = 4 / two_queues(4, delay=2.0, x=0.5, y=1.0).throughput
+    >>> simulated.method, bool(simulated.cycle.low < exact < simulated.cycle.high)
+    ('64 replications', True)
+    """
+    apart = cycle.io_kind != "synchronous"
+    hint = "Use simulate_joined for jobs that join."
+    require("io_kind", named(cycle.io_kind), apart, must="be striped or clustered", hint=hint)
+    whole("cycles", cycles, 2, hint="Simulate more than the warm-up.")
+    whole("batches", batches, 1, hint="One batch is what the warm-up leaves.")
+    whole("replications", replications, 1, hint="Count the independent runs.")
+    several = replications * batches > 1
+    hint = "One sample tells no deviation."
+    require("batches", batches, several, must="be at least 2 in one replication", hint=hint)
+    cycles, batches = int(cycles), int(batches)
+    every = -(-cycles // INTERVALS)
+    intervals = -(-cycles // every)
+    least = intervals - intervals // 2
+    if warm_up is not None:
+        whole("warm_up", warm_up, 0, hint="Count the cycles to drop.")
+        least = intervals - -(-int(warm_up) // every)
+        hint = "Simulate more cycles."
+        must = f"be fewer than the cycles ({cycles})"
+        require("warm_up", warm_up, least > 0, must=must, hint=hint)
+    hint = "Simulate more cycles."
+    must = f"be at most {least}, the steps that are sure to be left"
+    require("batches", batches, batches <= least, must=must, hint=hint)
+    cut = _Batches(None if warm_up is None else intervals - least, batches)
+    sampled, ended = sampled_means(
+        partial(histories, cycle.route(), intervals, every),
+        cut,
+        min(rows_of_chunk(cycle.jobs), 256),
+        Effort(replications, precision, most_cycles, most_seconds, cycles),
+        seed=seed,
+        executor=executor,
+    )
+    total, communication, io, communication_busy, io_busy, delay = map(sampled.estimate, range(6))
+    return SteadyCycles(
+        cycle=total,
+        delay=delay,
+        communication=communication,
+        io=io,
+        communication_busy=communication_busy,
+        io_busy=io_busy,
+        warm_up=cut.first * every,
+        warmed_up=cut.warmed_up,
+        replications=sampled.samples // batches,
+        batches=batches,
+        cycles=cut.length * every,
+        ended_by=ended,
+    )
+
+
+def simulate_runs(
+    cycle: Cycle,
+    *,
+    cycles: int,
+    replications: int = 200,
+    precision: float | None = None,
+    most_cycles: int = MOST_CYCLES,
+    most_seconds: float | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
+) -> Runs:
+    """Mean time of a program of exactly so many cycles, from the start to the end of the last job.
+
+    With synchronous I/O it is `cycles` mean cycles. Otherwise it is more than `cycles` times the
+    cycle of the long run if they are few, since the program ends with its slowest job.
+
+    Parameters
+    ----------
+    cycle : Cycle
+        With I/O of any kind.
+    cycles : int
+        Of every job, at least 1. [1]
+    replications, precision, most_cycles, most_seconds, seed, executor
+        As in `simulate_joined`, with a whole run as the sample.
+
+    Returns
+    -------
+    Runs
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+
+    Examples
+    --------
+    >>> alone = Cycle(jobs=1, io_kind="striped", bursts=2, cpu=1.0, cpu_law="none", io=0.5,
+    ...               io_law="none")
+    >>> simulate_runs(alone, cycles=4).makespan.value
+    10.0
+    """
+    whole("cycles", cycles, 1, hint="Count the cycles of every job.")
+    whole("replications", replications, 2, hint="One run tells no deviation.")
+    cycles = int(cycles)
+    runs = joined_runs if cycle.io_kind == "synchronous" else circulating_runs
+    sampled, ended = sampled_means(
+        partial(runs, cycle.route(), cycles),
+        lambda rows: rows,
+        rows_of_chunk(cycle.jobs),
+        Effort(replications, precision, most_cycles, most_seconds, cycles),
+        seed=seed,
+        executor=executor,
+    )
+    makespan, delay, communication, io, waiting = map(sampled.estimate, range(5))
+    return Runs(
+        makespan=makespan,
+        delay=delay,
+        communication=communication,
+        io=io,
+        waiting=waiting,
+        cycles=cycles,
+        replications=sampled.samples,
+        ended_by=ended,
+    )
+
+
+class _Batches:
+    """Cuts histories into batch means, after the warm-up that the first of them shows."""
+
+    def __init__(self, first: int | None, batches: int) -> None:
+        self.batches, self.warmed_up = batches, True
+        self.first, self.length = first or 0, 0  # steps dropped, steps of a batch
+        self._find = first is None
+
+    def __call__(self, history: Array) -> Array:
+        rows, intervals, quantities = history.shape
+        if not self.length:
+            if self._find:
+                self.first, self.warmed_up = warm_up_of(history[:, :, 0].mean(axis=0))
+            self.length = (intervals - self.first) // self.batches
+            self.first = intervals - self.length * self.batches
+        kept = history[:, self.first :].reshape(rows, self.batches, self.length, quantities)
+        means = kept.mean(axis=2).reshape(-1, quantities)
+        length = means[:, :1]
+        means[:, 3:] = 1.0 - means[:, 3:] / length
+        delay = length - means[:, 1:2] - means[:, 2:3]
+        return np.concatenate([means, delay], axis=1)

@@ -1,0 +1,152 @@
+"""Colours of speedups, efficiencies and times, and the bars that explain them.
+
+One scale for all: even in lightness, so that it serves colour-blind readers and prints in grey.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from parcast.aliases import Array
+from parcast.show.scales import round_ticks
+from parcast.units import TIME_UNITS, format_quantity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+# Of M. Okabe and K. Ito, "Color Universal Design", 2008, each with a marker of its own.
+MACHINE_COLOURS: Final = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
+    *("#E69F00", "#56B4E9", "#000000", "#757575"),
+)
+
+
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "h")
+
+
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+
+
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+
+
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+
+
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+
+
+BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
+
+
+BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
+
+
+BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
+
+
+COLOURS: Final = "viridis"
+COLOURS_OF_TIMES: Final = "viridis_r"  # short times are bright, as large speedups are
+BESIDE: Final[dict[str, Any]] = {"aspect": 28, "pad": 0.02}
+MOST_TICKS: Final = 11
+WIDE: Final = 8.0  # ratio of efficiencies from which their scale is logarithmic
+LEAST_EFFICIENCY: Final = 0.005  # with a colour of its own [1]
+
+
+def efficiency_norm(efficiency: Array) -> "Normalize":
+    """Scale of colours for efficiencies [1]: from 0, or logarithmic where they differ much."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    low, high = float(efficiency.min()), float(efficiency.max())
+    if high < WIDE * low or high <= LEAST_EFFICIENCY:
+        return Normalize(0.0, high)
+    return LogNorm(max(low, LEAST_EFFICIENCY), high)
+
+
+def time_norm(times: Array) -> "Normalize":
+    """Scale of colours for times [s]: logarithmic, and not empty where all are alike."""
+    from matplotlib.colors import LogNorm
+
+    return LogNorm(float(times.min()), max(float(times.max()), float(times.min()) * 1.01))
+
+
+def add_efficiency_bar(
+    drawn: "ScalarMappable", *, ax: "Axes | None" = None, cax: "Axes | None" = None
+) -> None:
+    """Explain the colours of efficiencies, beside `ax` or in `cax`."""
+    low, high = _ends(drawn)
+    extend = "min" if low == LEAST_EFFICIENCY else "neither"
+    ticks = nice_values(low, high, is_wide=low > 0)
+    add_bar(drawn, ticks, label="efficiency [%]", factor=0.01, extend=extend, ax=ax, cax=cax)
+
+
+def add_time_bar(drawn: "ScalarMappable", *, ax: "Axes") -> None:
+    """Explain the colours of times beside `ax`."""
+    low, high = _ends(drawn)
+    unit = time_unit(low, high)
+    factor = TIME_UNITS[unit]
+    ticks = [x * factor for x in nice_values(low / factor, high / factor, is_wide=True)]
+    add_bar(drawn, ticks, label=f"time [{unit}]", factor=factor, ax=ax)
+
+
+def add_bar(
+    drawn: "ScalarMappable",
+    ticks: Sequence[float],
+    *,
+    label: str,
+    factor: float = 1.0,
+    extend: str | None = None,
+    ax: "Axes | None" = None,
+    cax: "Axes | None" = None,
+) -> None:
+    """Explain colours beside `ax` or in `cax`, with ticks in units of `factor`."""
+    place = cax or ax
+    assert place is not None
+    style = ({} if cax else BESIDE) | ({"extend": extend} if extend else {})
+    bar = place.figure.colorbar(drawn, ax=ax, cax=cax, **style)
+    bar.set_ticks(ticks, labels=[f"{tick / factor:.4g}" for tick in ticks])
+    bar.minorticks_off()
+    bar.set_label(label, parse_math=False)
+
+
+def _ends(drawn: "ScalarMappable") -> tuple[float, float]:
+    """Limits of the scale of colours."""
+    low, high = drawn.get_clim()
+    assert low is not None
+    assert high is not None
+    return low, high
+
+
+def nice_values(low: float, high: float, *, is_wide: bool) -> list[float]:
+    """Round values from `low` to `high`: as on a logarithmic scale if `is_wide`, or even steps.
+
+    Examples
+    --------
+    >>> nice_values(0.0, 1.0, is_wide=False)
+    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    >>> nice_values(3.0, 2000.0, is_wide=True)
+    [5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0]
+    >>> nice_values(2.0, 2.0, is_wide=True)
+    [2.0]
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    slack = 1e-9 * high
+    if high - low <= slack:
+        return [low]
+    if is_wide:
+        found = round_ticks(low * (1 - 1e-9), high + slack, MOST_TICKS)
+        if len(found) > 3:
+            return found
+    ticks = MaxNLocator(MOST_TICKS, steps=[1, 2, 5, 10]).tick_values(low, high)
+    return [float(f"{x:.10g}") for x in ticks if low - slack <= x <= high + slack]
+
+
+def time_unit(low: float, high: float) -> str:
+    """Unit that suits times from `low` to `high`. [s].
+
+    >>> time_unit(0.01, 0.4)
+    'ms'
+    """
+    return format_quantity((low * high) ** 0.5, "time").rpartition(" ")[2]

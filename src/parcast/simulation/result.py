@@ -1,0 +1,129 @@
+"""What `simulate` answers: simulated times over a grid, and what the law says beside them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.descriptions.breakdown import Breakdown
+from parcast.units import Dimension
+from parcast.words import whole
+
+INTERVAL: Final = 0.95  # of a simulated mean
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Simulation:
+    """Simulated mean times of a program on a machine, for every combination of its axes' values.
+
+    Every array has one dimension for each axis, in their order.
+    """
+
+    axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
+    breakdown: Breakdown  # of the mean time [s]
+    lower: Array  # of the 95 % interval of the mean time: how far the simulation may be off [s]
+    upper: Array  # [s]
+    predicted: Array  # time by the law; NaN where the law has no answer [s]
+    cycles: NDArray[np.intp]  # that every group went through, all phases and replications [1]
+    ended_by: NDArray[np.str_]  # "precision", "replications", "most_cycles" or "most_seconds"
+    precision: float | None  # half width of the interval asked for, over the time [1]
+    seed: int
+    simulated: tuple[str, ...]  # what was simulated, in words, one for each phase
+    warnings: tuple[str, ...]
+    law: str
+    sources: tuple[str, ...]
+    program: str  # their names
+    machine: str
+    interval: float = INTERVAL
+    inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+    dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
+
+    @property
+    def time(self) -> Array:
+        """Mean time of the program [s]."""
+        return self.breakdown.time
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Values of each axis [1]."""
+        return tuple(len(values) for values in self.axes.values())
+
+    @property
+    def difference(self) -> Array:
+        """The law's time over the simulated one, less 1: above 0 where the law is too high [1]."""
+        return np.asarray(self.predicted / self.time - 1.0)
+
+    @property
+    def reached(self) -> Array:
+        """Half width of the interval over the time [1]."""
+        return np.asarray((self.upper - self.time) / self.time)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one tidy row for each point, the last axis fastest, as the JSON document has it."""
+        columns: dict[str, NDArray[Any]] = {
+            "time_s": self.time,
+            "lower_s": self.lower,
+            "upper_s": self.upper,
+            **{f"{name}_s": column for name, column in self.breakdown.components()},
+            "predicted_s": self.predicted,
+            "difference": self.difference,
+            "cycles": self.cycles,
+            "ended_by": self.ended_by,
+        }
+        for place in np.ndindex(self.shape):
+            axes = {
+                name: whole(float(values[i]))
+                for (name, values), i in zip(self.axes.items(), place, strict=True)
+            }
+            yield axes | {name: _plain(column[place].item()) for name, column in columns.items()}
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/simulation/1``."""
+        return {
+            "schema": "parcast/simulation/1",
+            "rows": list(self.rows()),
+            "interval": self.interval,
+            "precision": self.precision,
+            "seed": self.seed,
+            "simulated": list(self.simulated),
+            "warnings": list(self.warnings),
+            "law": self.law,
+            "sources": list(self.sources),
+            "inputs": dict(self.inputs or {}),
+            "program": self.program,
+            "machine": self.machine,
+        }
+
+    def to_pandas(self) -> Any:
+        """Rows as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def __str__(self) -> str:
+        """Write the table that the command line prints, and what to think of it."""
+        from parcast.show.page import Page
+        from parcast.simulation.sheet import simulation_answer
+
+        lines, left_out = simulation_answer(self, Page())
+        return "\n".join([*lines, left_out] if left_out else lines)
+
+    def _repr_html_(self) -> str:
+        """Show the table and what was simulated in a notebook."""
+        from parcast.simulation.sheet import html_of_simulation
+
+        return html_of_simulation(self)
+
+    def __repr__(self) -> str:
+        """Say what was simulated, in one line."""
+        axes = ", ".join(f"{len(values)} {name}" for name, values in self.axes.items())
+        return f"Simulation({self.program} on {self.machine}: {axes})"
+
+
+def _plain(value: Any) -> Any:
+    """Turn NaN, which no document has, into None."""
+    return None if isinstance(value, float) and isnan(value) else value

@@ -1,0 +1,341 @@
+"""A program and a machine in, simulated times out, beside those of the law."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from dataclasses import fields, replace
+from time import monotonic
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program, require_descriptions
+from parcast.errors import ParameterError, as_number, require
+from parcast.laws.spmd.demands import Demands
+from parcast.laws.spmd.law import SpmdPhase
+from parcast.laws.spmd.tables import Variability
+from parcast.prediction.grid import axes_of, dimensions_of, require_times
+from parcast.prediction.notes import warnings_of
+from parcast.queueing.arguments import whole
+from parcast.queueing.simulation.cycle import Law, sampler
+from parcast.simulation.notes import ends_of, simulated_of, warnings_of_simulation
+from parcast.simulation.phase import Effort, Simulated, Task, run_task, task_of
+from parcast.simulation.result import Simulation
+from parcast.units import shown
+
+Tasks: TypeAlias = list[list[Task]]  # of each phase, at every point
+
+MOST_POINTS: Final = 10_000
+LEAST_SECONDS: Final = 1e-9  # that a simulation can be given
+PARTS: Final = ("compute", "communication", "io")
+
+
+def simulate(
+    program: Program,
+    machine: Machine,
+    *,
+    p: ArrayLike,
+    d: ArrayLike | None = None,
+    n: ArrayLike | None = None,
+    vary: Mapping[str, ArrayLike] | None = None,
+    precision: float | None = 0.01,
+    replications: int | None = None,
+    most_seconds: float | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
+    laws: Mapping[str, Law] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Simulation:
+    """Simulated times of a program on a machine, event by event, beside those of its law.
+
+    Parameters
+    ----------
+    program : Program
+        Of phases whose law is "spmd".
+    machine : Machine
+    p, d, n, vary
+        As in `predict`; at most 10,000 points.
+    precision : float, optional, default 0.01
+        Each phase is simulated at each point until half the 95 % interval of its mean time is
+        below this part of it. None: `replications` are made, no more. [1]
+    replications : int, optional
+        To begin with, at least 2; by default 64. [1]
+    most_seconds : float, optional
+        Of computing, shared among points and phases; what each does first is not cut short. The
+        result then depends on how fast the machine is. [s]
+    seed : int, default 0
+        Of the random numbers. They are others at every point and phase.
+    executor : concurrent.futures.Executor, optional
+        Where points or, if there is one only, its replications are simulated; by default here.
+        It does not change the result, unless there is a time limit.
+    laws : mapping, optional
+        How times vary, in place of the variability of the descriptions: of "compute",
+        "communication" or "io", in one phase of several "solve.compute". Each is "none",
+        "exponential", a coefficient of variation, an array of measured times, or a function of a
+        `numpy.random.Generator` and a size. Means stay those of the descriptions.
+    progress : callable, optional
+        Called with the number of simulations done and of all.
+
+    Returns
+    -------
+    Simulation
+        Its arrays have one dimension for each axis given, p first.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, there are too many points, a law is not "spmd", or
+        a description lacks what the simulation needs.
+
+    Examples
+    --------
+    >>> from parcast import Machine, Program, simulate
+    >>> compute = {"parallel": "8 s", "variability": "exponential"}
+    >>> program = Program(phase=[{"law": "spmd", "cycles": 10, "compute": compute}])
+    >>> told = simulate(program, Machine(), p=[1, 4], seed=1)
+    >>> told.predicted.round(1)
+    array([80. , 41.7])
+    >>> bool(np.all(abs(told.difference) < 0.03))
+    True
+    """
+    require_descriptions(program, machine)
+    phases = _spmd_phases(program)
+    _require_effort(precision, replications, most_seconds, seed)
+    given = _laws_of(program, laws or {})
+    axes = axes_of(program, machine, {"p": p, "d": d, "n": n}, vary or {})
+    shape = tuple(len(values) for values in axes.values())
+    points = int(np.prod([float(size) for size in shape]))
+    if points > MOST_POINTS:
+        raise ParameterError(
+            f"the grid must have at most {MOST_POINTS:,} points to be simulated, got "
+            f"{' x '.join(str(size) for size in shape)} = {points:,}. Take wider steps."
+        )
+    at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
+    tasks = [
+        _tasks(phase, machine, program.at_phase(i, at), shape, given[i])
+        for i, phase in enumerate(phases)
+    ]
+    predicted, refused = _law_times(program, machine, at, shape)
+    efforts = [
+        [
+            Effort(
+                precision=precision,
+                replications=replications,
+                most_seconds=most_seconds,
+                seed=_seed(seed, point, i),
+            )
+            for point in range(points)
+        ]
+        for i in range(len(phases))
+    ]
+    found = _run_all(tasks, efforts, most_seconds, executor, progress)
+    columns = {name: _of_phases(found, name) for name in (*COMPONENTS, "half_width", "cycles")}
+    breakdown = Breakdown(**{x: columns[x].sum(axis=0).reshape(shape) for x in COMPONENTS})
+    require_times(breakdown.time, axes)
+    half_width = np.sqrt(np.square(columns["half_width"]).sum(axis=0)).reshape(shape)
+    dimensions = dimensions_of(program, machine, vary or {})
+    known = machine.parameters() | program.parameters()
+    return Simulation(
+        axes=axes,
+        breakdown=breakdown,
+        lower=np.maximum(breakdown.time - half_width, 0.0),
+        upper=breakdown.time + half_width,
+        predicted=predicted,
+        cycles=columns["cycles"].sum(axis=0).reshape(shape).astype(np.intp),
+        ended_by=np.array(ends_of(found)).reshape(shape),
+        precision=precision,
+        seed=int(seed),
+        simulated=simulated_of(program, tasks, found),
+        warnings=(
+            *warnings_of(program, machine, axes, uncertain=False),
+            *warnings_of_simulation(
+                program,
+                axes,
+                dimensions,
+                found,
+                uncertain=[k for k, x in known.items() if x.spread > 0 and k not in axes],
+                replaced=list(laws or {}),
+                refused=refused,
+            ),
+        ),
+        law=", then ".join(dict.fromkeys(phase.law for phase in program.phase)),
+        sources=tuple(dict.fromkeys(phase.source_of_law for phase in program.phase)),
+        program=program.name,
+        machine=machine.name,
+        dimensions=dimensions,
+    )
+
+
+def uniform(rng: np.random.Generator, size: int) -> Array:
+    """Draw times of mean 1 that are uniform on [0, 2]."""
+    return np.asarray(2.0 * rng.random(size))
+
+
+def _spmd_phases(program: Program) -> list[SpmdPhase]:
+    """Refuse phases that are no queueing networks."""
+    phases = []
+    for i, phase in enumerate(program.phase):
+        if not isinstance(phase, SpmdPhase):
+            raise ParameterError(
+                f'law must be "spmd" for a phase to be simulated, got {shown(repr(phase.law))} in '
+                f"phase {i + 1}. Simulate the other phases alone, or use predict."
+            )
+        phases.append(phase)
+    return phases
+
+
+def _require_effort(
+    precision: float | None, replications: int | None, most_seconds: float | None, seed: int
+) -> None:
+    """Refuse what says nothing of when to stop."""
+    for name, value in (("precision", precision), ("most_seconds", most_seconds)):
+        if value is not None:
+            hint = "Leave it out for none."
+            number = as_number(name, value, hint=hint)
+            require(name, number, number > 0, must="be above 0", hint=hint)
+    if replications is not None:
+        whole("replications", replications, 2, hint="One tells no deviation.")
+    whole("seed", seed, 0, hint="Any whole number will do.")
+
+
+def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
+    """How times vary in each phase: as described, unless another law is given."""
+    found: list[dict[str, Law]] = []
+    known: dict[str, None] = {}
+    for i, phase in enumerate(_spmd_phases(program)):
+        label = program.label(i)
+        described = (
+            phase.compute.variability,
+            phase.communication.variability,
+            phase.io.variability,
+        )
+        of_phase: dict[str, Law] = {}
+        for part, variability in zip(PARTS, described, strict=True):
+            own = f"{label}.{part}" if label else part
+            known |= {part: None, own: None}
+            of_phase[part] = laws.get(own, laws.get(part, _law(variability)))
+        found.append(of_phase)
+    for name, law in laws.items():
+        if name not in known:
+            raise ParameterError(
+                f"laws must be of {', '.join(known)}, got {shown(repr(name))}. Name one of them."
+            )
+        sampler(f"laws[{name!r}]", law)
+    return found
+
+
+def _law(variability: Variability) -> Law:
+    """Law by the name that a description gives it."""
+    return uniform if variability == "uniform" else variability
+
+
+def _tasks(
+    phase: SpmdPhase,
+    machine: Machine,
+    at: Mapping[str, Array],
+    shape: tuple[int, ...],
+    laws: Mapping[str, Law],
+) -> list[Task]:
+    """Tasks of a phase at every point."""
+    asked = phase.demands(machine, at)
+    io = np.broadcast_to(phase.io_service(asked), shape)
+    cycles = np.broadcast_to(phase.cycles(at), shape)
+    asked = Demands(
+        **{x.name: np.broadcast_to(getattr(asked, x.name), shape) for x in fields(asked)}
+    )
+    idle = (cycles > 0) & (asked.computing + asked.delay + asked.queue + io <= 0)
+    if idle.any():
+        raise ParameterError(
+            "a cycle must take time, got services that are all 0 at p = "
+            f"{asked.p[idle].flat[0]:g}. Give compute, communication or io."
+        )
+    return [task_of(phase, asked, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
+
+
+def _law_times(
+    program: Program, machine: Machine, at: Mapping[str, Array], shape: tuple[int, ...]
+) -> tuple[Array, tuple[int, str]]:
+    """Times by the law, NaN where it has none; how many those are, and why the first."""
+    try:
+        return np.array(np.broadcast_to(program.times(machine, at).time, shape)), (0, "")
+    except ParameterError:
+        pass
+    times, refusals = np.full(shape, np.nan), list[str]()
+    full = {name: np.broadcast_to(values, shape) for name, values in at.items()}
+    for place in np.ndindex(shape):
+        try:
+            found = program.times(machine, {name: x[place] for name, x in full.items()})
+            times[place] = float(found.time)
+        except ParameterError as refusal:
+            refusals.append(str(refusal))
+    return times, (len(refusals), next(iter(refusals), ""))
+
+
+def _of_phases(found: list[list[Simulated]], name: str) -> Array:
+    """A field of every phase, at every point, shape (phases, points)."""
+    return np.array([[getattr(one, name) for one in x] for x in found], dtype=np.float64)
+
+
+def _seed(seed: int, point: int, phase: int) -> int:
+    """Seed of one phase at one point, independent of those of the others."""
+    sequence = np.random.SeedSequence(int(seed), spawn_key=(point, phase))
+    high, low = sequence.generate_state(2, np.uint64).tolist()
+    return int(high) << 64 | int(low)
+
+
+def _run_all(
+    tasks: Tasks,
+    efforts: list[list[Effort]],
+    most_seconds: float | None,
+    executor: Executor | None,
+    progress: Callable[[int, int], object] | None,
+) -> list[list[Simulated]]:
+    """Simulate every phase at every point, here or on an executor."""
+    flat = [
+        (task, effort)
+        for of_phase, of_efforts in zip(tasks, efforts, strict=True)
+        for task, effort in zip(of_phase, of_efforts, strict=True)
+    ]
+    results: dict[int, Simulated] = {}
+    if executor is not None and len(flat) > 1:
+        simulated = _elsewhere(flat, most_seconds, executor)
+    else:
+        simulated = _here(flat, most_seconds, executor)
+    for k, result in simulated:
+        results[k] = result
+        if progress is not None:
+            progress(len(results), len(flat))
+    points = len(tasks[0])
+    return [[results[i * points + k] for k in range(points)] for i in range(len(tasks))]
+
+
+def _here(
+    flat: Sequence[tuple[Task, Effort]], most_seconds: float | None, executor: Executor | None
+) -> Iterator[tuple[int, Simulated]]:
+    """One simulation after the other; what one leaves of its time is shared by those to come."""
+    began = monotonic()
+    for k, (task, effort) in enumerate(flat):
+        if most_seconds is not None:
+            left = (most_seconds - (monotonic() - began)) / (len(flat) - k)
+            effort = replace(effort, most_seconds=max(left, LEAST_SECONDS))  # noqa: PLW2901 - its share
+        yield k, run_task(task, effort, executor)
+
+
+def _elsewhere(
+    flat: Sequence[tuple[Task, Effort]], most_seconds: float | None, executor: Executor
+) -> Iterator[tuple[int, Simulated]]:
+    """Simulations as they end, each with an equal share of the time."""
+    share = None if most_seconds is None else max(most_seconds / len(flat), LEAST_SECONDS)
+    futures = {
+        executor.submit(run_task, task, replace(effort, most_seconds=share)): k
+        for k, (task, effort) in enumerate(flat)
+    }
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()

@@ -1,0 +1,256 @@
+"""A testbed: virtual hosts with slow links, processors and disks, and what runs on them.
+
+Every host has its own network, name, processor cap and disk limit; all share the files of this
+machine. What runs on them are real processes that exchange real TCP, so that a speedup curve
+measured there means something, without a cluster.
+
+Examples
+--------
+>>> Testbed(hosts=4, link=12.5e6).contention
+0
+"""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from parcast.errors import ParameterError, RunFailed, require
+from parcast.mpi.find import available_cores
+from parcast.mpi.launcher import Ended
+from parcast.testbed import cgroups
+from parcast.testbed.keeper import HOME, Plan
+from parcast.testbed.kept import Kept, exit_status, obstacle
+from parcast.testbed.network import addresses, disk_of
+from parcast.units import shown
+
+MOST_HOSTS: Final = 16
+LARGEST_CAP: Final = 0.1  # that is chosen: at a tenth of a core a host is as slow as links are [1]
+SHARE_OF_CORES: Final = 0.8  # that the caps chosen add up to at most; the rest carries the network
+SLOWEST: Final = 1000.0  # of a link [B/s]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Testbed:
+    """Virtual hosts on this machine."""
+
+    __test__ = False  # pytest takes classes of this name for tests
+
+    hosts: int  # 1 to 16
+    link: float | None = 12.5e6  # of every host, each way; of the whole bus; None: unlimited [B/s]
+    bus: bool = False  # one medium that all share, instead of a switch
+    latency: float = 0.0  # added to every packet, one way [s]
+    cpu: float | Literal["auto"] | None = "auto"  # of a core for each host; None: unlimited [1]
+    disk: float | None = None  # reading and writing of each host; None: unlimited [B/s]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be made anywhere."""
+        is_count = isinstance(self.hosts, int) and not isinstance(self.hosts, bool)
+        must, hint = f"be a whole number from 1 to {MOST_HOSTS}", "Choose fewer or more."
+        require(
+            "hosts", self.hosts, is_count and 1 <= self.hosts <= MOST_HOSTS, must=must, hint=hint
+        )
+        for name in ("link", "disk"):
+            rate = getattr(self, name)
+            ok = rate is None or (math.isfinite(rate) and rate >= SLOWEST)
+            require(name, rate, ok, must="be a rate of at least 1 kB/s", hint="Give it in B/s.")
+        ok = math.isfinite(self.latency) and 0 <= self.latency <= 1
+        require("latency", self.latency, ok, must="lie from 0 to 1 s", hint="Give it in seconds.")
+        if self.cpu is not None and self.cpu != "auto":
+            cores = len(available_cores())
+            most = min(cores / self.hosts, 1.0)
+            if not 0.001 <= self.cpu <= most:
+                hosts = f"{self.hosts} host{'s fit' if self.hosts > 1 else ' fits'}"
+                raise ParameterError(
+                    f"cpu must lie from 0.1% to {100 * most:.3g}%, so that {hosts} on {cores} "
+                    f"cores, got {100 * self.cpu:.6g}%. Give a share of one core, or fewer hosts."
+                )
+
+    @property
+    def cap(self) -> float | None:
+        """Processor time that a host gets, of one core; None if it is not limited. [1]."""
+        if self.cpu == "auto":
+            return min(LARGEST_CAP, SHARE_OF_CORES * len(available_cores()) / self.hosts)
+        return self.cpu
+
+    @property
+    def contention(self) -> int:
+        """Contention level that the network is made for: 0 for a switch, 1 for a bus. [1]."""
+        return int(self.bus)
+
+    def obstacle(self) -> str | None:
+        """Reason why this testbed cannot be made here, None if it can."""
+        return obstacle(
+            cap=self.cap is not None,
+            disk=self.disk is not None,
+            latency=self.latency > 0,
+            bus=self.bus,
+        )
+
+    def description(self) -> dict[str, object]:
+        """What PARCAST_TESTBED tells programs on the testbed, as a JSON document."""
+        return {
+            "hosts": self.hosts,
+            "link_B_per_s": self.link,
+            "network": "bus" if self.bus else "switch",
+            "latency_s": self.latency,
+            "cpu": self.cap,
+            "disk_B_per_s": self.disk,
+        }
+
+    def environment(self) -> dict[str, str]:
+        """Variables that make every mpiexec of MPICH put one rank on each host in turn."""
+        return {
+            "HYDRA_HOST_FILE": str(HOME / "hosts"),
+            "HYDRA_LAUNCHER": "ssh",
+            "HYDRA_LAUNCHER_EXEC": str(HOME / "ssh"),
+            "HYDRA_LAUNCHER_AUTOFORK": "0",
+            "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+            "MPIR_CVAR_NOLOCAL": "1",
+            "MPIR_CVAR_CH4_NETMOD": "ofi",
+            "FI_PROVIDER": "tcp",
+            "PARCAST_PLACEMENT": "free",
+            "PARCAST_TESTBED": json.dumps(self.description()),
+        }
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        time_limit: float,
+        environment: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Run a command on the testbed, keep what it prints, and wait for its end.
+
+        Parameters
+        ----------
+        command : sequence of str
+            A program and its arguments. It runs beside the hosts; what it starts with mpiexec runs
+            on them.
+        time_limit : float
+            After which it is killed. [s]
+        environment : mapping, optional
+            Further variables.
+
+        Returns
+        -------
+        Ended
+            With whatever status the command ended.
+
+        Raises
+        ------
+        RunFailed
+            If the testbed cannot be made here, or the time is over.
+        ParameterError
+            If there is no such command.
+        """
+        require("time_limit", time_limit, time_limit > 0, must="be above 0", hint="In seconds.")
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        start = time.monotonic()
+        with self._kept(command, environment or {}, pipes) as kept:
+            try:
+                out, err = kept.process.communicate(timeout=time_limit)
+            except subprocess.TimeoutExpired:
+                raise RunFailed(
+                    f"{shown(command[0])} on the testbed did not end within {time_limit:g} s and "
+                    "was killed. Give it more time."
+                ) from None
+            seconds = time.monotonic() - start
+            return Ended(
+                status=exit_status(kept.process.returncode),
+                stdout=out.decode(errors="replace"),
+                stderr=err.decode(errors="replace"),
+                seconds=seconds,
+            )
+
+    def attend(self, command: Sequence[str]) -> int:
+        """Run a command on the testbed with the standard streams of this process.
+
+        Parameters
+        ----------
+        command : sequence of str
+            A program and its arguments, such as a shell.
+
+        Returns
+        -------
+        int
+            Its exit status, as a shell gives it.
+
+        Raises
+        ------
+        RunFailed
+            If the testbed cannot be made here.
+        ParameterError
+            If there is no such command.
+        """
+        with self._kept(command, {}, {}) as kept:
+            return exit_status(kept.process.wait())
+
+    def require_means(self, command: Sequence[str]) -> None:
+        """Refuse what cannot be run here.
+
+        Parameters
+        ----------
+        command : sequence of str
+            A program and its arguments.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such command.
+        RunFailed
+            If the testbed cannot be made here.
+        """
+        if not command or shutil.which(command[0]) is None:
+            name = shown(command[0]) if command else "nothing"
+            raise ParameterError(f"COMMAND must be a program that is there, got {name}.")
+        reason = self.obstacle()
+        if reason is not None:
+            raise RunFailed(f"No testbed can be made here: {reason}")
+
+    @contextmanager
+    def _kept(
+        self, command: Sequence[str], environment: Mapping[str, str], streams: Mapping[str, int]
+    ) -> Iterator[Kept]:
+        """Start the keeper of this testbed, and take everything away at the end."""
+        self.require_means(command)
+        cgroups.remove_leftovers()
+        places = cgroups.hierarchies(cap=self.cap is not None, disk=self.disk is not None)
+        name = f"{os.getpid()}_{time.monotonic_ns()}"
+        tops = tuple(place.root / f"{cgroups.PREFIX}{name}" for place in places)
+        plan = Plan(
+            hosts=addresses(self.hosts),
+            link=self.link,
+            latency=self.latency,
+            bus=self.bus,
+            groups=tuple(map(str, tops)),
+            command=tuple(command),
+            environment=self.environment() | dict(environment),
+        )
+        kept = None
+        try:
+            device = (disk_of(Path.cwd()) or "") if self.disk is not None else ""
+            try:
+                cgroups.make(places, name, plan.hosts, cap=self.cap, disk=self.disk, device=device)
+            except OSError as error:
+                raise RunFailed(
+                    f"No testbed can be made here: a limit is not accepted: {error}."
+                ) from error
+            kept = Kept.started(plan, streams)
+            kept.wait_until_made()
+            yield kept
+        except KeyboardInterrupt:
+            if kept is not None:
+                kept.interrupt()
+            raise
+        finally:
+            if kept is not None:
+                kept.end()
+            cgroups.remove(tops)

@@ -1,0 +1,194 @@
+"""What a column of measurements may be called and may hold, and how it is brought to arrays.
+
+Rules stand here once; the table of measurements and the readers of files both use them.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import ParameterError, require
+from parcast.units import TIME_UNITS, shown, time_unit_factor
+from parcast.words import did_you_mean
+
+LABELS = ("callpath", "machine")  # the columns that hold text
+TAKEN = {  # names in small letters that no axis may have: what they are, and what to do
+    "time": "a name for times. Rename it.",
+    "metric": "half of the pair metric,value. Give both, or rename it.",
+    "value": "half of the pair metric,value. Give both, or rename it.",
+    "callpath": "that of another column. Rename it to callpath.",
+    "machine": "that of another column. Rename it to machine.",
+    "repetition": "that of another column. Rename it to repetition.",
+    **dict.fromkeys(
+        ("rep", "reps", "repeat", "repetitions", "run", "trial"),
+        "a word for repetitions. Rename it to repetition.",
+    ),
+    **dict.fromkeys(
+        ("speedup", "efficiency", "lower_s", "upper_s"), "what parcast computes. Leave it out."
+    ),
+}
+
+WORDS_FOR_LABELS = {  # what other tables call a column of text
+    **dict.fromkeys(("cluster", "computer", "host", "hostname", "platform", "system"), "machine"),
+    **dict.fromkeys(("function", "kernel", "phase", "region", "routine", "section"), "callpath"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What the numbers of a column may be, and what to do about one that is not."""
+
+    ok: Callable[[NDArray[np.float64]], NDArray[np.bool_]]
+    must: str
+    hint: str
+
+
+DOMAINS = {
+    "p": Domain(
+        lambda x: (x >= 1) & (x == np.floor(x)) & np.isfinite(x),
+        "be a whole number of at least 1",
+        "Count processors from 1.",
+    ),
+    "time": Domain(
+        lambda x: (x > 0) & np.isfinite(x), "be a time above 0", "Leave out runs that failed."
+    ),
+    "repetition": Domain(
+        lambda x: (x >= 0) & (x == np.floor(x)) & (x < 2**53),
+        "be a whole number of at least 0",
+        "Number repetitions 1, 2, 3.",
+    ),
+}
+LIMITS = {  # within its domain, what can be computed with
+    "p": Domain(lambda x: x <= 1e9, "be at most 1e9", "No machine has more."),
+    "time": Domain(  # the squares of others overflow
+        lambda x: (x >= 1e-30) & (x <= 1e30), "lie between 1e-30 and 1e30 s", "Check its unit."
+    ),
+}
+AXIS = Domain(
+    np.isfinite,
+    "be a finite number",
+    "Only callpath and machine may be text; ignore the column otherwise.",
+)
+
+
+def time_unit(name: str) -> float | None:
+    """Seconds in the unit in the name of a column of times; None where it is none.
+
+    >>> time_unit("time_ms"), time_unit("time [ms]"), time_unit("Time (h)"), time_unit("time")
+    (0.001, 0.001, 3600.0, None)
+    """
+    if name.startswith("time_"):
+        return TIME_UNITS.get(name.removeprefix("time_"))
+    return TIME_UNITS.get(_unit_in_brackets(name) or "")
+
+
+def is_name_of_time(name: str) -> bool:
+    """Tell whether a name is kept for times: `time`, `time_...`, `time [...]`, in any case."""
+    lowered = name.lower()
+    return lowered == "time" or lowered.startswith("time_") or _unit_in_brackets(name) is not None
+
+
+def _unit_in_brackets(name: str) -> str | None:
+    """Take the unit out of a name such as `time [s]` or `Time (ms)`."""
+    found = re.fullmatch(r"time\s*(?:\[(.*)\]|\((.*)\))", name, re.IGNORECASE)
+    return None if found is None else (found[1] or found[2] or "").strip()
+
+
+def is_label(text: str) -> bool:
+    """Tell whether `text` names something: one line, not empty, that a UTF-8 file can hold."""
+    return bool(text.strip()) and not any(x in "\0\r\n" or "\ud800" <= x <= "\udfff" for x in text)
+
+
+def axis_name_fault(name: str) -> str:
+    """Say why no axis may have this name, and what to do; nothing where one may."""
+    lowered = name.lower()
+    if not is_label(name) or name != name.strip():
+        return "must be one line without blanks at its ends. Name it as n or problem_size."
+    unit = _unit_in_brackets(name)
+    if unit is not None:
+        if unit not in TIME_UNITS:
+            known = ", ".join(TIME_UNITS)
+            got = shown(unit) or "nothing"
+            return f"must have a unit of time in its brackets, got {got}. Write one of {known}."
+        lowered = "time"
+    elif lowered.startswith("time_"):
+        try:
+            time_unit_factor(lowered)
+        except ParameterError as error:
+            return str(error).removeprefix(f"{shown(lowered)} ")
+        lowered = "time"
+    return f"must be the name of an axis, got {TAKEN[lowered]}" if lowered in TAKEN else ""
+
+
+@lru_cache  # it is asked for every wrong cell
+def axis_hint(name: str) -> str:
+    """Say what to do about a value of an axis that is no number; it may be a label misspelt.
+
+    >>> axis_hint("call_path")
+    'Did you mean callpath? Only callpath and machine may be text; ignore the column otherwise.'
+    """
+    label = WORDS_FOR_LABELS.get(name.lower())
+    near = f" Did you mean {label}?" if label else did_you_mean(name.lower(), LABELS)
+    return f"{near} {AXIS.hint}".lstrip()
+
+
+def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Turn one column into numbers of its domain, or refuse it."""
+    domain = DOMAINS.get(name, AXIS)
+    if np.ma.is_masked(values):
+        raise ParameterError(f"{name} must {domain.must}, got a masked value. {domain.hint}")
+    given = _array(name, values)
+    if given.dtype.kind not in "iuf":
+        given = _array(name, values, object)
+        real = [isinstance(x, Real | Decimal) and not isinstance(x, bool) for x in given.flat]
+        ok = np.reshape(real, given.shape)
+        hint = axis_hint(name) if domain is AXIS else domain.hint
+        require(name, given, ok, must=domain.must, hint=hint)
+    is_ours = not given.flags.writeable and given.base is None  # frozen already: no need to copy
+    try:
+        with np.errstate(over="ignore"):
+            column = given.astype(np.float64, copy=not is_ours)
+    except OverflowError:  # an integer too large for a float
+        column = np.array(np.inf)
+    require(name, column, domain.ok(column), must=domain.must, hint=domain.hint)
+    limit = LIMITS.get(name, domain)
+    require(name, column, limit.ok(column), must=limit.must, hint=limit.hint)
+    return column
+
+
+def to_names(name: str, values: ArrayLike) -> NDArray[np.object_]:
+    """Turn one column into text without blanks at its ends, equal names sharing one string."""
+    given = _array(name, values, object)
+    names = given.ravel()
+    is_text = np.fromiter((isinstance(x, str) for x in names), dtype=bool, count=names.size)
+    must, hint = "be a name: one line of text, not empty", "Leave it out if it is unknown."
+    require(name, names, is_text, must=must, hint=hint)
+    stripped = {x: x.strip() for x in dict.fromkeys(names)}
+    ok = [is_label(x) for x in stripped]
+    require(name, np.array(list(stripped), dtype=object), ok, must=must, hint=hint)
+    shared = np.empty(names.shape, dtype=object)  # filled in place: a list would double the memory
+    for i, x in enumerate(names):
+        shared[i] = stripped[x]
+    return shared.reshape(given.shape)
+
+
+def _array(name: str, values: ArrayLike, dtype: type | None = None) -> NDArray[Any]:
+    """Take one value, or one for each row, from whatever holds them."""
+    shape: object
+    try:
+        given = np.asarray(values, dtype=dtype)
+        shape = given.shape
+    except ValueError:  # numpy refuses rows of different lengths
+        given, shape = None, "rows of different lengths"
+    if given is None or given.ndim > 1:
+        raise ParameterError(
+            f"{name} must be one value, or one for each row, got {shape}. Give it as a flat list."
+        )
+    return given

@@ -1,0 +1,368 @@
+"""The table of measurements: what was timed, on how many processors, and how long it took.
+
+A tidy table has one row a run: the values of its axes (`p` processors, and any other number that
+was varied, such as `n` or `d`), its wall time, and perhaps on which `machine` and in which
+`callpath` of the program. Rows that agree in all of these are repetitions, and are kept.
+"""
+
+import html
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import ParameterError, as_list
+from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
+from parcast.timings.series import Series, follows_p, group_into_series
+from parcast.units import TIME_UNITS, shown
+from parcast.words import did_you_mean
+
+HTML_ROWS = 10
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Measurements:
+    """Timings of runs: axes, wall time and labels, one row a run.
+
+    Parameters
+    ----------
+    p : array_like, shape (rows,) or ()
+        Processors: whole, at least 1. [1]
+    time : array_like, shape (rows,) or ()
+        Wall time of the run: finite, above 0. [s]
+    machine, callpath : array_like of str, shape (rows,) or (), optional
+        Where it ran, and which part of the program was timed: one line of text each, not empty.
+        Blanks at the ends are dropped.
+    repetition : array_like, shape (rows,) or (), optional
+        Number of the repetition: whole, at least 0. [1]
+    **other_axes : array_like, shape (rows,) or ()
+        Any other number that was varied: finite. Names may not be those of times (`time`,
+        `time_...`) or of what a forecast computes (`speedup`, `efficiency`).
+
+    Raises
+    ------
+    ParameterError
+        If a value lies outside its domain, the lengths differ, or there is no row.
+
+    Examples
+    --------
+    >>> runs = Measurements(p=[1, 2, 4, 4], time=[80, 41, 22, 23.5], n=1000, machine="SP-2")
+    >>> runs
+    Measurements(4 rows: p 1 to 4, n 1000, machine 'SP-2', time 22 to 80 s)
+    >>> runs.axes["n"]
+    array([1000., 1000., 1000., 1000.])
+    """
+
+    _axes: dict[str, NDArray[np.float64]]
+    _labels: dict[str, NDArray[np.object_]]
+    _repetition: NDArray[np.int64] | None
+    _time: NDArray[np.float64]
+
+    def __init__(
+        self,
+        /,
+        *,
+        p: ArrayLike,
+        time: ArrayLike,
+        machine: ArrayLike | None = None,
+        callpath: ArrayLike | None = None,
+        repetition: ArrayLike | None = None,
+        **other_axes: ArrayLike,
+    ) -> None:
+        for name in other_axes:
+            if fault := axis_name_fault(name):
+                raise ParameterError(f"{shown(repr(name))} {fault}")
+        numbers = {"p": p} | other_axes | {"time": time}
+        if repetition is not None:
+            numbers["repetition"] = repetition
+        labels = {"callpath": callpath, "machine": machine}
+        columns: dict[str, NDArray[Any]] = {x: to_numbers(x, y) for x, y in numbers.items()}
+        columns |= {x: to_names(x, y) for x, y in labels.items() if y is not None}
+        if "repetition" in columns:
+            columns["repetition"] = columns["repetition"].astype(np.int64)
+        columns = _broadcast(columns)
+        number = columns.pop("repetition", None)
+        set_field = object.__setattr__
+        set_field(self, "_repetition", number)
+        set_field(self, "_time", columns.pop("time"))
+        set_field(self, "_labels", {x: columns.pop(x) for x in LABELS if x in columns})
+        set_field(self, "_axes", columns)
+
+    @classmethod
+    def from_table(cls, table: Any) -> "Measurements":
+        """Read a table that has its columns by name: a dict, pandas, polars, a structured array.
+
+        Parameters
+        ----------
+        table
+            Anything that answers ``table["p"]`` and lists its columns by ``.columns``, ``.keys()``
+            or ``.dtype.names``. Its column of times is called `time_s`, `time_ms`, `time_us`,
+            `time_ns`, `time_min`, `time_h` or `time_d`, or `time [ms]` or `time (ms)` likewise, or
+            `time` when it is in seconds.
+
+        Raises
+        ------
+        ParameterError
+            If `p` or the time is missing, there are two times, or a column is refused.
+
+        Examples
+        --------
+        >>> Measurements.from_table({"p": [1, 2], "time_ms": [80.0, 41.5]}).time
+        array([0.08  , 0.0415])
+        """
+        names = _column_names(table)
+        times = [name for name in names if name == "time" or time_unit(name)]
+        if "p" not in names:
+            raise ParameterError(
+                f"table must have a column p, got {_listed(names)}. "
+                "Rename the column of processors to p."
+            )
+        if len(times) != 1:
+            raise ParameterError(
+                f"table must have one column of times, got {_listed(times or names)}. "
+                f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}."
+            )
+        columns = {name: table[name] for name in names}
+        seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
+        return cls(time=seconds, **columns)
+
+    @property
+    def axes(self) -> Mapping[str, NDArray[np.float64]]:
+        """The columns of numbers that were varied, `p` first; read-only."""
+        return MappingProxyType(self._axes)
+
+    @property
+    def labels(self) -> Mapping[str, NDArray[np.object_]]:
+        """The columns of text there are, of `callpath` and `machine`; read-only."""
+        return MappingProxyType(self._labels)
+
+    @property
+    def repetition(self) -> NDArray[np.int64] | None:
+        """The numbers of the repetitions, or None where they were not numbered. [1]."""
+        return self._repetition
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """The wall time of each run. [s]."""
+        return self._time
+
+    @property
+    def p(self) -> NDArray[np.float64]:
+        """The processors of each run. [1]."""
+        return self._axes["p"]
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All columns by name, as `Measurements(**columns)` takes them."""
+        numbered = {} if self._repetition is None else {"repetition": self._repetition}
+        return self._axes | self._labels | numbered | {"time": self._time}
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._time)
+
+    def select(self, **wanted: Any) -> "Measurements":
+        """Keep the rows that have the wanted value, or one of the wanted values, in each column.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such column, no such value, or no row is left.
+
+        Examples
+        --------
+        >>> runs = Measurements(p=[1, 2, 1, 2], time=[8, 4, 6, 5], machine=["A", "A", "B", "B"])
+        >>> runs.select(machine="B", p=[2, 1])
+        Measurements(2 rows: p 1 to 2, machine 'B', time 5 to 6 s)
+        """
+        columns = self.columns
+        keep = np.ones(len(self), dtype=bool)
+        for name, values in wanted.items():
+            if name not in columns:
+                raise ParameterError(_no_column("select", name, list(columns)))
+            chosen = np.zeros(len(self), dtype=bool)
+            for value in [values] if np.ndim(values) == 0 else values:
+                is_value = columns[name] == value
+                if not np.any(is_value):
+                    raise ParameterError(_no_value(name, value, columns[name]))
+                chosen |= is_value
+            keep &= chosen
+        if not keep.any():
+            asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+            raise ParameterError(
+                f"select must leave at least one row, got none for {asked}. "
+                "Ask for values that were measured together."
+            )
+        return Measurements(**{name: column[keep] for name, column in columns.items()})
+
+    def series(self, by: Sequence[str] | None = None) -> Series:
+        """Group the rows into series of `p`, with the median time of the repetitions.
+
+        Parameters
+        ----------
+        by : sequence of str, optional
+            The columns whose values tell series apart. Default: every label, and every axis
+            besides `p` that takes several values, unless it goes along with `p`, as the problem
+            size of a weak-scaling study does.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such column, or what would be taken for repetitions differs in a
+            column that `by` leaves out.
+
+        Examples
+        --------
+        >>> runs = Measurements(p=[1, 2, 1, 2], time=[8, 4, 6, 5], machine=["A", "A", "B", "B"])
+        >>> series = runs.series()
+        >>> series.keys
+        [{'machine': 'A'}, {'machine': 'B'}]
+        >>> series.time
+        array([[8., 4.],
+               [6., 5.]])
+        """
+        columns = {**self._labels, **self._axes}
+        del columns["p"]
+        if by is None:
+            by = [*self._labels, *(x for x in columns if self._tells_series_apart(x))]
+        hint = "Name columns, such as callpath."
+        by = [by] if isinstance(by, str) else list(dict.fromkeys(as_list("by", by, hint=hint)))
+        for name in by:
+            if name not in columns:
+                raise ParameterError(_no_column("by", name, list(columns)))
+        return group_into_series(columns, by=by, p=self.p, time=self._time)
+
+    def _tells_series_apart(self, name: str) -> bool:
+        """Whether an axis besides `p` varies otherwise than `p` does."""
+        if name not in self._axes or np.all(self._axes[name] == self._axes[name][0]):
+            return False
+        return not follows_p(self._axes[name], p=self.p, labels=list(self._labels.values()))
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with the time as `time_s`; `from_table` takes it back."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ModuleNotFoundError(
+                "to_pandas needs pandas. Install with: pip install pandas", name="pandas"
+            ) from None
+        return pd.DataFrame({("time_s" if x == "time" else x): y for x, y in self.columns.items()})
+
+    def __eq__(self, other: object) -> bool:
+        """Compare column by column; the order of the axes does not matter."""
+        if not isinstance(other, Measurements):
+            return NotImplemented
+        ours, theirs = self.columns, other.columns
+        return ours.keys() == theirs.keys() and all(
+            np.array_equal(ours[name], theirs[name]) for name in ours
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, which arrays cannot hash
+
+    def __reduce__(self) -> tuple[Callable[..., "Measurements"], tuple[dict[str, Any]]]:
+        """Pickle as columns, so that the copy is checked and read-only too."""
+        return _rebuild, (self.columns,)
+
+    def __repr__(self) -> str:
+        """Say in one line what was measured."""
+        columns = self.columns
+        columns.pop("repetition", None)
+        told = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
+        return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {told} s)"
+
+    def _repr_html_(self) -> str:
+        """Show the first rows as a table in a notebook."""
+        columns = {("time [s]" if x == "time" else x): y for x, y in self.columns.items()}
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        shown = [[_short(x) for x in column[:HTML_ROWS]] for column in columns.values()]
+        rows = (
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in zip(*shown, strict=True)
+        )
+        more = len(self) - HTML_ROWS
+        note = f"<p>and {more} more row{'s' if more > 1 else ''}</p>" if more > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def _column_names(table: Any) -> list[str]:
+    """List the columns of any table by name, each once."""
+    listed = getattr(getattr(table, "dtype", None), "names", None)
+    if listed is None:
+        listed = getattr(table, "columns", None)
+    names = list(getattr(table, "keys", tuple)() if listed is None else listed)
+    if not names:
+        hint = "Give a dict of columns, a data frame or a structured array."
+        if isinstance(table, str | os.PathLike):
+            hint = f"Read a file first: parcast.read_measurements({shown(os.fspath(table))!r})."
+        raise ParameterError(
+            f"table must have columns by name, got {type(table).__name__}. {hint}"
+        )
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or name in names[:i]:
+            raise ParameterError(
+                f"table must name each column once, in text, got {shown(repr(name))}. Rename it."
+            )
+    return names
+
+
+def _broadcast(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Bring columns to one length, single values repeated, and make them read-only."""
+    lengths = {name: len(column) for name, column in columns.items() if column.ndim}
+    if len(set(lengths.values())) > 1:
+        got = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ParameterError(
+            f"columns must be of one length, got {got}. Give every row a value in each column."
+        )
+    rows = next(iter(lengths.values()), 1)
+    if rows == 0:
+        raise ParameterError("columns must hold at least one row, got none. Measure a run first.")
+    full = {x: y if y.ndim else np.full(rows, y, dtype=y.dtype) for x, y in columns.items()}
+    for column in full.values():
+        column.setflags(write=False)
+    return full
+
+
+def _no_column(argument: str, name: str, known: Sequence[str]) -> str:
+    """Say that a column was asked for that is not there."""
+    return (
+        f"{argument} must name columns of these measurements, got {name!r}."
+        f"{did_you_mean(str(name), known)} There are {_listed(known)}."
+    )
+
+
+def _no_value(name: str, value: object, column: NDArray[Any]) -> str:
+    """Say that a value was asked for that was not measured."""
+    known = [_short(x) for x in dict.fromkeys(column.tolist())]
+    near = did_you_mean(value, known) if isinstance(value, str) else ""
+    return (
+        f"{name} must be one of those measured, got {value!r}.{near} There are {_listed(known)}."
+    )
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    """Write names one after another, the first of them where there are many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(map(str, names[:most])) or "none") + more
+
+
+def _short(value: object) -> str:
+    """Write a cell as a person reads it."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _range(column: NDArray[Any]) -> str:
+    """Summarise a column for the one-line description."""
+    if column.dtype == object:
+        names = set(column.tolist())
+        return f"{len(names)} names" if len(names) > 1 else repr(column[0])
+    low, high = _short(column.min()), _short(column.max())
+    return low if low == high else f"{low} to {high}"
+
+
+def _rebuild(columns: dict[str, Any]) -> Measurements:
+    """Undo `Measurements.__reduce__`."""
+    return Measurements(**columns)

@@ -1,0 +1,122 @@
+"""Tables of measurements as CSV files: read whole with every fault named, and written.
+
+The first line names the columns: `p`, other axes, a time with its unit (`time_s`, `time_ms`) or
+a pair `metric,value`, and perhaps `machine`, `callpath` and `repetition`. Lines that begin with
+`#` are comments.
+"""
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.files.decoding import Block, Progress, numbered_lines, opened
+from parcast.files.document import replacing
+from parcast.files.faults import Faults
+from parcast.timings.csv_header import read_header
+from parcast.timings.csv_rows import Table, byte_fault
+from parcast.timings.measurements import Measurements
+
+ROWS_AT_A_TIME = 65536  # when writing
+
+
+def read_measurements(
+    source: str | os.PathLike[str] | TextIO | BinaryIO,
+    *,
+    ignore: Sequence[str] = (),
+    chunk: int = 2**18,
+    progress: Progress | None = None,
+) -> Measurements:
+    r"""Read a table of measurements from a CSV file.
+
+    Parameters
+    ----------
+    source : path, "-" or stream
+        The file; "-" is standard input.
+    ignore : sequence of str, optional
+        Columns to pass over: what is no parameter of the program, as a date or the id of a job.
+    chunk : int, default 2**18
+        How much to read at a time. [B]
+    progress : callable, optional
+        Called with the bytes read so far and the bytes in all (None where unknown).
+
+    Returns
+    -------
+    Measurements
+        One row for each row of the file; with `metric,value`, for each row that is a time.
+
+    Raises
+    ------
+    FileProblems
+        If anything in it is wrong, with everything that is.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_measurements(io.StringIO("p,time_ms\n1,80\n2,41.5\n"))
+    Measurements(2 rows: p 1 to 2, time 0.0415 to 0.08 s)
+    """
+    with opened(source) as (name, stream):
+        faults = Faults(name)
+        table: Table | None = None
+        for block in numbered_lines(stream, faults, chunk=chunk, progress=progress):
+            rows = _rows_in(block)
+            if table is None and rows:
+                line, header = rows.pop(0)
+                if fault := byte_fault(header):
+                    faults.refuse(fault, line=line)
+                below = [text for _, text in rows[:100]]
+                table = Table(read_header(header, line, below, faults, ignore=ignore), faults)
+            if table is not None and rows:
+                table.add(rows, is_utf8=block.is_utf8)
+        if table is None:
+            faults.refuse("must hold a table, got nothing. Begin it with a line p,time_s.")
+        return table.measurements()
+
+
+def _rows_in(block: Block) -> list[tuple[int, str]]:
+    """Count through the lines of a block, without comments and lines of nothing but commas."""
+    numbered = enumerate(block.lines, block.first_line)
+    return [row for row in numbered if row[1].strip(", \t") and row[1][0] != "#"]
+
+
+def write_measurements(measurements: Measurements, path: str | os.PathLike[str]) -> None:
+    """Write a table of measurements as a CSV file that `read_measurements` reads back equal.
+
+    Parameters
+    ----------
+    measurements : Measurements
+        The table; its times are written as `time_s`.
+    path : path
+        The file. If writing fails, what was there before is still there.
+
+    Raises
+    ------
+    FileProblems
+        If it cannot be written.
+    """
+    try:
+        with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, lineterminator="\n").writerows(written_rows(measurements))
+    except OSError as error:
+        faults = Faults(os.fspath(path))
+        faults.refuse(f"must be writable, got: {error.strerror or error}. Choose another place.")
+
+
+def written_rows(measurements: Measurements) -> Iterator[Sequence[object]]:
+    """Go through the header and the rows, some thousands of which are in memory at a time."""
+    columns = measurements.columns
+    yield [f"{name}_s" if name == "time" else name for name in columns]
+    for start in range(0, len(measurements), ROWS_AT_A_TIME):
+        some = (column[start : start + ROWS_AT_A_TIME] for column in columns.values())
+        yield from zip(*map(_plain, some), strict=True)
+
+
+def _plain(column: NDArray[Any]) -> list[object]:
+    """Take the values as Python writes them exactly; whole numbers without a point."""
+    is_whole = column.dtype == np.float64 and np.all((column % 1 == 0) & (np.abs(column) < 2**53))
+    values: list[object] = (column.astype(np.int64) if is_whole else column).tolist()
+    return values

@@ -1,0 +1,282 @@
+"""Profiles of timed regions from files: each line a rank of a run, every fault with its line.
+
+Which lines are one run follows from their ranks and dates: ranks of a run overlap in time, and
+runs that one file holds come one after the other. Files are read up to a limit, so that whatever
+is named by mistake does not fill the memory.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NoReturn, cast
+
+from parcast.errors import FileProblems, Problem
+from parcast.files.decoding import opened
+from parcast.files.faults import AnyPath, Faults, as_paths
+from parcast.timings.profile import RankRecord, RunProfile
+from parcast.timings.profile_lines import record_of
+from parcast.units import shown
+
+LARGEST: Final = 64_000_000  # bytes of one file: some 100,000 ranks
+AT_ONCE: Final = 0.5  # share of the shorter of two runs; less is a clock that was set
+HOPELESS: Final = 10_000  # faults after which no more lines are looked at
+PIECE: Final = 2**20  # read at a time [B]
+NOT_TEXT: Final = {
+    b"PK\x03\x04": "a zip archive. Unpack it",
+    b"\x1f\x8b": "a gzip archive. Unpack it with gunzip",
+    b"\xff\xfe": "UTF-16. Save it as UTF-8",
+    b"\xfe\xff": "UTF-16. Save it as UTF-8",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfilesRead:
+    """What files hold: runs, and what is to be said of those left out."""
+
+    runs: tuple[RunProfile, ...]
+    notes: tuple[str, ...] = ()
+    files: tuple[tuple[str, str, int], ...] = ()  # name, SHA-256 and runs of each
+
+
+def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
+    """Runs in profiles that `parcast.region` wrote.
+
+    Parameters
+    ----------
+    paths : path or sequence of path
+        "-" is standard input.
+
+    Returns
+    -------
+    ProfilesRead
+        Complete runs, in the order of files and dates. A run that lacks a rank is left out, and
+        named in `notes`.
+
+    Raises
+    ------
+    FileProblems
+        If a file cannot be read, is no profile, or something in it is wrong; or no run is
+        complete. All faults of all files come together.
+    ParameterError
+        If no path is named.
+    """
+    runs: list[RunProfile] = []
+    notes: list[str] = []
+    files: list[tuple[str, str, int]] = []
+    refusals: list[FileProblems] = []
+    listed = as_paths(paths, hint="Name profiles.")
+    for path in listed:
+        try:
+            found = _read(path)
+        except FileProblems as refusal:
+            refusals.append(refusal)
+        else:
+            runs += found.runs
+            notes += found.notes
+            files += found.files
+            same = next((x for x, digest, _ in files[:-1] if digest == files[-1][1]), None)
+            if same is not None:
+                wrong = f"must hold other runs than {same}, got the same. Name each file once."
+                refusals.append(FileProblems(os.fspath(path), [Problem(message=wrong)]))
+    if refusals:
+        _refuse(refusals)
+    if not runs:
+        raise FileProblems(
+            os.fspath(listed[0]) if len(listed) == 1 else f"{len(listed)} profiles",
+            [Problem(message=f"must hold a complete run. {' '.join(notes)}")],
+        )
+    return ProfilesRead(runs=tuple(runs), notes=tuple(notes), files=tuple(files))
+
+
+def _refuse(refusals: Sequence[FileProblems]) -> NoReturn:
+    """Raise all that is wrong with several files at once."""
+    if len(refusals) == 1:
+        raise refusals[0]
+    problems = [
+        replace(problem, field=f"{x.path}{'  ' if problem.field else ''}{problem.field}")
+        for x in refusals
+        for problem in x.problems
+    ]
+    unlisted = sum(x.unlisted for x in refusals)
+    raise FileProblems(f"{len(refusals)} profiles", problems, unlisted=unlisted)
+
+
+def _read(path: str | os.PathLike[str]) -> ProfilesRead:
+    """Read the runs of one file."""
+    with opened(path) as (name, stream):
+        faults = Faults(name)
+        content = _content(stream, faults)
+    records = list(_records(content, faults))
+    if len(faults):
+        faults.raise_all()
+    if not records:
+        faults.refuse("must hold a profile, but is empty. Run the program with PARCAST_PROFILE.")
+    runs, notes = _runs(records, name, faults)
+    if len(faults):
+        faults.raise_all()
+    digest = hashlib.sha256(content).hexdigest()
+    files = ((name, digest, len(runs)),)
+    return ProfilesRead(runs=tuple(runs), notes=tuple(notes), files=files)
+
+
+def _content(stream: Any, faults: Faults) -> bytes:
+    """Read a file, if it is not too long and looks like text."""
+    content = bytearray()
+    while True:
+        try:
+            piece = cast("bytes | str", stream.read(PIECE))
+        except OSError as error:
+            faults.refuse(f"must be readable, got: {error.strerror or error}.")
+        if not piece:
+            return bytes(content)
+        read = piece.encode() if isinstance(piece, str) else piece
+        content += read
+        for mark, what in NOT_TEXT.items():
+            if content.startswith(mark):
+                faults.refuse(f"must be a profile, got {what}.")
+        if b"\0" in read:
+            faults.refuse("must be a profile, got a NUL byte. Is it the file that was written?")
+        if len(content) > LARGEST:
+            faults.refuse(
+                f"must have at most {LARGEST // 10**6} MB, got more. Profiles are small: is it "
+                "the right file? Put runs into several files."
+            )
+
+
+def _records(content: bytes, faults: Faults) -> Iterator[RankRecord]:
+    """Give the record of each line, and note what is wrong with the others."""
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    first = next((line.strip() for line in lines if line.strip()), b"{")
+    if not first.startswith(b"{"):
+        faults.refuse(
+            f"must be a profile, got {shown(first[:60].decode(errors='replace'))}. Name a file "
+            "that PARCAST_PROFILE wrote."
+        )
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        if len(faults) > HOPELESS:
+            return
+        document = _document(line, number, faults, is_last=number == len(lines))
+        if document is not None:
+            record = record_of(document, number, faults)
+            if record is not None:
+                yield record
+
+
+def _document(line: bytes, number: int, faults: Faults, *, is_last: bool) -> Any:
+    """Parse a line as JSON; None if it is none, which is noted."""
+
+    def refuse_constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is no number")
+
+    try:
+        return json.loads(line.decode("utf-8"), parse_constant=refuse_constant)
+    except UnicodeDecodeError:
+        message = "must be text in UTF-8. Is it the file that was written?"
+    except RecursionError:
+        message = "must be nested less deeply. Is it the file that was written?"
+    except json.JSONDecodeError as error:
+        is_cut = is_last and line.startswith(b'{"schema": "parcast/profile/')
+        message = (
+            f"must be a rank's record as JSON: {error.msg.lower().removesuffix(' at')} at "
+            f"character {error.colno}"
+        )
+        message += (
+            ". The line was cut: delete it, and its run is left out, or make that run again."
+            if is_cut
+            else ". Name a file that PARCAST_PROFILE wrote."
+        )
+    except ValueError as error:
+        message = f"must have finite numbers, got one where {error}. Make the run again."
+    faults.add(message, line=number)
+    return None
+
+
+def _runs(
+    records: Sequence[RankRecord], name: str, faults: Faults
+) -> tuple[list[RunProfile], list[str]]:
+    """Join the ranks of each run."""
+    runs: list[RunProfile] = []
+    notes: list[str] = []
+    _check_one_at_a_time(records, faults)
+    if len(faults):
+        return runs, notes
+    for ranks in _together(records):
+        first = ranks[0]
+        place = f"{name}, line {min(cast(int, rank.line) for rank in ranks)}"
+        missing = sorted(set(range(first.p)) - {rank.rank for rank in ranks})
+        if missing:
+            listed = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            notes.append(
+                f"The run of {place} is left out: of {first.p} ranks it lacks {listed}, which "
+                "did not end as they should or ran at another time."
+            )
+            continue
+        _check_ranks(ranks, faults)
+        runs.append(RunProfile(ranks=tuple(sorted(ranks, key=lambda x: x.rank)), place=place))
+    return runs, notes
+
+
+def _check_one_at_a_time(records: Sequence[RankRecord], faults: Faults) -> None:
+    """Note where one rank was in two runs at once: their lines cannot be told apart."""
+    last: dict[int, RankRecord] = {}
+    for record in sorted(records, key=lambda record: record.begun):
+        before = last.get(record.rank)
+        both = before.begun + before.span - record.begun if before is not None else 0.0
+        if before is not None and both > AT_ONCE * min(before.span, record.span):
+            faults.add(
+                f"must be of a run after that of line {before.line}, as both are of rank "
+                f"{record.rank}, got two at once. Give each run that runs beside another a file "
+                "of its own.",
+                line=record.line,
+            )
+        last[record.rank] = record
+
+
+def _together(records: Sequence[RankRecord]) -> Iterator[list[RankRecord]]:
+    """Part the records of a file into runs."""
+    open_run: list[RankRecord] = []
+    for record in sorted(records, key=lambda record: record.begun):
+        begins = bool(open_run) and (
+            record.program != open_run[0].program
+            or record.p != open_run[0].p
+            or len(open_run) == record.p
+            or any(record.rank == other.rank for other in open_run)
+            or all(record.begun > other.begun + other.span for other in open_run)
+        )
+        if begins:
+            yield open_run
+            open_run = []
+        open_run.append(record)
+    yield open_run
+
+
+def _check_ranks(ranks: Sequence[RankRecord], faults: Faults) -> None:
+    """Note where the ranks of a run contradict each other."""
+    first, kinds = ranks[0], {region.name: region.kind for region in ranks[0].regions}
+    for rank in ranks[1:]:
+        if dict(rank.parameters) != dict(first.parameters):
+            faults.add(
+                f"must be what line {first.line} has, as it is a rank of the same run, got "
+                f"{_listed(rank.parameters)} beside {_listed(first.parameters)}. Give "
+                "profile_parameters the same on all ranks.",
+                line=rank.line,
+                field="parameters",
+            )
+        for region in rank.regions:
+            kind = kinds.setdefault(region.name, region.kind)
+            if region.kind != kind:
+                faults.add(
+                    f'must be of one kind on all ranks, got "{region.kind}" beside "{kind}". '
+                    "Give the other one another name.",
+                    line=rank.line,
+                    field=f'region "{region.name}"',
+                )
+
+
+def _listed(parameters: Any) -> str:
+    """Write parameters in a message."""
+    return ", ".join(f"{name} = {value:g}" for name, value in parameters.items()) or "none"

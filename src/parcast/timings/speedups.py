@@ -1,0 +1,108 @@
+"""Tables of timings or of speedups for a fit.
+
+A table of speedups has a column `speedup` in place of a time, or a pair `metric,value` whose
+metric is `speedup`. Speedups s(p, d) are over one processor and one disk; they are kept as times
+in units of the time there, 1/s.
+"""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Sequence
+from typing import BinaryIO, Literal, TextIO
+
+from parcast.errors import FileProblems, Problem
+from parcast.files.decoding import opened
+from parcast.files.faults import Faults
+from parcast.timings.measurements import Measurements
+from parcast.timings.read_csv import read_measurements
+
+LARGEST = 100_000_000  # bytes of a table of runs
+_CELL = re.compile(rb"(?m)(?:^|(?<=,))([ \t]*)speedup([ \t]*)(?=,|\r?$)")
+
+
+def read_runs(
+    source: str | os.PathLike[str] | TextIO | BinaryIO, *, ignore: Sequence[str] = ()
+) -> tuple[Measurements, Literal["time", "speedup"]]:
+    r"""Read a table of timings or of speedups, and say which it is.
+
+    Parameters
+    ----------
+    source : path, "-" or stream
+        The file; "-" is standard input.
+    ignore : sequence of str, optional
+        Columns to pass over.
+
+    Returns
+    -------
+    measurements : Measurements
+        As `read_measurements` gives them; of speedups the times are 1/s.
+    quantity : str
+        "time" or "speedup", as `fit` takes it.
+
+    Raises
+    ------
+    FileProblems
+        If anything in it is wrong, with everything that is.
+
+    Examples
+    --------
+    >>> runs, quantity = read_runs(io.StringIO("p,d,speedup\n2,1,1.6\n4,1,2.5\n"))
+    >>> quantity, runs.time
+    ('speedup', array([0.625, 0.4  ]))
+    """
+    with opened(source) as (name, stream):
+        read = stream.read(LARGEST + 1)
+    content = read.encode() if isinstance(read, str) else read
+    if len(content) > LARGEST:
+        Faults(name).refuse(f"must have at most {LARGEST:,} bytes. Select the runs to fit.")
+    if not _has_speedups(content):
+        return read_measurements(NamedContent(name, content), ignore=ignore), "time"
+    as_times = NamedContent(name, _CELL.sub(rb"\1time_s\2", content))
+    try:
+        found = read_measurements(as_times, ignore=ignore)
+    except FileProblems as refusal:
+        raise _of_speedups(refusal) from None
+    columns = found.columns
+    return Measurements(**columns | {"time": 1.0 / columns["time"]}), "speedup"
+
+
+class NamedContent(io.BytesIO):
+    """Bytes of a file, with its name for messages."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(content)
+        self.name = name
+
+
+def _has_speedups(content: bytes) -> bool:
+    """Whether a table has speedups and no times."""
+    lines = [
+        line
+        for line in content[: 2**16].decode("utf-8-sig", errors="replace").splitlines()
+        if line.strip(", \t") and line[0] != "#"
+    ]
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines[:1000])]
+    titles = rows[0] if rows else []
+    if any(title.lower().startswith("time") for title in titles):
+        return False
+    if "speedup" in titles:
+        return True
+    if "metric" not in titles:
+        return False
+    metrics = {row[titles.index("metric")] for row in rows[1:] if len(row) == len(titles)}
+    return "speedup" in metrics and not any(x.lower().startswith("time") for x in metrics)
+
+
+def _of_speedups(refusal: FileProblems) -> FileProblems:
+    """Say what is wrong as of speedups."""
+    problems = [
+        Problem(
+            message=x.message.replace("a time above 0", "a speedup above 0"),
+            line=x.line,
+            field="speedup" if x.field == "time_s" else x.field,
+        )
+        for x in refusal.problems
+    ]
+    return FileProblems(refusal.path, problems, unlisted=refusal.unlisted)

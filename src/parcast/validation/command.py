@@ -1,0 +1,231 @@
+"""`parcast validate`: does the law hold here? Calibrate small, predict larger, run, compare."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
+from parcast.cli.options import (
+    Counts,
+    Sizes,
+    counts,
+    debug_option,
+    json_option,
+    output_option,
+    sizes,
+    time_limit,
+)
+from parcast.cli.outputs import check_outputs, give, place_of_part
+from parcast.errors import ParameterError
+from parcast.version import __version__
+
+if TYPE_CHECKING:
+    from parcast.validation.result import Validation
+
+
+HELP: Final = """Tell whether the timing law of a program holds on this machine.
+
+NAME is a program that parcast can run, or all; without one they are listed. Small sizes are
+timed, the capacities of the law are fitted to them, larger sizes and other counts of ranks are
+predicted with 90 % intervals; then these are run and compared. A program takes about a minute.
+
+LIST names counts: 1,2 or 1..8 or 1..8x2 (doubling). SIZES are numbers: 1e5,2e5.
+
+\b
+Exit status: 0    answered: the law holds
+             1    answered: a law does not hold
+             2    wrong use, or an output that cannot be written
+             4    no answer: the runs cannot tell, no MPI, a rank failed, not enough time
+             130  interrupted; what was compared is shown
+
+\b
+Examples:
+  parcast validate sort
+  parcast validate all --quick -o laws.svg
+  parcast testbed --hosts 8 --link 100Mbit -- parcast validate matmul -np 2..8
+"""
+
+
+ARGUMENTS: Final = {
+    "p": "-np",
+    "name": "NAME",
+    "sizes": "--sizes",
+    "calibrate_with": "--calibrate-with",
+    "longest": "--longest",
+}
+
+
+@click.command(name="validate", help=HELP, short_help="Does the law of a program hold here?")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "-np", "--ranks", "p", metavar="LIST", callback=counts, help="Counts of ranks. [default: 1,2]"
+)
+@click.option(
+    "--sizes", metavar="SIZES", callback=sizes, help="Sizes to predict, by default found by trial."
+)
+@click.option(
+    "--calibrate-with",
+    metavar="SIZES",
+    callback=sizes,
+    help="Sizes to calibrate with, by default a quarter to a tenth of those predicted, and less.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1, 1000),
+    default=4,
+    show_default=True,
+    help="Runs of each predicted size and count.",
+)
+@click.option(
+    "--longest",
+    default="5s",
+    show_default=True,
+    callback=time_limit,
+    metavar="TIME",
+    help="That a predicted run may take on one processor.",
+)
+@click.option("--quick", is_flag=True, help="Smaller sizes, fewer launches, wider intervals.")
+@click.option(
+    "--time-limit",
+    callback=time_limit,
+    metavar="TIME",
+    help="After which nothing more is started. By default none.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of inputs and orders."
+)
+@json_option
+@output_option(".csv (measurements), .json, .svg, .png or .pdf")
+@debug_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    names: tuple[str, ...],
+    outputs: tuple[str, ...],
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Answer the question and return the exit status."""
+    if not names:
+        _list_programs()
+        return ANSWERED
+    if "all" in names and len(names) > 1:
+        raise click.UsageError("Name programs, or all, not both.", ctx)
+    check_outputs(outputs, sources=[], as_json=as_json)
+    told = _ask(names, **asked)
+    if _is_cut(told):
+        outputs = tuple(x if x == "-" else place_of_part(x) for x in outputs)
+    give(
+        outputs,
+        as_json=as_json,
+        rows=told.measurement_rows,
+        document=told.to_document,
+        show=lambda: _show(told),
+        draw=lambda path: _draw(told, path),
+    )
+    return _status(told)
+
+
+def _ask(
+    names: Sequence[str],
+    *,
+    p: Counts | None,
+    sizes: Sizes | None,
+    calibrate_with: Sizes | None,
+    **options: Any,
+) -> "Validation":
+    """Validate, with a line that says how far it is."""
+    from dataclasses import replace
+
+    from parcast.cli.screen import Progress
+    from parcast.validation.validate import validate
+
+    try:
+        with Progress("validating") as progress:
+            told = validate(
+                "all" if names == ("all",) else names,
+                p=p.values if p else (1, 2),
+                sizes=sizes.values if sizes else None,
+                calibrate_with=calibrate_with.values if calibrate_with else None,
+                progress=progress,
+                **options,
+            )
+    except ParameterError as refusal:
+        raise click.UsageError(_in_options(str(refusal))) from refusal
+    except KeyboardInterrupt:
+        click.echo(
+            "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
+        )
+        raise
+    inputs = {
+        "programs": list(names),
+        "options": {
+            "p": p.text if p else None,
+            "sizes": sizes.text if sizes else None,
+            "calibrate_with": calibrate_with.text if calibrate_with else None,
+            **options,
+        },
+        "parcast": __version__,
+    }
+    return replace(told, inputs=inputs)
+
+
+def _in_options(message: str) -> str:
+    """Call the arguments of `validate` by the options that stand for them.
+
+    >>> _in_options("calibrate_with must be at least 2 sizes, got 1.")
+    '--calibrate-with must be at least 2 sizes, got 1.'
+    """
+    for argument, option in ARGUMENTS.items():
+        if message.startswith(f"{argument} must"):
+            return option + message.removeprefix(argument)
+    return message
+
+
+def _is_cut(told: "Validation") -> bool:
+    """Whether it was interrupted, so that the answer is a part."""
+    return bool(told.left_out) or any(x.ended_by == "interrupted" for x in told.programs)
+
+
+def _status(told: "Validation") -> int:
+    """Tell the exit status, and on stderr why it is not 0."""
+    if _is_cut(told):
+        click.echo("parcast: interrupted.", err=True)
+        return INTERRUPTED
+    wrong = [program.program for program in told.programs if program.holds is False]
+    if wrong:
+        laws = "The law does" if len(wrong) == 1 else "The laws do"
+        click.echo(f"parcast: no: {laws} not hold for {', '.join(wrong)}.", err=True)
+        return ANSWER_IS_NO
+    open_ = [program.program for program in told.programs if program.holds is None]
+    open_ += list(told.failures)
+    if open_:
+        names = ", ".join(open_)
+        click.echo(f"parcast: no answer for {names}: the verdict and warnings say why.", err=True)
+    return NO_FORECAST if open_ else ANSWERED
+
+
+def _list_programs() -> None:
+    """Print the programs and what they do."""
+    from parcast.kernels.registry import KERNELS, kernel_named
+
+    for name in KERNELS:
+        click.echo(f"{name:13}{kernel_named(name).title}")
+
+
+def _draw(told: "Validation", path: str) -> None:
+    """Draw the answer."""
+    from parcast.validation.picture import draw_validation
+
+    draw_validation(told, path)
+
+
+def _show(told: "Validation") -> None:
+    """Print the answer for a person."""
+    from parcast.cli.screen import page_of_stdout, show
+    from parcast.validation.sheet import validation_answer
+
+    show(validation_answer(told, page_of_stdout()))

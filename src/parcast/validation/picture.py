@@ -1,0 +1,175 @@
+"""The picture of a validation: times over sizes, a panel for each program.
+
+For each count of ranks the line is what the calibrated law says, the band the 90 % interval of a
+run. Hollow points were calibrated with, full ones were predicted and then measured; a cross stands
+where the median of the runs lies outside the interval. Pale points hold runs that were disturbed.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from math import ceil
+from os import PathLike
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from parcast.show.canvas import house_style, new_figure, save_figure
+from parcast.show.colours import MACHINE_COLOURS as COLOURS
+from parcast.show.colours import MARKERS
+from parcast.show.scales import round_ticks, scale_time, span
+from parcast.units import shown
+from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+BAND: Final = "90 % interval"
+CALIBRATED: Final = "calibrated"
+OUTSIDE: Final = "outside its interval"
+DISTURBED: Final = "pale: disturbed"
+OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
+PALENESS: Final = 0.4  # of points where others used the processors
+PALE: Final = "#E4E4E4"
+GREY: Final = "#444444"
+MOST_PANELS: Final = 9
+MOST_COUNTS: Final = len(COLOURS)
+
+
+def draw_validation(validation: Validation, path: str | PathLike[str]) -> None:
+    """Draw a validation into a file: the same validation gives the same bytes.
+
+    Raises
+    ------
+    MissingPackage
+        If matplotlib is not installed.
+    ParameterError
+        If `path` ends in none of ``.svg``, ``.png`` and ``.pdf``.
+    OSError
+        If the file cannot be written; what was there before is still there.
+    """
+    save_figure(figure_of_validation(validation), path)
+
+
+def figure_of_validation(validation: Validation) -> "Figure":
+    """One figure of a validation: time over size, a panel for each program.
+
+    Parameters
+    ----------
+    validation : Validation
+        What to draw; of more than 9 programs the first 9, of more than 8 counts the first 8.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        8 inches wide. It is not shown; `save_figure` writes it to a file.
+
+    Raises
+    ------
+    MissingPackage
+        If matplotlib is not installed.
+    """
+    programs = validation.programs[:MOST_PANELS]
+    counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
+    columns = min(len(programs), 3 if len(programs) > 4 else 2)
+    rows = ceil(len(programs) / columns)
+    with house_style():
+        figure = new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for i, ax in enumerate(grid.flat):
+            if i >= len(programs):
+                ax.set_axis_off()
+                continue
+            _draw(ax, programs[i], counts, ticks=4 if columns < 3 else 3)
+        handles: dict[str, Artist] = {}
+        for ax in grid.flat:
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        if any(x.is_disturbed for program in programs for x in program.compared):
+            (pale,) = grid.flat[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
+            handles[DISTURBED] = pale
+        labels = sorted(handles, key=lambda label: label in OF_ALL)  # each by itself comes first
+        figure.legend(
+            [handles[label] for label in labels],
+            labels,
+            loc="outside lower center",
+            ncols=4,
+            frameon=False,
+        )
+        figure.suptitle("Predicted from small runs, and measured", fontsize="large")
+    return figure
+
+
+def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks: int) -> None:
+    """Draw one program."""
+    small = _medians(program.calibration)
+    for i, p in enumerate(counts):
+        points = sorted((x for x in program.comparisons if x.p == p), key=lambda x: x.n)
+        _draw_count(ax, points, sorted((n, t) for (n, q), t in small.items() if q == p), i, p)
+    times = [(x.lower, x.upper) for x in program.comparisons]
+    times += [(x.measured, x.measured) for x in program.compared]
+    times += [(t, t) for t in small.values()]
+    scale_time(ax, *span(times))
+    sizes = sorted({n for n, _ in small} | {x.n for x in program.comparisons})
+    room = (sizes[-1] / sizes[0]) ** 0.06
+    ax.set(xscale="log", xlim=(sizes[0] / room, sizes[-1] * room))
+    at = round_ticks(sizes[0], sizes[-1], ticks)
+    ax.set_xticks(at, labels=[_short(tick) for tick in at])
+    ax.minorticks_off()
+    ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
+    ax.set_title(f"{program.program}: {program.answer}", fontsize="medium", parse_math=False)
+    ax.grid(color=PALE, lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_count(
+    ax: "Axes",
+    points: Sequence[Comparison],
+    small: Sequence[tuple[int, float]],
+    i: int,
+    p: int,
+) -> None:
+    """Draw one count of ranks of a program."""
+    colour, marker = COLOURS[i], MARKERS[i]
+    if points:
+        n = [x.n for x in points]
+        ends = [x.lower for x in points], [x.upper for x in points]
+        band = BAND if i == 0 else None
+        ax.fill_between(n, *ends, color=colour, alpha=0.18, lw=0, label=band)
+        ax.plot(n, [x.predicted for x in points], color=colour, lw=1.5, label=f"law, p = {p}")
+    for is_inside, is_disturbed in product((True, False), (False, True)):
+        there = [
+            x
+            for x in points
+            if x.runs and (x.is_inside, x.is_disturbed) == (is_inside, is_disturbed)
+        ]
+        if there:
+            at = ([x.n for x in there], [x.measured for x in there])
+            shape, alpha = marker if is_inside else "x", PALENESS if is_disturbed else 1.0
+            label = f"measured, p = {p}" if is_inside else OUTSIDE
+            ax.plot(
+                *at, ls="", marker=shape, ms=6, mew=1.5, color=colour, alpha=alpha, label=label
+            )
+    if small:
+        style = {"ls": "", "marker": marker, "ms": 4.5, "mfc": "none", "color": colour}
+        ax.plot(*zip(*small, strict=True), **style, label=CALIBRATED)  # type: ignore[arg-type]  # styles of a marker
+
+
+def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
+    """Median time of every size and count. [s]."""
+    cells: dict[tuple[int, int], list[float]] = {}
+    for run in runs:
+        if run.counts:
+            cells.setdefault((run.n, run.p), []).append(run.time)
+    return {key: median(times) for key, times in cells.items()}
+
+
+def _short(size: float) -> str:
+    """Text of a size on an axis.
+
+    >>> _short(2000.0), _short(3e6)
+    ('2000', '3e6')
+    """
+    return f"{size:.0f}" if size < 1e4 else f"{size:.0e}".replace("e+0", "e").replace("e+", "e")

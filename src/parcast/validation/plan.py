@@ -1,0 +1,263 @@
+"""Which sizes `validate` calibrates with, and which it predicts.
+
+A run that takes about 0.02 s is found by trial; from there sizes are taken such that the largest
+calibrated one takes about 0.06 s on one processor and the largest predicted one, ten times larger,
+no longer than allowed. Where the steps grow so fast that both cannot be had, first the factor of
+ten shrinks, down to five, then the calibrated sizes: a law is no better than what it was
+calibrated with.
+
+Where messages grow with the size, as in an elimination, small runs on a slow network do little but
+wait, which says little of larger ones. Then a second trial, on all ranks, shows what is waiting,
+and the calibrated sizes grow until that takes no more than two thirds of a run, or until the
+factor has come down to four. Ranks on hosts of their own, as on a testbed, may have a factor down
+to two and a half, where waiting still takes four fifths. [D]
+
+Where a testbed gives a host only a share of a core, all of these times are longer by that: the
+share comes in slices of some 10 ms, and a run of few slices tells of slices, not of the law. For
+the same reason calibrated sizes shrink there only where the factor would come down to two and a
+half: for a law in n^2, a fifth of the size is a twenty-fifth of the slices. [D]
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
+
+from parcast.errors import ParameterError
+from parcast.validation.runs import LIMIT, Runner, require_runs
+from parcast.validation.subject import Subject
+
+CALIBRATED: Final = 0.06  # wanted time of the largest calibrated size on one processor [s]
+PARTS: Final = (0.35, 0.5, 0.7, 1.0)  # of the largest calibrated size [1]
+LEAST, MOST = 4.0, 10.0  # factors by which predicted sizes are larger [1]
+MIDDLE: Final = 5.0  # factor of the largest, below which calibrated sizes shrink instead [1]
+TRIAL: Final = 0.02  # time of a trial that is long enough to go by [s]
+MOST_TRIALS: Final = 5
+REPEATED: Final = 5  # runs of a trial [1]
+SMALLEST: Final = 16  # n [1]
+WAITING: Final = 2 / 3  # share of a calibrated run that may be no computing [1] [D]
+WAITING_AT_MOST: Final = 0.8  # share from which the factor may be `LOWEST` [1] [D]
+LOWEST: Final = 2.5  # factor on hosts, where the calibrated runs do little but wait [1] [D]
+WELL: Final = 1.5  # factor between counts that a third one lies between [1] [D]
+NEAR: Final = 1.1  # factors that differ less give one size [1]
+MEMORY_SHARE: Final = 0.4  # of the memory that is available [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sizes:
+    """Sizes to calibrate with and sizes to predict, ascending."""
+
+    calibrated: tuple[int, ...]
+    predicted: tuple[int, ...]
+
+
+def seconds_a_step(subject: Subject, *, runner: Runner, seed: int, trial: float = TRIAL) -> float:
+    """Time of a step on one processor, found by trial [s].
+
+    The shortest of some runs counts, so that others on the machine do not make the sizes smaller.
+
+    Parameters
+    ----------
+    subject : Subject
+        The program.
+    runner : Runner
+        What runs it.
+    seed : int
+        Of the input. [1]
+    trial : float, optional
+        Time of a trial that is long enough to go by. [s]
+
+    Raises
+    ------
+    RunFailed
+        If the program fails or its result is wrong.
+    """
+    n = max(SMALLEST, size_with(subject, steps_of(subject, subject.example) / 100))
+    for _ in range(MOST_TRIALS):
+        sizes = [n] * REPEATED
+        runs = runner(subject.name, n=sizes, ranks=1, seed=seed, check=None, time_limit=LIMIT[0])
+        require_runs(subject.name, sizes, 1, runs)
+        took = min(run.time for run in runs)
+        each = took / steps_of(subject, n)
+        larger = size_with(subject, trial * 2 / each)
+        if took >= trial or larger <= n:
+            break
+        n = larger
+    return each
+
+
+def waiting_in(
+    subject: Subject, each: float, *, n: int, p: int, runner: Runner, seed: int
+) -> Callable[[int], float]:
+    """Give the share of a run of some size that is no computing, by a trial of two sizes [1].
+
+    What runs of n and 2n take beside computing is split into messages and bytes, with costs of at
+    least 0. Where messages do not grow with n there is no trial, and the share is 0.
+
+    Parameters
+    ----------
+    subject : Subject
+        The program.
+    each : float
+        Time of a step on one processor. [s]
+    n, p : int
+        Smaller size, and ranks. [1]
+    runner : Runner
+        What runs it.
+    seed : int
+        Of the input. [1]
+
+    Raises
+    ------
+    RunFailed
+        If the program fails or its result is wrong.
+    """
+    tried = [n, 2 * n]
+    counted = subject.counted(tried, float(p))
+    if p == 1 or counted.messages[1] <= counted.messages[0]:
+        return lambda _: 0.0
+    sizes = [n, 2 * n] * (REPEATED // 2 + 1)
+    runs = runner(subject.name, n=sizes, ranks=p, seed=seed, check=None, time_limit=LIMIT[0])
+    require_runs(subject.name, sizes, p, runs)
+    a_step = each * -(-p // runs[0].cores)  # ranks on the core with most
+    took = np.array([min(run.time for run in runs if run.n == size) for size in tried])
+    rest = np.maximum(1.0 - counted.steps * a_step / took, 0.0)
+    matrix = np.stack([counted.messages, counted.network_bytes], axis=1) / took[:, None]
+    scale = matrix.max(axis=0)
+    startup, a_byte = nnls(matrix / scale, rest)[0] / scale
+
+    def share(size: int) -> float:
+        there = subject.counted(float(size), float(p))
+        waiting = float(there.messages) * startup + float(there.network_bytes) * a_byte
+        return float(waiting / (waiting + float(there.steps) * a_step))
+
+    return share
+
+
+def steps_of(subject: Subject, n: int) -> float:
+    """Steps on one processor [1]."""
+    return float(subject.counted(float(n), 1.0).steps)
+
+
+def size_with(subject: Subject, steps: float) -> int:
+    """Largest size that takes no more than so many steps on one processor, at least 1."""
+    low, high = 1, 2
+    while steps_of(subject, high) <= steps and high < 2**40:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if steps_of(subject, middle) <= steps else (low, middle)
+    return low
+
+
+def chosen_sizes(
+    subject: Subject,
+    each: float,
+    *,
+    longest: float,
+    calibrated: float = CALIBRATED,
+    most_p: int,
+    memory: float,
+    waiting: Callable[[int], float] = lambda _: 0.0,
+    middle: float = MIDDLE,
+    lowest: float = LEAST,
+) -> Sizes:
+    """Choose the sizes.
+
+    Parameters
+    ----------
+    subject : Subject
+        The program.
+    each : float
+        Time of a step on one processor. [s]
+    longest : float
+        That a run may take on one processor. [s]
+    calibrated : float, optional
+        That the largest calibrated size should take. [s]
+    most_p : int
+        Largest count of ranks. [1]
+    memory : float
+        That is available. [B]
+    waiting : callable, optional
+        Share of a run of a size on `most_p` ranks that is no computing. [1]
+    middle : float, optional
+        Factor below which calibrated sizes shrink. [1]
+    lowest : float, optional
+        Factor that is still taken where waiting is nearly all. [1]
+
+    Raises
+    ------
+    ParameterError
+        If the memory has no room for sizes four times those calibrated.
+    """
+    grain = subject.block * most_p if subject.block > 1 else 1
+    fewest = max(SMALLEST, 4 * most_p * subject.block)
+    base = size_with(subject, min(calibrated, longest / LEAST) / each)
+    largest = size_with(subject, longest / each)
+    base = max(min(base, int(largest / middle)), fewest)
+    base = _grown(base, int(largest / LEAST), waiting, WAITING)
+    base = _grown(base, int(largest / lowest), waiting, WAITING_AT_MOST)
+    lowest = min(max(largest / base, lowest), LEAST)
+    top = min(max(largest / base, lowest), MOST)
+    while subject.memory(round(top * base), most_p) > MEMORY_SHARE * memory:
+        base = int(base * 0.8)
+        if base < fewest:
+            raise ParameterError(
+                f"{subject.name} needs more memory than there is, even for small sizes. Give "
+                "sizes with --sizes, or fewer ranks."
+            )
+    factors = [lowest, (lowest * top) ** 0.5, top] if top >= 1.5 * lowest else [lowest, top]
+    factors = factors if top >= NEAR * lowest else [top]
+    small = {max(_whole(part * base, grain), 4 * most_p) for part in PARTS}
+    return Sizes(
+        calibrated=tuple(sorted(small)),
+        predicted=tuple(sorted({_whole(x * max(small), grain) for x in factors})),
+    )
+
+
+def _grown(base: int, most: int, waiting: Callable[[int], float], share: float) -> int:
+    """Grow a size until waiting takes no more than a share, or it is as large as it may be."""
+    while base < most and waiting(base) > share:
+        base = min(round(1.1 * base) + 1, most)
+    return base
+
+
+def _whole(n: float, grain: int) -> int:
+    """Nearest size that can be dealt out evenly, of one piece at least. [1].
+
+    >>> _whole(1600.0, 512), _whole(100.0, 512), _whole(7.6, 1)
+    (1536, 512, 8)
+    """
+    return max(round(n / grain), 1) * grain
+
+
+def calibrated_counts(p: Sequence[int]) -> tuple[int, ...]:
+    """Counts of ranks to calibrate with: 1, 2, the largest, and one that lies well between.
+
+    The source calibrates W with one, u with two processors, an upper bound, and with all of them,
+    a lower bound. What waiting for each other costs need not lie between these: a count that is
+    asked for and that has a factor of `WELL` to both sides is calibrated too [D].
+
+    Examples
+    --------
+    >>> calibrated_counts([1, 2, 3, 5, 8]), calibrated_counts([1]), calibrated_counts([4])
+    ((1, 2, 5, 8), (1,), (1, 2, 4))
+    """
+    most = max(p)
+    if most == 1:
+        return (1,)
+    between = [x for x in p if 2 * WELL <= x <= most / WELL]
+    middle = (2 * most) ** 0.5
+    nearest = sorted(between, key=lambda x: abs(np.log(x / middle)))[:1]
+    return tuple(sorted({1, 2, most, *nearest}))
+
+
+def repetitions_for(time: float, *, most: int, within: float) -> int:
+    """Repetitions in a launch: as many as take so long, at least 2. [1].
+
+    >>> [repetitions_for(t, most=10, within=0.3) for t in (0.001, 0.09, 5.0)]
+    [10, 3, 2]
+    """
+    return int(np.clip(within / time, 2, most))

@@ -1,0 +1,359 @@
+"""What `validate` answers: what a law predicted for real programs, beside what they took."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+INTERVAL: Final = 0.9  # share of runs that the intervals are meant to hold
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimedRun:
+    """One run that was timed."""
+
+    n: int  # problem size [1]
+    p: int  # ranks [1]
+    launch: int  # which start of the ranks, from 1 [1]
+    repetition: int  # of this launch, from 1 [1]
+    time: float  # wall [s]
+    compute: float  # processor seconds of the rank that computed most [s]
+    disk: float  # wall seconds of access to files [s]
+    slowdown: float | None = None  # work quanta around and in it, over the least known [1]
+    waiting: float = 0.0  # share of it that a rank waited for its core [1]
+    is_disturbed: bool = False  # whether others used its processors
+    counts: bool = True  # False: it was disturbed, and enough other runs were not
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capacity:
+    """One constant of a calibrated law, with its 90 % interval; its value may not be determined.
+
+    Without a value the runs do not show what it costs, and the finite end of the interval is a
+    bound: a rate is at least `lower`, a startup at most `upper`.
+    """
+
+    symbol: str  # "W", "n_half", "m_half", "m_2", "u", "t0", "B", "S0"
+    p: int | None  # ranks that it holds for; None: any [1]
+    value: float | None  # [SI]
+    lower: float | None
+    upper: float | None
+    unit: str  # "1/s", "1", "B/s", "s"
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CountCheck:
+    """How what a law counts compares with what the program counted, over all runs."""
+
+    what: str  # "steps", "network bytes", "messages", "disk bytes"
+    least: float  # counted by the law over counted by the program [1]
+    most: float
+    agrees: bool  # whether the two grow alike: a constant factor is within the capacity
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document has it."""
+        return {
+            "what": self.what,
+            "least_ratio": self.least,
+            "most_ratio": self.most,
+            "agrees": self.agrees,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """One size on one count of ranks: what was predicted before it ran, and its runs."""
+
+    n: int  # [1]
+    p: int  # [1]
+    factor: float  # n over the largest calibrated one [1]
+    predicted: float  # [s]
+    lower: float  # of the 90 % interval of a run [s]
+    upper: float  # [s]
+    compute: float  # parts of the predicted time [s]
+    communication: float  # [s]
+    disk: float  # [s]
+    is_shared: bool  # whether ranks share cores
+    is_calibrated_p: bool  # whether this count of ranks was calibrated
+    runs: tuple[TimedRun, ...] = ()  # that count; none yet where it was interrupted
+    disturbed: tuple[TimedRun, ...] = ()  # that do not, since others had the processors too
+
+    @property
+    def measured(self) -> float:
+        """Median time of the runs. [s]."""
+        return median(run.time for run in self.runs)
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured time, less 1: above 0 where the law is too slow. [1]."""
+        return self.predicted / self.measured - 1.0
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the median of the runs lies in the interval."""
+        return self.lower <= self.measured <= self.upper
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether disturbed runs count, as there are too few others."""
+        return any(run.is_disturbed for run in self.runs)
+
+    @property
+    def runs_inside(self) -> int:
+        """Runs in the interval. [1]."""
+        return sum(self.lower <= run.time <= self.upper for run in self.runs)
+
+    def row(self) -> dict[str, Any]:
+        """Facts of the comparison, with the keys of the JSON document."""
+        ran = bool(self.runs)
+        return {
+            "n": self.n,
+            "p": self.p,
+            "factor": self.factor,
+            "predicted_s": self.predicted,
+            "lower_s": self.lower,
+            "upper_s": self.upper,
+            "compute_s": self.compute,
+            "communication_s": self.communication,
+            "disk_s": self.disk,
+            "measured_s": self.measured if ran else None,
+            "error": self.error if ran else None,
+            "inside": self.is_inside if ran else None,
+            "runs": len(self.runs),
+            "runs_inside": self.runs_inside,
+            "runs_disturbed": len(self.disturbed),
+            "disturbed_count": self.is_disturbed,
+            "shared_cores": self.is_shared,
+            "calibrated_p": self.is_calibrated_p,
+        }
+
+
+def undisturbed(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Leave aside comparisons where disturbed runs count; if all are such, none."""
+    return tuple(x for x in compared if not x.is_disturbed) or tuple(compared)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidatedProgram:
+    """One program and its law: calibrated small, predicted, run, compared."""
+
+    program: str
+    title: str
+    size: str  # what n counts
+    law: str
+    source: str  # of the law
+    calibration: tuple[TimedRun, ...]
+    capacities: tuple[Capacity, ...]
+    counts: tuple[CountCheck, ...]
+    comparisons: tuple[Comparison, ...]
+    holds: bool | None  # None: nothing was compared, or that cannot tell
+    verdict: tuple[str, ...]  # by which rules
+    warnings: tuple[str, ...]
+    cores: int  # that the ranks may use [1]
+    seconds: float  # spent [s]
+    ended_by: str = ""  # "time limit" or "interrupted" where not all was compared
+    repetitions: int = 1  # runs that were asked of each size and count [1]
+
+    @property
+    def answer(self) -> str:
+        """Whether the law holds, in words."""
+        if self.holds is None:
+            return "cannot tell" if self.compared else "not compared"
+        return "holds" if self.holds else "does not hold"
+
+    @property
+    def compared(self) -> tuple[Comparison, ...]:
+        """Comparisons that have runs."""
+        return tuple(x for x in self.comparisons if x.runs)
+
+    @property
+    def disturbed(self) -> tuple[TimedRun, ...]:
+        """Runs that others disturbed, of the calibration and of the comparisons."""
+        compared = [run for x in self.comparisons for run in (*x.runs, *x.disturbed)]
+        return tuple(run for run in (*self.calibration, *compared) if run.is_disturbed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Validation:
+    """How well the laws of some programs hold on this machine."""
+
+    programs: tuple[ValidatedProgram, ...]
+    failures: Mapping[str, str] = field(default_factory=dict)  # programs without answer, and why
+    left_out: tuple[str, ...] = ()  # programs that were not begun or not calibrated: interrupted
+    seed: int = 0
+    interval: float = INTERVAL
+    inputs: Mapping[str, Any] | None = None  # what was asked: set by who reads
+
+    @property
+    def compared(self) -> tuple[Comparison, ...]:
+        """Comparisons of all programs that have runs."""
+        return tuple(x for program in self.programs for x in program.compared)
+
+    @property
+    def median_error(self) -> float | None:
+        """Median of the absolute errors of the comparisons that nobody disturbed. [1]."""
+        errors = [abs(x.error) for x in undisturbed(self.compared)]
+        return median(errors) if errors else None
+
+    @property
+    def worst_error(self) -> float | None:
+        """Largest absolute error of them. [1]."""
+        return max((abs(x.error) for x in undisturbed(self.compared)), default=None)
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of their runs that lie in their intervals. [1]."""
+        told = undisturbed(self.compared)
+        runs = sum(len(x.runs) for x in told)
+        return sum(x.runs_inside for x in told) / runs if runs else None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether every law holds; None where none is refused, but not all can be told."""
+        verdicts = {x.holds for x in self.programs}
+        return None if None in verdicts and False not in verdicts else False not in verdicts
+
+    def comparisons(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each program, size and count of ranks."""
+        for program in self.programs:
+            for x in program.comparisons:
+                yield {"program": program.program, **x.row()}
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each run, by size and count: those of the calibration come first."""
+        for program in self.programs:
+            for run in sorted(program.calibration, key=lambda run: (run.n, run.p)):
+                yield _row(program.program, "calibration", run, None)
+            for x in sorted(program.comparisons, key=lambda x: (x.n, x.p)):
+                for run in (*x.runs, *x.disturbed):
+                    yield _row(program.program, "comparison", run, x)
+
+    def measurement_rows(self) -> Iterator[dict[str, Any]]:
+        """Give runs as rows of a table of measurements, one for each figure of a run.
+
+        The pair of columns `metric,value` holds the time, which a forecast reads, and all else,
+        which it passes over, such as the time of a disturbed run that does not count.
+        Repetitions are counted over all launches.
+        """
+        made: Counter[tuple[str, int, int]] = Counter()
+        for row in self.rows():
+            program, n, p = place = (row["program"], row["n"], row["p"])
+            made[place] += 1
+            key = {"callpath": program, "p": p, "n": n, "repetition": made[place]}
+            figures = {
+                "time_s" if row["counts"] else "disturbed_time": row["time_s"],
+                "compute_max": row["compute_s"],
+                "disk": row["disk_s"],
+                "launch": row["launch"],
+                "slowdown": row["slowdown"],
+                "waiting": row["waiting"],
+                "is_disturbed": int(row["disturbed"]),
+                "counts": int(row["counts"]),
+                "is_calibration": int(row["purpose"] == "calibration"),
+                "predicted": row["predicted_s"],
+                "lower": row["lower_s"],
+                "upper": row["upper_s"],
+                "is_inside": None if row["inside"] is None else int(row["inside"]),
+            }
+            for metric, value in figures.items():
+                if value is not None:
+                    yield {**key, "metric": metric, "value": value}
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/validation/1``."""
+        return {
+            "schema": "parcast/validation/1",
+            "comparisons": list(self.comparisons()),
+            "rows": list(self.rows()),
+            "interval": self.interval,
+            "median_error": self.median_error,
+            "worst_error": self.worst_error,
+            "coverage": self.coverage,
+            "holds": self.holds,
+            "programs": [
+                {
+                    "program": x.program,
+                    "title": x.title,
+                    "size": x.size,
+                    "law": x.law,
+                    "source": x.source,
+                    "answer": x.answer,
+                    "holds": x.holds,
+                    "verdict": list(x.verdict),
+                    "capacities": [capacity.row() for capacity in x.capacities],
+                    "counts": [check.row() for check in x.counts],
+                    "warnings": list(x.warnings),
+                    "runs_disturbed": len(x.disturbed),
+                    "cores": x.cores,
+                    "seconds": x.seconds,
+                    "ended_by": x.ended_by or None,
+                }
+                for x in self.programs
+            ],
+            "failures": [{"program": name, "why": why} for name, why in self.failures.items()],
+            "left_out": list(self.left_out),
+            "seed": self.seed,
+            "inputs": dict(self.inputs or {}),
+        }
+
+    def to_pandas(self) -> Any:
+        """Runs as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def plot(self) -> "Figure":
+        """Draw times over sizes, as `parcast.validation.picture.figure_of_validation` does."""
+        from parcast.validation.picture import figure_of_validation
+
+        return figure_of_validation(self)
+
+    def __str__(self) -> str:
+        """Write the tables that the command line prints, and what to think of them."""
+        from parcast.show.page import Page
+        from parcast.validation.sheet import validation_answer
+
+        return "\n".join(validation_answer(self, Page()))
+
+    def _repr_html_(self) -> str:
+        """Show the tables, the verdicts and the warnings in a notebook."""
+        from parcast.validation.sheet import html_of_validation
+
+        return html_of_validation(self)
+
+    def __repr__(self) -> str:
+        """Say what was validated, in one line."""
+        told = ", ".join(f"{x.program} {x.answer}" for x in self.programs)
+        return f"Validation({told})"
+
+
+def _row(program: str, purpose: str, run: TimedRun, of: Comparison | None) -> dict[str, Any]:
+    """Facts of one run, with the keys of the JSON document."""
+    return {
+        "program": program,
+        "purpose": purpose,
+        "n": run.n,
+        "p": run.p,
+        "launch": run.launch,
+        "repetition": run.repetition,
+        "time_s": run.time,
+        "compute_s": run.compute,
+        "disk_s": run.disk,
+        "slowdown": run.slowdown,
+        "waiting": run.waiting,
+        "disturbed": run.is_disturbed,
+        "counts": run.counts,
+        "predicted_s": of.predicted if of else None,
+        "lower_s": of.lower if of else None,
+        "upper_s": of.upper if of else None,
+        "inside": of.lower <= run.time <= of.upper if of else None,
+    }

@@ -1,0 +1,380 @@
+"""The answer to `validate` for a person: predicted and measured times, and whether the law holds.
+
+A table for each program, and for several programs a table of them at the end.
+
+A validation for a notebook: the facts of the printed answer, as tables and a few lines.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from statistics import median
+from typing import Final
+
+from parcast.show.page import Page
+from parcast.show.table import Column, side_by_side, spans
+from parcast.units import TIME_UNITS, Dimension, format_quantity, percent, shown
+from parcast.validation.result import (
+    Capacity,
+    Comparison,
+    ValidatedProgram,
+    Validation,
+    undisturbed,
+)
+from parcast.words import (
+    MARK,
+    OTHERS,
+    common_unit,
+    disturbance,
+    rounded,
+    rounded_interval,
+    supported_digits,
+)
+
+LEGEND: Final = (
+    "error: predicted over measured time, less 1; inside: runs in their interval, of all; "
+    "*: the median lies outside"
+)
+MEANING: Final[dict[str, tuple[str, Dimension]]] = {
+    "W": ("steps of one processor", "operation_rate"),
+    "n_half": ("size at half of W", "count"),
+    "m_half": ("part of a rank at half of W", "count"),
+    "m_2": ("the same, of what it does once a row", "count"),
+    "u": ("network", "rate"),
+    "t0": ("startup of a message", "time"),
+    "B": ("files", "rate"),
+    "S0": ("startup of files", "time"),
+}
+
+
+def validation_answer(validation: Validation, page: Page) -> list[str]:
+    """Lines of the answer.
+
+    Parameters
+    ----------
+    validation : Validation
+        What to show.
+    page : Page
+        Where it is shown.
+    """
+    written: list[str] = []
+    for program in validation.programs:
+        written += [*_program(program, page, interval=validation.interval), ""]
+    if len(validation.programs) > 1:
+        written += [*_overview(validation, page), ""]
+    for name, why in validation.failures.items():
+        written += page.entry("warning:", _one_line(f"{name} failed. {why}"), is_marked=True)
+    if validation.left_out:
+        text = f"interrupted before anything of {', '.join(validation.left_out)} was compared."
+        written += page.entry("warning:", _one_line(text), is_marked=True)
+    if validation.compared:
+        written += page.entry(
+            "all" if len(validation.programs) > 1 else "in sum", sum_of(validation)
+        )
+    return written if written[-1] else written[:-1]
+
+
+def sum_of(validation: Validation) -> str:
+    """Errors and coverage of all comparisons, in a sentence."""
+    return figures_of(validation.compared)
+
+
+def figures_of(compared: Sequence[Comparison]) -> str:
+    """Errors and coverage of the comparisons that nobody disturbed, in words."""
+    told = undisturbed(compared)
+    errors = [abs(x.error) for x in told]
+    runs, inside = sum(len(x.runs) for x in told), sum(x.runs_inside for x in told)
+    text = (
+        f"median error {_share(median(errors))}, worst {_share(max(errors))}; "
+        f"{inside} of {runs} runs in their 90 % interval ({100 * inside / runs:.0f} %)"
+    )
+    aside = len(compared) - len(told)
+    return text + (f"; without {aside} of {len(compared)} medians ({MARK})" if aside else "")
+
+
+def legend_of(program: ValidatedProgram) -> str:
+    """Say what the columns and marks of a table mean."""
+    if not any(x.is_disturbed for x in program.comparisons):
+        return LEGEND
+    asked = f"{program.repetitions} that were asked for and those made again"
+    return f"{LEGEND}; {MARK}: {OTHERS} in most runs, which count all the same, {asked}"
+
+
+def title_of(program: ValidatedProgram) -> str:
+    """Say what was validated."""
+    return _one_line(f"{program.program}: {program.title}")
+
+
+def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
+    """Give the verdict, what it rests on and the calibrated law, each with its name."""
+    verdict = program.answer
+    yield (
+        "law",
+        f"{verdict}{': ' if program.verdict else ''}{_one_line('; '.join(program.verdict))}",
+    )
+    if program.ended_by:
+        yield "ended by", f"{program.ended_by}: {_left_out(program)}"
+    runs = sum(run.counts for run in program.calibration)
+    sizes = sorted({run.n for run in program.calibration})
+    counts = sorted({run.p for run in program.calibration})
+    yield (
+        "calibrated",
+        f"with {runs} runs, n = {sizes[0]:,} to {sizes[-1]:,}, p = {', '.join(map(str, counts))}",
+    )
+    for capacity in program.capacities:
+        text = capacity_text(capacity)
+        if text:
+            yield "", text
+    if program.disturbed:
+        yield "disturbed", _disturbed(program)
+    yield (
+        "counts",
+        "; ".join(
+            f"{x.what} {_ratio(x.least, x.most)}" + ("" if x.agrees else " (differs)")
+            for x in program.counts
+        )
+        + " (law over program)",
+    )
+    yield "source", program.source
+
+
+def _disturbed(program: ValidatedProgram) -> str:
+    """Say how many runs others disturbed, and what would be different if all counted."""
+    every = sum(len(x.runs) + len(x.disturbed) for x in program.comparisons)
+    compared = [(x, run) for x in program.comparisons for run in x.disturbed]
+    inside = sum(x.lower <= run.time <= x.upper for x, run in compared)
+    inside += sum(x.runs_inside for x in program.compared)
+    how = disturbance(
+        max(run.slowdown or 1.0 for run in program.disturbed),
+        max(run.waiting for run in program.disturbed),
+    )
+    aside = sum(not run.counts for run in program.disturbed)
+    others = len(program.disturbed) - aside
+    which = "they do not count"
+    if others:
+        which = f"{aside} do not count, {others} do for lack of others"
+    text = f"{len(program.disturbed)} of {len(program.calibration) + every} runs, {which}: {how}"
+    return text + (f"; with them {inside} of {every} compared runs are inside" if compared else "")
+
+
+def _left_out(program: ValidatedProgram) -> str:
+    """Say what was not run any more."""
+    asked = program.repetitions
+    made = sum(min(len(x.runs) + len(x.disturbed), asked) for x in program.compared)
+    waiting = len(program.comparisons) - len(program.compared)
+    if not made:
+        return "nothing was compared"
+    text = f"{made} of {asked * len(program.comparisons)} runs were made"
+    if made == asked * len(program.comparisons):
+        text = "all runs were made, but not all disturbed ones again"
+    if waiting:
+        text += f", none of {waiting} of the {len(program.comparisons)} sizes and counts"
+    return text
+
+
+def capacity_text(capacity: Capacity) -> str:
+    """Say what a constant is; "" where the runs say nothing of it."""
+    meaning, dimension = MEANING[capacity.symbol]
+    of = f"{capacity.symbol}{f' at p = {capacity.p}' if capacity.p else ''} ({meaning})"
+
+    def quantity(value: float) -> str:
+        if dimension == "operation_rate":
+            return f"{rounded(value, 3)}/s" if value < 1e5 else f"{value:.3g}/s"
+        return rounded(value, 3) if dimension == "count" else format_quantity(value, dimension)
+
+    if capacity.value is not None:
+        low = quantity(capacity.lower) if capacity.lower is not None else "?"
+        high = quantity(capacity.upper) if capacity.upper is not None else "any"
+        return f"{of} {quantity(capacity.value)}, {low} to {high}"
+    bound = capacity.lower if capacity.symbol in ("W", "u", "B") else capacity.upper
+    if not bound:
+        return ""
+    side = "at least" if capacity.symbol in ("W", "u", "B") else "at most"
+    return f"{of} {side} {quantity(bound)}"
+
+
+def _program(program: ValidatedProgram, page: Page, *, interval: float) -> Iterator[str]:
+    """Write one program."""
+    yield from map(page.bold, page.wrapped(title_of(program), indent=0))
+    yield ""
+    if program.comparisons:
+        yield from _table(program, page, interval=interval)
+        yield ""
+        yield from map(page.faint, page.wrapped(legend_of(program), indent=0))
+        yield ""
+    for name, text in facts_of(program):
+        yield from page.entry(name, text)
+    for text in program.warnings:
+        yield from page.entry("warning:", _one_line(text), is_marked=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One comparison, as texts."""
+
+    n: str
+    factor: str
+    p: str
+    predicted: str
+    lower: str
+    upper: str
+    measured: str  # "-" where nothing was measured, as in the next two
+    error: str  # [%], with a star where the median lies outside
+    inside: str
+
+
+def lines_of(program: ValidatedProgram) -> tuple[str, list[Line]]:
+    """Rows of the comparisons as texts, and the unit that their times share."""
+    unit = common_unit([x.predicted for x in program.comparisons])
+    return unit, [_line(x, TIME_UNITS[unit]) for x in program.comparisons]
+
+
+def _line(x: Comparison, second: float) -> Line:
+    """Turn one comparison into texts."""
+    times = rounded_interval(*(y / second for y in (x.predicted, x.lower, x.upper)), most=4)
+    measured = error = inside = "-"
+    if x.runs:
+        measured = rounded(x.measured / second, max(supported_digits(x.lower, x.upper), 3))
+        error = _signed(x.error) + ("" if x.is_inside else "*")
+        inside = f"{x.runs_inside}/{len(x.runs)}" + (MARK if x.is_disturbed else "")
+    return Line(
+        n=f"{x.n:,}",
+        factor=f"x{x.factor:.3g}",
+        p=str(x.p),
+        predicted=times[0],
+        lower=times[1],
+        upper=times[2],
+        measured=measured,
+        error=error,
+        inside=inside,
+    )
+
+
+def _table(program: ValidatedProgram, page: Page, *, interval: float) -> list[str]:
+    """Write the comparisons, as much of them as the page has room for."""
+    unit, lines = lines_of(program)
+    size = shown(program.size, limit=20)
+    sizes = Column(title="n", unit=f"[{size}]", cells=[x.n for x in lines])
+    factors = Column(title="over", unit="cal.", cells=[x.factor for x in lines])
+    others = [
+        Column(title="p", cells=[x.p for x in lines]),
+        Column(title="predicted", unit=f"[{unit}]", cells=[x.predicted for x in lines]),
+        Column(
+            title=f"{interval * 100:g} % interval",
+            unit=f"[{unit}]",
+            cells=spans([x.lower for x in lines], [x.upper for x in lines]),
+        ),
+        Column(title="measured", unit=f"[{unit}]", cells=[x.measured for x in lines]),
+        Column(title="error", unit="[%]", cells=[x.error for x in lines]),
+        Column(title="inside", cells=[x.inside for x in lines]),
+    ]
+    for columns in ([sizes, factors, *others], [sizes, *others]):
+        if laid_out := side_by_side(columns, page):
+            return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
+    return list(_in_full(unit, lines))
+
+
+def _in_full(unit: str, lines: Sequence[Line]) -> Iterator[str]:
+    """Write each comparison as a few short lines, for a page too narrow for a table."""
+    for x in lines:
+        yield f"n = {x.n}, p = {x.p}"
+        yield f"  predicted  {x.predicted} {unit}  ({x.lower} to {x.upper})"
+        if x.measured != "-":
+            yield f"  measured   {x.measured} {unit}"
+            yield f"  error      {x.error} %, {x.inside} inside"
+
+
+def _overview(validation: Validation, page: Page) -> list[str]:
+    """Write the table of the programs."""
+    programs = [x for x in validation.programs if x.compared]
+    told = [undisturbed(x.compared) for x in programs]
+    errors = [[abs(y.error) for y in compared] for compared in told]
+    runs = [sum(len(y.runs) for y in compared) for compared in told]
+    inside = [sum(y.runs_inside for y in compared) for compared in told]
+    columns = [
+        Column(title="program", cells=[x.program for x in programs], is_text=True),
+        Column(title="law", cells=[x.answer for x in programs], is_text=True),
+        Column(title="median", unit="error [%]", cells=[_percent(median(x)) for x in errors]),
+        Column(title="worst", unit="error [%]", cells=[_percent(max(x)) for x in errors]),
+        Column(
+            title="inside",
+            unit="[%]",
+            cells=[f"{100 * a / b:.0f}" for a, b in zip(inside, runs, strict=True)],
+        ),
+        Column(title="runs", cells=[str(x) for x in runs]),
+        Column(title="took", unit="[s]", cells=[f"{x.seconds:.0f}" for x in programs]),
+    ]
+    laid_out = side_by_side(columns, page) or side_by_side(columns[:4], Page())
+    return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
+
+
+def _signed(error: float) -> str:
+    """Write an error in percent with its sign."""
+    return f"{100 * error:+.1f}" if abs(error) < 0.0995 else f"{100 * error:+.0f}"
+
+
+def _percent(error: float) -> str:
+    """Write an error in percent."""
+    return f"{100 * error:.1f}" if error < 0.0995 else f"{100 * error:.0f}"
+
+
+def _share(error: float) -> str:
+    """Write an error in a sentence."""
+    return f"{_percent(error)} %" if error < 10 else percent(error)
+
+
+def _ratio(least: float, most: float) -> str:
+    """Write a ratio, or the two between which it lies."""
+    first, last = f"{least:.3g}", f"{most:.3g}"
+    return first if first == last else f"{first} to {last}"
+
+
+def _one_line(text: str) -> str:
+    """Write a text that may hold a name that anybody gave."""
+    return shown(text, limit=10_000)
+
+
+def html_of_validation(validation: Validation) -> str:
+    """HTML of a validation, with everything that came from a user escaped.
+
+    It sets neither text nor background colours, so that it suits light and dark notebooks.
+    """
+    told = "".join(_program_of_html(x, interval=validation.interval) for x in validation.programs)
+    failed = [f"{name} failed. {why}" for name, why in validation.failures.items()]
+    left = ", ".join(validation.left_out)
+    failed += [f"interrupted before anything of {left} was compared."] if left else []
+    told += _list(failed)
+    return told + (f"<p>{escape(sum_of(validation))}</p>" if validation.compared else "")
+
+
+def _program_of_html(program: ValidatedProgram, *, interval: float) -> str:
+    """Show one program."""
+    table = ""
+    if program.comparisons:
+        unit, lines = lines_of(program)
+        heads = [f"n [{program.size}]", "over calibrated", "p", f"predicted [{unit}]"]
+        heads += [f"{interval * 100:g} % interval [{unit}]", f"measured [{unit}]"]
+        heads += ["error [%]", "inside"]
+        rows = [
+            [
+                *(x.n, x.factor, x.p, x.predicted),
+                *(f"{x.lower} to {x.upper}", x.measured, x.error, x.inside),
+            ]
+            for x in lines
+        ]
+        head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>"
+            for cells in rows
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table += f"<p>{escape(legend_of(program))}</p>"
+    facts = "<br>".join(escape(f"{name} {text}".strip()) for name, text in facts_of(program))
+    warned = _list(program.warnings)
+    return f"<p><b>{escape(title_of(program))}</b></p>{table}<p>{facts}</p>{warned}"
+
+
+def _list(texts: Sequence[str]) -> str:
+    """Show texts one below the other; "" where there are none."""
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""

@@ -1,0 +1,73 @@
+"""What `validate` needs to know of a program: how its law counts, and what bounds its size.
+
+A program joins by registering a kernel whose law counts (`parcast.laws.counting`); there is
+nothing else to do. The law counts from n and p alone, so it can be asked before anything runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.descriptions.program import law_named
+from parcast.errors import ParameterError
+from parcast.kernels.registry import kernel_named
+from parcast.laws.counting import Counts, SteadyStatePhase
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """A program and its law."""
+
+    name: str
+    title: str
+    size: str  # what n counts: "keys"
+    phase: SteadyStatePhase  # its law, with the densities of this program
+    memory: Callable[[int, int], int]  # of n and p [B]
+    example: int  # an n that takes about a second on one processor [1]
+    block: int = 1  # of n, that no two ranks share [1]
+
+    def counted(self, n: ArrayLike, p: ArrayLike) -> Counts:
+        """Count, with every array of the shape of `n` and `p` broadcast together."""
+        shape = np.broadcast_shapes(np.shape(n), np.shape(p))
+        told = self.phase.counts(n, p)
+        names = ("steps", "network_bytes", "messages", "disk_bytes", "shared")
+        return Counts(**{x: np.broadcast_to(getattr(told, x), shape) for x in names})
+
+
+def subject_named(name: str) -> Subject:
+    """Give a program of the registry and its law.
+
+    Parameters
+    ----------
+    name : str
+        Of a kernel.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such program, or its law does not count steps, messages and bytes.
+
+    Examples
+    --------
+    >>> subject = subject_named("monte_carlo")
+    >>> subject.phase.law, float(subject.counted(1000, 1).steps)
+    ('monte_carlo', 64000.0)
+    """
+    kernel = kernel_named(name)
+    phase = law_named(kernel.law).model_validate({"law": kernel.law, **kernel.densities})
+    if not isinstance(phase, SteadyStatePhase):
+        raise ParameterError(
+            f'name must be that of a program whose law counts, got {name}: its law "{kernel.law}" '
+            f"has no counts of steps, messages and bytes. Run it with `parcast run {name}`."
+        )
+    return Subject(
+        name=kernel.name,
+        title=kernel.title,
+        size=kernel.size,
+        phase=phase,
+        memory=kernel.memory,
+        example=kernel.example,
+        block=kernel.block,
+    )

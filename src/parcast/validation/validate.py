@@ -1,0 +1,195 @@
+"""Validate laws: calibrate small, predict larger and other counts, run, compare.
+
+One mechanism for every program that has a kernel and a law that counts:
+
+1. a trial finds sizes that take some hundredths of a second (`validate_plan`);
+2. small sizes are timed with P = 1, 2, the largest count and perhaps one between, in several
+   launches;
+3. the capacities of the law are fitted to them (`validate_calibration`);
+4. larger sizes and all counts are predicted, with intervals (`validate_interval`);
+5. these are run, those that others disturbed again for a while (`validate_cells`), and
+6. compared: whether the law holds is decided by rules that are told (`validate_verdict`).
+
+What is predicted is predicted before it runs: no run of step 5 has a part in step 3 or 4.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from parcast.errors import (
+    ParameterError,
+    ParcastError,
+    RunFailed,
+    as_list,
+    as_number,
+    as_whole,
+    require,
+)
+from parcast.kernels.kernel import Run
+from parcast.kernels.registry import KERNELS
+from parcast.mpi.leftovers import as_interrupts
+from parcast.validation.program import LONGEST, Task, validated
+from parcast.validation.result import ValidatedProgram, Validation
+from parcast.validation.runs import Progress, Runner, Stopwatch
+from parcast.validation.subject import Subject, subject_named
+
+MOST_RANKS = 4096
+
+
+def validate(
+    names: str | Iterable[str],
+    *,
+    p: Iterable[int] = (1, 2),
+    sizes: Iterable[float] | None = None,
+    calibrate_with: Iterable[float] | None = None,
+    repetitions: int = 4,
+    longest: float = LONGEST,
+    quick: bool = False,
+    seed: int = 0,
+    time_limit: float | None = None,
+    runner: Runner | None = None,
+    subject: Callable[[str], Subject] = subject_named,
+    progress: Progress | None = None,
+) -> Validation:
+    """Tell how well the laws of programs hold on this machine, by running them.
+
+    Parameters
+    ----------
+    names : str or sequence of str
+        Programs, such as "sort"; "all" is every one of `parcast.kernels.registry.KERNELS`.
+    p : sequence of int, default (1, 2)
+        Counts of ranks to predict and run. Calibrated are 1, 2, the largest, and one of them
+        that lies well between. [1]
+    sizes : sequence of numbers, optional
+        Problem sizes to predict; by default 4 to 10 times the largest calibrated one.
+    calibrate_with : sequence of numbers, optional
+        Problem sizes to calibrate with, two or more; by default four that take up to 0.06 s.
+    repetitions : int, default 4
+        Runs of each predicted size and count, in half as many launches; more where they are
+        disturbed. [1]
+    longest : float, default 5
+        Time that a predicted run may take on one processor; sizes are chosen for it. [s]
+    quick : bool, default False
+        Smaller sizes and fewer launches: two minutes for all programs, and wider intervals.
+    seed : int, default 0
+        Of inputs, orders and resampling.
+    time_limit : float, optional
+        After which no launch is begun any more, for all programs together. [s]
+    runner : callable, optional
+        What runs a program, by default `parcast.kernels.run.run_kernel`.
+    subject : callable, optional
+        What gives a program and its law by name.
+    progress : callable, optional
+        Called with how much is done, and of how much.
+
+    Returns
+    -------
+    Validation
+        With what was compared so far where the user interrupts, the process is asked to end
+        (SIGTERM) or the time is over.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or there is no such program.
+    RunFailed
+        If the only program fails; of several, the others go on.
+    FitFailed
+        If the time was over before anything could be predicted.
+
+    Examples
+    --------
+    >>> from parcast import validate
+    >>> print(validate("fractal", quick=True))  # doctest: +SKIP
+    """
+    hint = "Give one such as sort, or all."
+    asked = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
+    asked = list(KERNELS) if asked == ["all"] else asked
+    if not asked:
+        raise ParameterError(f"names must be programs, got none. {hint}")
+    subjects = [subject(name) for name in dict.fromkeys(asked)]
+    must, hint = f"be counts from 1 to {MOST_RANKS}", "Give such as 1, 2 and 4."
+    counts = tuple(sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)}))
+    if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
+        got = ", ".join(f"{x:g}" for x in counts)
+        raise ParameterError(f"p must {must}, got [{got}]. {hint}")
+    hint = "Two show whether they differ."
+    repetitions = as_whole("repetitions", repetitions, least=1, hint=hint)
+    seed = as_whole("seed", seed, least=0, hint="Any will do.")
+    hint = "Give it in seconds."
+    limits = {} if time_limit is None else {"time_limit": time_limit}
+    for name, given in {"longest": longest, **limits}.items():
+        ok = as_number(name, given, hint=hint) > 0
+        require(name, given, ok, must="be above 0", hint=hint)
+    task = Task(
+        counts=tuple(map(int, counts)),
+        sizes=_whole("sizes", sizes, fewest=1),
+        calibrate_with=_whole("calibrate_with", calibrate_with, fewest=2),
+        repetitions=repetitions,
+        longest=longest,
+        is_quick=quick,
+        seed=seed,
+        runner=runner or _run_kernel,
+    )
+    watch = Stopwatch(limit=time_limit)
+    told: list[ValidatedProgram] = []
+    failures: dict[str, str] = {}
+    left_out: tuple[str, ...] = ()
+    for i, each in enumerate(subjects):
+        watch.progress = _part(progress, i, len(subjects))
+        watch.done = watch.total = 0.0
+        try:
+            with as_interrupts():  # between launches too
+                told.append(validated(task, each, watch))
+        except KeyboardInterrupt:
+            if not told:
+                raise
+            left_out = tuple(x.name for x in subjects[i:])
+            break
+        except (ParcastError, OSError) as failure:
+            if len(subjects) == 1:
+                raise
+            failures[each.name] = str(failure)
+        if watch.interrupted:
+            left_out = tuple(x.name for x in subjects[i + 1 :])
+            break
+    if not told:
+        why = "; ".join(f"{name}: {text}" for name, text in failures.items())
+        raise RunFailed(f"No program could be validated. {why}")
+    return Validation(programs=tuple(told), failures=failures, left_out=left_out, seed=seed)
+
+
+def _run_kernel(name: str, **asked: Any) -> tuple[Run, ...]:
+    """Run a program on ranks that are started."""
+    from parcast.kernels.run import run_kernel
+
+    return run_kernel(name, **asked)
+
+
+def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[int, ...] | None:
+    """Check problem sizes and put them in order, each once."""
+    if given is None:
+        return None
+    must, hint = "be whole numbers of at least 1", "Write such as 1e6."
+    values = [as_number(name, x, hint=hint) for x in as_list(name, given, hint=hint)]
+    for value in values:
+        is_whole = 1 <= value < 2**53 and value == int(value)
+        require(name, value, is_whole, must=must, hint=hint)
+    sizes = tuple(sorted({int(value) for value in values}))
+    if len(sizes) < fewest:
+        raise ParameterError(
+            f"{name} must be at least {fewest} size{'s' if fewest > 1 else ''}, got "
+            f"{len(sizes)}. Give such as 1e5, 2e5."
+        )
+    return sizes
+
+
+def _part(progress: Progress | None, i: int, of: int) -> Progress | None:
+    """Make the progress of one program that of all."""
+    if progress is None:
+        return None
+
+    def tell(done: int, total: int | None) -> None:
+        progress(i * 1000 + (1000 * done // total if total else 0), of * 1000)
+
+    return tell

@@ -1,0 +1,169 @@
+"""Numbers of a table, rounded to what their interval supports, without a unit of their own.
+
+What others on a machine did to runs, in words.
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import floor, isfinite, log, log10
+from statistics import median
+from typing import Any, Final
+
+from parcast.units import TIME_UNITS, Dimension, format_quantity, percent
+
+NAMED = 4  # machines named in one sentence
+
+
+FEWEST, MOST = 2, 5  # significant digits of a number that has an interval
+
+
+def supported_digits(lower: float, upper: float) -> int:
+    """Significant digits that are told apart by an interval: half its width gets two.
+
+    >>> supported_digits(35.0, 42.1), supported_digits(38.1, 38.3), supported_digits(0.1, 900)
+    (3, 4, 2)
+    """
+    bounded = 0 < lower < upper and isfinite(upper)
+    half = log(upper / lower) / 2 if bounded else (0.0 if lower == upper else 1.0)
+    return min(max(1 - floor(log10(half)), FEWEST), MOST) if half else MOST
+
+
+def rounded_interval(
+    value: float, lower: float, upper: float, *, most: int = MOST
+) -> tuple[str, str, str]:
+    """Texts of a value above 0 and its interval, all rounded as the interval supports.
+
+    Parameters
+    ----------
+    value, lower, upper : float
+        In one unit, `lower` not above `value` and `upper` not below it.
+    most : int, default 5
+        Significant digits of the value, however narrow the interval is.
+
+    Returns
+    -------
+    value, lower, upper : str
+        With equal decimals, or each to two digits where the interval supports no more.
+
+    Examples
+    --------
+    >>> rounded_interval(38.2413, 35.0172, 42.0987)
+    ('38.2', '35.0', '42.1')
+    >>> rounded_interval(4.579, 0.008715, 2405.8)
+    ('4.6', '0.0087', '2400')
+    """
+    digits = min(supported_digits(lower, upper), most)
+    exponent = floor(log10(value))
+    if digits == FEWEST or not -4 <= exponent < 7:
+        return rounded(value, digits), rounded(lower, digits), rounded(upper, digits)
+    places = digits - 1 - exponent
+    first, second, third = (
+        f"{round(x, places):.{max(places, 0)}f}" for x in (value, lower, upper)
+    )
+    return first, second, third
+
+
+def rounded(value: float, digits: int) -> str:
+    """Text of a number to so many significant digits, with an exponent if it is huge or tiny.
+
+    >>> rounded(0.0123, 2), rounded(2064827.0, 2), rounded(2.1e12, 2), rounded(7.0, 3)
+    ('0.012', '2100000', '2.1e12', '7.00')
+    """
+    if not value or not isfinite(value):
+        return f"{value:g}"
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    power = int(exponent)
+    if not -5 <= power < 7:
+        return f"{mantissa}e{power}"
+    return f"{float(f'{mantissa}e{power}'):.{max(digits - 1 - power, 0)}f}"
+
+
+MARK: Final = "~"  # behind the times of runs that others disturbed
+OTHERS: Final = "others used the processors"  # what it says
+TOLD: Final = (1.1, 0.02)  # least that is told: slower so many times, share of time without a core
+
+
+def disturbance(slowdown: float, waiting: float) -> str:
+    """Say how far runs were disturbed.
+
+    Parameters
+    ----------
+    slowdown : float
+        Times as long that processors took for the same work, at most. [1]
+    waiting : float
+        Share of a run that a rank waited for its core, at most. [1]
+
+    Examples
+    --------
+    >>> disturbance(1.7, 0.0)
+    'processors took up to 1.7 times as long for the same work around them'
+    >>> disturbance(1.0, 0.31)
+    'ranks waited for their core for up to 31% of a run'
+    """
+    told = []
+    if slowdown >= TOLD[0]:
+        told.append(
+            f"processors took up to {slowdown:.2g} times as long for the same work around them"
+        )
+    if waiting >= TOLD[1]:
+        told.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
+    return ", and ".join(told)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Suggest the nearest of the `known` names, as a sentence; nothing where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def whole(value: Any) -> Any:
+    """Turn a float that is a whole number into an int, so that it prints as one.
+
+    >>> whole(64.0), whole(0.5), whole("T3E")
+    (64, 0.5, 'T3E')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrimitiveWords:
+    """A primitive as the table has it."""
+
+    name: str
+    startup: str  # "1.2 us + 0.4 us*log2(p)"
+    bandwidth: str  # "2.3 GB/s at p = 4", "" without bytes
+    error: str  # "4%"
+    counts: str  # "2, 4"
+    is_settled: bool
+
+
+def common_unit(times: Sequence[float]) -> str:
+    """Choose the unit of time that suits most of the times [s]; above seconds, all of them."""
+    unit = readable_unit(median(times))
+    if TIME_UNITS[unit] <= 1:
+        return unit
+    least = readable_unit(min(times))
+    return least if TIME_UNITS[least] > 1 else "s"
+
+
+def readable_unit(time: float) -> str:
+    """Tell the unit in which one time [s] is best read."""
+    return format_quantity(time, "time").rpartition(" ")[2]
+
+
+def axis_value(value: float, dimension: Dimension) -> str:
+    """Write a value of an axis, with its unit.
+
+    >>> axis_value(64.0, "count"), axis_value(22.5e6, "rate")
+    ('64', '22.5 MB/s')
+    """
+    if dimension == "count":
+        return f"{whole(value)}" if abs(value) < 1e15 else f"{value:g}"
+    return format_quantity(value, dimension, digits=4)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names one after another, the first of them where there are many."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -1,0 +1,168 @@
+"""`parcast.calibration.benchmarks.imb`: what sections of IMB tell of a network, and what is refused."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.calibration.benchmarks.imb import read, recognises
+from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.errors import FileProblems
+from parcast.importers.registry import import_machine, recognised
+from parcast.prediction.predict import predict
+
+ROOT = Path(__file__).parents[3]
+DATA = Path(__file__).parents[2] / "importers" / "data"
+EXAMPLE = ROOT / "examples" / "benchmarks" / "imb.txt"
+SECTION = (
+    "# Benchmarking PingPong \n# #processes = 2 \n"
+    "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+)
+END = "# All processes entering MPI_Finalize\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file with some content."""
+
+    def write(content, name="imb.txt"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def texts(told):
+    return {figure.key: figure.text for figure in told.figures}
+
+
+def refusal(path):
+    """What is said about a file, without its name and the number of faults."""
+    with pytest.raises(FileProblems) as caught:
+        read([path])
+    assert str(caught.value).startswith(f"{path}: ")
+    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+
+
+def test_the_example_tells_the_machine_it_was_made_for(tmp_path):
+    told = read([EXAMPLE])
+    (tmp_path / "machine.toml").write_text(told.to_toml())
+    machine = read_machine(tmp_path / "machine.toml")  # 1.6 us, 11 GB/s; a tree for a broadcast
+    assert float(machine.network.latency({})) == pytest.approx(1.6e-6, rel=0.02)
+    assert float(machine.network.bandwidth({})) == pytest.approx(1.1e10, rel=0.02)
+    p = np.array([2.0, 4, 64])
+    broadcast = machine.primitives.broadcast
+    assert broadcast.startup({"p": p}) == pytest.approx(1.7e-6 * np.log2(p), rel=0.02)
+    assert broadcast.bandwidth({"p": p}) == pytest.approx(9e9 / np.log2(p), rel=0.03)
+    assert machine.primitives.barrier.startup({"p": p}) == pytest.approx(1.6e-6 * np.log2(p))
+    assert told.figures[-1].source == (
+        "IMB Barrier (t_max), 2, 4, 8 processes, error less than 1%"
+    )
+    assert told.remarks == ()
+    answer = predict(read_program(EXAMPLE.parent / "program.toml"), machine, p=[1, 16])
+    assert np.all(answer.time > 0)
+
+
+def test_several_groups_an_all_to_all_that_ran_out_of_time_and_what_is_passed_over():
+    told = read([DATA / "imb_multi.txt"])
+    assert texts(told) == {
+        "network.saturation": "10 GB/s",  # 4 * 3 messages of 1 MB in 1.2 ms
+        "primitives.alltoall.startup": "9.981 us",
+        "primitives.alltoall.bandwidth": "840.3 MB/s",
+    }
+    assert told.figures[0].source == (
+        "IMB Alltoall (t_max), 4 processes, P*(P - 1)*m/t at m = 1000000 B"
+    )
+    assert told.notes[:2] == (
+        "Ended by the time limit before its largest messages: Alltoall of 4. Run it with a longer "
+        "-time.",
+        "Other benchmarks are passed over: Sendrecv.",
+    )
+
+
+def test_pairs_at_once_send_one_message_each(file):
+    content = (DATA / "imb_multi.txt").read_text().split("# Benchmarking Sendrecv")[0]
+    told = read([file(content)])
+    assert texts(told) == {"network.saturation": "4.194 GB/s"}  # 2 * 2^20 B in 500 us
+    assert told.figures[0].source == (
+        "IMB Multi-PingPong, 4 processes in pairs, highest rate, at 1048576 B"
+    )
+    assert "imb.txt ends before MPI_Finalize: it may have been cut off." in told.notes
+
+
+def test_the_column_of_megabytes_is_not_used(file):
+    # 4194304 B in 1000 us are 4194.30 of 10^6 B, and 4000.00 of 2^20 B in older releases.
+    rows = (
+        "0 1000 1.00 0.00\n1048576 100 250.00 {}\n2097152 100 500.00 {}\n4194304 100 1000.00 {}\n"
+    )
+    newer, older = (
+        texts(read([file(SECTION + rows.format(*[x] * 3) + END)])) for x in (4194.3, 4000.0)
+    )
+    assert newer == older == {"network.latency": "1 us", "network.bandwidth": "4.194 GB/s"}
+
+
+def test_processes_that_wait_do_not_count_and_0_bytes_are_no_collective():
+    source = next(x.source for x in read([EXAMPLE]).figures if x.key.startswith("primitives"))
+    assert source == "IMB Bcast (t_max), 2, 4, 8 processes, error less than 1%"
+
+
+def test_several_files_are_runs(file):
+    paths = [file(f"{SECTION}0 1000 {x} 0.00\n{END}", f"{x}.txt") for x in (1.5, 2.0, 4.0)]
+    told = read(paths)
+    assert told.figures[0].text == "2 us"
+    assert told.figures[0].source.endswith("median of 3 runs (1.5 us to 4 us)")
+
+
+def test_the_registry_imports_it():
+    for path in (EXAMPLE, DATA / "imb_multi.txt"):
+        assert recognised(path).name == "imb"
+        assert import_machine([path], "imb") == read([path])
+    assert not recognises(b"# OSU MPI Latency Test v7.4\n", Path("file"))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "file  must hold measurements, got an empty file."),
+        (
+            "hello\n",
+            "must have a section such as # Benchmarking PingPong, got none; it begins 'he",
+        ),
+        ("#    Intel(R) MPI Benchmarks 2021.7\n", "got none; it begins '#    Intel"),
+        (SECTION, "line 1  must have rows in this section, got none. The file may have been cut"),
+        (SECTION + "0 1000 1.00\n", "line 4  must have 4 columns, got 3. The file may have been"),
+        (SECTION + "0 1000 nan 0\n", "line 4  t[usec]  must be a number of at least 0, got 'nan'"),
+        (SECTION + "0 1000 -1 0\n", "must be a number of at least 0, got '-1'. Run the benchmark"),
+        (SECTION + "0.5 1000 1 0\n", "line 4  #bytes  must be a size in whole bytes, got '0.5'."),
+        (
+            "# Benchmarking PingPong\n# #processes = 2\n0 1000 1.00 0.00\n",
+            "line 3  must stand below a header such as #bytes #repetitions t[usec], got none.",
+        ),
+        (
+            SECTION.replace("t[usec]", "t[sec]") + "0 1000 1.00 0.00\n",
+            "got #bytes #repetitions t[sec] Mbytes/sec.",
+        ),
+        (
+            SECTION.replace("# #processes = 2 \n", "") + "0 1000 1.00 0.00\n",
+            "line 1  must have a line #processes in this section.",
+        ),
+        (
+            SECTION.replace("PingPong", "Exchange") + "0 1000 1.00 0.00\n" + END,
+            "file  must tell of a network. Other benchmarks are passed over: Exchange.",
+        ),
+        (b"# Benchmarking PingPong\n\xff", "line 2  must be UTF-8, got the byte 0xff."),
+    ],
+)
+def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, content, says):
+    assert says in refusal(file(content))
+
+
+@pytest.mark.parametrize("path", [DATA / "imb_multi.txt", EXAMPLE])
+def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, path):
+    content = path.read_bytes()
+    for end in range(0, len(content), 41):
+        with suppress(FileProblems):
+            notes = read([file(content[:end])]).notes
+            assert any("may have been cut off" in note for note in notes)

@@ -1,0 +1,196 @@
+"""`parcast.calibration.benchmarks.ior`: what its three forms tell of a storage, and what is refused."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.calibration.benchmarks.ior import read, recognises
+from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.errors import FileProblems
+from parcast.importers.registry import import_machine, recognised
+from parcast.prediction.predict import predict
+
+ROOT = Path(__file__).parents[3]
+DATA = Path(__file__).parents[2] / "importers" / "data"
+EXAMPLE = ROOT / "examples" / "benchmarks" / "ior.txt"
+MIB = 2**20
+BANNER = "IOR-4.0.0: MPI Coordinated Test of Parallel I/O\n"
+HEADER = "access    bw(MiB/s)  block(KiB) total(s) iter\n------    ---- ---- ---- ----\n"
+PROGRAM = '[[phase]]\nlaw = "spmd"\ncompute = { parallel = "9 s" }\nio = { volume = "84 GB" }\n'
+MDTEST = "-- started at 03/02/2026 10:05:00 --\n\nmdtest-4.0.0 was launched with 2 total task(s)\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file with some content."""
+
+    def write(content, name="ior.out"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def texts(told):
+    return {figure.key: figure.text for figure in told.figures}
+
+
+def refusal(path):
+    """What is said about a file, without its name and the number of faults."""
+    with pytest.raises(FileProblems) as caught:
+        read([path])
+    assert str(caught.value).startswith(f"{path}: ")
+    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+
+
+# what is read
+
+
+def test_the_example_becomes_a_storage_on_which_a_program_is_predicted(file):
+    told = read([EXAMPLE])
+    machine = read_machine(file(told.to_toml(), "machine.toml"))
+    assert machine.storage.servers == 1
+    assert float(machine.storage.bandwidth({})) == pytest.approx(8012.11 * MIB, rel=1e-3)
+    assert float(machine.storage.latency({})) == pytest.approx(0.01202)
+    assert float(machine.storage.read_bandwidth({})) == pytest.approx(9.529e9)
+    assert told.remarks == ()
+    assert told.figures[-1].source == (
+        "IOR read, 64 tasks, all servers together, median of 3 runs (9.47 GB/s to 9.56 GB/s)"
+    )
+    answer = predict(read_program(file(PROGRAM, "program.toml")), machine, p=[1, 3])
+    io = 84e9 / (8012.11 * MIB) + 0.01202
+    assert answer.time == pytest.approx(np.array([9 + io, 3 + io]), rel=1e-3)
+
+
+def test_nothing_is_warned_of_that_was_done_well():
+    assert [note.split(" is ")[0] for note in read([EXAMPLE]).notes] == ["storage.servers"]
+
+
+def test_json_that_is_none_is_read_result_by_result():
+    told = read([DATA / "ior_older.json"])
+    assert texts(told) == {
+        "storage.servers": "1",
+        "storage.bandwidth": "629.1 MB/s",  # 600 MiB/s, the middle of 500 and 700
+        "storage.latency": "3 ms",
+    }
+    assert "8 tasks" in told.figures[1].source
+    assert told.remarks == (
+        "read, perhaps from a cache: 20.97 GB/s; IOR read, 8 tasks, all servers together",
+    )
+    assert told.notes[0].startswith("ior_older.json is no valid JSON, as some releases of IOR")
+    assert [note.split(":")[0] for note in told.notes[2:]] == [
+        "Writes may have ended in memory",
+        "Reads may have come from the memory of the node that wrote",
+    ]
+
+
+def test_valid_json_is_read_without_a_word_on_it(file):
+    text = """{"Version": "4.0.0", "Command line": "ior -e -C -O summaryFormat=JSON",
+    "tests": [{"Parameters": {"refnum": 0, "fsync": 1, "reorderTasks": 1},
+    "Options": {"access": "single-shared-file", "nodes": 2, "tasks": 4},
+    "Results": [{"bwMiB": 100.0, "access": "write", "openTime": 0.01, "totalTime": 9.0}]}],
+    "Finished": "now"}"""
+    told = read([file(text)])
+    assert texts(told)["storage.bandwidth"] == "104.9 MB/s"
+    assert len(told.notes) == 1
+
+
+def test_csv_tells_rates_and_tasks_and_not_what_a_cache_did():
+    told = read([DATA / "ior.csv"])
+    assert texts(told) == {
+        "storage.servers": "1",
+        "storage.bandwidth": "1.049 GB/s",  # 1000 MiB/s
+        "storage.latency": "1 ms",
+    }
+    assert "IOR write, 8 tasks" in told.figures[1].source
+    assert told.notes[-1].startswith("Nothing tells whether a cache helped in ior.csv: CSV has")
+
+
+def test_an_older_release_that_only_read_past_the_cache():
+    told = read([DATA / "ior_older.txt"])
+    assert texts(told)["storage.bandwidth"] == "1.049 GB/s"
+    assert told.figures[1].source.startswith("IOR read, 8 tasks, ")
+    assert len(told.notes) == 1  # -B: no word on a cache; the rows of the summary are no results
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("-C -e", "-C"), "Writes may have ended in memory: ior.out."),
+        (("-C -e", "-e"), "Reads may have come from the memory of the node that wrote: ior.out."),
+        (("nodes               : 4", "nodes               : 1"), "Reads may have come from the"),
+        (("8.18 ", "0.05 "), ""),
+        (("8012.11", "1012.11"), "The rates of write lie between 1.061 GB/s and 8.5 GB/s."),
+    ],
+)
+def test_what_makes_rates_doubtful_is_told(file, change, says):
+    told = read([file(EXAMPLE.read_text().replace(*change))])
+    assert any(note.startswith(says) for note in told.notes)
+
+
+def test_a_file_that_took_long_to_open_is_told(file):
+    told = read([file(EXAMPLE.read_text().replace("0.012", "1.012").replace("0.0118", "1.0118"))])
+    assert any("Opening the file took 12% of the time of a write" in x for x in told.notes)
+
+
+def test_several_files_in_several_forms_are_runs():
+    told = read([EXAMPLE, DATA / "ior.csv", DATA / "ior_older.json"])
+    assert "median of 6 runs (524 MB/s to 8.5 GB/s)" in told.figures[1].source
+    assert "8 and 64 tasks" in told.figures[1].source
+
+
+def test_the_registry_imports_it():
+    for path in (EXAMPLE, *DATA.glob("ior*")):
+        assert recognised(path).name == "ior"
+        assert import_machine([path], "ior") == read([path])
+    assert recognised(DATA / "hyperfine.json").name == "hyperfine"
+    assert not recognises(b'{"tests": []}', Path("file"))
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "file  must hold measurements, got an empty file."),
+        ("hello\n", "must begin as output of IOR does, in text, JSON or CSV, got 'hello'."),
+        ("{}", "must begin as output of IOR does, in text, JSON or CSV, got '{}'."),
+        (MDTEST, "must be output of ior, got that of mdtest, which counts files and moves no by"),
+        (BANNER, "file  must have results of write or read, got none. The file may have been cut"),
+        (BANNER + HEADER, "file  must have results of write or read, got none."),
+        (BANNER + HEADER + "write 100 1\n", "line 4  must have 5 columns, got 3. The file may ha"),
+        (BANNER + HEADER + "write nan 1 1 0\n", "line 4  bw  must be a rate above 0, got 'nan'."),
+        (BANNER + HEADER + "write -1 1 1 0\n", "must be a rate above 0, got '-1'. Run it again"),
+        (BANNER + HEADER + "write 0.0 1 1 0\n", "must be a rate above 0, got '0.0'."),
+        (BANNER + HEADER + "write inf 1 1 0\n", "must be a rate above 0, got 'inf'."),
+        (BANNER + HEADER + "write 1e300 1 1 0\n", "must be a rate above 0, got '1e300'."),
+        (BANNER + HEADER + "write - 1 1 0\n", "must be a rate above 0, got '-'."),
+        ("access,bw(MiB/s),iter\nread,x,0\n", "line 2  bw  must be a rate above 0, got 'x'."),
+        (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive."),
+    ],
+)
+def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, content, says):
+    assert says in refusal(file(content))
+
+
+def test_a_result_of_json_is_refused_with_its_line(file):
+    text = (DATA / "ior_older.json").read_text().replace('"bwMiB": 700.0', '"bwMiB": -nan')
+    assert "line 29  bw  must be a rate above 0, got '-nan'." in refusal(file(text))
+
+
+@pytest.mark.parametrize("name", ["ior_older.json", "ior.csv", "ior_older.txt"])
+def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, name):
+    content = (DATA / name).read_bytes()
+    for end in range(0, len(content), 11):
+        with suppress(FileProblems):
+            assert read([file(content[:end], name)]).figures
+
+
+def test_json_that_was_cut_off_is_refused(file):
+    content = (DATA / "ior_older.json").read_text()
+    said = refusal(file(content.split('"summary"')[0]))
+    assert 'must be whole, got its end before "Finished". The file may have been cut off' in said

@@ -1,0 +1,356 @@
+"""`parcast.calibration.benchmarks.osu`: what tables of any release tell of a network, and what is refused."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.calibration.benchmarks import imb, ior, osu
+from parcast.calibration.benchmarks.osu import read, recognises
+from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.errors import FileProblems
+from parcast.importers.content import HEAD
+from parcast.laws.primitives.price import primitive_time
+from parcast.prediction.predict import predict
+
+ROOT = Path(__file__).parents[3]
+DATA = Path(__file__).parents[2] / "importers" / "data"
+EXAMPLES = ROOT / "examples" / "benchmarks"
+OSU = sorted(EXAMPLES.glob("osu_*.txt"))
+LATENCY = "# OSU MPI Latency Test v5.3\n# Size          Latency (us)\n"
+
+
+def latency_table(times):
+    return LATENCY + "".join(f"{size}  {time:.4f}\n" for size, time in times.items())
+
+
+STRAIGHT = {size: 5 + size / 1000 for size in [0, *(4**k for k in range(12))]}  # 5 us, 1 GB/s
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file with some content."""
+
+    def write(content, name="osu.txt"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Read what was imported back as a machine."""
+
+    def back(*paths):
+        told = read(list(paths))
+        path = tmp_path / "machine.toml"
+        path.write_text(told.to_toml(), encoding="utf-8")
+        return read_machine(path)
+
+    return back
+
+
+def texts(told):
+    return {figure.key: figure.text for figure in told.figures}
+
+
+def refusal(path):
+    """What is said about a file, without its name and the number of faults."""
+    with pytest.raises(FileProblems) as caught:
+        read([path])
+    assert str(caught.value).startswith(f"{path}: ")
+    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+
+
+# what is read
+
+
+def test_the_examples_tell_the_machine_they_were_made_for(machine):
+    told = machine(*OSU)  # 2 us, 10 GB/s; 60 GB/s together, less the start-up of an all-to-all
+    assert float(told.network.latency({})) == pytest.approx(2e-6, rel=0.02)
+    assert float(told.network.bandwidth({})) == pytest.approx(1e10, rel=0.02)
+    assert 0.95 * 6e10 < float(told.network.saturation({})) < 6e10
+    p = np.array([2.0, 16, 64])
+    allreduce = told.primitives.allreduce
+    assert allreduce.startup({"p": p}) == pytest.approx(4.1e-6 * np.log2(p), rel=0.02)
+    assert np.all(np.abs(allreduce.bandwidth({"p": p}) / 2.5e9 - 1) < 0.02)
+
+
+def test_a_program_is_predicted_on_it(machine):
+    told = predict(read_program(EXAMPLES / "program.toml"), machine(*OSU), p=[1, 16])
+    assert told.time[0] == pytest.approx(1000 * 15e-3)
+    assert 1000 * (15e-3 / 16 + 4 * 2e-6 + 1e6 / 1e10) < told.time[1] < told.time[0] / 8
+
+
+def test_its_primitives_are_those_of_a_region(machine):
+    time = primitive_time("allreduce", machine(*OSU), {"p": np.array([1.0, 16])}, np.array(64e3))
+    assert time == pytest.approx([0, 4 * 4.1e-6 + 64e3 / 2.5e9], rel=0.02)
+
+
+def test_each_figure_has_its_source_above_it():
+    lines = read(OSU).to_toml().splitlines()
+    above = {line.split(" = ")[0]: lines[i - 1] for i, line in enumerate(lines) if " = " in line}
+    assert above["latency"] == (
+        "# osu_latency, 2 processes, 0 B, half a round trip, median of 3 runs (1.93 us to 2.05 us)"
+    )
+    assert above["bandwidth"].startswith("startup")  # of the primitive, of one source
+    assert "# osu_allreduce, 2, 4, 8, 16 processes, error less than 1%" in lines
+    assert lines[0] == 'name = "a machine"  # call it as you do'
+    assert lines[1].startswith('source = "OSU Micro-Benchmarks: osu_allreduce.n16.txt, ')
+
+
+def test_full_tables_of_a_newer_release_and_what_lies_between_them():
+    told = read([DATA / "osu_full.n4.txt"])
+    assert texts(told) == {
+        "network.latency": "2 us",  # the median, not the average of 9 us
+        "network.bandwidth": "6.554 GB/s",  # 65536 B in each 10 us
+        "network.saturation": "15 GB/s",
+        "primitives.broadcast.startup": "2.992 us",  # of the slowest process: 3 us with 8 B
+        "primitives.broadcast.bandwidth": "1 GB/s",
+        "primitives.barrier.startup": "6 us",
+    }
+    assert told.figures[2].source == (
+        "osu_mbw_mr, 4 processes in pairs, highest rate, at 1048576 B"  # twice those of [ pairs ]
+    )
+    assert (
+        told.figures[-1].source == "osu_barrier (max), 4 processes, the largest taken for every p"
+    )
+    assert told.remarks == ()
+    assert "The processes are taken from the names of files: osu_full.n4.txt." in told.notes
+    assert (
+        "Other tables are passed over: Init, Hello World, Non-blocking Allreduce Latency."
+        in told.notes
+    )
+
+
+def test_an_older_release_without_a_ping_pong():
+    told = read([DATA / "osu_older.txt"])  # the processes are those of mpirun -np 8
+    assert texts(told) == {
+        "network.bandwidth": "3 GB/s",
+        "primitives.allreduce.startup": "9.96 us",
+        "primitives.allreduce.bandwidth": "100 MB/s",
+    }
+    assert told.figures[0].source == "osu_bw, 2 processes, highest rate, at 1048576 B"
+    assert "8 processes" in told.figures[1].source
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n",
+        "# OSU MPI-CUDA Latency Test v5.6.2\n# Size          Latency (us)\n",
+        "# OMB Python MPI Latency Test\n# Size (B)      Latency (us)\n",
+        "# OSU MPI Latency Test (Version 3.0)\n# Size\t\tLatency (us)\n",
+        "# OSU MPI Latency Test v7.4\r\n# Size       Avg Latency(us)\r\n",
+    ],
+)
+def test_headers_of_all_releases_are_understood(file, header):
+    content = latency_table(STRAIGHT).replace(LATENCY, header)
+    assert recognises(content.encode(), Path("x"))
+    told = read([file(content)])
+    assert texts(told) == {"network.latency": "5 us", "network.bandwidth": "1 GB/s"}
+
+
+def test_several_files_are_runs_and_their_medians_are_taken(file):
+    paths = [
+        file(latency_table({m: factor * t for m, t in STRAIGHT.items()}), f"{factor}.txt")
+        for factor in (1, 2, 9)
+    ]
+    told = read(paths)
+    assert texts(told) == {"network.latency": "10 us", "network.bandwidth": "500 MB/s"}
+    assert told.figures[0].source.endswith("median of 3 runs (5 us to 45 us)")
+
+
+def test_a_switch_of_the_protocol_is_told(file):
+    bent = {m: 1 + m / 1000 if m < 16384 else 200 + m / 5000 for m in STRAIGHT}
+    told = read([file(latency_table(bent))])
+    assert texts(told) == {"network.latency": "1 us", "network.bandwidth": "5 GB/s"}
+    assert any("with another one from about 16384 B on" in note for note in told.notes)
+
+
+def test_a_disturbed_shortest_message_is_told(file):
+    told = read([file(latency_table(STRAIGHT | {0: 50.0}))])
+    assert "the message of 0 B took 50 us, others of up to 64 B 5.016 us." in told.notes[0]
+
+
+def test_a_latency_of_long_messages_only_is_told(file):
+    told = read([file(latency_table({m: t for m, t in STRAIGHT.items() if m > 2000}))])
+    assert texts(told) == {"network.latency": "9.096 us", "network.bandwidth": "1 GB/s"}
+    assert "the shortest message has 4096 B; network.latency holds the time of" in told.notes[0]
+
+
+def test_a_time_of_days_is_written_in_seconds(file, machine):
+    path = file(LATENCY + "0  1e12\n")
+    assert texts(read([path])) == {"network.latency": "1e+06 s"}
+    assert float(machine(path).network.latency({})) == 1e6
+
+
+def test_messages_that_are_too_short_tell_no_rate(file):
+    told = read([file(latency_table({m: t for m, t in STRAIGHT.items() if m < 2000}))])
+    assert texts(told) == {"network.latency": "5 us"}
+    assert "messages of up to 1024 B do not tell network.bandwidth" in told.notes[0]
+    title = "# OSU MPI All-to-All Personalized Exchange Latency Test v7.4\n"
+    flat = file(title + "# Size       Avg Latency(us)\n8   50.0\n4096   60.0\n", "a.n8.txt")
+    told = read([flat])
+    assert set(texts(told)) == {
+        "primitives.alltoall.startup",
+        "primitives.alltoall.bandwidth",
+    }
+    assert any("do not tell network.saturation, since start-up" in x for x in told.notes)
+
+
+def test_a_saturation_below_a_pair_is_told(file):
+    pairs = (
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
+        "# [ pairs: 2 ] [ window size: 64 ]\n# Size    MB/s        Messages/s\n"
+        "1  1.00  1000000.0\n1048576  300.00  286.1\n"
+    )
+    told = read([file(latency_table(STRAIGHT) + pairs)])
+    assert texts(told)["network.saturation"] == "300 MB/s"
+    assert any("network.saturation is less than network.bandwidth" in x for x in told.notes)
+
+
+def test_a_collective_of_unknown_processes_is_left_out_and_told(file):
+    bcast = (
+        "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n8  2.0\n16  3.0\n"
+    )
+    told = read([file(latency_table(STRAIGHT) + bcast)])
+    assert set(texts(told)) == {"network.latency", "network.bandwidth"}
+    assert "nothing tells how many processes there were: osu.txt." in told.notes[0]
+    assert "nothing tells how many processes there were: osu.txt." in refusal(file(bcast))
+
+
+@pytest.mark.parametrize(
+    ("name", "processes"),
+    [
+        ("osu_bcast.n8.txt", 8),
+        ("osu_bcast.sp2.n32.txt", 32),
+        ("bcast-np16.out", 16),
+        ("bcast_p4", 4),
+    ],
+)
+def test_the_name_of_a_file_tells_its_processes(file, name, processes):
+    bcast = (
+        "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n8  2.0\n16  3.0\n"
+    )
+    told = read([file(bcast, name)])
+    assert f"osu_bcast, {processes} processes" in told.figures[0].source
+
+
+def test_three_counts_of_processes_give_a_formula_and_two_do_not(file):
+    def bcast(p):
+        rows = "".join(f"{m}  {10 * p + m / 100:.3f}\n" for m in (1, 1000, 100000))
+        title = "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n"
+        return file(title + rows, f"bcast.n{p}.txt")
+
+    told = texts(read([bcast(p) for p in (2, 4, 8)]))
+    assert told["primitives.broadcast.startup"] == "10 us*p"
+    assert told["primitives.broadcast.bandwidth"] == "100 MB/s"
+    told = read([bcast(p) for p in (2, 4)])
+    assert texts(told)["primitives.broadcast.startup"] == "40 us"  # of the larger count
+    assert any("the largest stands for every p: broadcast of 4." in x for x in told.notes)
+
+
+def test_a_primitive_that_rests_on_little_is_told(file):
+    title = "# OSU MPI Reduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
+    told = read([file(title + "8  2.0\n", "reduce.n4.txt")])
+    assert told.figures == ()
+    assert told.remarks == ("reduce: startup 2 us; osu_reduce, 4 processes, too short for a rate",)
+    assert any("only one size was measured: reduce." in note for note in told.notes)
+    disturbed = "8  2.0\n64  90.0\n512  2.5\n4096  80.0\n32768  30.0\n262144  9000.0\n"
+    told = read([file(title + disturbed, "reduce.n4.txt")])
+    assert any("fit the times badly, with an error of: reduce " in note for note in told.notes)
+
+
+def test_the_volume_of_a_gather_is_what_one_rank_gives(file, machine):
+    title = "# OSU MPI Gather Latency Test v7.4\n# Size       Avg Latency(us)\n"
+    rows = "1  1.0\n1001  2.0\n"
+    path = file(title + rows + LATENCY + "0  1.0\n", "g.n4.txt")
+    told = read([path])
+    assert told.to_toml().splitlines()[-3:] == [
+        "# osu_gather, 4 processes, taken for every p, error less than 1%",
+        'startup = "999 ns"',
+        'bandwidth = "1 GB/s"',
+    ]
+    assert machine(path).network.bandwidth is None
+    time = primitive_time("gather", machine(path), {"p": np.array([4.0])}, np.array(1001.0))
+    assert time == pytest.approx([2e-6])
+
+
+def test_a_name_of_a_file_cannot_break_the_description(file, machine):
+    path = file(latency_table(STRAIGHT), 'a"\n[network]\\é\x7f.txt')
+    assert '"' in machine(path).source
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "file  must hold measurements, got an empty file."),
+        ("p,time_s\n1,2\n", "must have a title such as # OSU MPI Latency Test v7.4, got none"),
+        (LATENCY, "line 1  must have rows below this title, got none. The file may have been cut"),
+        ("# OSU MPI Latency Test v5.3\n", "line 1  must have a header below this title, got none"),
+        (LATENCY + "0  1.0\n1024\n", "line 4  must have 2 columns, got 1. The file may have been"),
+        (LATENCY + "0  1.0  2\n", "line 3  must have 2 columns, got 3."),
+        (LATENCY + "0  nan\n", "line 3  Latency(us)  must be a number of at least 0, got 'nan'."),
+        (LATENCY + "0  -1.5\n", "must be a number of at least 0, got '-1.5'."),
+        (LATENCY + "0  inf\n", "must be a number of at least 0, got 'inf'."),
+        (LATENCY + "0  1e300\n", "must be a number of at least 0, got '1e300'."),
+        (LATENCY + "0  fast\n", "must be a number of at least 0, got 'fast'."),
+        (LATENCY + "-8  1.0\n", "line 3  Size  must be a size in whole bytes, got '-8'."),
+        (LATENCY + "1.5  1.0\n", "must be a size in whole bytes, got '1.5'."),
+        (LATENCY + "9" * 30 + "  1.0\n", "must be a size in whole bytes, got '99999"),
+        (LATENCY + "0  0.00\n", "file  must tell of a network."),
+        ("# OSU MPI Init Test v7\nnprocs: 4\n", "Other tables are passed over: Init."),
+        (b"# OSU MPI Latency Test\xff\n", "line 1  must be UTF-8, got the byte 0xff."),
+        (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive."),
+        (b"# OSU\0", "line 1  must be text, got a NUL byte."),
+    ],
+)
+def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, content, says):
+    assert says in refusal(file(content))
+
+
+def test_a_file_that_ends_within_a_line_is_told(file):
+    told = read([file(latency_table(STRAIGHT)[:-3])])
+    assert told.notes[0] == (
+        "osu.txt ends within a line, and its last value may be cut off. Write it again."
+    )
+
+
+def test_all_faults_of_a_file_come_together(file):
+    said = refusal(file(LATENCY + "0  x\n8  2.0\n16  -1\n32\n"))
+    assert [line.split("  ")[0] for line in said.splitlines()] == ["line 3", "line 5", "line 6"]
+
+
+@pytest.mark.parametrize("path", [DATA / "osu_full.n4.txt", OSU[0]])
+def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, path):
+    content = path.read_bytes()
+    for end in range(0, len(content), 7):
+        with suppress(FileProblems):
+            told = read([file(content[:end], path.name)])
+            assert told.figures or told.remarks
+
+
+def test_a_table_of_many_sizes_is_read(file):
+    told = read([file(latency_table({size: 5 + size / 1000 for size in range(20_000)}))])
+    assert texts(told) == {"network.latency": "5 us", "network.bandwidth": "1 GB/s"}
+
+
+@pytest.mark.parametrize("module", [osu, imb, ior])
+@pytest.mark.parametrize(
+    "part", [b"# OSU ", b"# Benchmarking", b"IOR-", b'{"', b'"tests":', b"mdtest-", b"-", b"\t"]
+)
+def test_beginnings_repeated_to_the_end_are_recognised_or_not(module, part):
+    for content in (part * HEAD, (part + b"\n") * HEAD):  # a pattern that goes back would hang
+        assert module.recognises(content[:HEAD], Path("file")) in (True, False)
+
+
+@pytest.mark.parametrize("text", [b"", b"# OSU", b"# Benchmarking PingPong\n", b"p,time_s\n1,2\n"])
+def test_other_files_are_not_recognised(text):
+    assert not recognises(text, Path("file"))

@@ -1,0 +1,600 @@
+"""`parcast.calibration.calibrate` on fake machines whose parameters are known, and on this one."""
+
+import json
+from dataclasses import replace
+from math import inf, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.benchmarking.primitives import PRIMITIVES
+from parcast.benchmarking.records import Launch, Plan, Recorder
+from parcast.calibration import calibrate as verb
+from parcast.calibration import host as calibrate_host
+from parcast.calibration import jobs as calibrate_jobs
+from parcast.calibration.calibrate import calibrate
+from parcast.calibration.host import Clocks, clock_notes
+from parcast.calibration.jobs import Job
+from parcast.calibration.lines import fit_of_launch, line_of, segments_of
+from parcast.calibration.machine_file import machine_figures
+from parcast.calibration.notes import notes_of
+from parcast.calibration.result import Measured, Sample, Table
+from parcast.calibration.values import VALUES, measured
+from parcast.errors import ParameterError, RunFailed
+from parcast.mpi.find import Mpi, find_mpi
+from parcast.testbed.testbed import Testbed
+
+LATENCY, RATE = 1e-6, 1e10  # of the fake network
+FLOPS, HALF = 5e9, 0.5  # r_hat and f_half of the fake processor
+WRITE = (2e-4, 1e9)  # start-up and rate of the fake disk
+NO_COMPILER = "there is no mpicc beside mpiexec"
+
+
+class FakeMachine:
+    """Records times of known parameters, with a share of noise between launches."""
+
+    def __init__(self, noise=0.0, seed=1):
+        self.noise, self.random = noise, np.random.default_rng(seed)
+        self.started = []
+
+    def __call__(self, mpi):
+        self.mpi = mpi
+        return self.start
+
+    def start(self, job, path, _seconds):
+        self.started.append(job.title)
+        record = Recorder(path, job.ranks)
+        factor = float(np.exp(self.random.normal(0.0, self.noise)))
+        getattr(self, job.part)(job, record, factor)
+
+    def times(self, time, factor):
+        return [time * factor, time * factor * 1.01, time * factor * 0.99]
+
+    def processor(self, _, record, factor):
+        for order in range(1, 11):
+            flops = 2 * order * 10_000
+            record.times(
+                "polynomial", order, self.times(flops * (1 + HALF / order) / FLOPS, factor)
+            )
+        record.times("triad", 4000, self.times(4000 / 2e10, factor))
+        record.times("timer", 0, [5e-8])
+        record.times("timer_step", 0, [1e-9])
+
+    def network(self, job, record, factor):
+        record.fact("mpi", "Fake MPI 1.0")
+        record.fact("call", 2e-7)
+        for size in job.plan.sizes:
+            time = LATENCY + size / RATE
+            if job.ranks == 2:
+                record.times("pingpong", size, self.times(time, factor))
+            if size > 0:
+                if job.ranks == 2:
+                    record.times("stream", size, self.times(size / RATE, factor))
+                    record.times("bidirectional", size, self.times(time, factor))
+                messages = job.ranks * (job.ranks - 1)
+                record.times("saturation", size, self.times(messages * size / (3 * RATE), factor))
+
+    def primitives(self, job, record, factor):
+        for name in PRIMITIVES:
+            for size in (0,) if name == "barrier" else job.plan.sizes:
+                record.times(name, size, self.times(LATENCY * job.ranks + size / RATE, factor))
+
+    def storage(self, job, record, factor):
+        record.fact("read", "O_DIRECT")
+        for size in job.plan.sizes:
+            for bench in ("write", "read", "cached_read"):
+                record.times(bench, size, self.times(WRITE[0] + size / WRITE[1], factor))
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Fake machine of four cores in place of this one."""
+    machine = FakeMachine()
+    monkeypatch.delenv("PARCAST_PLACEMENT", raising=False)
+    monkeypatch.setattr(verb, "starter", machine)
+    monkeypatch.setattr(
+        verb, "find_mpi", lambda: Mpi(vendor="Fake", version="1", mpiexec="/mpiexec")
+    )
+    monkeypatch.setattr(verb, "compile_pingpong", lambda *_: NO_COMPILER)
+    monkeypatch.setattr(verb, "load_average", lambda: 0.1)
+    for module in (calibrate_host, calibrate_jobs):
+        monkeypatch.setattr(module, "available_cores", lambda: (0, 1, 2, 3))
+    return machine
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_parameters_of_a_known_machine_are_found(tmp_path):
+    found = calibrate(ranks=4, directory=tmp_path, quick=True)
+    values = {x.key: x.value for x in found.measured}
+    assert values.pop("storage.cache", 1.0) > 0  # of this system, where it tells
+    assert values == pytest.approx(
+        {
+            "compute.rate": FLOPS,
+            "compute.half_intensity": HALF,
+            "compute.memory_bandwidth": 2e10,
+            "timer.cost": 5e-8,
+            "timer.resolution": 1e-9,
+            "timer.mpi_call": 2e-7,
+            "network.latency": LATENCY,
+            "network.bandwidth": RATE,
+            "network.half_size": LATENCY * RATE,
+            "network.one_directional": RATE,
+            "network.bidirectional": 2 * 4194304 / (LATENCY + 4194304 / RATE),
+            "network.saturation": 3 * RATE,
+            "storage.bandwidth": WRITE[1],
+            "storage.latency": WRITE[0],
+            "storage.read_bandwidth": WRITE[1],
+            "storage.cache_bandwidth": WRITE[1],
+        },
+        rel=1e-3,
+    )
+    assert found.unsettled == ()
+    assert found["network.saturation"].ranks == 4
+    assert found["network.latency"].launches == 3
+    assert "O_DIRECT" in found["storage.read_bandwidth"].method
+    broadcast = found.line("broadcast", 4)
+    assert (broadcast.startup, broadcast.rate) == pytest.approx((4 * LATENCY, RATE))
+    assert broadcast.half_size == pytest.approx(4 * LATENCY * RATE)
+    assert broadcast.switches == ()
+    assert found.line("barrier", 2).rate == inf
+    assert found.line("barrier", 2).startup == pytest.approx(2 * LATENCY)
+    assert found.table("alltoall", 2).bytes.tolist() == [8, 1024, 32768, 524288]
+    assert found.table("alltoall", 5) is None
+    assert found.line("alltoall", 5) is None
+    assert found.host.mpi == "Fake MPI 1.0"
+    assert found.host.placement == {1: "own", 2: "own", 3: "own", 4: "own"}
+    (warning,) = found.warnings
+    assert warning.startswith(f"The ping-pong was measured from Python: {NO_COMPILER}.")
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_document_is_json_and_tells_everything(tmp_path):
+    found = calibrate(directory=tmp_path, launches=1, quick=True, name="here")
+    text = json.dumps(found.to_document(), allow_nan=False)
+    told = json.loads(text)
+    assert told["schema"] == "parcast/calibration/1"
+    assert told["name"] == "here"
+    assert {row["key"] for row in told["rows"]} == {x.key for x in found.measured}
+    assert told["rows"][0]["lower"] is None  # of one launch
+    assert told["host"]["placement"] == {"1": "own", "2": "own"}
+    assert len(told["tables"]) == sum(len(x.samples) for x in found.tables)
+    assert told["lines"][0]["segments"]
+    assert "network.latency" in found
+    assert len(found.to_pandas()) == len(found.measured)
+    with pytest.raises(KeyError):
+        found["network.colour"]
+    assert repr(found).startswith("Calibration(here: ")
+
+
+def test_what_does_not_settle_is_launched_again_and_told(fake, tmp_path):
+    fake.noise = 0.3
+    found = calibrate(only=("storage",), directory=tmp_path, launches=4)
+    assert found["storage.bandwidth"].launches == verb.MOST_LAUNCHES
+    assert "storage.bandwidth" in found.unsettled
+    told = "\n".join(found.warnings)
+    assert "Not settled to +-5% within 90 % intervals: storage.bandwidth +-" in told
+    assert "Launches differ by more than 10%" in told
+    assert "At most sizes not settled to +-5%, ranks in brackets: write (1)" in told
+
+
+def test_what_is_settled_is_launched_no_more(fake, tmp_path):
+    fake.noise = 0.001
+    found = calibrate(only=("primitives", "processor"), directory=tmp_path)
+    assert found.unsettled == ()
+    assert fake.started == ["processor", "primitives, 2 ranks"] * 5
+
+
+def test_lost_launches_are_told_and_the_others_stand(fake):
+    usual, lost = fake.processor, []
+
+    def killed_once(*given):
+        if not lost:
+            lost.append(True)
+            raise RunFailed("processor on 1 ranks ended with status 9. It was killed.")
+        usual(*given)
+
+    fake.processor = killed_once
+    found = calibrate(only=("processor",), quick=True)
+    assert found.lost == 1
+    assert found["compute.rate"].launches == 3
+    assert found.warnings == (
+        "processor: 1 of 4 launches lost. The last: processor on 1 ranks ended with status 9. It "
+        "was killed.",
+    )
+
+
+def test_where_all_launches_are_lost_the_reason_is_raised(fake):
+    def killed(*_):
+        raise RunFailed("it was killed")
+
+    fake.processor = killed
+    with pytest.raises(RunFailed, match="Nothing could be measured: it was killed"):
+        calibrate(only=("processor",), quick=True)
+
+
+def test_an_interruption_keeps_what_was_measured(fake, tmp_path):
+    usual = fake.network
+
+    def interrupted(job, record, factor):
+        usual(job, record, factor)
+        if fake.started.count(job.title) == 2:
+            raise KeyboardInterrupt
+
+    fake.network = interrupted
+    found = calibrate(directory=tmp_path)
+    assert found.was_interrupted
+    assert found.warnings[1] == "It was interrupted. What was measured until then is here."
+    assert found["network.latency"].launches == 2
+    assert found["storage.latency"].launches == 1
+    assert found["compute.rate"].value == pytest.approx(FLOPS)
+
+
+def test_an_interruption_before_anything_was_measured_is_one(fake):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    fake.processor = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        calibrate()
+
+
+def test_without_mpi_the_rest_is_measured_with_one_warning(fake, monkeypatch, tmp_path):
+    def missing():
+        raise RunFailed('Starting ranks needs mpi4py. Install with: pip install "parcast[mpi]"')
+
+    monkeypatch.setattr(verb, "find_mpi", missing)
+    found = calibrate(directory=tmp_path, quick=True)
+    assert found["compute.rate"].value == pytest.approx(FLOPS)
+    assert found["storage.bandwidth"].value == pytest.approx(WRITE[1])
+    assert "network.latency" not in found
+    assert found.warnings == (
+        "Not measured: network and primitives. Starting ranks needs mpi4py. Install with: pip "
+        'install "parcast[mpi]"',
+    )
+    assert fake.mpi is None
+    assert found.host.mpi == ""
+    (told,) = calibrate(only=("storage",), directory=tmp_path, quick=True).warnings
+    assert told.startswith("The storage was measured with one writer only. Starting ranks")
+    assert calibrate(only=("processor",), quick=True).warnings == ()
+    with pytest.raises(RunFailed, match="parcast\\[mpi\\]"):
+        calibrate(only=("network",))
+
+
+def test_more_ranks_than_cores_are_measured_marked_and_told(fake, monkeypatch):
+    for module in (calibrate_host, calibrate_jobs):
+        monkeypatch.setattr(module, "available_cores", lambda: (0, 1))
+    found = calibrate(ranks=4, only=("network",), quick=True)
+    assert found.table("saturation", 4).placement == "one"
+    assert found["network.saturation"].ranks == 2  # the most that have a core each
+    told = "\n".join(found.warnings)
+    assert "4 ranks were measured on 2 cores: all were pinned to one" in told
+    assert "network.saturation is that of a single pair" in told
+    assert fake.started
+
+
+def test_on_one_core_everything_is_measured_on_it(fake, monkeypatch):
+    for module in (calibrate_host, calibrate_jobs):
+        monkeypatch.setattr(module, "available_cores", lambda: (0,))
+    found = calibrate(only=("network",), quick=True)
+    assert found["network.latency"].placement == "one"
+    assert "2 ranks were measured on 1 core: all" in "\n".join(found.warnings)
+    assert fake.started
+
+
+def test_a_busy_machine_is_told(fake, monkeypatch):
+    monkeypatch.setattr(verb, "load_average", lambda: 3.0)
+    found = calibrate(only=("processor",), quick=True)
+    assert found.warnings[0].startswith("Other programs kept the machine busy: the load average")
+    assert fake.started
+
+
+def test_time_that_is_over_is_told(fake, monkeypatch):
+    monkeypatch.setattr(verb, "monotonic", iter(np.arange(100.0)).__next__)
+    found = calibrate(only=("processor", "primitives"), time_limit=1e-9)
+    assert fake.started == ["processor"]
+    told = "Time was over before this was measured: primitives, 2 ranks. Allow more time, or"
+    assert found.warnings[0].startswith(told)
+    found = calibrate(only=("processor",), time_limit=1e-9)
+    assert found.warnings[0].startswith("Time was over after 1 of 5 launches. Allow more time")
+
+
+def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
+    now, launches, slow = [0.0], verb.launch_all, "primitives"
+
+    def start(job, path, seconds):
+        if job.part == slow:
+            now[0] += seconds
+            if job.part == "primitives":
+                Recorder(path, job.ranks).times("send", 8, [1e-6])
+            raise RunFailed("it did not end in time")
+        fake.processor(job, Recorder(path), 1.0)
+
+    def launched_by(*given, **named):
+        return launches(*given, **named, clock=lambda: now[0])
+
+    fake.start = start
+    monkeypatch.setattr(verb, "launch_all", launched_by)
+    found = calibrate(only=("processor", "primitives"), time_limit=8.0)
+    assert "Time was over in the middle of a launch: primitives, 2 ranks. What" in str(
+        found.warnings
+    )
+    assert found.table("send", 2).samples[0].launches == 1
+    slow = "processor"
+    with pytest.raises(RunFailed, match=r"time was over in the first launch \(processor\)\."):
+        calibrate(only=("processor",), time_limit=8.0)
+
+
+def test_on_a_testbed_its_hosts_are_the_processors(fake, monkeypatch):
+    told = Testbed(hosts=4, bus=True, cpu=0.1).description()
+    whole = calibrate(only=("processor",), quick=True)
+    assert (whole.host.hosts, whole.to_document()["host"]["hosts"]) == (0, 0)
+    monkeypatch.setenv("PARCAST_TESTBED", json.dumps(told))
+    found = calibrate(only=("processor",), quick=True)
+    assert fake.started
+    assert found.name == "testbed of 4 hosts on a bus, 100 Mbit/s"
+    rate = found["compute.rate"]
+    assert rate.value == pytest.approx(0.1 * whole["compute.rate"].value)
+    assert rate.method.endswith("times 10%, the share of a core that a host has")
+    assert found["compute.half_intensity"].value == whole["compute.half_intensity"].value
+    text = machine_figures(found).to_toml()
+    assert "processors = 4" in text
+    assert "# hosts of testbed of 4 hosts on a bus, 100 Mbit/s that may be used" in text
+    monkeypatch.setenv("PARCAST_TESTBED", json.dumps(told | {"cpu": None}))
+    free = calibrate(only=("processor",), quick=True, name="box")
+    assert (free.name, free["compute.rate"].value) == ("box", whole["compute.rate"].value)
+    monkeypatch.setenv("PARCAST_TESTBED", "no document")
+    assert calibrate(only=("processor",), quick=True).host.hosts == 0
+
+
+def test_a_disk_that_runs_full_is_told(fake, tmp_path):
+    usual = fake.storage
+
+    def full(job, record, factor):
+        usual(job, record, factor)
+        record.fact("refused", "/here: No space left on device. Choose another folder")
+
+    fake.storage = full
+    found = calibrate(only=("storage",), ranks=1, directory=tmp_path, quick=True)
+    assert found.warnings == (
+        "storage: not all sizes were measured: /here: No space left on device. Choose another "
+        "folder.",
+    )
+
+
+def test_the_compiled_pingpong_is_tried_before_it_is_used(fake, monkeypatch):
+    monkeypatch.setattr(verb, "compile_pingpong", lambda *_: Path("/pingpong"))
+    found = calibrate(only=("network",), quick=True)
+    assert found.warnings[0].startswith("network.saturation is that")
+    assert found["network.latency"].method.endswith("C program")
+    assert fake.started[0] == "network, 2 ranks"
+
+    def fail(job, record, factor):
+        if job.program is not None:
+            raise RunFailed("it is not on the other host")
+        FakeMachine.network(fake, job, record, factor)
+
+    fake.network = fail
+    found = calibrate(only=("network",), quick=True)
+    told = "The ping-pong was measured from Python: the compiled one does not run (it is not on"
+    assert found.warnings[0].startswith(told)
+    assert "from Python" in found["network.latency"].method
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"ranks": 0}, "ranks must lie in 1 to 1024, got 0. Give 2 or more."),
+        ({"ranks": 5000}, "ranks must lie in 1 to 1024, got 5000. Give fewer."),
+        ({"launches": 0}, "launches must be at least 1, got 0. Give 5 or more."),
+        ({"time_limit": nan}, "time_limit must be above 0, got nan. Give seconds."),
+        (
+            {"only": "disk"},
+            "only must hold some of processor, network, primitives, storage, got 'disk'.",
+        ),
+        ({"only": ()}, "only must hold some of processor, network, primitives, storage, got "),
+        ({"directory": "/no/such"}, "directory must be a folder that is there, got '/no/such'."),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused(asked, says):
+    with pytest.raises(ParameterError) as caught:
+        calibrate(**asked)
+    assert str(caught.value).startswith(says)
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_single_rank_has_no_network():
+    with pytest.raises(RunFailed, match="Nothing could be measured: a single rank has no network"):
+        calibrate(ranks=1, only=("network",))
+
+
+# Lines
+
+
+def table(times, sizes):
+    samples = tuple(
+        Sample(
+            bytes=int(size),
+            time=time,
+            p25=time,
+            lower=time,
+            upper=time,
+            cv=0.0,
+            launches=1,
+            repetitions=1,
+            outliers=0,
+            worst=1.0,
+            settled=True,
+        )
+        for size, time in zip(sizes, times, strict=True)
+    )
+    return Table(bench="pingpong", ranks=2, placement="own", method="", samples=samples)
+
+
+def test_several_switches_of_the_protocol_are_found():
+    sizes = 2.0 ** np.arange(23)
+    times = np.select(
+        [sizes < 256, sizes < 16384],
+        [1e-6 + sizes / 1e9, 8e-6 + sizes / 2e9],
+        default=1e-4 + sizes / 2e10,
+    )
+    found = segments_of(table(times, sizes))
+    assert [x.first for x in found] == [1, 256, 16384]
+    assert [x.startup for x in found] == pytest.approx([1e-6, 8e-6, 1e-4], rel=1e-6)
+    assert [x.rate for x in found] == pytest.approx([1e9, 2e9, 2e10], rel=1e-6)
+
+
+def test_a_line_that_does_not_grow_has_an_infinite_rate():
+    sizes = [1.0, 2, 4, 8]
+    launch = Launch(times={("pingpong", 2, int(size)): [1e-6] for size in sizes})
+    line = line_of(table([1e-6] * 4, sizes), [launch])
+    assert line.rate == inf
+    assert line.row()["rate_B_per_s"] is None
+
+
+def test_launches_of_too_few_sizes_have_no_line():
+    launch = Launch(times={("pingpong", 2, 8): [1e-6]})
+    assert fit_of_launch(launch, "pingpong", 2) is None
+    assert line_of(table([1e-6] * 2, [1, 2]), [launch]) is None
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda x: x.key)
+def test_a_launch_that_was_cut_off_tells_no_value_rather_than_a_wrong_one(value):
+    job = Job(part=value.part, module="", ranks=2, plan=Plan(sizes=(8,), budget=0.0))
+    job.launches.append(Launch(times={("other", 2, 8): [1e-6]}))
+    assert measured(value, job, target=0.05) is None
+
+
+def test_a_processor_whose_rate_cannot_be_is_not_told():
+    job = Job(part="processor", module="", ranks=1, plan=Plan(sizes=(8,), budget=0.0))
+    # the rate falls so fast with the order that r_hat would be negative
+    times = {("polynomial", 1, k): [1e-6 * 4**-k] for k in range(1, 5)}
+    job.launches.append(Launch(times=times))
+    assert measured(VALUES[0], job, target=0.05) is None
+
+
+# Host and notes
+
+
+def test_clocks_that_disagree_are_told():
+    start = Clocks(counter=0.0, monotonic=0.0, of_day=0.0)
+    (told,) = clock_notes(start, Clocks(counter=100.0, monotonic=95.0, of_day=100.0))
+    assert told.startswith("Two clocks of the machine disagree: 100.000 s and 95.000 s passed.")
+    (told,) = clock_notes(start, Clocks(counter=100.0, monotonic=100.0, of_day=-3500.0))
+    assert told.startswith("The time of day was set by -3600.000 s meanwhile.")
+    assert clock_notes(start, Clocks(counter=-1.0, monotonic=0.0, of_day=0.0))
+    assert clock_notes(Clocks.read(), Clocks.read()) == []
+
+
+def test_what_the_system_does_not_tell_is_left_out(monkeypatch, tmp_path):
+    missing = tmp_path / "missing"
+    for name in ("CPUINFO", "MEMINFO", "GOVERNOR", "LIMIT"):
+        monkeypatch.setattr(calibrate_host, name, missing)
+    assert calibrate_host.told_cache() is None
+    monkeypatch.setattr("os.getloadavg", lambda: (_ for _ in ()).throw(OSError))
+    host = calibrate_host.host_of(load_before=nan, mpi=None, told="", placement={}, directory="")
+    assert host.governor == ""
+    assert host.row()["load_after"] is None
+
+
+def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000 kB\n")
+    monkeypatch.setattr(calibrate_host, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(calibrate_host, "LIMIT", tmp_path / "max")
+    assert calibrate_host.told_cache().value == 1024_000
+    (tmp_path / "max").write_text("5000\n")
+    assert calibrate_host.told_cache().value == 5000
+    (tmp_path / "max").write_text("max\n")
+    assert calibrate_host.told_cache().value == 1024_000
+
+
+def launched(**more):
+    job = Job(part="network", module="", ranks=2, plan=Plan(sizes=(8,), budget=0.0))
+    job.launches.append(Launch(times={("pingpong", 2, 8): [1e-6]}, **more))
+    return job
+
+
+def notes(jobs, tables=()):
+    host = calibrate_host.host_of(
+        load_before=0.0, mpi=None, told="", placement={2: "own"}, directory=""
+    )
+    course = verb.Course(was_interrupted=False, was_out_of_time=False)
+    return list(notes_of(jobs, [], tables, host, course, least=1, target=0.05))
+
+
+def test_repetitions_of_a_clock_that_stepped_are_told():
+    (told,) = notes([launched(refused={("pingpong", 2, 8): 3})])
+    assert told.startswith("network, 2 ranks: 3 repetitions took no time or less")
+
+
+def test_a_pingpong_of_another_mpi_is_told():
+    other = launched(facts={"compiled_library": "MPICH 3\nmore", "library": "MPICH 3\nelse"})
+    assert notes([other]) == []
+    (told,) = notes([launched(facts={"compiled_library": "MPICH 3", "library": "Open MPI 5"})])
+    assert "measured with MPICH 3, everything else with Open MPI 5." in told
+
+
+def test_many_outliers_are_told_with_the_worst():
+    sample = Sample(
+        bytes=8,
+        time=1e-6,
+        p25=1e-6,
+        lower=1e-6,
+        upper=1e-6,
+        cv=0.0,
+        launches=5,
+        repetitions=100,
+        outliers=12,
+        worst=31.4,
+        settled=True,
+        disturbed=7,
+    )
+    one = Table(bench="reduce", ranks=4, placement="own", method="", samples=(sample,))
+    told, apart = notes([launched()], [one])
+    assert apart.startswith("In 7% of all repetitions another program had a core of a rank.")
+    assert told.startswith("12% of all repetitions took much longer than the others; the worst")
+    assert "31.4 times their median (reduce, 4 ranks, 8 B)" in told
+    alone = replace(one, bench="polynomial", ranks=1)
+    assert "median (polynomial, 1 rank, order 8)" in notes([launched()], [alone])[0]
+
+
+def test_the_spread_holds_the_wider_side():
+    usual = {
+        **{"key": "k", "dimension": "time", "launches": 5, "repetitions": 5, "outliers": 0},
+        **{"worst": 1.0, "cv": 0.0, "method": "", "settled": True},
+    }
+    assert Measured(value=10.0, lower=9.0, upper=12.0, **usual).spread == pytest.approx(0.2)
+    assert Measured(value=0.0, lower=0.0, upper=0.0, **usual).spread == 0.0
+    assert Measured(value=0.0, lower=0.0, upper=1.0, **usual).spread == inf
+
+
+# This machine
+
+
+def test_this_machine_is_measured(monkeypatch, tmp_path):
+    try:
+        find_mpi()
+    except RunFailed as missing:  # the extra "mpi" is not installed
+        pytest.skip(str(missing))
+    tiny = {
+        "processor": Plan(sizes=(1 << 16,), budget=0.0, fewest=1, most=1),
+        "network": Plan(sizes=(0, 1, 65536, 131072, 262144), budget=0.0, fewest=2, most=2),
+        "primitives": Plan(sizes=(8, 1024), budget=0.0, fewest=2, most=2),
+        "storage": Plan(sizes=(4096, 8192, 16384), budget=0.0, fewest=2),
+    }
+    monkeypatch.setattr(calibrate_jobs, "QUICK", tiny)
+    found = calibrate(quick=True, launches=1, time_limit=60, directory=tmp_path)
+    assert {x.bench for x in found.tables} >= {"polynomial", "pingpong", "saturation", "write"}
+    assert {x.bench for x in found.tables} >= set(PRIMITIVES)
+    assert found["network.latency"].value > 0
+    assert found.lost == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_was_removed_does_not_matter_without_storage(fake, tmp_path, monkeypatch):
+    assert fake
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert calibrate(only=["processor"], quick=True)["compute.rate"].value == pytest.approx(FLOPS)

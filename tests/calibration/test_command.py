@@ -1,0 +1,376 @@
+"""`parcast calibrate`: what it asks for and writes, and what it refuses before it measures."""
+
+import csv
+import errno
+import json
+import os
+import re
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from parcast.calibration.calibrate import calibrate
+from parcast.calibration.command import MOST_RANKS
+from parcast.calibration.result import Calibration
+from parcast.calibration.slurm_script import slurm_script
+from parcast.descriptions.read_toml import read_machine
+from parcast.errors import ParameterError, RunFailed
+from tests.calibration.calibrated import INTERRUPTED, WHOLE
+from tests.conftest import ROOT
+
+OSU = [ROOT / "examples" / "benchmarks" / f"osu_latency.{i}.txt" for i in (1, 2, 3)]
+ALLTOALL = ROOT / "examples" / "benchmarks" / "osu_alltoall.n16.txt"
+IOR = ROOT / "examples" / "benchmarks" / "ior.txt"
+
+
+@pytest.fixture
+def measuring(monkeypatch):
+    """Let `calibrate` answer at once, and keep what it was asked for."""
+    asked = []
+
+    def set_up(answer=WHOLE):
+        def stand_in(**arguments):
+            asked.append(arguments)
+            arguments["progress"](0.5, "network, 2 ranks")
+            if isinstance(answer, Exception):
+                raise answer
+            return replace(answer, name=arguments["name"] or answer.name)
+
+        monkeypatch.setattr("parcast.calibration.calibrate.calibrate", stand_in)
+        return asked
+
+    return set_up
+
+
+def test_the_answer_and_the_file(parcast, measuring, tmp_path):
+    asked = measuring()
+    said = parcast(
+        *("calibrate", "-np", 4, "-o", tmp_path / "here.toml", "--time-limit", "5 min"),
+        *("--directory", tmp_path, "--name", "here", "--only", "storage,network", "--quick"),
+    )
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith("here: measured in 62 s\n")
+    told = asked[0]
+    assert (told["ranks"], told["time_limit"], told["quick"]) == (4, 300.0, True)
+    assert (told["only"], told["directory"]) == (("network", "storage"), str(tmp_path))
+    machine = read_machine(tmp_path / "here.toml")
+    assert machine.name == "here"
+    assert float(machine.network.latency({})) == 1.5e-6
+
+
+@pytest.mark.parametrize("option", ["-np", "--np"])
+def test_ranks_may_be_asked_for_as_mpiexec_does(parcast, measuring, option):
+    asked = measuring()
+    assert parcast("calibrate", option, "16").status == 0
+    assert asked[0]["ranks"] == 16
+    assert asked[0]["only"] == ("processor", "network", "primitives", "storage")
+
+
+def test_the_json_document_and_the_samples(parcast, measuring, tmp_path):
+    measuring()
+    paths = [tmp_path / name for name in ("all.json", "samples.csv")]
+    said = parcast("calibrate", "--json", "-o", paths[0], "-o", paths[1])
+    document = json.loads(said.out)
+    written = json.loads(paths[0].read_text())
+    assert document == written
+    assert document["schema"] == "parcast/calibration/1"
+    assert document["inputs"]["options"]["ranks"] == 2
+    rows = list(csv.DictReader(paths[1].read_text().splitlines()))
+    assert len(rows) == len(document["tables"])
+    assert rows[0]["bench"] == "send"
+
+
+def test_a_disk_that_is_full_takes_nothing_of_the_answer(
+    parcast, measuring, tmp_path, monkeypatch
+):
+    measuring()
+
+    def full(path, _):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("parcast.files.document.write_document", full)
+    said = parcast("calibrate", "-o", tmp_path / "here.toml")
+    assert said.status == 2
+    assert "latency" in said.out
+    assert "no space left on device" in said.err.lower()
+    assert not (tmp_path / "here.toml").exists()
+
+
+def test_a_standard_output_that_is_closed_takes_nothing_of_the_files(
+    parcast, measuring, tmp_path, monkeypatch
+):
+    measuring()
+
+    def closed(_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("parcast.cli.screen.show", closed)
+    paths = [tmp_path / "here.toml", tmp_path / "here.json"]
+    assert parcast("calibrate", "-o", paths[0], "-o", paths[1]).status == 141
+    assert all(path.stat().st_size for path in paths)
+
+
+def test_few_counts_of_ranks_are_told(parcast, measuring, tmp_path):
+    two = tuple(x for x in WHOLE.tables if x.ranks < 8)
+    measuring(replace(WHOLE, tables=two))
+    said = parcast("calibrate", "-o", tmp_path / "here.toml")
+    note = "Primitives were measured at p = 2 and 4, of which the largest stands for every p."
+    assert said.err.startswith(f"parcast: {note}")
+    assert f"# {note}" in (tmp_path / "here.toml").read_text()
+
+
+def test_the_file_may_go_to_standard_output(parcast, measuring):
+    measuring()
+    said = parcast("calibrate", "-o", "-")
+    assert said.out.startswith('name = "node7"\nsource = "parcast calibrate on node7')
+
+
+def test_what_was_interrupted_is_written_and_what_was_there_stays(parcast, measuring, tmp_path):
+    measuring(INTERRUPTED)
+    path = tmp_path / "here.toml"
+    said = parcast("calibrate", "-o", path)
+    assert said.status == 130
+    assert said.out.startswith("node7: measured until it was interrupted")
+    assert said.err == ""
+    before = path.read_text()
+    assert "interrupted" in before
+    path.write_text("name = 'mine'\n")
+    said = parcast("calibrate", "-o", path)
+    assert path.read_text() == "name = 'mine'\n"
+    assert (tmp_path / "here.interrupted.toml").read_text() == before
+    assert f"{path} is left as it was; see {tmp_path / 'here.interrupted.toml'}." in said.err
+
+
+def test_other_benchmarks_are_read_for_what_they_tell(parcast, measuring, tmp_path):
+    asked = measuring()
+    path = tmp_path / "here.toml"
+    said = parcast("calibrate", "-o", path, "--from", *OSU, IOR)
+    assert said.status == 0
+    assert asked[0]["only"] == ("processor", "network", "primitives")  # IOR tells the storage
+    assert "from files  network.latency = 2.01 us, osu_latency, 2 processes, 0 B" in said.out
+    assert "parcast: storage.servers is taken as 1" in said.err
+    machine = read_machine(path)
+    assert float(machine.network.latency({})) == pytest.approx(2.01e-6)
+    assert float(machine.network.saturation({})) == 7e9
+    assert float(machine.storage.bandwidth({})) == pytest.approx(8.401e9)
+    assert machine.source.startswith("parcast calibrate on node7")
+    assert "others by OSU Micro-Benchmarks: osu_latency.1.txt" in machine.source
+    assert "IOR: ior.txt" in machine.source
+
+
+def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
+    asked = measuring()
+    said = parcast("calibrate", "--only", "storage,network", "--from", *OSU, ALLTOALL, IOR)
+    assert said.status == 2
+    assert "--from tells all that is asked for (network, storage), so that nothing" in said.err
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-np", "0"], "-np must be a whole number from 1 to 1024, got 0. Write such as -np 4."),
+        (["-np", "100000"], "-np must be a whole number from 1 to 1024, got 100000."),
+        (["-np", "two"], "-np must be a whole number from 1 to 1024, got two. Write such as"),
+        (["--only", "net"], "--only must be some of processor, network, primitives, storage, got"),
+        (["--only", ""], "got ''"),
+        (["--time-limit", "5"], "--time-limit must be a time"),
+        (["--time-limit", "0 s"], "--time-limit must be above 0"),
+        (["osu.txt"], "Write --from before the files"),
+        (["-o", "here.xml"], "-o must be a path that ends in .toml, .json, .csv"),
+        (["-o", "nowhere/here.toml"], "must stand in a folder that exists"),
+        (["-o", "-", "--json"], "-o - and --json must not share standard output"),
+        (["--from", "missing.txt"], "missing.txt"),
+        (["--slurm", "-o", "here.toml"], "-o must be a path that ends in .sh"),
+        (["--slurm", "--json"], "--json must not be asked of --slurm"),
+        (["--slurm", "-o", "a.sh", "-o", "b.sh"], "--slurm writes one script"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_measured(
+    parcast, measuring, arguments, says
+):
+    asked = measuring()
+    said = parcast("calibrate", *arguments)
+    assert said.status in (2, 3)
+    assert says in said.err
+    assert asked == []
+
+
+def test_files_of_other_kinds_are_refused(parcast, measuring, tmp_path):
+    asked = measuring()
+    other = tmp_path / "hello.txt"
+    other.write_text("hello\n")
+    assert (
+        "--from must be output of OSU, IMB or IOR, got"
+        in parcast("calibrate", "--from", other).err
+    )
+    timings = ROOT / "examples" / "benchmarks" / "hyperfine.json"
+    if not timings.exists():
+        timings = tmp_path / "hyperfine.json"
+        timings.write_text('{"results": [{"command": "a", "mean": 1.0, "times": [1.0]}]}')
+    assert (
+        "--from must be output of OSU, IMB or IOR" in parcast("calibrate", "--from", timings).err
+    )
+    assert asked == []
+
+
+def test_without_an_mpi_nothing_begins_that_needs_one(parcast, measuring, monkeypatch):
+    asked = measuring()
+
+    def missing():
+        raise RunFailed('Starting ranks needs mpi4py. Install it: pip install "parcast[mpi]"')
+
+    monkeypatch.setattr("parcast.mpi.find.find_mpi", missing)
+    said = parcast("calibrate")
+    assert (said.status, asked) == (4, [])
+    assert said.err == (
+        'parcast: Starting ranks needs mpi4py. Install it: pip install "parcast[mpi]" Processor '
+        "and storage can do without: --only processor,storage.\n"
+    )
+    assert parcast("calibrate", "--only", "processor,storage").status == 0
+
+
+@pytest.mark.parametrize(("name", "why"), [("nowhere", "no such file"), ("a file", "director")])
+def test_a_place_for_files_is_there_before_anything_is_measured(
+    parcast, measuring, tmp_path, name, why
+):
+    asked = measuring()
+    (tmp_path / "a file").write_text("")
+    said = parcast("calibrate", "--directory", tmp_path / name)
+    assert (said.status, asked) == (2, [])
+    assert "--directory must be a folder that can be written to, got" in said.err
+    assert why in said.err
+    assert parcast("calibrate", "--only", "network", "--directory", tmp_path / name).status == 0
+
+
+@pytest.mark.parametrize(
+    ("failure", "says", "status"),
+    [
+        (ParameterError("ranks must be at least 2."), "-np must be at least 2.", 2),
+        (ParameterError("directory must exist."), "--directory must exist.", 2),
+        (RunFailed('There is no mpiexec. pip install "parcast[mpi]"'), "parcast[mpi]", 4),
+    ],
+)
+def test_refusals_of_the_measurement_are_told_in_options(
+    parcast, measuring, failure, says, status
+):
+    measuring(failure)
+    said = parcast("calibrate")
+    assert said.status == status
+    assert says in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_batch_script_is_written_and_nothing_runs(parcast, measuring, tmp_path):
+    asked = measuring()
+    path = tmp_path / "job.sh"
+    said = parcast(
+        *("calibrate", "-np", 8, "--slurm", "-o", path, "--quick", "--time-limit", "20 min"),
+        *("--directory", "/scratch/my files", "--name", "it's", "--only", "network"),
+        *("--from", "osu.txt", "ior.txt"),
+    )
+    assert (said.status, said.out, asked) == (0, "", [])
+    text = path.read_text()
+    assert "#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=1\n" in text
+    assert "#SBATCH --time=00:30:00" in text
+    assert "export PARCAST_PLACEMENT=free" in text
+    assert "sbatch job.sh" in text
+    command = text[text.index("\nparcast calibrate") :].replace("\\\n", "")
+    assert " ".join(command.split()) == (
+        "parcast calibrate -np 8 -o machine.toml -o machine.json --quick --only network "
+        "--time-limit 1200s --directory '/scratch/my files' --name 'it'\"'\"'s' "
+        "--from osu.txt ior.txt"
+    )
+    assert parcast("calibrate", "--slurm").out == slurm_script(
+        ["-np", "2", "-o", "machine.toml", "-o", "machine.json"],
+        ranks=2,
+        time_limit=None,
+        script="job.sh",
+        writes_files=True,
+    )
+    assert "file system" in parcast("calibrate", "--slurm").out
+    assert "file system" not in text
+
+
+def test_the_script_runs_the_command_and_can_start_ranks_with_srun(tmp_path):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, does in (
+        ("parcast", 'echo "$PARCAST_PLACEMENT" "$@"; mpiexec -n 2 true'),
+        ("srun", 'echo srun "$@"'),
+    ):
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tools / name).chmod(0o755)
+    text = slurm_script(["-np", "2", "--quick"], ranks=2, time_limit=1.0, script="job.sh")
+    start = text.index("# mkdir -p parcast-srun")
+    head, tail = text[:start], text[start:]
+    lines, rest = tail.split("\n\n", 1)
+    text = head + "\n".join(line.removeprefix("# ") for line in lines.splitlines()) + "\n\n" + rest
+    script = tmp_path / "job.sh"
+    script.write_text(text)
+    said = subprocess.run(
+        ["sh", str(script)],
+        env={"PATH": f"{tools}:{os.environ['PATH']}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    assert said.stdout.splitlines() == [
+        "free calibrate -np 2 --quick",
+        "srun --mpi=pmix -n 2 true",
+    ]
+
+
+def test_warnings_name_the_options(parcast, measuring):
+    told = "Allow more time with time_limit, or ask for less with only. Only that."
+    measuring(replace(WHOLE, warnings=(told,)))
+    said = parcast("calibrate", "--json")
+    assert json.loads(said.out)["warnings"] == [
+        "Allow more time with --time-limit, or ask for less with --only. Only that."
+    ]
+
+
+def test_the_command_line_knows_how_many_ranks_there_may_be():
+    from parcast.calibration.calibrate import MOST_RANKS as MOST
+
+    assert MOST_RANKS == MOST
+
+
+def test_every_option_is_in_the_reference(parcast):
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    section = page.split("## parcast calibrate\n")[1].split("\n## ")[0]
+    options = set(re.findall(r"--?[a-z][a-z-]+", parcast("calibrate", "--help").out))
+    assert {option for option in options if f"`{option}" not in section} <= {"--help"}
+
+
+def test_two_ranks_measure_a_network(process, tmp_path):
+    path = tmp_path / "here.toml"
+    said = process(
+        *(
+            "calibrate",
+            "-np",
+            2,
+            "--only",
+            "network",
+            "--quick",
+            "--time-limit",
+            "2 s",
+            "-o",
+            path,
+        ),
+        timeout=120,
+    )
+    assert said.status == 0, said.err
+    assert "network" in said.out
+    machine = read_machine(path)
+    assert 1e-8 < float(machine.network.latency({})) < 1e-2
+    assert float(machine.network.bandwidth({})) > 1e6
+    assert machine.compute.rate is None
+
+
+def test_the_names_are_public():
+    assert Calibration.__name__ == "Calibration"
+    assert callable(calibrate)

@@ -1,0 +1,319 @@
+"""`parcast.calibration.machine_file`: what is written is read again, and says where it comes from."""
+
+import math
+import tomllib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from parcast.calibration.benchmarks.machine_figures import Figure, MachineFigures
+from parcast.calibration.machine_file import calibration_document, machine_figures, machine_keys
+from parcast.calibration.primitives_file import line_words, primitive_words, with_spread
+from parcast.calibration.result import Segment
+from parcast.descriptions.machine import PRIMITIVES
+from parcast.descriptions.read_toml import read_machine
+from parcast.laws.primitives.price import primitive_time
+from tests.calibration.calibrated import (
+    HOST,
+    INTERRUPTED,
+    OWN,
+    TIMES,
+    TURNS,
+    VALUES,
+    WHOLE,
+    line,
+    measured,
+)
+
+TOLD = MachineFigures(
+    source="OSU Micro-Benchmarks: osu_latency.txt",
+    figures=(
+        Figure(key="network.latency", text="9 us", source="osu_latency, 2 processes"),
+        Figure(key="primitives.reduce.startup", text="8 us", source="osu_reduce"),
+        Figure(key="primitives.reduce.bandwidth", text="1 GB/s", source="osu_reduce"),
+    ),
+    remarks=("allgather: startup 2 us; too short for a rate",),
+    notes=("The processes are taken from the names of files.",),
+)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Write a machine file and read it as any other."""
+
+    def read(figures):
+        path = tmp_path / "machine.toml"
+        path.write_text(figures.to_toml(), encoding="utf-8")
+        return read_machine(path)
+
+    return read
+
+
+def test_every_key_is_one_of_the_description_and_in_its_order():
+    keys = machine_keys()
+    assert {"compute.memory_bandwidth", "storage.cache", "network.bidirectional"} <= set(keys)
+    assert "primitives.barrier.startup" in keys
+    assert "primitives.barrier.bandwidth" not in keys
+    assert keys.index("network.saturation") < keys.index("storage.bandwidth")
+
+
+def test_the_values_come_back_with_their_spread(machine):
+    told = machine(machine_figures(WHOLE))
+    assert (told.name, told.processors, told.storage.servers) == ("node7", 8, 1)
+    amounts = dict(told.amounts())
+    for each in VALUES:
+        if each.key in machine_keys():
+            amount = amounts[each.key]
+            assert float(amount({})) == pytest.approx(each.value, rel=1e-3)
+            assert amount.spread >= each.upper / each.value - 1.0001
+            assert amount.spread == pytest.approx(each.upper / each.value - 1, rel=0.1)
+
+
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_the_primitives_come_back_as_they_were_measured(machine, name):
+    told = machine(machine_figures(WHOLE))
+    m = 0.0 if name == "barrier" else 1e5
+    at = {"p": np.array([1.0, *OWN, 32])}
+    time = primitive_time(name, told, at, np.asarray(m))
+    own = [TIMES[name](p, m) for p in OWN]
+    assert time == pytest.approx([0, *own, TURNS * TIMES[name](32, m)], rel=1e-3)
+
+
+def test_each_value_stands_below_its_origin():
+    lines = machine_figures(WHOLE).to_toml().splitlines()
+    above = {text.split(" = ")[0]: lines[i - 1] for i, text in enumerate(lines) if " = " in text}
+    assert above["memory_bandwidth"] == (
+        "# way to compute.memory_bandwidth, 2026-11-21, 5 launches, 500 timings, 3 of them far "
+        "above the others, the worst 7x"
+    )
+    assert above["saturation"].endswith("5 launches, 500 timings")
+    assert above["servers"] == "# /scratch is taken as one server, whatever is behind it"
+    assert lines[0] == 'name = "node7"'
+    assert lines[1] == (
+        'source = "parcast calibrate on node7, 2026-11-21 10:15, A processor, 8 cores, MPICH '
+        "5.0.2, 2, 4 and 8 ranks each on a core of its own, 16 and 32 ranks all on one core, load "
+        '0.25 before and 2 after, governor performance"'
+    )
+    assert lines[-2:] == [
+        "# Said when it was measured:",
+        "# 16 and 32 ranks share one core: their times are those of taking turns.",
+    ]
+
+
+def test_one_launch_is_never_exact_and_says_so():
+    one = measured("network.latency", 1e-6, "time", launches=1, settled=False)
+    one = replace(one, lower=math.nan, upper=math.nan)
+    told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
+    figure = told.figures[-1]
+    assert (figure.key, figure.text) == ("network.latency", "1 us +- 100%")
+    said = "1 launch, 500 timings, of one launch, so that its +- is taken to be 100%, not settled"
+    assert figure.source.endswith(said)
+
+
+def test_no_key_of_one_launch_is_exact():
+    nothing = {"startup_lower": math.nan, "startup_upper": math.nan}
+    nothing |= {"rate_lower": math.nan, "rate_upper": math.nan}
+    once = replace(
+        WHOLE,
+        measured=tuple(replace(x, launches=1, lower=math.nan, upper=math.nan) for x in VALUES),
+        tables=tuple(
+            replace(
+                x,
+                samples=tuple(
+                    replace(y, launches=1, lower=math.nan, upper=math.nan) for y in x.samples
+                ),
+            )
+            for x in WHOLE.tables
+        ),
+        lines=tuple(replace(x, **nothing) for x in WHOLE.lines),
+    )
+    figures = machine_figures(once).figures
+    exact = [x.key for x in figures if "+- 100%" not in x.text]
+    assert exact == ["processors", "storage.servers"]
+    assert {x.counts for x in primitive_words(once)} == {
+        "2, 4, 8 (one launch)",
+        "16, 32 on one core (one launch)",
+    }
+
+
+def test_what_the_system_told_was_not_measured():
+    one = measured("storage.cache", 2**31, "size", launches=0, method="told by the system")
+    told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
+    assert told.figures[-1].source == "told by the system, 2026-11-21"
+    assert "+-" not in told.figures[-1].text
+
+
+def test_disturbed_timings_are_told():
+    one = measured("network.latency", 1e-6, "time", disturbed=7)
+    told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
+    assert told.figures[-1].source.endswith(
+        "500 timings, 7 left out as another program had a core"
+    )
+
+
+def test_what_no_key_holds_is_in_comments():
+    remarks = machine_figures(WHOLE).remarks
+    assert remarks[0] == "compute.half_intensity = 0.5 +- 2%; way to compute.half_intensity"
+    assert "broadcast, p = 4: 4 us + m / 2 GB/s, error 4%" in remarks
+    assert (
+        "reduce, p = 4: 6 us + m / 1 GB/s, error 4%; in pieces 6 us + m / 1 GB/s below 16384 B, "
+        "12 us + m / 2 GB/s from 16384 B"
+    ) in remarks
+
+
+def test_a_time_that_does_not_grow_has_no_rate():
+    flat = replace(
+        line("send", 2), rate=math.inf, segments=(Segment(first=0, startup=1e-6, rate=math.inf),)
+    )
+    assert line_words(flat) == "send, p = 2: 1 us, error 4%"
+    endless = measured("network.bandwidth", math.inf, "rate")
+    told = machine_figures(replace(WHOLE, measured=(endless,)))
+    assert "network.bandwidth" not in {figure.key for figure in told.figures}
+    assert any(remark.startswith("network.bandwidth = inf") for remark in told.remarks)
+
+
+def test_ping_pongs_in_pieces_are_told_and_those_in_one_are_not():
+    pingpong = replace(line("send", 2, switch=1024), bench="pingpong")
+    straight = replace(line("send", 2), bench="pingpong")
+    for told, count in ((pingpong, 1), (straight, 0)):
+        remarks = machine_figures(replace(WHOLE, lines=(told,), tables=())).remarks
+        assert sum(remark.startswith("pingpong") for remark in remarks) == count
+
+
+def test_few_counts_and_what_did_not_settle_is_said():
+    tables = tuple(
+        replace(x, samples=tuple(replace(y, settled=False, outliers=1) for y in x.samples))
+        for x in WHOLE.tables
+        if x.ranks == 2
+    )
+    figures = machine_figures(replace(WHOLE, tables=tables)).figures
+    source = {x.key: x.source for x in figures}["primitives.barrier.startup"]
+    assert source == (
+        "p = 2, each on a core of its own, 2026-11-21, 5 launches, error less than 1%, taken "
+        "for every p, 1 timing far above the others, not settled"
+    )
+    two = tuple(x for x in WHOLE.tables if x.ranks < 8)
+    told = machine_figures(replace(WHOLE, tables=two))
+    sources = {x.key: x.source for x in told.figures}
+    assert "the largest taken for every p" in sources["primitives.send.startup"]
+    assert told.notes[0].startswith(
+        "Primitives were measured at p = 2 and 4, of which the largest stands for every p. 3 "
+    )
+
+
+def test_a_primitive_without_a_rate_is_no_key(machine):
+    short = tuple(
+        replace(x, samples=x.samples[:1]) for x in WHOLE.tables if x.bench in ("send", "barrier")
+    )
+    figures = machine_figures(replace(WHOLE, tables=short, lines=()))
+    told = machine(figures)
+    assert told.primitives.send.startup is None
+    assert told.primitives.barrier.startup is not None
+    assert figures.remarks[3].startswith("send: startup 1 us +- 2.1%; p = 2, 4, 8, each on a core")
+    assert figures.remarks[3].endswith(", too short for a rate")
+
+
+def test_ranks_that_share_a_core_have_a_part_of_the_formula():
+    figures = {x.key: x for x in machine_figures(WHOLE).figures}
+    startup = figures["primitives.broadcast.startup"]
+    assert startup.text == "2 us*log2(p) if p <= 8 else 100 us +- 6.6%"
+    assert "; beyond 8: p = 16, 32, all on one core, 2026-11-21, 5 launches" in startup.source
+    assert startup.source.endswith("the largest taken for every such p")
+    flat = tuple(
+        replace(x, samples=tuple(replace(y, time=1.0) for y in x.samples)) if x.ranks > 8 else x
+        for x in WHOLE.tables
+    )
+    level = tuple(
+        replace(x, startup=1.0, rate=math.inf) if x.ranks > 8 else x for x in WHOLE.lines
+    )
+    texts = {
+        x.key: x.text for x in machine_figures(replace(WHOLE, tables=flat, lines=level)).figures
+    }
+    assert texts["primitives.send.startup"].startswith("1 us if p <= 8 else 1 s")
+    assert texts["primitives.send.bandwidth"].startswith("5 GB/s +-")
+    only = tuple(x for x in WHOLE.tables if x.ranks > 8)
+    texts = {x.key: x.text for x in machine_figures(replace(WHOLE, tables=only)).figures}
+    assert texts["primitives.send.startup"].startswith("10 us +-")
+
+
+def test_counts_on_one_core_are_told_as_such():
+    tables = tuple(x for x in WHOLE.tables if x.ranks in (2, 16))
+    (note,) = machine_figures(replace(WHOLE, tables=tables)).notes
+    assert note.startswith(
+        "Primitives were measured at p = 2, which stands for every p up to 8, and at p = 16 on "
+        "one core, which stands for every p beyond. 3 counts or more"
+    )
+    alone = tuple(x for x in WHOLE.tables if x.ranks == 16)
+    assert machine_figures(replace(WHOLE, tables=alone)).notes == ()
+
+
+def test_what_files_tell_takes_the_place_of_what_was_measured(machine):
+    figures = machine_figures(WHOLE, told=[TOLD], name="cluster")
+    told = machine(figures)
+    assert told.name == "cluster"
+    assert float(told.network.latency({})) == 9e-6
+    assert float(told.primitives.reduce.startup({})) == 8e-6
+    assert told.source.endswith("; others by OSU Micro-Benchmarks: osu_latency.txt")
+    assert figures.notes == TOLD.notes
+    assert figures.remarks[-1] == TOLD.remarks[0]
+    assert not any(remark.startswith("reduce, p") for remark in figures.remarks)
+    assert "# osu_latency, 2 processes\nlatency" in figures.to_toml()
+
+
+def test_an_interrupted_calibration_is_a_file_of_what_there_is(machine):
+    told = machine(machine_figures(INTERRUPTED))
+    assert told.compute.rate is not None
+    assert told.network.latency is None
+    assert told.storage.servers is None
+    assert told.source == (
+        "parcast calibrate on node7, 2026-11-21 10:15, A processor, 8 cores, interrupted"
+    )
+
+
+def test_a_name_cannot_break_the_file(machine):
+    odd = replace(HOST, name='a"\n[network]\\', model="é\x7f")
+    figures = machine_figures(replace(WHOLE, host=odd, name='x"y\n'))
+    assert '"' in machine(figures).name
+    assert tomllib.loads(figures.to_toml())
+
+
+@pytest.mark.parametrize(
+    ("spread", "text"),
+    [
+        (0.0312, "3.2%"),
+        (0.5, "50%"),
+        (0.1234, "13%"),
+        (3.456, "350%"),
+        (99.0, "1000%"),
+        (math.inf, "1000%"),
+        (1e-6, "0.01%"),
+    ],
+)
+def test_a_spread_is_rounded_up(spread, text):
+    assert with_spread("1 us", spread) == f"1 us +- {text}"
+
+
+def test_the_document_has_the_formulas_and_the_file():
+    document = calibration_document(WHOLE, machine_figures(WHOLE))
+    assert document["schema"] == "parcast/calibration/1"
+    assert [row["primitive"] for row in document["primitives"][::2]] == list(PRIMITIVES)
+    assert [row["placement"] for row in document["primitives"]] == ["own", "one"] * 10
+    assert document["machine"][0] == {
+        "key": "processors",
+        "text": "8",
+        "source": "cores of node7 that may be used",
+    }
+    assert len(document["tables"]) == 5 * (9 * 6 + 1)
+
+
+def test_the_words_of_the_primitives():
+    told = [*primitive_words(WHOLE)]
+    words = {x.name: x for x in told if "core" not in x.counts}
+    assert words["broadcast"].startup == "2 us*log2(p)"
+    assert words["broadcast"].bandwidth == "1.33 GB/s at p = 8"
+    assert words["send"].bandwidth == "5 GB/s"
+    assert words["alltoall"].startup == "2 us*p"
+    assert (words["barrier"].bandwidth, words["barrier"].error) == ("", "<1%")
+    assert words["send"].counts == "2, 4, 8"
+    assert [x.counts for x in told if x.name == "send"] == ["2, 4, 8", "16, 32 on one core"]

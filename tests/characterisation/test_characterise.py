@@ -1,0 +1,578 @@
+"""`parcast.characterise`: programs that runs were made from are found again, and faults told."""
+
+import dataclasses
+import tomllib
+
+import numpy as np
+import pytest
+
+from parcast.characterisation.characterise import characterise
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.read_toml import read_program
+from parcast.errors import FileProblems, FitFailed, ParameterError
+from parcast.prediction.predict import predict
+from parcast.timings.measurements import Measurements
+from parcast.timings.profile import RankRecord, RegionTotal, RunProfile
+
+NETWORK = Machine(
+    name="net",
+    compute={"rate": "1 Gflop/s"},
+    network={"latency": "10 us", "bandwidth": "1 GB/s"},
+    storage={"bandwidth": "100 MB/s"},
+)
+
+
+def total(name, kind, *, wall, entries=20, processor=None, **keys):
+    """All passes through a region."""
+    given = {"iterations": entries, "calls": entries, "volume": 0.0, "counts": {}} | keys
+    return RegionTotal(
+        name=name,
+        kind=kind,
+        entries=entries,
+        wall=wall,
+        processor=wall if processor is None else processor,
+        squares=wall**2 / max(entries, 1) * 1.01,
+        **given,
+    )
+
+
+def run(p, regions_of, *, n=None, program="plate", span=None, entry=1e-7, **keys):
+    """Make a run from the regions of each rank."""
+    ranks = []
+    for rank in range(p):
+        regions = tuple(regions_of(rank))
+        ranks.append(
+            RankRecord(
+                program=program,
+                rank=rank,
+                p=p,
+                begun=0.0,
+                span=span or sum(x.wall for x in regions),
+                entry=entry,
+                other_threads=keys.get("other_threads", 0),
+                overlapping=keys.get("overlapping", 0),
+                quanta=keys.get("quanta", ()),
+                parameters={} if n is None else {"n": float(n), **keys.get("parameters", {})},
+                regions=regions,
+            )
+        )
+    return RunProfile(ranks=tuple(ranks), place=f"run.jsonl, line {p}{n or ''}")
+
+
+def plate(n, p, *, pace=1e-8, waits=1.0):
+    """A run of finite differences: n x n points in 20 steps, two checkpoints."""
+
+    def regions(rank):
+        rows = (n - 2) * (rank + 1) // p - (n - 2) * rank // p
+        cells = 20 * rows * (n - 2)
+        if p > 1:
+            yield total("halo", "halo", wall=1e-3, volume=20 * 8 * n)
+        own = cells * pace
+        yield total("sweep", "compute", wall=own * waits, processor=own, iterations=cells)
+        yield total("setup", "replicated", wall=n * 1e-6, entries=1, iterations=n)
+        yield total("change", "reduce", wall=1e-5, volume=160)
+        yield total("sync", "barrier", wall=1e-5, entries=1)
+        yield total("save", "write", wall=1e-4, entries=2, volume=2 * 8 * n * rows)
+
+    return run(p, regions, n=n)
+
+
+RUNS = [plate(n, p) for n in (102, 202, 402) for p in (1, 2, 4)]
+
+
+def by_name(told):
+    return {x.name: x for x in told.regions}
+
+
+def test_formulas_and_times_are_those_the_runs_were_made_from():
+    told = characterise(RUNS)
+    rows = by_name(told)
+    assert (rows["sweep"].kind, rows["sweep"].calls) == ("loop", "20")
+    assert rows["sweep"].iterations == "(n - 2)^2"
+    assert rows["sweep"].unit_time == pytest.approx(1e-8)
+    assert rows["sweep"].iteration == "10 ns"
+    assert rows["sweep"].residual == pytest.approx(0, abs=1e-9)
+    assert (rows["setup"].kind, rows["setup"].iterations) == ("replicated", "n")
+    assert (rows["halo"].kind, rows["halo"].calls, rows["halo"].volume) == ("halo", "20", "8 B*n")
+    assert (rows["change"].kind, rows["change"].volume) == ("reduce", "8 B")
+    assert (rows["sync"].calls, rows["sync"].volume) == ("1", None)
+    assert (rows["save"].calls, rows["save"].volume) == ("2", "8 B*n*(n - 2)")
+    assert all(x.is_exact for x in told.regions)
+    assert sum(x.share for x in told.regions) == pytest.approx(1)
+    assert (told.p, told.n, told.largest) == ((1, 2, 4), (102, 202, 402), "p = 4, n = 402")
+    assert told.warnings == ()
+
+
+def test_the_program_predicts_a_size_and_a_count_that_were_not_run(tmp_path):
+    path = tmp_path / "program.toml"
+    path.write_text(characterise(RUNS).toml)
+    read = read_program(path)
+    told = predict(read, NETWORK, p=[1, 8], n=[1002])
+    assert told.breakdown.compute.ravel() == pytest.approx(
+        [20 * 1e-8 * 1000**2 + 1.002e-3, 20 * 1e-8 * 1000**2 / 8 + 1.002e-3], rel=1e-6
+    )
+    assert told.breakdown.io.ravel() == pytest.approx([2 * 8 * 1002 * 1000 / 1e8] * 2, rel=1e-6)
+    assert told.breakdown.communication.ravel()[0] == 0
+    assert tomllib.loads(characterise(RUNS, name='a "plate"').toml)["name"] == 'a "plate"'
+
+
+def test_on_a_machine_with_a_rate_iterations_are_operations():
+    told = characterise(RUNS, machine=NETWORK)
+    rows = by_name(told)
+    assert rows["sweep"].iteration == "10 flop"
+    assert rows["sweep"].residual == pytest.approx(0, abs=1e-9)
+    assert rows["save"].residual is not None
+    assert rows["halo"].residual is not None
+    assert "Operations are these times at 1e+09 flop/s." in told.toml
+    assert "on net," in told.toml
+    bare = characterise(RUNS, machine=Machine())
+    assert by_name(bare)["halo"].residual is None  # nothing prices its bytes
+    formula = Machine(compute={"rate": "1 Gflop/s * p"})
+    with pytest.raises(ParameterError, match="must be a plain rate, got a formula"):
+        characterise(RUNS, machine=formula)
+
+
+def test_a_time_that_grows_with_n_is_a_formula():
+    runs = [
+        run(1, lambda _, n=n: [total("a", "compute", wall=n * 20 * 1e-6, iterations=20)], n=n)
+        for n in (10, 20, 40)
+    ]
+    (row,) = characterise(runs).regions
+    assert (row.iterations, row.iteration) == ("1", "1e-06 s*n")
+
+
+def test_the_wall_clock_may_time_the_loops():
+    runs = [plate(n, 1, waits=2.0) for n in (102, 202)]
+    assert by_name(characterise(runs, clock="wall"))["sweep"].unit_time == pytest.approx(2e-8)
+    told = characterise(runs)
+    assert by_name(told)["sweep"].unit_time == pytest.approx(1e-8)
+    assert any("Loops had a processor for 5" in x for x in told.warnings)
+    with pytest.raises(ParameterError, match="clock must be processor or wall, got 'sun'"):
+        characterise(runs, clock="sun")
+
+
+QUIET, SLOW = (1e-4, 1.05e-4), (1e-4, 1.6e-4)  # work quanta before and after a run [s]
+
+
+def with_quanta(made, quanta, waited=None):
+    """The same run, as if processors had been like that; `waited` is a share of it, on rank 0."""
+    share = waited or 0.0
+    return dataclasses.replace(
+        made,
+        ranks=tuple(
+            dataclasses.replace(
+                rank,
+                quanta=quanta,
+                waited=None if waited is None else 0.0 if rank.rank else share * rank.span,
+            )
+            for rank in made.ranks
+        ),
+    )
+
+
+def test_disturbed_runs_are_left_out_where_others_were_not():
+    quiet = [with_quanta(plate(n, p), QUIET) for n in (102, 202) for p in (1, 2)]
+    slow = [with_quanta(plate(n, 2, pace=1.6e-8), SLOW) for n in (102, 202)]
+    told = characterise([*slow, *quiet])
+    assert told.runs == 4
+    assert "2 of 6 runs were disturbed and are left out" in told.warnings[0]
+    assert "1.5 times as long" in told.warnings[0]
+    assert told.toml == characterise(quiet).toml
+
+
+def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
+    usual = {102: 0.3, 202: 0.4}  # of ranks that share cores
+    quiet = [with_quanta(plate(n, p), QUIET, usual[n]) for n in usual for p in (1, 2)]
+    slow = [with_quanta(plate(n, 2, pace=1.6e-8), QUIET, usual[n] + 0.22) for n in usual]
+    told = characterise([*slow, *quiet])
+    assert told.runs == 4
+    assert "2 of 6 runs were disturbed and are left out: ranks waited" in told.warnings[0]
+    assert "of a run more than in others. Others of the same" in told.warnings[0]
+    assert "They are run.jsonl, line 2102; run.jsonl, line 2202." in told.warnings[0]
+    assert "In 4 of 4 runs that count, ranks waited for their core for up" in told.warnings[1]
+    assert told.toml == characterise(quiet).toml
+    alone = characterise([with_quanta(plate(n, p), QUIET, 0.5) for n in usual for p in (1, 2)])
+    assert (alone.runs, alone.toml) == (4, told.toml)
+
+
+def test_profiles_that_do_not_tell_of_waiting_disturb_none_that_do():
+    told = [with_quanta(plate(n, p), QUIET, 0.3) for n in (102, 202) for p in (1, 2)]
+    older = [with_quanta(plate(n, p), ()) for n in (102, 202) for p in (1, 2)]
+    assert characterise([*told, *older]).runs == 8
+
+
+def test_disturbed_runs_stay_where_there_are_no_others():
+    quiet = [with_quanta(plate(n, 1), QUIET) for n in (102, 202)]
+    slow = with_quanta(plate(402, 1), SLOW)
+    told = characterise([*quiet, slow])
+    assert told.runs == 3
+    assert "1 of 3 runs were disturbed: " in told.warnings[0]
+    assert "Repeat them" in told.warnings[0]
+
+
+@pytest.mark.parametrize("quanta", [(), QUIET])
+def test_runs_that_nobody_disturbed_are_all_taken(quanta):
+    told = characterise([with_quanta(x, quanta) for x in RUNS])
+    assert told.runs == len(RUNS)
+    assert not any("disturbed" in text for text in told.warnings)
+
+
+def test_hosts_and_counts_have_quanta_of_their_own():
+    slower = [with_quanta(plate(n, 2), (2e-4, 2e-4)) for n in (102, 202)]
+    told = characterise([*(with_quanta(plate(n, 1), QUIET) for n in (102, 202)), *slower])
+    assert told.runs == 4
+    assert not any("disturbed" in text for text in told.warnings)
+
+
+def test_runs_that_differ_widen_the_interval_and_are_told():
+    runs = [plate(n, 1, pace=pace) for n, pace in ((102, 1e-8), (202, 1.4e-8), (402, 1.1e-8))]
+    told = characterise(runs)
+    assert by_name(told)["sweep"].spread > 0.2
+    assert " +- " in by_name(told)["sweep"].iteration
+    assert any('region "sweep" is known to' in x for x in told.warnings)
+
+
+@pytest.mark.parametrize("sizes", [(402, 602, 802), (402, 402, 602, 602, 802, 802)])
+def test_nine_in_ten_further_runs_are_within_the_spread(sizes):
+    held = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        paces = 1e-8 * np.exp(random.normal(0, 0.03, len(sizes) + 1))
+        told = characterise([plate(n, 1, pace=x) for n, x in zip(sizes, paces, strict=False)])
+        loop = told.program.phase[0].region[0]
+        one = float(loop.iteration({"p": 1.0, "n": 1002.0}))
+        held.append(abs(np.log(paces[-1] / one)) <= np.log1p(loop.iteration.spread))
+    assert 0.86 <= np.mean(held) <= 0.96
+
+
+def test_one_run_has_the_spread_of_its_passes():
+    told = characterise([plate(102, 1)])
+    assert 0.01 < by_name(told)["sweep"].spread < 0.1
+    assert by_name(told)["setup"].spread == 0
+    said = " ".join(told.warnings)
+    assert "All runs are of n = 102: the formulas are good for this size alone." in said
+    assert "All runs are on p = 1: iterations and bytes are taken as those of every p." in said
+    assert "seen at" not in said
+
+
+def test_passes_of_one_run_that_differ_are_no_difference_between_runs():
+    def regions(_):
+        yield dataclasses.replace(total("a", "compute", wall=1.0), squares=1.0)
+
+    said = " ".join(characterise([run(1, regions)]).warnings)
+    assert "it differs between passes of the run. Make more runs" in said
+
+
+@pytest.mark.parametrize(
+    ("runs", "says"),
+    [
+        (
+            [plate(202, 1), plate(302, 1), plate(302, 2)],
+            [
+                'Regions "halo", "change", "sync" were seen at n = 302 only (nobody communicates '
+                "at p = 1): calls and bytes are taken as those of every size. Add a run of "
+                "another size on several processors.",
+                'Regions "halo", "change", "sync" were seen at p = 2 only (nobody communicates at '
+                "p = 1): calls and bytes are taken as those of every p. Add a run on more "
+                "processors.",
+            ],
+        ),
+        ([plate(202, 1), plate(202, 2), plate(302, 4)], []),
+    ],
+)
+def test_communication_that_was_seen_at_one_size_is_told(runs, says):
+    told = characterise(runs).warnings
+    assert [x for x in told if "seen at" in x] == says
+
+
+def test_regions_that_the_machine_does_not_explain_are_told():
+    def waiting(rank):
+        yield total("sweep", "compute", wall=0.1 + rank * 1e-3)
+        yield total("halo", "halo", wall=0.5, volume=8e6)
+        yield total("change", "reduce", wall=0.4, volume=160)
+
+    (said,) = [x for x in characterise([run(2, waiting)], machine=NETWORK).warnings if "expl" in x]
+    assert said.startswith(
+        'Regions "halo", "change" take 90% of the run at p = 2, and the machine explains less '
+        "than 1% of that: ranks waited for each other"
+    )
+    fast = [plate(402, p) for p in (1, 2, 4)]
+    assert not any("explains" in x for x in characterise(fast, machine=NETWORK).warnings)
+    assert not any("explains" in x for x in characterise([run(2, waiting)]).warnings)
+
+
+def test_the_time_of_an_iteration_that_is_told_is_the_one_that_is_written():
+    runs = [plate(n, 1, pace=pace) for n, pace in ((102, 9e-9), (202, 8e-9), (402, 4e-9))]
+    (row,) = [x for x in characterise(runs).regions if x.name == "sweep"]
+    assert row.unit_time == pytest.approx(8e-9)
+    assert row.iteration.startswith("8 ns +- ")
+
+
+def test_uneven_iterations_are_those_of_the_rank_with_the_most_and_are_told():
+    def triangle(p):
+        return run(
+            p, lambda r: [total("a", "compute", wall=(r + 1.0), iterations=20.0 * (r + 1))], n=1
+        )
+
+    told = characterise([triangle(1), triangle(2), triangle(4)])
+    row = by_name(told)["a"]
+    assert row.iterations == "p^2"
+    assert row.imbalance == pytest.approx(1.6)
+    said = " ".join(told.warnings)
+    assert "uneven: at p = 4 the rank with the most has 1.6 times the mean." in said
+    program = predict(told.program, NETWORK, p=[4], n=[1]).time
+    assert float(program.ravel()[0]) == pytest.approx(4.0)
+
+
+def test_ranks_of_other_speeds_are_told():
+    slow = run(2, lambda r: [total("a", "compute", wall=1.0 + r)], n=1)
+    assert any(
+        "an iteration of the slowest takes 1.33 times" in x for x in characterise([slow]).warnings
+    )
+
+
+def test_replicated_iterations_that_differ_are_told():
+    odd = run(2, lambda r: [total("a", "replicated", wall=1.0, iterations=20 * (1 + r))], n=1)
+    assert any("uneven" in x for x in characterise([odd]).warnings)
+
+
+def cells(n, wet, dry, p=1):
+    """A loop whose time is that of its wet and dry cells."""
+    wall = wet * 3e-6 + dry * 1e-6
+    counts = {"wet": wet / p, "dry": dry / p}
+    return run(p, lambda _: [total("cells", "complex", wall=wall / p, counts=counts)], n=n)
+
+
+def test_small_regions_of_a_complex_loop_are_told_apart():
+    told = characterise([cells(10, 10, 90), cells(20, 80, 320), cells(20, 80, 320, p=2)])
+    rows = by_name(told)
+    assert rows["cells wet"].unit_time == pytest.approx(3e-6)
+    assert rows["cells dry"].unit_time == pytest.approx(1e-6)
+    assert rows["cells wet"].kind == "loop"
+    assert rows["cells wet"].residual is None
+    assert rows["cells wet"].share + rows["cells dry"].share == pytest.approx(1)
+    assert told.conditions["cells"] < 1e3
+    assert rows["cells dry"].iterations is not None
+
+
+def test_small_regions_that_run_in_step_are_refused_with_the_condition_number():
+    with pytest.raises(FitFailed, match=r'Region "cells": The counts do not tell .* \(condition'):
+        characterise([cells(10, 10, 20), cells(20, 40, 80), cells(30, 90, 180)])
+
+
+def test_a_rank_that_took_no_time_says_nothing_of_small_regions():
+    idle = {"wall": 0.0, "processor": 0.0, "counts": {"wet": 0, "dry": 0}}
+    busy = {"wall": 350e-6, "counts": {"wet": 50, "dry": 200}}
+    last = run(2, lambda r: [total("cells", "complex", **(idle if r else busy))], n=30)
+    rows = by_name(characterise([cells(10, 10, 90), cells(20, 80, 320), last]))
+    assert rows["cells wet"].unit_time == pytest.approx(3e-6)
+    assert rows["cells dry"].unit_time == pytest.approx(1e-6)
+
+
+def test_a_loop_that_ranks_run_unequally_often_is_one_of_all_its_iterations():
+    def regions(rank):
+        return [total("a", "compute", wall=1.0, entries=4 * (1 + rank), iterations=30)]
+
+    row = by_name(characterise([run(2, regions, n=1)]))["a"]
+    assert (row.calls, row.iterations) == ("1", "60")
+
+
+@pytest.mark.parametrize(
+    ("runs", "says"),
+    [
+        ([cells(10, 10, 20)], "counts 2 small regions, and there are 1 ranks in all runs"),
+        (
+            [run(1, lambda _: [total("c", "complex", wall=1.0)])],
+            'Region "c" is a complex loop without counts that took time.',
+        ),
+        (
+            [run(1, lambda _: [total("a", "compute", wall=0.0), total("b", "compute", wall=0.0)])],
+            'Region "a" has no iterations that took time: there is nothing to characterise. Leave '
+            'it out, or give its iterations and let it run longer.\nRegion "b"',
+        ),
+    ],
+)
+def test_what_does_not_tell_times_is_refused(runs, says):
+    with pytest.raises(FitFailed) as caught:
+        characterise(runs)
+    assert says in str(caught.value)
+
+
+def test_uneven_small_regions_are_those_of_the_rank_with_the_most():
+    def half(p):
+        return run(
+            p,
+            lambda r: [
+                total(
+                    "c", "complex", wall=1e-6 * (1 + 9 * (r == 0)), counts={"k": 1 + 9 * (r == 0)}
+                )
+            ],
+            n=1,
+        )
+
+    row = by_name(characterise([half(1), half(2), half(4)]))["c k"]
+    assert row.iterations == "10*p"
+
+
+def test_timing_that_takes_too_long_is_told():
+    busy = run(1, lambda _: [total("a", "compute", wall=1.0, entries=10**5)], entry=1e-6)
+    told = characterise([busy])
+    assert told.perturbation == pytest.approx(0.1)
+    assert told.warnings[0].startswith("Timing the regions took 10% of a run")
+
+
+def test_what_timing_takes_is_a_share_of_the_run_and_nothing_of_no_time():
+    regions = [total("a", "compute", wall=1.0, entries=1000), total("b", "compute", wall=1.0)]
+    long = run(1, lambda _: regions, entry=1e-4, span=4.0).ranks[0]
+    assert long.perturbation == pytest.approx(1020 * 1e-4 / 4.0)
+    assert dataclasses.replace(long, span=0.0).perturbation == 0.0
+
+
+def test_times_without_regions_tell_what_timing_changes():
+    p = [1, 2, 4]
+    plain = Measurements(p=p, n=[402] * 3, time=[plate(402, k).time * 0.8 for k in p])
+    told = characterise([plate(402, k) for k in p], plain=plain)
+    assert told.warnings[0].startswith("Counters change the time by more than 5% at p = 1, 2, 4")
+    with pytest.raises(ParameterError, match="plain must have times at p"):
+        characterise([plate(102, 1)], plain=plain)
+
+
+def test_an_odd_time_without_regions_is_not_heard():
+    took = plate(10, 1).time
+    plain = Measurements(p=[1, 1, 1], n=[10, 10, 10], time=[took, took, 9 * took])
+    told = characterise([plate(10, 1)], plain=plain)
+    assert not any(x.startswith("Counters change") for x in told.warnings)
+
+
+def test_a_program_without_a_size_is_compared_and_its_small_regions_share():
+    def sized(wet, dry):
+        return cells(None, wet, dry)
+
+    runs = [sized(10, 90), sized(80, 320)]
+    plain = Measurements(p=[1], time=[runs[0].time])
+    told = characterise(runs, plain=plain)
+    assert told.n == ()
+    assert sum(x.share for x in told.regions) == pytest.approx(1)
+
+
+def test_the_largest_run_may_lack_communication():
+    told = characterise([plate(102, 2), plate(202, 1)])
+    assert told.largest == "p = 1, n = 202"
+    assert by_name(told)["halo"].share == 0
+
+
+def test_a_small_region_that_hangs_on_one_rank_of_one_run_is_told():
+    runs = [cells(n, wet, 100) for n, wet in ((10, 0), (20, 0), (30, 40))]
+    said = " ".join(characterise(runs).warnings)
+    assert 'The time of "wet" in region "cells" hangs on one rank of one run alone' in said
+
+
+def test_a_region_of_some_ranks_only_is_told():
+    def regions(rank):
+        yield total("a", "compute", wall=1.0)
+        if rank == 0:
+            yield total("save", "write", wall=0.1, entries=1, volume=1e6)
+            yield total("sum", "compute", wall=0.1)
+
+    told = characterise([run(3, regions)])
+    assert by_name(told)["save"].volume == "1000000 B"
+    said = " ".join(told.warnings)
+    assert 'Region "save" ran on rank 0 of 3 only (p = 3): the others pass by.' in said
+    assert 'Region "sum" ran on rank 0 of 3 only (p = 3): its work is taken as uneven.' in said
+
+
+def test_time_outside_all_regions_and_other_threads_are_told():
+    told = characterise([run(1, lambda _: [total("a", "compute", wall=1.0)], span=2.0)])
+    assert told.uncovered == pytest.approx(0.5)
+    assert any("50% of a run is in no region" in x for x in told.warnings)
+    threads = run(1, lambda _: [total("a", "compute", wall=1.0)], other_threads=1200)
+    assert any("1,200 passes of other threads" in x for x in characterise([threads]).warnings)
+
+
+def test_regions_that_last_over_a_yield_are_told():
+    crossing = run(1, lambda _: [total("a", "compute", wall=1.0)], overlapping=7)
+    said = characterise([crossing]).warnings
+    assert any("7 passes ended while a later one went on, as in generators" in x for x in said)
+
+
+def test_counts_that_no_formula_meets_are_told():
+    runs = [
+        run(1, lambda _, i=i: [total("a", "compute", wall=1.0, entries=1, iterations=i)], n=n)
+        for n, i in ((10, 17), (20, 31), (40, 77), (80, 101))
+    ]
+    told = characterise(runs)
+    assert not told.regions[0].is_exact
+    assert any('No formula meets all counts of region "a"' in x for x in told.warnings)
+
+
+def other(name, kind="compute", p=1):
+    return run(p, lambda _: [total(name, kind, wall=1.0)], n=5)
+
+
+@pytest.mark.parametrize(
+    ("runs", "says"),
+    [
+        (
+            [RUNS[0], RUNS[1], dataclasses.replace(other("a"), place="b.jsonl, line 1")],
+            "profiles: 1 problem\n  file  b.jsonl, line 1  must have the regions of the other "
+            'runs, but lacks "sweep", "setup", "save" and has "a" beside them.',
+        ),
+        (
+            [other("sweep"), other("sweep"), run(1, lambda _: [], program="solver")],
+            'must be of the program "plate", as other runs, got "solver". Characterise each',
+        ),
+        (
+            [other("sweep"), other("sweep", "replicated")],
+            'region "sweep"  must be of one kind in all runs, got "replicated" beside "compute".',
+        ),
+        (
+            [RUNS[0], run(1, lambda _: [total("sweeps", "compute", wall=1.0)], n=102)],
+            'Is "sweeps" what "sweep" is there? Make all runs',
+        ),
+        (
+            [plate(102, 1), run(1, lambda _: RUNS[0].ranks[0].regions)],
+            "parameter n  must be the same in all runs, got 102, none. Say it in all runs.",
+        ),
+        (
+            [
+                run(1, lambda _: RUNS[0].ranks[0].regions, n=1, parameters={"m": m})
+                for m in (1.0, 2.0)
+            ],
+            "parameter m  must be the same in all runs, got 1, 2. Formulas know p and one size: "
+            "call this the size with --size m",
+        ),
+    ],
+)
+def test_runs_that_do_not_belong_together_are_refused(runs, says):
+    with pytest.raises(FileProblems) as caught:
+        characterise(runs)
+    assert says in str(caught.value)
+
+
+def test_another_parameter_may_be_the_size():
+    runs = [
+        run(
+            1,
+            lambda _, m=m: [total("a", "compute", wall=m, iterations=m)],
+            n=7,
+            parameters={"m": m},
+        )
+        for m in (10.0, 20.0, 40.0)
+    ]
+    told = characterise(runs, size="m")
+    assert told.n == (10, 20, 40)
+
+
+def test_no_runs_are_refused():
+    with pytest.raises(ParameterError, match="runs must be at least one, got none"):
+        characterise([])
+
+
+def test_the_document_has_every_region_and_what_it_rests_on():
+    document = characterise(RUNS).to_document()
+    assert document["schema"] == "parcast/characterisation/1"
+    assert [row["region"] for row in document["rows"]] == [
+        x.name for x in characterise(RUNS).regions
+    ]
+    assert document["runs"] == 9
+    assert np.isfinite(document["rows"][0]["share"])

@@ -1,0 +1,97 @@
+"""The reference of machine and program files says what their JSON Schema says.
+
+PARCAST_REWRITE=1 writes its tables anew.
+"""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "descriptions.md"
+TABLE = re.compile(r"(<!-- keys of (?P<what>\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
+
+
+def keys_of(schema, definitions, place=""):
+    """Give every key of a schema with its table, and what the schema says of it."""
+    for name, key in schema["properties"].items():
+        if "$ref" in key:
+            inner = definitions[key["$ref"].rpartition("/")[2]]
+            yield from keys_of(inner, definitions, f"{place}{name}.")
+        else:
+            yield f"{place}{name}", key
+
+
+def value_of(key):
+    """Say what a key may be, with an example."""
+    kinds = [kind for kind in key.get("anyOf", [key]) if kind.get("type") != "null"]
+    return " or ".join(map(one_value, kinds))
+
+
+def one_value(kind):
+    if "enum" in kind:
+        return ", ".join(f'`"{x}"`' for x in kind["enum"])
+    if "const" in kind:
+        return f'`"{kind["const"]}"`'
+    if isinstance(kind.get("type"), list):
+        said = kind.get("description", "").partition(";")[0]
+        noun = said if said.startswith("a") else "a plain number"
+        examples = " or ".join(
+            f"`{x}`" if x.isdigit() else f'`"{x}"`' for x in kind.get("examples", [])
+        )
+        return f"{noun}: {examples}"
+    return {
+        "string": "text",
+        "integer": f"a whole number from {kind.get('minimum')}",
+        "number": "a plain number",
+        "array": "tables `[[phase]]`",
+    }[kind["type"]]
+
+
+def default_of(key):
+    default = key.get("default")
+    if default in (None, ""):
+        return ""
+    return f"`{default}`" if str(default).isdigit() else f'`"{default}"`'
+
+
+def table_of(schema):
+    lines = ["| key | holds | default | means |", "| --- | --- | --- | --- |"]
+    for name, key in keys_of(schema, schema.get("$defs", {})):
+        lines.append(f"| `{name}` | {value_of(key)} | {default_of(key)} | {key['description']} |")
+    return "\n".join(lines)
+
+
+def schemas():
+    program = Program.model_json_schema()
+    spmd = program["$defs"]["SpmdPhase"] | {"$defs": program["$defs"]}
+    return {"machine": Machine.model_json_schema(), "program": program, "spmd": spmd}
+
+
+def test_the_tables_are_those_of_the_schema():
+    tables = {what: table_of(schema) for what, schema in schemas().items()}
+    text = PAGE.read_text(encoding="utf-8")
+    expected = TABLE.sub(lambda found: f"{found[1]}{tables[found['what']]}\n{found[4]}", text)
+    assert {found["what"] for found in TABLE.finditer(text)} == set(tables)
+    if REWRITE:
+        PAGE.write_text(expected, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == expected
+
+
+def test_every_key_is_described():
+    for what, schema in schemas().items():
+        for name, key in keys_of(schema, schema.get("$defs", {})):
+            assert key.get("description"), f"{what}: {name}"
+
+
+@pytest.mark.parametrize(("kind", "which"), [(Machine, 0), (Program, 1)])
+def test_the_examples_on_the_page_can_be_read(kind, which):
+    blocks = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert kind(**tomllib.loads(blocks[which])).parameters()

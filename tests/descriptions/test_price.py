@@ -1,0 +1,66 @@
+"""`Machine.price` and `Machine.primitives`: what they cost, and what is refused."""
+
+import numpy as np
+import pytest
+
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.prediction.predict import predict
+
+HOUR = np.array([3600.0])
+
+
+@pytest.mark.parametrize(
+    ("price", "cost"),
+    [
+        ({"processor_hour": 0.05}, [0.05, 1.65]),
+        ({"processor_hour": 0.05, "node_processors": 32}, [1.6, 3.2]),
+        ({"node_hour": 2, "node_processors": 32}, [2, 4]),
+    ],
+)
+def test_processors_are_charged_or_whole_nodes(price, cost):
+    told = Machine(price=price).price.cost(HOUR, {"p": np.array([1.0, 33.0])})
+    assert told == pytest.approx(cost)
+
+
+def test_a_price_is_an_amount_that_may_be_uncertain_and_varied():
+    machine = Machine(price={"processor_hour": "0.05 +- 10%"})
+    assert dict(machine.price.amounts())["price.processor_hour"].spread == pytest.approx(0.1)
+    at = {"p": np.array([2.0]), "price.processor_hour*": np.array([2.0])}
+    assert machine.price.cost(HOUR, at) == pytest.approx([0.2])
+
+
+def test_a_price_bears_on_no_time():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    machine = Machine(price={"processor_hour": "0.05 +- 10%"})
+    assert machine.parameters() == {}
+    assert predict(program, machine, p=[1, 2]).interval is None
+
+
+def test_without_a_price_there_is_no_cost():
+    with pytest.raises(ParameterError, match=r"price must be given\. Add \[price\]"):
+        Machine().price.cost(HOUR, {"p": np.array([2.0])})
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"price": {"processor_hour": 0}}, "must be above 0, got 0. Leave [price] out of what"),
+        ({"price": {"processor_hour": -1}}, 'must be at least 0, got "-1". Check its sign.'),
+        ({"price": {"processor_hour": "5 s"}}, "must be a plain number such as 64, got"),
+        (
+            {"price": {"processor_hour": 1, "node_hour": 1}},
+            "processor_hour or node_hour, not both",
+        ),
+        ({"price": {"node_hour": 1}}, "must give node_processors beside node_hour."),
+        ({"price": {"currency": "EUR"}}, "must give processor_hour or node_hour. Add one"),
+        ({"price": 5}, "must be a table of keys, got 5. Write [price] with keys below it."),
+        ({"primitives": {"bcast": {}}}, "is no key known here. Did you mean broadcast?"),
+        ({"primitives": {"send": {"startup": "3 MB"}}}, "primitives.send.startup  must be a time"),
+    ],
+)
+def test_a_wrong_key_is_named_with_a_remedy(keys, says):
+    with pytest.raises(ParameterError) as caught:
+        Machine(**keys)
+    assert says in str(caught.value)

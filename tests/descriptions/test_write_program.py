@@ -1,0 +1,137 @@
+"""`parcast.descriptions.write_program` and `parcast.timings.speedups`: fitted descriptions out, runs in."""
+
+import io
+
+import pytest
+
+from parcast.descriptions.program import Program
+from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.write_program import with_amounts, write_description
+from parcast.errors import FileProblems
+from parcast.timings.speedups import LARGEST, read_runs
+
+TWO_PHASES = """\
+# What it does.
+name = "two"   # a name
+
+[[phase]]
+law = "spmd"
+name = "solve"
+compute = { parallel = "8 s", serial = "1 s" }   # by hand
+
+[[phase]]
+law = "spmd"
+[phase.communication]
+volume = "8 MB / p +- 5%"  # of each
+messages = 6  # a number
+[phase.io]
+kind = 'striped'
+volume = "1 MB"
+"""
+NEW = {
+    "solve.compute.parallel": "9 s +- 2%",
+    "phase 2.communication.volume": "1.07 * (8 MB / p) +- 3%",
+    "phase 2.communication.messages": "6.1",
+}
+
+
+def read_text(text, read):
+    return read(io.BytesIO(text.encode()))
+
+
+def test_amounts_are_replaced_and_nothing_else():
+    program = read_text(TWO_PHASES, read_program)
+    text = with_amounts(TWO_PHASES, NEW, program)
+    expected = (
+        TWO_PHASES.replace('"8 s"', '"9 s +- 2%"')
+        .replace('"8 MB / p +- 5%"', '"1.07 * (8 MB / p) +- 3%"')
+        .replace("messages = 6", 'messages = "6.1"')
+    )
+    assert text == expected
+    parameters = read_text(text, read_program).parameters()
+    assert {name: parameters[name].text for name in NEW} == NEW
+
+
+def test_a_machine_is_written_likewise_with_its_byte_order_mark_and_line_ends(tmp_path):
+    text = '\ufeff[network]\r\nlatency = "150 us" # guessed\r\n'
+    path = tmp_path / "machine.toml"
+    write_description(path, with_amounts(text, {"network.latency": "151 us"}))
+    assert path.read_bytes() == b'[network]\nlatency = "151 us" # guessed\n'
+    assert read_machine(path).network.latency({}) == pytest.approx(151e-6)
+
+
+def test_an_amount_that_no_phase_has_is_a_fault_of_the_caller():
+    program = read_text(TWO_PHASES, read_program)
+    with pytest.raises(KeyError):
+        with_amounts(TWO_PHASES, {"solve.io.volume": "1 MB"}, program)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "# made\np,d,speedup\n2,1,1.6\n4,2,2.5\n",
+        "speedup , p,d\n1.6,2,1\n2.5,4,2\n",
+        "p,d,metric,value\n2,1,speedup,1.6\n4,2,speedup,2.5\n",
+    ],
+)
+def test_speedups_are_kept_as_times_over_one_processor_and_disk(table):
+    runs, quantity = read_runs(io.StringIO(table))
+    assert quantity == "speedup"
+    assert runs.time == pytest.approx([1 / 1.6, 0.4])
+    assert runs.p.tolist() == [2, 4]
+    assert runs.axes["d"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["p,time_s\n1,8\n2,4\n", "p,metric,value\n1,time_s,8\n1,speedup,1\n2,time_s,4\n"],
+)
+def test_times_stay_times(table):
+    runs, quantity = read_runs(io.BytesIO(table.encode()))
+    assert quantity == "time"
+    assert runs.time.tolist() == [8, 4]
+
+
+def test_faults_of_speedups_are_told_as_such():
+    with pytest.raises(FileProblems) as caught:
+        read_runs(io.StringIO("p,speedup\n2,-1\n0,2\n"))
+    assert "line 2  speedup  must be a speedup above 0" in str(caught.value)
+    assert "line 3  p" in str(caught.value)
+
+
+@pytest.mark.parametrize("table", ["", "p,metric,value\n1,energy,3\n", "p,watts\n1,3\n"])
+def test_what_is_neither_is_refused(table):
+    with pytest.raises(FileProblems):
+        read_runs(io.StringIO(table))
+
+
+def test_a_table_that_is_too_large_is_refused(monkeypatch):
+    assert LARGEST >= 1e8
+    monkeypatch.setattr("parcast.timings.speedups.LARGEST", 20)
+    with pytest.raises(FileProblems, match="must have at most 20 bytes"):
+        read_runs(io.StringIO("p,time_s\n1,8\n2,4\n4,2\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (
+            '[[phase]]\nlaw = "sort"\n# The end.\n',
+            '[[phase]]\nlaw = "sort"\n# The end.\ncapacities = {compute = "5 Mflop/s"}\n',
+        ),
+        (
+            '[[phase]]\nlaw = "sort"\n[phase.capacities]\ndisk = "1 MB/s"  # old\n',
+            '[[phase]]\nlaw = "sort"\n[phase.capacities]\ndisk = "1 MB/s"  # old\n'
+            'compute = "5 Mflop/s"\n',
+        ),
+        (
+            'phase = [{law = "sort"}]\n',
+            'phase = [{law = "sort",capacities = {compute = "5 Mflop/s"}}]\n',
+        ),
+    ],
+)
+def test_amounts_that_the_text_lacks_are_added(text, written):
+    keys = {"law": "sort", "capacities": {"compute": "5 Mflop/s"}}
+    program = Program(phase=[keys])
+    assert with_amounts(text, {"capacities.compute": "5 Mflop/s"}, program) == written
+    read_text(written, read_program)

@@ -1,0 +1,75 @@
+"""Commands in the README and the documentation print what is said there.
+
+PARCAST_REWRITE=1 writes it anew.
+
+In a console block `$ parcast ...` is run in a copy of the examples, on a screen of 80 columns;
+what follows is what it prints, standard output first. Times that another machine would not repeat
+stand in a text block, which is not run. `$ echo $?` gives the status of the command
+before it.
+"""
+
+import os
+import re
+import shlex
+import shutil
+
+import pytest
+
+from parcast.cli import COMMANDS
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "docs" / "reference" / "command-line.md"
+BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+PAGES = sorted(
+    page
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    if BLOCK.search(page.read_text(encoding="utf-8"))
+)
+REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_prints_what_the_commands_print(parcast, page, tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(block):
+        """Run the commands of a block and give the block with what they print."""
+        written, status = "", 0
+        for line in re.findall(r"^\$ (.*)$", block[1], re.MULTILINE):
+            written += f"$ {line}\n"
+            program, *args = shlex.split(line)
+            if program == "echo":
+                assert args == ["$?"]
+                written += f"{status}\n"
+            else:
+                assert program == "parcast"
+                said = parcast(*args)
+                status = said.status
+                written += f"{said.out}{said.err}".replace(str(tmp_path), "/home/me")
+        return written
+
+    text = page.read_text(encoding="utf-8")
+    answered, count = BLOCK.subn(run, text)
+    assert count
+    if REWRITE:
+        page.write_text(answered, encoding="utf-8")
+    assert six_digits(page.read_text(encoding="utf-8")) == six_digits(answered)
+
+
+def six_digits(text):
+    """Round the numbers of a JSON document, whose last digits differ between machines."""
+    text = re.sub(r"[0-9]+\.[0-9]{8,}", lambda found: f"{float(found[0]):.6g}", text)
+    return re.sub(r'"parcast": "[^"]+"', '"parcast": "its version"', text)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_in_the_reference(parcast, command):
+    page = REFERENCE.read_text(encoding="utf-8")
+    section = page.split(f"## parcast {command}\n")[1].split("\n## ")[0]
+    told = parcast(command, "--help").out
+    options = re.findall(r"^  (?:-\w+, )*(--[a-z-]+)", told, re.MULTILINE)
+    assert options
+    for option in options:
+        assert option in section or option == "--help"

@@ -1,0 +1,190 @@
+"""`parcast.files.document`: strict JSON, plain CSV, and files that are whole or not there."""
+
+import csv
+import errno
+import io
+import json
+import math
+import os
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.files.document import (
+    ROWS_AT_A_TIME,
+    check_place,
+    csv_pieces,
+    json_pieces,
+    replacing,
+    write_document,
+)
+from parcast.timings.columns import is_label
+
+finite = st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+values = st.recursive(
+    finite, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10
+)
+
+
+@given(st.dictionaries(st.text(), values))
+def test_a_document_is_read_back_equal(document):
+    assert json.loads("".join(json_pieces(document))) == document
+
+
+def test_a_number_that_is_not_finite_becomes_null():
+    document = {"rows": [{"upper_s": math.inf}, [-math.inf, math.nan]], "interval": math.nan}
+    text = "".join(json_pieces(document))
+    assert json.loads(text) == {"rows": [{"upper_s": None}, [None, None]], "interval": None}
+
+
+def test_each_row_has_a_line_of_its_own():
+    text = "".join(json_pieces({"rows": [{"p": 1}, {"p": 2}], "refused": []}))
+    assert text.splitlines()[2:4] == ['    {"p": 1},', '    {"p": 2}']
+
+
+names = st.text().filter(is_label)
+
+
+@given(st.lists(st.fixed_dictionaries({"name": names, "p": st.integers()}), min_size=1))
+def test_csv_is_read_back_equal(rows):
+    text = "".join(csv_pieces(rows))
+    read = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert read == [{"name": row["name"], "p": str(row["p"])} for row in rows]
+
+
+def test_csv_keeps_every_digit_and_leaves_unknown_cells_empty():
+    [header, line] = "".join(csv_pieces([{"a": 0.1 + 0.2, "b": None, "c": math.inf}])).split()
+    assert header == "a,b,c"
+    assert line == "0.30000000000000004,,"
+
+
+def test_csv_of_many_rows_comes_in_pieces():
+    pieces = list(csv_pieces({"p": i} for i in range(2 * ROWS_AT_A_TIME)))
+    assert len(pieces) == 3
+    assert "".join(pieces).count("\n") == 2 * ROWS_AT_A_TIME + 1
+
+
+def test_a_document_takes_the_place_of_a_file_and_keeps_who_may_read_it(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_document(path, ["new ", "\u00b5"])
+    assert path.read_bytes() == "new \u00b5".encode()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_a_file_that_may_only_be_read_is_refused_and_kept(tmp_path):
+    path = tmp_path / "my result.csv"
+    path.write_text("old")
+    path.chmod(0o444)
+    with pytest.raises(ParameterError) as caught:
+        check_place(path)
+    assert str(caught.value) == (
+        f"{path} must be a file that may be written, got a read-only one. "
+        f"Choose another name, or allow it: chmod u+w '{path}'"
+    )
+    with pytest.raises(PermissionError, match="it is read-only"):
+        write_document(path, ["new"])
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["my result.csv"]
+
+
+def test_a_file_of_someone_else_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "result.csv"
+    path.write_text("old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ParameterError, match="got a read-only one"):
+        check_place(path)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.csv").symlink_to(tmp_path / "folder" / "result.csv")
+    write_document(tmp_path / "link.csv", ["p\n"])
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "folder" / "result.csv").read_text() == "p\n"
+
+
+def test_failing_half_way_leaves_the_old_file_and_no_draft(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("old")
+
+    def breaks_off():
+        yield "half"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        write_document(path, breaks_off())
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_interrupting_leaves_no_draft(tmp_path):
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "figure.svg") as draft:  # noqa: PT012 - what is tested is the exit in mid-write
+        draft.write_text("half")
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="Windows has no named pipes in the file system to write to"
+)
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "result.csv"
+    os.mkfifo(pipe)
+    check_place(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_document(pipe, ["p\n", "1\n"])
+    reader.join(timeout=10)
+    assert read == ["p\n1\n"]
+    assert pipe.is_fifo()
+
+
+def test_a_place_that_can_be_written_to_is_left_as_it_was(tmp_path):
+    check_place(tmp_path / "result.csv")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_place_without_a_folder_is_refused(tmp_path):
+    path = tmp_path / "no folder" / "result.csv"
+    with pytest.raises(ParameterError) as caught:
+        check_place(path)
+    make = f"mkdir -p '{os.path.realpath(path.parent)}'"
+    assert str(caught.value) == f"{path} must stand in a folder that exists. Make it: {make}"
+
+
+@pytest.mark.parametrize("name", ["", "results.csv/"])
+def test_a_folder_is_refused(tmp_path, name):
+    with pytest.raises(ParameterError, match=r"must be a file, got a folder. Name a file in it."):
+        check_place(f"{tmp_path}/{name}")
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("parcast.files.document._new_draft", refuse)
+    with pytest.raises(ParameterError) as caught:
+        check_place(tmp_path / "result.csv")
+    assert str(caught.value) == (
+        f"{tmp_path / 'result.csv'} must stand in a folder that can be written to, "
+        "got: permission denied. Choose another place."
+    )
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path):
+    def pieces():
+        yield "some"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    place = tmp_path / "answer.json"
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write_document(place, pieces())
+    assert caught.value.filename == str(place)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,44 @@
+"""One path or several, told apart in one place for all that read files."""
+
+from pathlib import Path
+
+import pytest
+
+from parcast.errors import ParameterError
+from parcast.files.faults import as_paths
+from parcast.importers.registry import import_machine, import_timings
+from parcast.timings.read_profiles import read_profiles
+
+
+def test_one_path_or_several_become_a_list():
+    assert as_paths("a", hint="") == ["a"]
+    assert as_paths(Path("a"), hint="") == [Path("a")]
+    assert as_paths(("a", Path("b")), hint="") == ["a", Path("b")]
+    assert as_paths((x for x in "ab"), hint="") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("read", "hint"),
+    [
+        (import_timings, "Name the files to import."),
+        (lambda paths: import_machine(paths, "osu"), "Name the files to import."),
+        (read_profiles, "Name profiles."),
+    ],
+    ids=["import_timings", "import_machine", "read_profiles"],
+)
+@pytest.mark.parametrize(
+    ("paths", "says"),
+    [
+        ([], "paths must name a file, got none."),
+        (3, "paths must be a sequence, got 3."),
+    ],
+)
+def test_what_is_no_path_is_refused_by_all_that_read_files(read, hint, paths, says):
+    with pytest.raises(ParameterError) as refused:
+        read(paths)
+    assert str(refused.value) == f"{says} {hint}"
+
+
+def test_what_is_to_be_imported_is_named_by_paths():
+    with pytest.raises(ParameterError, match=r"paths must be names of files, got \['a', None\]"):
+        import_timings(["a", None])

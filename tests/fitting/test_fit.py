@@ -1,0 +1,600 @@
+"""`parcast.fit`: recovery of known constants, coverage of intervals, what is not determined."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from parcast.descriptions.amount import Amount
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import FitFailed, ParameterError
+from parcast.fitting.findings import fitted_text
+from parcast.fitting.fit import fit
+from parcast.fitting.result import FittedParameter
+from parcast.fitting.runs import determined_by_runs, noise_of, noise_of_repetitions
+from parcast.fitting.solver import least_squares
+from parcast.prediction.predict import predict
+from parcast.timings.measurements import Measurements
+
+SEVEN = {
+    "compute.parallel": 7.6,
+    "compute.serial": 0.4,
+    "communication.startup": 0.01,
+    "communication.transfer": 0.5,
+    "communication.contention": 0.3,
+    "io.startup": 0.05,
+    "io.transfer": 8.0,
+}
+P, D = (
+    np.ravel(x).astype(float) for x in np.meshgrid([1, 2, 4, 8, 16, 32, 64], [1, 2, 4, 8, 16, 64])
+)
+
+
+def qcrd_like(scale="p^(-1/2)", factors=(1,) * 7, **keys):
+    """The law of QCRD with seven amounts, each times a factor."""
+    x = {name: value * f for (name, value), f in zip(SEVEN.items(), factors, strict=True)}
+    return Program(
+        phase=[
+            {
+                "law": "spmd",
+                "bursts_per_io": 5,
+                "bursts": "geometric",
+                "compute": {
+                    "parallel": f"{x['compute.parallel']} s",
+                    "serial": f"{x['compute.serial']} s",
+                },
+                "communication": {
+                    "startup": f"{x['communication.startup']} s",
+                    "transfer": f"{x['communication.transfer']} s * {scale}",
+                    "contention": x["communication.contention"],
+                },
+                "io": {
+                    "kind": "striped",
+                    "startup": f"{x['io.startup']} s",
+                    "transfer": f"{x['io.transfer']} s",
+                },
+                **keys,
+            }
+        ]
+    )
+
+
+def times_of(program, p=P, d=D, machine=None, *, noise=0.0, seed=0):
+    """Times of a program, with scatter."""
+    machine = machine or Machine()
+    exact = np.broadcast_to(program.times(machine, {"p": p, "d": d}).time, np.shape(p))
+    scatter = np.exp(noise * np.random.default_rng(seed).normal(size=np.shape(p)))
+    return Measurements(p=p, d=d, time=exact * scatter)
+
+
+GUESS = (1.5, 0.7, 1.5, 0.7, 1.5, 0.7, 1.5)  # beside the amounts
+
+
+def test_seven_constants_come_back_from_exact_times():
+    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()))
+    for x, guess in zip(found.parameters, GUESS, strict=True):
+        assert x.factor == pytest.approx(1 / guess, rel=1e-6)
+    assert found.rank == 7
+    assert found.rms < 1e-9
+    assert found.has_converged
+
+
+def test_what_algebra_leaves_open_is_said_in_words():
+    several = P > 1
+    runs = times_of(qcrd_like("(1/p)"), P[several], D[several], noise=0.005)
+    found = fit(qcrd_like("(1/p)"), runs)
+    assert found.rank == 5
+    assert not found.is_settled
+    assert any(
+        "only the sum compute.serial + communication.startup is determined, not each, "
+        "because all runs have c = 1" in text
+        for text in found.undetermined
+    )
+    assert any("compute.parallel, communication.transfer and" in x for x in found.undetermined)
+    assert any(text.startswith("A run at p = 1, d = ") for text in found.advice)
+    assert any("No run at another p or d would tell" in text for text in found.advice)
+
+
+def test_a_run_on_one_processor_determines_one_more_combination():
+    found = fit(qcrd_like("(1/p)"), times_of(qcrd_like("(1/p)"), noise=0.005), interval=False)
+    assert found.rank == 6
+
+
+def test_speedups_hold_the_time_alone_as_described():
+    made = times_of(qcrd_like())
+    alone = made.time[(P == 1) & (D == 1)][0]
+    speedups = Measurements(p=P, d=D, time=made.time / alone)
+    twice = (2, 2.2, 2, 2, 1, 2, 1.99)
+    found = fit(qcrd_like(factors=twice), speedups, quantity="speedup")
+    ratio = found["compute.parallel"].value / SEVEN["compute.parallel"]
+    described = qcrd_like(factors=twice).times(Machine(), {"p": 1.0, "d": 1.0}).time
+    assert ratio == pytest.approx(float(described) / alone, rel=1e-6)
+    for name, value in SEVEN.items():
+        scale = 1.0 if name.endswith("contention") else ratio
+        x = found[name]
+        fitted = x.value if x.value is not None else x.factor * 2 * value
+        assert fitted == pytest.approx(value * scale, rel=1e-5)
+    assert found.quantity == "speedup"
+    assert len(found.measured) == 41  # the reference says nothing
+    assert found.measured == pytest.approx(found.fitted, rel=1e-8)
+    assert any("scale of times" in text for text in found.warnings)
+
+
+def test_speedups_determine_the_scale_where_something_else_is_known():
+    speedups = times_of(qcrd_like())
+    speedups = Measurements(p=P, d=D, time=speedups.time / speedups.time.max())
+    found = fit(
+        qcrd_like(factors=(1, 2, 1, 2, 1, 1, 1)),
+        speedups,
+        quantity="speedup",
+        free=["compute.serial", "communication.transfer"],
+    )
+    assert found["compute.serial"].value == pytest.approx(0.4, rel=1e-6)
+    assert not any("scale of times" in text for text in found.warnings)
+
+
+def test_intervals_hold_the_true_values_nine_times_in_ten():
+    names = ["compute.parallel", "communication.transfer", "io.transfer"]
+    chosen = (D <= 4) & (P <= 16)
+    inside, count = 0, 0
+    for seed in range(100):
+        runs = times_of(qcrd_like(), P[chosen], D[chosen], noise=0.03, seed=seed)
+        found = fit(qcrd_like(), runs, free=names, starts=1)
+        inside += sum(x.lower <= 1.0 <= x.upper for x in found.parameters)
+        count += len(found.parameters)
+    assert inside / count == pytest.approx(0.9, abs=0.07)
+
+
+def test_three_runs_refine_a_description_with_seven_uncertain_constants():
+    described = {
+        "law": "spmd",
+        "bursts": "geometric",
+        "compute": {"parallel": "9 s +- 50%", "serial": "0.4 s +- 20%"},
+        "communication": {
+            "startup": "0.01 s +- 20%",
+            "transfer": "0.5 s * p^(-1/2) +- 20%",
+            "contention": "0.3 +- 20%",
+        },
+        "io": {"kind": "striped", "startup": "0.05 s +- 20%", "transfer": "8 s +- 5%"},
+        "bursts_per_io": 5,
+    }
+    runs = times_of(qcrd_like(), np.array([1.0, 4.0, 8.0]), np.ones(3))
+    found = fit(Program(phase=[described]), runs)
+    assert found["compute.parallel"].value == pytest.approx(7.6, rel=0.03)
+    assert found["compute.parallel"].determined == "runs and +-"
+    assert found["communication.startup"].determined == "+- alone"
+    assert found["communication.startup"].spread == pytest.approx(0.2, rel=0.5)
+    assert found.is_settled
+    assert found.noise == pytest.approx(0.03, abs=0.01)
+    assert any("Too few runs to see how far they scatter" in text for text in found.warnings)
+
+
+def test_a_law_that_misses_the_runs_is_said_so():
+    exact = times_of(qcrd_like())
+    runs = Measurements(p=P, d=D, time=exact.time * np.where(P > 8, 5.0, 1.0))
+    found = fit(qcrd_like(), runs, free=["compute.parallel"])
+    assert any("The law misses these runs by" in text for text in found.warnings)
+
+
+def test_a_constant_that_the_runs_want_to_be_nothing_is_named():
+    nothing = qcrd_like(factors=(1, 1, 1, 1, 1, 1e-9, 1))
+    runs = times_of(nothing)
+    runs = Measurements(p=P, d=D, time=runs.time * np.where(D == 64, 0.99, 1.0))
+    found = fit(qcrd_like(), runs, free=["compute.parallel", "io.startup", "io.transfer"])
+    assert found["io.startup"].determined == "on its bound"
+    assert not found.is_settled
+    [said] = [x for x in found.warnings if "io.startup" in x]
+    assert said.startswith("io.startup is on its bound: the runs want it to be nothing, and ")
+    assert "io.startup            0 s  up to " in str(found)
+
+
+def test_contention_at_one_is_on_its_bound_too():
+    runs = times_of(qcrd_like(factors=(1, 1, 1, 1, 3.33, 1, 1)))
+    runs = Measurements(p=P, d=D, time=runs.time * np.where(P > 16, 1.2, 1.0))
+    found = fit(qcrd_like(), runs, free=["communication.contention"])
+    assert found["communication.contention"].value == pytest.approx(1.0)
+    assert "as much as it may be" in " ".join(found.warnings)
+
+
+def test_constants_of_the_machine_are_fitted_on_request():
+    program = Program(
+        phase=[
+            {
+                "law": "spmd",
+                "bursts": "geometric",
+                "compute": {"parallel": "830 Mflop"},
+                "communication": {"messages": 12, "volume": "14 MB / sqrt(p)"},
+                "io": {"volume": "10 MB"},
+            }
+        ]
+    )
+    parts = {
+        "compute": {"rate": "120 Mflop/s"},
+        "network": {"latency": "150 us", "bandwidth": "27 MB/s", "saturation": "120 MB/s"},
+        "storage": {"servers": 2, "bandwidth": "10 MB/s"},
+    }
+    machine = Machine(**parts)
+    runs = times_of(program, machine=machine)
+    guess = {"rate": "100 Mflop/s"}, {"bandwidth": "8 MB/s", "servers": 2}
+    network = parts["network"] | {"bandwidth": "40 MB/s"}
+    found = fit(
+        program,
+        runs,
+        Machine(compute=guess[0], network=network, storage=guess[1]),
+        free=["compute.rate", "network.bandwidth", "storage.bandwidth"],
+    )
+    assert found["compute.rate"].value == pytest.approx(120e6, rel=1e-6)
+    assert found["network.bandwidth"].value == pytest.approx(27e6, rel=1e-6)
+    assert found["storage.bandwidth"].value == pytest.approx(10e6, rel=1e-6)
+    assert all(x.lower < 27 / 40 + x.factor < 2 + x.upper for x in found.parameters)
+    rate = found["network.bandwidth"]
+    assert rate.lower < rate.factor < rate.upper
+    assert found.machine.compute.rate({}) == pytest.approx(120e6)
+    assert found.program.phase == program.phase
+
+
+def test_rates_and_amounts_that_only_occur_together_are_said_to():
+    program = Program(
+        phase=[{"law": "spmd", "compute": {"parallel": "830 Mflop", "serial": "1 s"}}]
+    )
+    machine = Machine(compute={"rate": "120 Mflop/s"})
+    p = np.array([1.0, 2.0, 4.0, 8.0])
+    runs = times_of(program, p, np.ones(4), machine, noise=0.01)
+    found = fit(program, runs, machine, free=["compute.parallel", "compute.rate"])
+    assert found.undetermined == (
+        "only the ratio compute.parallel / compute.rate is determined, not each.",
+    )
+    latency = Program(
+        phase=[
+            {"law": "spmd", "compute": {"parallel": "8 s"}, "communication": {"messages": 1000}}
+        ]
+    )
+    machine = Machine(network={"latency": "1 ms"})
+    runs = times_of(latency, p, np.ones(4), machine, noise=0.01)
+    found = fit(latency, runs, machine, free=["communication.messages", "network.latency"])
+    assert found.undetermined == (
+        "only the product communication.messages x network.latency is determined, not each.",
+    )
+
+
+def test_one_number_of_disks_does_not_tell_the_parts_of_io():
+    several = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    program = Program(
+        phase=[
+            {
+                "law": "spmd",
+                "compute": {"parallel": "8 s"},
+                "io": {"startup": "2 s", "transfer": "2 s"},
+            }
+        ]
+    )
+    runs = times_of(program, several, np.full(5, 2.0), noise=0.005)
+    found = fit(program, runs)
+    assert found.undetermined == (
+        "only the time of io.startup and io.transfer together is determined, not each, "
+        "because all runs have d = 2.",
+    )
+    assert any(text.startswith("A run at p = ") and "d = " in text for text in found.advice)
+
+
+def test_constants_that_scatter_hides_are_said_to_be_hardly_told_apart():
+    program = Program(
+        phase=[
+            {
+                "law": "spmd",
+                "bursts": "geometric",
+                "compute": {"parallel": "8 s", "serial": "0.1 s"},
+                "communication": {"startup": "5 ms * sqrt(p)"},
+            }
+        ]
+    )
+    p = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    runs = times_of(program, p, np.ones(6), noise=0.03)
+    found = fit(program, Measurements(p=p, time=runs.time))
+    assert found.rank == 3
+    assert found.undetermined == (
+        "these runs hardly tell compute.serial and communication.startup apart.",
+    )
+    assert found.advice == (
+        "A run at p = 128 would help most to tell communication.startup and compute.serial apart.",
+    )
+
+
+def test_an_open_interval_is_told_even_where_the_slopes_do_not_show_it(monkeypatch):
+    monkeypatch.setattr("parcast.fitting.findings.weak_directions", lambda *_: ())
+    described = {"compute": {"parallel": "8 s", "serial": "0.1 s"}}
+    described["communication"] = {"startup": "5 ms * sqrt(p)"}
+    program = Program(phase=[{"law": "spmd", "bursts": "geometric", **described}])
+    p = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    found = fit(program, times_of(program, p, np.ones(6), noise=0.03))
+    assert found.undetermined == (
+        "these runs hardly tell compute.serial and communication.startup apart.",
+    )
+
+
+def test_a_law_that_fits_hardly_any_run_does_not_end_the_search_for_the_noise():
+    described = {"compute": {"parallel": "8 s +- 1%", "serial": "0.1 s +- 1%"}}
+    program = Program(phase=[{"law": "spmd", **described}])
+    found = fit(program, Measurements(p=[1, 2, 4], time=[80, 4, 0.2]))
+    assert found["compute.parallel"].determined == "+- alone"
+    assert found.noise > 1
+
+
+def test_phases_have_constants_of_their_own():
+    def two(a, b):
+        phases = [
+            {"law": "spmd", "name": name, "compute": {"parallel": f"{x} s", "serial": f"{y} s"}}
+            for name, x, y in (("solve", a, 0.5), ("write", 2, b))
+        ]
+        return Program(phase=phases)
+
+    runs = times_of(two(10, 1), np.array([1.0, 2.0, 4.0, 8.0]), np.ones(4))
+    found = fit(two(20, 2), runs, free=["solve.compute.parallel", "write.compute.serial"])
+    assert found["solve.compute.parallel"].value == pytest.approx(10, rel=1e-6)
+    assert found["write.compute.serial"].value == pytest.approx(1, rel=1e-6)
+    assert found.program.phase[0].compute.serial.text == "0.5 s"
+    assert found.program.phase[1].compute.serial({}) == pytest.approx(1)
+
+
+def test_services_that_are_not_exponential_are_fitted_by_differences():
+    def varied(factors=(1,) * 7):
+        phase = qcrd_like(factors=factors).phase[0].model_dump(exclude_none=True)
+        return Program(phase=[{**phase, "io": phase["io"] | {"variability": 0.5}}])
+
+    chosen = (D <= 4) & (P > 1) & (P < 64)
+    runs = times_of(varied(), P[chosen], D[chosen])
+    free = ["compute.parallel", "communication.contention", "io.transfer"]
+    found = fit(varied((1.5, 1, 1, 1, 1.5, 1, 1.5)), runs, free=free, starts=1, interval=False)
+    for name in free:
+        assert found[name].value == pytest.approx(SEVEN[name], rel=1e-4)
+
+
+def test_laws_that_do_not_know_their_slopes_are_fitted_by_differences(monkeypatch):
+    monkeypatch.setattr("parcast.fitting.model.KNOWN", {})
+    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()), starts=1, interval=False)
+    for x, guess in zip(found.parameters, GUESS, strict=True):
+        assert x.factor == pytest.approx(1 / guess, rel=1e-5)
+
+
+def fitted(described, **keys):
+    """A fitted amount that is twice what was described."""
+    options = {"scale": None, "dimension": "size", "factor": 2.0, "lower": np.nan, "upper": np.nan}
+    return FittedParameter(
+        name="x", is_of_machine=False, described=described, determined="runs", **options | keys
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text"),
+    [
+        (fitted("8 MB / p"), "2 * (8 MB / p)"),
+        (fitted("1.5 * (8 MB / p)"), "3 * (8 MB / p)"),
+        (fitted("2 * (8 MB / p) + 3 * (1 MB)"), "2 * (2 * (8 MB / p) + 3 * (1 MB))"),
+        (fitted("1 MB", scale=1e6, lower=1.8, upper=2.2), "2 MB +- 11%"),
+        (fitted("1 MB", scale=1e6, lower=0.6, upper=5.0), "2 MB +- 190%"),
+        (fitted("1 MB", scale=1e6, lower=0.1, upper=90.0), "2 MB"),
+        (fitted("1 d", scale=86400.0, dimension="time"), "172800 s"),
+        (fitted("1 s", scale=1.0, dimension="time", lower=0.0, upper=3.0), "2 s"),
+    ],
+)
+def test_a_fitted_amount_is_written_so_that_it_can_be_read_again(parameter, text):
+    assert fitted_text(parameter) == text
+    assert Amount.of(text, [parameter.dimension], name="x").dimension == parameter.dimension
+
+
+def test_a_step_that_meets_one_bound_after_the_other_ends_on_both():
+    target = np.array([-1.0, -2.0, 3.0, 0.5])
+
+    def residuals(x):
+        mixing = np.eye(4) + 0.4
+        jacobian = np.broadcast_to(mixing, (len(x), 4, 4))
+        return (x - target) @ mixing, jacobian
+
+    solved = least_squares(residuals, np.full((2, 4), 0.5), lower=np.zeros(4), upper=np.ones(4))
+    assert solved.converged.all()
+    assert solved.coordinates[0] == pytest.approx(solved.coordinates[1])
+    assert solved.coordinates[0, :3] == pytest.approx([0, 0, 1])
+
+
+def test_the_fitted_program_predicts_what_was_fitted_and_can_be_fitted_again():
+    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like(), noise=0.01))
+    again = predict(found.program, Machine(), p=[4, 64], d=[2], interval=False, bounds=False)
+    place = {(p, d): t for p, d, t in zip(P, D, found.fitted, strict=True)}
+    axes = found.axes
+    place = {(p, d): t for p, d, t in zip(axes["p"], axes["d"], found.fitted, strict=True)}
+    assert again.time[:, 0] == pytest.approx([place[4, 2], place[64, 2]], rel=1e-5)
+    assert " * (0.35 s * p^(-1/2)) +- " in found.program.phase[0].communication.transfer.text
+    twice = fit(found.program, times_of(qcrd_like(), noise=0.01), interval=False)
+    assert twice.program.phase[0].communication.transfer.text.count("(0.35 s") == 1
+    assert twice["compute.parallel"].factor == pytest.approx(1, abs=0.01)
+
+
+def test_repetitions_are_one_run_each_and_tell_the_noise():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
+    p = np.repeat([1.0, 2.0, 4.0], 9)
+    runs = times_of(program, p, np.ones(27), noise=0.05)
+    found = fit(program, runs, interval=False)
+    assert len(found.measured) == 3
+    assert found.noise == pytest.approx(0.05 / 3, rel=0.4)
+
+
+def test_an_axis_may_be_a_parameter():
+    program = Program(
+        phase=[
+            {"law": "spmd", "compute": {"parallel": "8 s"}, "communication": {"volume": "10 MB"}}
+        ]
+    )
+    machine = Machine(network={"bandwidth": "10 MB/s"})
+    rates = np.array([1e7, 2e7, 4e7, 8e7])
+    time_ = 1.0 + 12e6 / rates
+    found = fit(program, Measurements(p=8, time=time_, **{"network.bandwidth": rates}), machine)
+    assert found["communication.volume"].value == pytest.approx(12e6, rel=1e-6)
+
+
+def test_squares_are_advised_where_squares_were_run():
+    program = qcrd_like()
+    p = np.array([4.0, 9.0, 16.0, 25.0])
+    runs = times_of(program, p, np.ones(4), noise=0.001)
+    free = ["compute.parallel", "compute.serial", "communication.transfer"]
+    found = fit(program, runs, free=free)
+    assert all(
+        np.sqrt(float(text.split("p = ")[1].split(",")[0])) % 1 == 0
+        for text in found.advice
+        if "p = " in text
+    )
+
+
+def test_a_candidate_that_is_no_run_of_the_program_is_not_advised():
+    phase = qcrd_like().phase[0].model_dump(exclude_none=True)
+    grouped = Program(phase=[{**phase, "communication": phase["communication"] | {"group": "2"}}])
+    several = P > 1
+    runs = times_of(grouped, P[several], D[several], noise=0.01)
+    found = fit(grouped, runs, interval=False, starts=2)
+    assert not any("A run at p = 1" in text for text in found.advice)
+
+
+def test_a_fit_that_has_not_converged_says_so(monkeypatch):
+    def hurried(*args, **options):
+        return least_squares(*args, **{**options, "steps": 1})
+
+    monkeypatch.setattr("parcast.fitting.solver.least_squares", hurried)
+    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()), starts=2, interval=False)
+    assert not found.has_converged
+    assert not found.is_settled
+    assert found.warnings[0].startswith("The fit has not converged")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            {"free": ["compute.paralel"]},
+            "free must name amounts that the descriptions give, got 'compute.paralel'. "
+            "Did you mean compute.parallel?",
+        ),
+        (
+            {"fixed": ["xyzzy"]},
+            "fixed must name amounts that the descriptions give, got 'xyzzy'. "
+            "They give cycles, bursts_per_io, compute.parallel, compute.serial, "
+            "communication.startup, communication.transfer, communication.contention, "
+            "communication.group, io.startup, io.transfer.",
+        ),
+        (
+            {"free": ["cycles"]},
+            "free must name amounts that can be fitted, got cycles, which only multiplies "
+            "others. Free those, and leave it as it is.",
+        ),
+        (
+            {"free": ["io.startup"], "fixed": ["io.startup"]},
+            "free must leave at least one amount to fit, got none. There are cycles, ",
+        ),
+        ({"quantity": "joules"}, 'quantity must be "time" or "speedup", got \'joules\'. '),
+        ({"starts": 0}, "starts must lie between 1 and 10000, got 0. Ten are usual."),
+    ],
+)
+def test_a_wrong_argument_is_named_with_a_remedy(options, says):
+    with pytest.raises(ParameterError) as caught:
+        fit(qcrd_like(), times_of(qcrd_like()), **options)
+    assert str(caught.value).startswith(says)
+
+
+def test_an_amount_of_0_is_left_out_and_refused_where_it_is_asked_for():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "0 s"}}])
+    runs = Measurements(p=[1, 2, 4], time=[9, 4.6, 2.3])
+    assert [x.name for x in fit(program, runs).parameters] == ["compute.parallel"]
+    with pytest.raises(ParameterError, match="free must name amounts above 0 at every run, got"):
+        fit(program, runs, free=["compute.serial"])
+
+
+def test_fewer_runs_than_constants_are_refused_with_what_to_do():
+    with pytest.raises(FitFailed) as caught:
+        fit(qcrd_like(), times_of(qcrd_like(), P[:3], D[:3]))
+    assert str(caught.value) == (
+        "No fit. 3 runs cannot determine 7 parameters (compute.parallel, compute.serial, "
+        "communication.startup, communication.transfer, communication.contention, io.startup, "
+        "io.transfer). Measure more, leave some as they are (--fix), or write what is known of "
+        'them as "6.9 s +- 5%".'
+    )
+
+
+def test_a_surface_that_is_all_one_time_is_refused():
+    with pytest.raises(FitFailed, match=r"No fit. All 42 runs took 5 s, so nothing tells"):
+        fit(qcrd_like(), Measurements(p=P, d=D, time=5.0))
+
+
+def test_an_axis_that_the_program_does_not_know_is_refused_unless_it_is_one_value():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    with pytest.raises(ParameterError) as caught:
+        fit(program, Measurements(p=[1, 2], n=[10, 20], time=[9, 4]))
+    assert str(caught.value) == (
+        "measurements must vary in axes that the program knows (p, d), got 'n'. "
+        "Write a formula in n, or select one value of it."
+    )
+    found = fit(program, Measurements(p=[1, 2], n=10, time=[9, 4.5]))
+    assert found["compute.parallel"].value == pytest.approx(9)
+
+
+def test_a_problem_size_that_the_program_uses_is_an_axis():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "2 us * n"}}])
+    found = fit(program, Measurements(p=[1, 2, 2], n=[1e6, 1e6, 4e6], time=[3, 1.5, 6.0]))
+    assert found["compute.parallel"].factor == pytest.approx(1.5)
+    assert found["compute.parallel"].value is None
+    assert found.place(2) in {"p = 2, n = 4e+06", "p = 2, n = 1e+06"}
+
+
+def test_runs_of_two_machines_are_not_fitted_together():
+    runs = Measurements(p=[1, 2], time=[9, 4], machine=["A", "B"])
+    with pytest.raises(ParameterError, match="measurements must be of one machine, got A, B"):
+        fit(qcrd_like(), runs)
+
+
+def test_noise_is_filled_up_with_what_is_expected_where_freedom_is_lacking():
+    assert noise_of(0.0, 42, 7.0, None).level == 0.01
+    assert noise_of(0.0, 3, 3.0, None).level == 0.03
+    assert noise_of(0.0, 3, 3.0, 0.002).level == 0.01
+    assert noise_of(4 * 0.05**2, 6, 2.0, None).level == pytest.approx(0.05)
+    assert noise_of(1.0, 3, 3.0, None).from_runs == 0.0
+
+
+def test_a_parameter_counts_as_the_part_that_the_runs_determine():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    assert determined_by_runs(rows, np.array([np.inf, 1.0])) == pytest.approx(1.5)
+    assert determined_by_runs(rows * [1, 0], np.array([np.inf, np.inf])) == pytest.approx(1.0)
+
+
+def test_noise_of_repetitions_is_that_of_their_median():
+    logs = np.array([0.0, 0.2, 1.0, 1.0])
+    assert noise_of_repetitions(logs, np.array([0, 0, 1, 1])) == pytest.approx(0.1 / np.sqrt(2))
+    assert noise_of_repetitions(logs, np.arange(4)) is None
+
+
+def test_the_result_can_be_read_written_and_shown():
+    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like(), noise=0.01))
+    document = json.loads(json.dumps(found.to_document()))
+    assert document["schema"] == "parcast/fit/1"
+    assert len(document["runs"]) == 42
+    assert document["rows"][0]["value"] == found["compute.parallel"].value
+    assert document["error"] == pytest.approx(document["rms_relative_error"] / np.sqrt(42))
+    assert list(found.to_pandas()["name"]) == list(SEVEN)
+    assert repr(found).startswith("Fit(a program: ")
+    assert "compute.parallel" in str(found)
+    with pytest.raises(KeyError):
+        found["compute.rate"]
+    with warnings.catch_warnings():
+        assert "interval" not in str(fit(qcrd_like(), times_of(qcrd_like()), interval=False))
+
+
+@pytest.mark.parametrize("given", [(Measurements(p=[1], time=[1.0]), "time"), [], None])
+def test_what_is_no_table_of_runs_is_refused(given):
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
+    with pytest.raises(ParameterError, match="measurements must be Measurements or a table"):
+        fit(program, given)
+
+
+def test_a_program_that_takes_no_time_is_not_fitted():
+    phase = {"law": "spmd", "cycles": 0, "compute": {"parallel": "5 s"}}
+    runs = Measurements(p=[1, 2, 4], time=[5.0, 3.0, 2.0])
+    with pytest.raises(ParameterError, match="must take a time above 0 at every run, got 0 s"):
+        fit(Program(phase=[phase]), runs)

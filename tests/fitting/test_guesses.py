@@ -1,0 +1,103 @@
+"""`parcast.fitting.guesses`: fits of laws that count, whose capacities nobody described."""
+
+import pytest
+
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program, law_named
+from parcast.errors import ParameterError
+from parcast.fitting.fit import fit
+from parcast.fitting.guesses import with_guesses
+from parcast.timings.measurements import Measurements
+
+TRUE = {"compute": "5 Mflop/s", "network": "60 kB/s", "disk": "3.5 MB/s"}
+N = (10_000, 40_000, 160_000)
+RATES = Machine(
+    compute={"rate": "1 Gflop/s"},
+    network={"bandwidth": "1 GB/s"},
+    storage={"bandwidth": "1 GB/s"},
+)
+
+
+def phase_of(law="square_sort", **keys):
+    return law_named(law)(law=law, **keys)
+
+
+def runs_of(phase, **columns):
+    """Times of a phase at three sizes, each on 1, 2 and 5 processors."""
+    p, n = zip(*[(float(p), float(n)) for n in N for p in (1, 2, 5)], strict=True)
+    at = Measurements(p=p, n=n, time=1.0).axes
+    return Measurements(p=p, n=n, time=phase.times(Machine(), at).time, **columns)
+
+
+@pytest.mark.parametrize("machine", [None, RATES])
+def test_capacities_that_nobody_described_are_found(machine):
+    found = fit(Program(phase=[phase_of()]), runs_of(phase_of(capacities=TRUE)), machine)
+    for name, value in (("compute", 5e6), ("network", 6e4), ("disk", 3.5e6)):
+        assert found[f"capacities.{name}"].value == pytest.approx(value, rel=1e-3)
+    assert found.warnings[0].startswith(
+        "capacities.compute, capacities.network, capacities.disk are not described: the fit began "
+        "at guesses from the runs, 5 Mflop/s, "
+    )
+
+
+def test_only_what_is_needed_and_not_described_is_guessed():
+    own = {"compute": "1 Mflop/s"}
+    law = phase_of("gauss", capacities=own)
+    runs = runs_of(phase_of("gauss", capacities=TRUE))
+    program, guesses = with_guesses(Program(phase=[law]), Machine(), runs, free=None)
+    assert list(guesses) == ["capacities.network"]
+    assert str(program.phase[0].capacities.compute) == "1 Mflop/s"
+    given = Program(phase=[law])
+    assert with_guesses(given, RATES, runs, free=None) == (given, {})
+    named = with_guesses(given, RATES, runs, free=["capacities.network"])[1]
+    assert list(named) == ["capacities.network"]
+    spmd = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
+    assert with_guesses(spmd, Machine(), runs, free=None) == (spmd, {})
+
+
+def test_each_of_several_phases_has_guesses():
+    law = {"law": "gauss"}
+    program = Program(phase=[law | {"name": "first"}, law])
+    runs = runs_of(phase_of("gauss", capacities=TRUE))
+    filled, guesses = with_guesses(program, Machine(), runs, free=None)
+    assert list(guesses) == [
+        f"{label}.capacities.{key}"
+        for label in ("first", "phase 2")
+        for key in TRUE
+        if key != "disk"
+    ]
+    assert set(guesses) <= set(filled.parameters())
+
+
+def test_seconds_of_the_disk_need_no_first_guess():
+    disk = [16 * n / 3.5e6 for n in N for _ in (1, 2, 5)]
+    runs = runs_of(phase_of(capacities=TRUE), disk_s=disk)
+    found = fit(Program(phase=[phase_of()]), runs)
+    assert found["capacities.disk"].determined == "+- alone"
+    assert found["capacities.compute"].value == pytest.approx(5e6, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            {"fixed": ["capacities.compute"]},
+            "capacities.compute must be described, as it is not fitted here. Write it in the "
+            'phase, such as capacities = { compute = "100 Mflop/s" }.',
+        ),
+        ({"free": ["capacities.compute"]}, "capacities.network must be described, as it is not"),
+        ({"quantity": "speedup"}, "capacities.compute must be described, as it is not fitted"),
+    ],
+)
+def test_what_is_not_fitted_must_be_described(keys, says):
+    with pytest.raises(ParameterError) as caught:
+        fit(Program(phase=[phase_of()]), runs_of(phase_of(capacities=TRUE)), **keys)
+    assert str(caught.value).startswith(says)
+
+
+def test_runs_that_a_law_cannot_count_are_left_to_the_fit():
+    program = Program(phase=[phase_of()])
+    runs = Measurements(p=[1, 2], time=[1.0, 2.0])
+    assert with_guesses(program, Machine(), runs, free=None) == (program, {})
+    with pytest.raises(ParameterError, match="n"):
+        fit(program, runs)

@@ -1,0 +1,88 @@
+"""`parcast.fitting.sheet`: the answer on pages of several widths."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from parcast.descriptions.program import Program
+from parcast.fitting.fit import fit
+from parcast.fitting.sheet import fit_answer
+from parcast.show.page import Page
+from parcast.timings.measurements import Measurements
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A fit of one time and one formula."""
+    program = Program(
+        phase=[
+            {
+                "law": "spmd",
+                "compute": {"parallel": "5 s"},
+                "communication": {"startup": "10 ms * log2(p)"},
+            }
+        ]
+    )
+    return fit(program, Measurements(p=[1, 2, 4, 8], time=[12, 6.1, 3.1, 1.7]))
+
+
+def test_a_page_without_an_edge_shows_all_columns(found):
+    head = fit_answer(found, Page())[0]
+    assert head.split("  ")[0] == "parameter"
+    assert "described" in head
+
+
+def test_a_narrower_page_leaves_out_what_the_file_says(found):
+    lines = fit_answer(found, Page(width=76))
+    assert "described" not in lines[0]
+    assert max(map(len, lines)) <= 76
+
+
+def test_a_narrow_page_shows_each_constant_on_a_few_lines(found):
+    lines = fit_answer(found, Page(width=44))
+    assert lines[:6] == [
+        "compute.parallel",
+        "  fitted     11.99 s",
+        "  90 %       11.62 to 12.38 s",
+        "  described  5 s",
+        "  by         runs",
+        "",
+    ]
+    assert lines[6] == "communication.startup"
+    assert " x formula" in lines[7]
+
+
+def test_a_law_that_misses_runs_by_far_is_told_in_whole_percent(found):
+    far = replace(found, fitted=found.measured * 2.74)
+    assert any("worst +170 % at" in line for line in fit_answer(far, Page()))
+
+
+def test_a_fit_without_intervals_shows_none(found):
+    parameters = tuple(replace(x, lower=np.nan, upper=np.nan) for x in found.parameters)
+    bare = replace(found, parameters=parameters)
+    assert "interval" not in fit_answer(bare, Page())[0]
+    assert not [line for line in fit_answer(bare, Page(width=44)) if line.startswith("  90 %")]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "determined", "shown"),
+    [
+        (0.0, np.inf, "not", "any"),
+        (0.5, np.inf, "only from below", "from 2.5 s"),
+        (0.0, 3.0, "only from above", "up to 15 s"),
+        (0.5, 3.0, "only from above", "up to 15 s"),
+    ],
+)
+def test_an_interval_with_one_end_says_so(found, lower, upper, determined, shown):
+    first = replace(found.parameters[0], lower=lower, upper=upper, determined=determined)
+    line = fit_answer(replace(found, parameters=(first,)), Page())[1]
+    assert f"  {shown}  " in line
+    assert first.spread is None or lower > 0
+
+
+def test_a_run_that_is_far_off_is_named(found):
+    lines = fit_answer(found, Page())
+    [fitted] = [line for line in lines if line.startswith("fit ")]
+    assert "4 times, rms error" in fitted
+    assert found.worst[1] in fitted

@@ -1,0 +1,241 @@
+"""`parcast forecast --donors` and `--target`: files of other machines on the command line."""
+
+import hashlib
+import json
+
+import pytest
+
+from tests.conftest import ROOT
+
+DATA = ROOT / "tests" / "cli" / "data"
+STUDY = "examples/finite_difference/times.csv"
+
+
+def csv(machines, *, more=""):
+    """A table of machines that all follow one law."""
+    rows = (
+        f"{machine},{p},{scale * (5 + 95 / p)}{more}\n"
+        for machine, scale in machines.items()
+        for p in (1, 2, 4, 8, 16)
+    )
+    return "".join(rows)
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    path = tmp_path / "elsewhere.csv"
+    path.write_text("machine,p,time_s\n" + csv({"SP": 3, "T3E": 1}))
+    return path
+
+
+@pytest.fixture
+def here(tmp_path):
+    path = tmp_path / "here.csv"
+    path.write_text("p,time_s\n2,105\n")
+    return path
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path, here, elsewhere):
+    """A folder to stand in, with good tables and bad ones."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sizes.csv").write_text("machine,p,n,time_s\nX,1,5,10\nX,2,5,6\n")
+    (tmp_path / "once.csv").write_text("machine,p,time_s\nY,2,10\n")
+    return here, elsewhere
+
+
+def said_in(answer):
+    """The document of an answer."""
+    assert (answer.status, answer.err) == (0, "")
+    return json.loads(answer.out)
+
+
+@pytest.mark.parametrize("width", [80, None])
+def test_the_table(parcast, monkeypatch, width):
+    from tests.cli.test_golden import kept
+
+    monkeypatch.chdir(ROOT)
+    if width:
+        monkeypatch.setenv("COLUMNS", str(width))
+    said = parcast("forecast", STUDY, "--target", "T3E", "--hold-out", "8,16,32,64")
+    assert (said.status, said.err) == (0, "")
+    assert said.out == kept(f"donors_{width or 'pipe'}.txt", said.out)
+
+
+def test_one_run_and_a_file_of_donors(parcast, here, elsewhere):
+    document = said_in(parcast("forecast", here, "--donors", elsewhere, "-p", "16", "--json"))
+    (row,) = document["rows"]
+    assert row["time_s"] == pytest.approx(2 * (5 + 95 / 16), rel=0.02)
+    weights = {x["machine"]: x["weight"] for x in document["series"][0]["donors"]}
+    assert weights == pytest.approx({"SP": 0.5, "T3E": 0.5})
+    assert document["inputs"]["donors"] == [
+        {
+            "file": str(elsewhere),
+            "sha256": hashlib.sha256(elsewhere.read_bytes()).hexdigest(),
+            "measurements": 10,
+        }
+    ]
+    assert document["inputs"]["options"]["donors"] == [str(elsewhere)]
+
+
+def test_files_of_donors_add_up(parcast, here, elsewhere, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("p,machine,time_ms\n1,X,10000\n16,X,1094\n")
+    files = ("--donors", elsewhere, "--donors", more)
+    document = said_in(parcast("forecast", here, *files, "-p", "16", "--json"))
+    assert len(document["series"][0]["donors"]) == 3
+    assert len(document["inputs"]["donors"]) == 2
+
+
+def test_a_target_leaves_the_other_machines_as_donors(parcast, elsewhere, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("machine,p,time_s\n" + csv({"X": 4}))
+    asked = ("forecast", elsewhere, "--target", "SP", "-p", "64", "--json")
+    donors = said_in(parcast(*asked))["series"][0]["donors"]
+    assert [x["machine"] for x in donors] == ["T3E"]
+    donors = said_in(parcast(*asked, "--donors", more))["series"][0]["donors"]
+    assert {x["machine"] for x in donors} == {"T3E", "X"}
+
+
+def test_a_target_that_stands_alone_has_a_plain_forecast(parcast, tmp_path):
+    alone = tmp_path / "alone.csv"
+    alone.write_text("machine,p,time_s\n" + csv({"SP": 3}))
+    asked = ("forecast", alone, "-p", "64", "--json")
+    plain, told = said_in(parcast(*asked)), said_in(parcast(*asked, "--target", "SP"))
+    assert told["rows"] == plain["rows"]
+    assert told["inputs"]["donors"] == []
+
+
+def test_columns_to_pass_over_need_not_be_in_every_file(parcast, here, elsewhere, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("\n# measured\nmachine,p,time_s,date\n" + csv({"X": 4}, more=",Monday"))
+    files = ("--donors", elsewhere, "--donors", more)
+    here.write_text("p,time_s,date\n2,105,today\n")
+    asked = ("forecast", here, *files, "-p", "16", "--ignore", "date", "--json")
+    assert len(said_in(parcast(*asked))["series"][0]["donors"]) == 3
+
+
+def test_a_column_that_only_donors_have_is_passed_over(parcast, here, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("machine,p,time_s,date\n" + csv({"X": 4, "Y": 3}, more=",Monday"))
+    asked = ("forecast", here, "--donors", more, "-p", "16", "--json", "--ignore")
+    assert len(said_in(parcast(*asked, "date"))["series"][0]["donors"]) == 2
+    refused = parcast(*asked, "dat")
+    assert refused.status == 3
+    assert "dat  must be a column to be ignored, got p, time_s." in refused.err
+
+
+def test_one_run_without_donors_is_refused_as_before(parcast, here):
+    said = parcast("forecast", here, "-p", "16")
+    assert (said.status, said.out) == (4, "")
+    assert "a forecast needs at least two counts" in said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "says"),
+    [
+        (["--donors", "-"], 2, "--donors must be a file, got -. Write its name."),
+        (["--target", "SP"], 2, "--target must be a machine of FILE, but FILE has no column"),
+        (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
+        (["--donors", "here.csv"], 2, "--donors must have a column machine, got none."),
+        (
+            ["--donors", "elsewhere.csv", "--donors", "sizes.csv"],
+            2,
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv. "
+            "Add it, or pass over it in the others: --ignore n.\n",
+        ),
+        (
+            ["--donors", "elsewhere.csv", "-o", "elsewhere.csv"],
+            2,
+            "elsewhere.csv",
+        ),
+        (["--machine", "here.csv"], 2, "--machine must be given with --donors or --target"),
+        (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
+        (["--donors", "once.csv"], 4, "Y does not help to forecast other machines: it was run"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_asked_is_told(parcast, options, status, says):
+    said = parcast("forecast", "here.csv", "-p", "16", *options)
+    assert said.status == status
+    assert says in said.err
+    assert said.out == ""
+
+
+def test_an_unknown_target_is_told_the_machines(parcast, elsewhere):
+    said = parcast("forecast", elsewhere, "--target", "T3D", "-p", "16")
+    assert said.status == 2
+    assert "Did you mean T3E?" in said.err
+
+
+def test_a_column_is_passed_over_in_the_files_that_have_it(parcast, tmp_path):
+    here, donors = tmp_path / "mine.csv", tmp_path / "theirs.csv"
+    here.write_text("p,job,time_s\n4,17,25\n")
+    donors.write_text("p,machine,jobs,time_s\n4,X,1,20\n16,X,1,6\n4,Y,1,30\n16,Y,1,9\n")
+    said = parcast("forecast", here, "-p", "16", "--donors", donors, "--ignore", "job")
+    assert (said.status, said.err) == (0, "")
+
+
+def test_a_knee_is_found_with_donors(parcast, here, elsewhere):
+    said = parcast("forecast", here, "-p", "64", "--donors", elsewhere, "--knee", "--json")
+    assert said.status == 1  # 64 lies beyond it
+    (knee,) = json.loads(said.out)["knee"]
+    assert 1 < knee["lower"] <= knee["p"] <= knee["upper"]
+    assert knee["p"] < 64
+
+
+def test_a_file_given_twice_counts_once(parcast, here, elsewhere, tmp_path):
+    once = parcast("forecast", here, "-p", "16", "--donors", elsewhere)
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(elsewhere.read_bytes())
+    for other in (elsewhere, copy):
+        twice = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", other)
+        assert (twice.status, twice.out) == (0, once.out)
+        assert twice.err == f"parcast: {other} holds the same as {elsewhere}. It counts once.\n"
+
+
+def test_copies_are_told_once_beside_a_knee_and_a_plan(parcast, here, elsewhere):
+    asked = ("forecast", here, "-p", "16", "--knee", "--plan-runs", "1", "--donors", elsewhere)
+    once, twice = parcast(*asked), parcast(*asked, "--donors", elsewhere)
+    assert (twice.status, twice.out) == (once.status, once.out)
+    told = f"parcast: {elsewhere} holds the same as {elsewhere}. It counts once.\n"
+    assert twice.err == told + once.err
+
+
+def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, tmp_path):
+    once = parcast("forecast", here, "-p", "16", "--donors", elsewhere)
+    part = tmp_path / "part.csv"
+    part.write_text("p,time_s,machine\n1,300,SP\n2,157.5,SP\n")
+    twice = parcast("forecast", here, "-p", "16", "--donors", part, "--donors", elsewhere)
+    assert (twice.status, twice.out) == (0, once.out)
+    assert (
+        twice.err == f"parcast: {part}: all its runs stand in {elsewhere} too. They count once.\n"
+    )
+
+
+def test_donors_that_stand_in_the_file_itself_count_once(parcast, elsewhere, tmp_path):
+    asked = ("forecast", elsewhere, "--target", "SP", "-p", "64")
+    once = parcast(*asked)
+    other = tmp_path / "other.csv"
+    other.write_text("machine,p,time_s\n" + csv({"T3E": 1}))
+    twice = parcast(*asked, "--donors", other)
+    assert twice.out == once.out
+    assert f"{other}: all its runs stand in {elsewhere} too. They count once." in twice.err
+
+
+def test_more_runs_of_one_machine_are_repetitions(parcast, here, elsewhere, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("machine,p,time_s\nSP,1,301\nSP,16,33\n")
+    said = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", more)
+    assert (said.status, said.err) == (0, "")
+
+
+def test_a_column_that_leaves_runs_alone_is_named(parcast, tmp_path):
+    path = tmp_path / "jobs.csv"
+    rows = "".join(f"{p},{4711 + i},{5 + 95 / p}\n" for i, p in enumerate([1, 1, 2, 4, 8]))
+    path.write_text("p,jobid,time_s\n" + rows)
+    said = parcast("forecast", path, "-p", "16")
+    assert said.status == 4
+    assert said.err.startswith("parcast: No forecast. By jobid nearly every run is a series of")
+    assert "pass over it (--ignore jobid;" in said.err
+    assert parcast("forecast", path, "-p", "16", "--ignore", "jobid").status == 0

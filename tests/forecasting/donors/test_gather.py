@@ -1,0 +1,533 @@
+"""`parcast.forecast` with donors: who is used, what is told, and how often the intervals hold."""
+
+import numpy as np
+import pytest
+
+from parcast.descriptions.machine import Machine
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.curve import as_elsewhere, curve, one_series
+from parcast.forecasting.forecast import forecast
+from parcast.timings.measurements import Measurements
+
+COUNTS = (1, 2, 4, 8, 16)
+
+
+def runs(machines, counts=COUNTS, **more):
+    """Measurements of machines, each a function of p."""
+    return Measurements(
+        p=[p for _ in machines for p in counts],
+        time=[time(p) for time in machines.values() for p in counts],
+        machine=[name for name in machines for _ in counts],
+        **more,
+    )
+
+
+def amdahl(a, b, c=0.0):
+    """Time of a program with a part that grows."""
+    return lambda p: a + b / p + c * p
+
+
+OTHERS = {"A": amdahl(1, 100), "B": amdahl(2, 180), "C": amdahl(1.5, 120)}
+DONORS = runs(OTHERS)
+ONE = Measurements(p=4, time=20.0)
+STEADY = Measurements(p=[1, 2, 4, 8], time=[80.0, 41, 21, 11])
+
+
+def only(told):
+    """The notes of the one series of a forecast."""
+    (note,) = told.notes
+    return note
+
+
+def named(note):
+    """The machines that were used."""
+    return sorted(donor.machine for donor in note.donors)
+
+
+def test_without_donors_nothing_changes():
+    known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
+    plain, none = forecast(known, [8, 64]), forecast(known, [8, 64], donors=None)
+    assert plain.time.tolist() == none.time.tolist()
+    assert plain.notes == none.notes
+    assert only(plain).donors == ()
+
+
+def test_one_run_is_enough():
+    told = forecast(ONE, [1, 4, 16], donors=DONORS)
+    truth = 20 / 26 * np.array([101, 26, 7.25])
+    assert told.time == pytest.approx(truth, rel=0.03)
+    assert np.all((told.lower < told.time) & (told.time < told.upper))
+    note = only(told)
+    assert note.rests_on.startswith(
+        "1 run at p = 4, and how time goes on elsewhere; 3 other machines weigh 100% at p = 16: "
+    )
+    assert named(note) == ["A", "B", "C"]
+    assert sum(donor.weight for donor in note.donors) == pytest.approx(1)
+    assert note.scaling_reason == "as on most of the other machines; a single count cannot tell"
+    assert note.backtest is None
+
+
+def test_repeated_runs_at_one_count_are_told():
+    told = forecast(Measurements(p=[4, 4], time=[20.0, 21.0]), 8, donors=DONORS)
+    assert only(told).rests_on.startswith("2 runs at p = 4, ")
+
+
+def test_a_table_will_do():
+    table = {"p": [1, 2, 4], "time": [9.0, 5, 3], "machine": ["A"] * 3}
+    told = forecast(ONE, 8, donors=table)
+    assert "1 other machine weighs 100% at p = 8: A 100%" in only(told).rests_on
+    assert any(
+        text.startswith("The forecast rests on a single other machine")
+        for text in only(told).warnings
+    )
+
+
+def test_two_donors_are_told():
+    two = runs({"A": amdahl(1, 100), "B": amdahl(2, 180)})
+    warnings = only(forecast(ONE, 8, donors=two)).warnings
+    assert any(text.startswith("The forecast rests on two other machines") for text in warnings)
+
+
+def test_with_two_own_counts_both_have_a_say():
+    known = Measurements(p=[2, 4], time=[40.0, 21.0])
+    plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
+    assert told.upper / told.lower < plain.upper / plain.lower
+    note = only(told)
+    assert 0.5 < sum(donor.weight for donor in note.donors) < 1
+    assert "2 runs at 2 counts" in note.rests_on
+    assert not any(text.startswith("Two counts only") for text in note.warnings)
+
+
+def test_many_own_runs_leave_the_donors_little_to_say():
+    counts = 2 ** np.arange(9)
+    known = Measurements(p=counts, time=1 + 100 / counts + 0.02 * counts)
+    plain, told = forecast(known, 512), forecast(known, 512, donors=DONORS)
+    assert told.time == pytest.approx(plain.time, rel=0.03)
+
+
+def test_between_own_counts_the_donors_are_asked_and_told():
+    known = Measurements(p=[1, 16], time=[101.0, 7.25])
+    told = forecast(known, [1, 4, 16], donors=DONORS)
+    assert told.time == pytest.approx([101, 26, 7.25], rel=0.03)
+    assert named(only(told)) == ["A", "B", "C"]
+    assert "other machines weigh" in only(told).rests_on
+    assert "at p = 4: " in only(told).rests_on
+    at_own = forecast(known, [1, 16], donors=DONORS)
+    assert at_own.time == pytest.approx([101, 7.25])
+    assert only(at_own).donors == ()
+
+
+def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
+    odd = runs(OTHERS | {"X": amdahl(50, 1, 5)})
+    known = Measurements(p=[2, 4], time=[40.0, 21.0])
+    told, without = (forecast(known, 16, donors=donors) for donors in (odd, DONORS))
+    assert told.time == pytest.approx(without.time)
+    assert (
+        "X does not help to forecast this one: its time goes with p otherwise than the runs here. "
+        in " ".join(only(told).warnings)
+    )
+
+
+def test_donors_that_all_contradict_leave_the_plain_forecast():
+    known = Measurements(p=[1, 2, 4], time=[10.0, 10.1, 10.4])
+    plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
+    assert told.time == pytest.approx(plain.time)
+    assert told.lower == pytest.approx(plain.lower)
+    warnings = only(told).warnings
+    start = "A, B, C do not help to forecast this one: their times go"
+    assert any(text.startswith(start) for text in warnings)
+    assert "No other machine is left: the forecast rests on its own runs alone." in warnings
+
+
+def test_a_donor_with_one_run_is_of_no_use_and_told():
+    more = runs(OTHERS | {"Z": amdahl(1, 1)}).select(machine=["A", "B", "C"])
+    columns = {name: [*column.tolist()] for name, column in more.columns.items()}
+    columns["p"].append(4)
+    columns["time"].append(3.0)
+    columns["machine"].append("Z")
+    told = forecast(ONE, 8, donors=Measurements(**columns))
+    assert (
+        "Z does not help to forecast other machines: it was run at one count only."
+        in only(told).warnings
+    )
+    assert "Z" not in named(only(told))
+
+
+def test_donors_with_one_run_each_cannot_help_one_run():
+    with pytest.raises(FitFailed) as caught:
+        forecast(ONE, 8, donors=Measurements(p=[4, 8], time=[2, 1.0], machine=["Y", "Z"]))
+    assert "Y, Z do not help to forecast other machines: they were run at one count only." in str(
+        caught.value
+    )
+    assert (
+        "No other machine helps to forecast this one: none was run at two counts or more."
+        in str(caught.value)
+    )
+
+
+def test_donors_of_no_use_leave_the_plain_forecast():
+    known = Measurements(p=[2, 4], time=[40.0, 21.0])
+    told = forecast(known, 8, donors=Measurements(p=4, time=2, machine="Z"))
+    assert told.time == pytest.approx(forecast(known, 8).time)
+    assert only(told).warnings[-2:] == (
+        "Z does not help to forecast other machines: it was run at one count only.",
+        "No other machine helps to forecast this one: none was run at two counts or more.",
+    )
+
+
+def test_a_machine_in_both_tables_is_no_donor_of_itself():
+    here = Measurements(p=[4, 4], time=[20.0, 30.0], machine=["A", "T"])
+    told = forecast(here, 8, donors=DONORS)
+    ours, other = told.notes
+    assert named(ours) == ["B", "C"]
+    assert ours.warnings[-1] == (
+        "A is among the donors too: its runs there were not used. "
+        "Put all runs on it into one table, or rename it."
+    )
+    assert named(other) == ["A", "B", "C"]
+    alone = forecast(Measurements(p=4, time=20.0, machine="A"), 8, by=[], donors=DONORS)
+    assert named(only(alone)) == ["B", "C"]
+
+
+def test_donors_have_the_same_callpath_and_axes():
+    here = Measurements(p=4, time=[20.0, 30.0, 5.0], callpath=["a", "b", "a"], n=[1, 1, 2])
+    donors = runs(OTHERS, callpath="a", n=1)
+    told = forecast(here, 8, donors=donors)
+    assert [note.label for note in told.notes] == ["a, n = 1"]
+    assert named(only(told)) == ["A", "B", "C"]
+    assert told.refused["b, n = 1"].endswith(
+        "No other machine helps to forecast this one: none was run at two counts or more with "
+        "b, n = 1."
+    )
+    assert sorted(told.refused) == ["a, n = 2", "b, n = 1"]
+
+
+def test_a_single_callpath_is_matched_though_it_tells_no_series_apart():
+    here = Measurements(p=4, time=20.0, callpath="a")
+    donors = runs(OTHERS, callpath=["a"] * 10 + ["b"] * 5)
+    assert named(only(forecast(here, 8, by=[], donors=donors))) == ["A", "B"]
+
+
+def test_an_axis_of_the_donors_alone_tells_donors_apart():
+    donors = runs({"A": amdahl(1, 100), "B": amdahl(2, 300)}, n=[1] * 5 + [2] * 5)
+    assert named(only(forecast(ONE, 8, donors=donors))) == ["A, n = 1", "B, n = 2"]
+
+
+def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
+    donors = runs({"A": lambda p: 20 + p / 9, "B": lambda p: 30 + p / 9}, n=[*COUNTS, *COUNTS])
+    told = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors)
+    assert (only(told).scaling, only(told).scaling_reason) == ("weak", "n grows with p")
+    assert told.time == pytest.approx(21, rel=0.03)
+    said = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors, scaling="strong")
+    assert (only(said).scaling, only(said).scaling_reason) == ("strong", "as you said")
+
+
+def test_series_of_one_and_of_several_counts_stand_together():
+    here = Measurements(p=[4, 1, 2, 4], time=[20.0, 90, 46, 25], machine=["S", "T", "T", "T"])
+    told = forecast(here, [8, 16], donors=DONORS)
+    assert [note.scaling for note in told.notes] == ["strong", "strong"]
+    assert told.notes[1].scaling_reason.startswith("time falls from 90 s")
+    for i in range(2):
+        mine = forecast(here.select(machine="ST"[i]), [8, 16], donors=DONORS)
+        assert told.time[i] == pytest.approx(mine.time[0])
+
+
+def test_far_beyond_all_runs_is_told():
+    told = forecast(ONE, [16, 512], donors=DONORS)
+    assert any(
+        text.startswith(
+            "No other machine was run near p = 512: their own forecasts stand in, 32 times"
+        )
+        for text in only(told).warnings
+    )
+    width = told.upper / told.lower
+    assert width[1] > 1.5 * width[0]
+
+
+def test_a_line_through_it_goes_through_the_answers():
+    here = Measurements(p=[4, 1, 2], time=[20.0, 90, 46], machine=["S", "T", "T"])
+    told = forecast(here, [8, 16], donors=DONORS)
+    line = curve(told, [8, 12, 16])
+    assert line.time[:, ::2] == pytest.approx(told.time)
+    assert line.upper[:, ::2] == pytest.approx(told.upper)
+    alone = one_series(told, 1)
+    assert curve(alone, [8]).time == pytest.approx(told.time[1, :1])
+
+
+def test_many_donors_are_named_in_part():
+    many = runs({f"M{i}": amdahl(1 + i / 10, 100) for i in range(7)})
+    assert only(forecast(ONE, 8, donors=many)).rests_on.endswith(", 3 more")
+    odd = runs({f"M{i}": amdahl(100, 1) for i in range(7)})
+    known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
+    assert " and 3 more do not help to forecast this one: their times" in " ".join(
+        only(forecast(known, 8, donors=odd)).warnings
+    )
+
+
+def test_one_donor_more_than_are_named_is_named_too():
+    five = runs({f"M{i}": amdahl(1 + i / 10, 100) for i in range(5)})
+    assert "more" not in only(forecast(ONE, 8, donors=five)).rests_on
+
+
+@pytest.mark.parametrize(
+    ("scale", "far"), [(1000.0, "takes 1250 times the time here"), (1e-3, "takes 1/200 of the")]
+)
+def test_times_that_cannot_be_those_of_a_machine_are_told(scale, far):
+    odd = {"A": OTHERS["A"], "B": lambda p: scale * (500.0 if scale > 1 else 2000.0) / (5 * p)}
+    (warning,) = [x for x in forecast(ONE, 8, donors=runs(odd)).warnings if "unit of time" in x]
+    assert warning.startswith(f"At p = 4 B {far}")
+    all_odd = {name: (lambda p, t=time: 1000 * t(p)) for name, time in OTHERS.items()}
+    said = " ".join(forecast(ONE, 8, donors=runs(all_odd)).warnings)
+    assert "and others likewise (B, C)" in said
+    assert "unit of time" not in " ".join(forecast(ONE, 8, donors=DONORS).warnings)
+
+
+def test_how_long_it_takes_if_it_goes_on_as_there_is_told():
+    told = forecast(ONE, [8, 16], donors=DONORS)
+    said = {name: times[1] for name, times in as_elsewhere(told, 0, [8, 16]).items()}
+    assert {x.machine: x.time for x in only(told).donors} == pytest.approx(said)
+    assert min(said.values()) <= told.time[1] <= max(said.values())
+    two = runs({name: OTHERS[name] for name in "AB"})  # of two, their speed is not allowed for
+    elsewhere = as_elsewhere(forecast(ONE, [4, 16], donors=two), 0, [2, 4, 16])
+    for name, times in elsewhere.items():
+        shape = [OTHERS[name](p) / OTHERS[name](4) for p in (2, 16)]
+        assert times[[0, 2]] == pytest.approx(20 * np.array(shape))
+        assert np.isnan(times[1])
+    assert only(forecast(ONE, 16, donors=two)).elsewhere == (
+        "p = 16 takes, if it goes on as on A 5.6 s, as on B 5.6 s"
+    )
+    assert only(forecast(STEADY, 16)).elsewhere == ""
+    assert as_elsewhere(forecast(STEADY, 16), 0, [16]) == {}
+
+
+def test_of_many_donors_the_ends_and_the_middle_are_told():
+    many = runs({f"M{i}": amdahl(1 + i, 100) for i in range(7)})
+    assert only(forecast(ONE, 16, donors=many)).elsewhere.endswith(
+        "; of 7 machines the ends and the middle"
+    )
+
+
+def grouped(good, bad):
+    """Donors of which some scale well and some badly."""
+    return runs(
+        {f"{'GB'[i >= good]}{i}": amdahl(100.0 * (i >= good), 1000 + i) for i in range(good + bad)}
+    )
+
+
+@pytest.mark.parametrize(("good", "bad"), [(3, 4), (2, 2), (5, 2)])
+def test_donors_that_go_on_in_two_ways_are_told_and_the_interval_reaches_both(good, bad):
+    told = forecast(ONE, [8, 16], donors=grouped(good, bad))
+    (warning,) = [x for x in told.warnings if "two ways" in x]
+    assert warning.startswith("The other machines go on in two ways: p = 16 takes 5 s as on G")
+    assert ", and 9 s as on B" in warning or ", and 8.9 s as on B" in warning  # 9.3 s at its speed
+    times = [donor.time for donor in only(told).donors]
+    assert told.lower[1] < min(times) < max(times) < told.upper[1]
+
+
+@pytest.mark.parametrize("donors", [grouped(4, 1), grouped(1, 4), grouped(5, 0), grouped(1, 1)])
+def test_donors_of_one_way_and_a_single_odd_one_are_no_groups(donors):
+    assert "two ways" not in " ".join(forecast(ONE, [8, 16], donors=donors).warnings)
+
+
+def test_where_machines_are_described_groups_need_no_description():
+    here = Measurements(p=4, time=20.0, machine="T")
+    names = ["G0", "G1", "B2", "B3", "T"]
+    machines = [described(name, 1e9 * (1 + i)) for i, name in enumerate(names)]
+    told = forecast(here, [16], donors=grouped(2, 2), machines=machines)
+    (warning,) = [x for x in told.warnings if "two ways" in x]
+    assert warning.endswith("Give only those as donors that are like this one.")
+
+
+def test_the_document_holds_the_weights():
+    document = forecast(ONE, 8, donors=DONORS).to_document()
+    donors = document["series"][0]["donors"]
+    assert {donor["machine"] for donor in donors} == {"A", "B", "C"}
+    assert sum(donor["weight"] for donor in donors) == pytest.approx(1)
+    assert all(2 < donor["time_s"] < 20 for donor in donors)
+
+
+@pytest.mark.parametrize(
+    ("here", "donors", "says"),
+    [
+        (
+            ONE,
+            Measurements(p=[1, 2], time=[2.0, 1.0]),
+            "donors must have a column machine, got none. Name the machine of every run in it.",
+        ),
+        (
+            ONE,
+            Measurements(p=[1, 2], time=[2.0, 1.0], machine="A", callpath=["a", "b"]),
+            "donors must have one callpath where the measurements name none, got 2. "
+            "Select the one that was measured: donors.select(callpath='a').",
+        ),
+        (
+            Measurements(p=[4, 4], time=[2.0, 1.0], callpath=["a", "b"]),
+            DONORS,
+            "donors must have a column callpath where the measurements have 2, got none. "
+            "Name the callpath of every run in it, or select one of the measurements.",
+        ),
+    ],
+)
+def test_donors_that_cannot_be_matched_are_refused(here, donors, says):
+    with pytest.raises(ParameterError) as caught:
+        forecast(here, 8, donors=donors)
+    assert str(caught.value) == says
+
+
+MACHINES, PROGRAMS = 8, 150
+
+
+def family(kind, draw):
+    """Times of one program on several machines at 1 to 64: shape (machines, counts)."""
+    p = 2.0 ** np.arange(7)
+    column = (MACHINES, 1)
+    speed, network = draw.lognormal(0, 0.5, column), draw.lognormal(0, 0.5, column)
+    serial, tree, line = 10 ** draw.uniform([-3, -3.5, -5], [-1, -1.5, -2.5])
+    if kind == "tree":
+        time = speed * (serial + 1 / p) + network * tree * np.log2(p)
+    else:
+        time = speed * (serial + 1 / p) + network * line * p
+    return p, time * draw.lognormal(0, 0.08, time.shape)  # as real machines differ from laws
+
+
+@pytest.mark.parametrize("kind", ["tree", "line"])
+@pytest.mark.parametrize("known", [1, 2, 3])
+def test_intervals_hold_about_as_often_as_they_promise(kind, known):
+    draw = np.random.default_rng([known, len(kind)])
+    inside, error, plain = [], [], []
+    for _ in range(PROGRAMS):
+        p, time = family(kind, draw)
+        rows = [
+            (q, t, f"M{i}") for i in range(1, MACHINES) for q, t in zip(p, time[i], strict=True)
+        ]
+        counts, times, machines = zip(*rows, strict=True)
+        donors = Measurements(p=counts, time=times, machine=machines)
+        here = Measurements(p=p[2 : 2 + known], time=time[0, 2 : 2 + known])
+        told = forecast(here, p[2 + known :], donors=donors)
+        seen = time[0, 2 + known :]
+        inside.append((told.lower <= seen) & (seen <= told.upper))
+        error.append(np.abs(np.log(told.time / seen)))
+        if known > 1:
+            plain.append(np.abs(np.log(forecast(here, p[2 + known :]).time / seen)))
+    assert 0.8 <= np.mean(inside) <= 0.98
+    if known > 1:
+        assert np.median(error) < np.median(plain)
+
+
+def described(name, rate):
+    return Machine(name=name, compute={"rate": f"{rate} Mflop/s"})
+
+
+def test_machines_like_the_target_weigh_more():
+    like_a = [
+        described("A", 100),
+        described("B", 6400),
+        described("C", 6400),
+        described("me", 100),
+    ]
+    plain = forecast(ONE, p=16, donors=DONORS)
+    weighed = forecast(ONE, p=16, donors=DONORS, machines=like_a)
+    first, *_ = weighed.notes[0].donors
+    assert first[0] == "A"
+    assert first.weight > next(x.weight for x in plain.notes[0].donors if x.machine == "A")
+    assert "those like this machine more" in weighed.notes[0].rests_on
+    assert "those like" not in plain.notes[0].rests_on
+
+
+def test_descriptions_without_figures_weigh_nobody_more():
+    blank = [Machine(name=name) for name in ("A", "B", "C", "me")]
+    weighed = forecast(ONE, p=16, donors=DONORS, machines=blank)
+    assert "those like" not in weighed.notes[0].rests_on
+
+
+def test_equal_descriptions_change_nothing():
+    alike = [described(name, 100) for name in ("A", "B", "C", "me")]
+    plain = forecast(ONE, p=[8, 16], donors=DONORS)
+    weighed = forecast(ONE, p=[8, 16], donors=DONORS, machines=alike)
+    assert weighed.time == pytest.approx(plain.time, rel=1e-12)
+
+
+def test_the_target_may_be_named_by_the_runs():
+    named = Measurements(p=4, time=20.0, machine="me")
+    like_a = [
+        described("A", 100),
+        described("B", 6400),
+        described("C", 6400),
+        described("me", 100),
+    ]
+    by_name = forecast(named, p=16, donors=DONORS, machines=like_a)
+    unnamed = forecast(ONE, p=16, donors=DONORS, machines=like_a)
+    assert by_name.time[0] == pytest.approx(float(unnamed.time), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["A", "A"], "machines must be described once each, got 'A' twice"),
+        (["A", "X", "Y"], "machines must be those of the runs, got X, Y. The runs name A, B, C"),
+    ],
+)
+def test_descriptions_of_other_machines_are_refused(names, says):
+    with pytest.raises(ParameterError, match=says):
+        forecast(ONE, p=16, donors=DONORS, machines=[described(name, 100) for name in names])
+
+
+def test_a_machine_that_no_run_names_is_refused_where_the_target_is_named():
+    named = Measurements(p=4, time=20.0, machine="me")
+    with pytest.raises(ParameterError, match="machines must be those of the runs, got X"):
+        forecast(named, p=16, donors=DONORS, machines=[described("X", 100)])
+
+
+def test_donors_that_are_not_used_are_told():
+    far = runs({"far": amdahl(1, 100)}, counts=(1, 2))
+    near = runs(OTHERS)
+    both = Measurements(
+        **{name: [*near.columns[name], *far.columns[name]] for name in near.columns}
+    )
+    told = forecast(ONE, p=16, donors=both)
+    assert any(
+        "far has no say at p = 16: beside the other machines" in text
+        for text in told.notes[0].warnings
+    )
+
+
+def test_call_paths_of_a_single_run_scale_alike():
+    parts = {
+        "main": amdahl(60, 100),
+        "main->solve": amdahl(1, 95),
+        "main->io": lambda p: 58 + p / 4,
+    }
+    rows = [(f, p, time(p), m) for m in "ABC" for f, time in parts.items() for p in COUNTS]
+    callpath, p, time, machine = zip(*rows, strict=True)
+    donors = Measurements(callpath=callpath, p=p, time=time, machine=machine)
+    here = {f: time(4) for f, time in parts.items()}
+    one = Measurements(p=4, time=list(here.values()), callpath=list(here))
+    told = forecast(one, 16, donors=donors)
+    assert {note.scaling for note in told.notes} == {"strong"}
+    assert [note.scaling_reason for note in told.notes[1:]] == [
+        "as for main, its longest part"
+    ] * 2
+    several = Measurements(p=[1, 4, 4], time=[160, 85, 59], callpath=["main", "main", "main->io"])
+    both = forecast(several, 16, donors=donors)
+    assert [note.scaling for note in both.notes] == ["strong", "strong"]
+    assert both.notes[1].scaling_reason == "as for main, its longest part"
+
+
+def test_runs_here_that_say_otherwise_than_the_donors_are_told_with_both_times():
+    flat = Measurements(p=[4, 8, 16, 32], time=[211.0, 119, 71, 49])
+    donors = runs({x: amdahl(0.2, 700 + 50 * i) for i, x in enumerate("ABCDE")}, (*COUNTS, 256))
+    told = forecast(flat, 256, donors=donors)
+    (warning,) = [x for x in told.warnings if "alone say" in x]
+    alone = forecast(flat, 256).time.item()
+    assert warning.startswith(f"At p = 256 the runs here alone say {alone:.2g} s, the other")
+    assert "alone say" not in " ".join(forecast(ONE, 16, donors=DONORS).warnings)
+    assert "alone say" not in " ".join(forecast(STEADY, 16, donors=DONORS).warnings)
+
+
+@pytest.mark.parametrize("p", [8, [[8, 16]], [8, 16]])
+def test_lines_of_donors_take_any_shape_of_counts(p):
+    told = forecast(ONE, 16, donors=DONORS)
+    times = as_elsewhere(told, 0, p)
+    assert all(x.shape == (np.size(p),) for x in times.values())
+    with pytest.raises(ParameterError, match="p must be at least 1"):
+        as_elsewhere(told, 0, 0.5)

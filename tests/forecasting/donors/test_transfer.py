@@ -1,0 +1,343 @@
+"""`parcast.forecasting.donors.transfer` and `donated`: laws, shapes, and what is known of the answer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.forecasting.donors.curve import Curves, donated_curve
+from parcast.forecasting.donors.transfer import (
+    DROPPED,
+    agreement,
+    half_width_together,
+    leaning,
+    share_of_donors,
+    transfer,
+)
+from parcast.forecasting.measured import curve_from
+
+changes = st.lists(st.floats(-3, 3), min_size=1, max_size=9)
+
+
+def carried(change, slower=0.0, agreement=1.0, outside=0.0, *, reach=0.7, counts=1.0):
+    """`transfer` for one series and one point."""
+    change = np.array(change, dtype=float)
+    others = (np.broadcast_to(x, change.shape)[None, None] for x in (slower, agreement, outside))
+    slower, agreement, outside = map(np.array, others)
+    return transfer(
+        change=change[None, None],
+        slower=slower,
+        agreement=agreement,
+        outside=outside,
+        reach=np.array([[reach]]),
+        counts=np.array([[counts]]),
+    )
+
+
+def curves(rows, width=None):
+    """`Curves` of rows of {count: time}."""
+    width = width or max(map(len, rows))
+    p, time = np.full((2, len(rows), width), np.nan)
+    for i, row in enumerate(rows):
+        p[i, : len(row)], time[i, : len(row)] = list(row), list(row.values())
+    count = np.array([len(row) for row in rows])
+    return Curves(p=p, time=time, count=count, noise=np.full(len(rows), 0.02))
+
+
+def law(a, b, counts=(1, 2, 4, 8, 16)):
+    """Times of Amdahl's law."""
+    return {p: a + b / p for p in counts}
+
+
+@given(changes)
+def test_equal_machines_give_their_median_where_the_own_runs_tell_more(change):
+    said = carried(change, counts=1e12)
+    assert said.change[0, 0] == pytest.approx(np.median(change), abs=1e-6)
+    assert said.weights.sum() == pytest.approx(1)
+
+
+@given(changes)
+def test_one_run_leans_to_the_machines_that_scale_well(change):
+    lean, less = (carried(change, counts=n).change[0, 0] for n in (1, 3))
+    assert min(change) - 1e-9 <= lean <= less + 1e-9
+    assert less <= np.median(change) + 1e-9
+
+
+@given(st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=9))
+def test_the_time_of_leaning_weights_has_the_least_relative_error(log_time):
+    log_time = np.array(log_time)
+    weights = leaning(log_time, np.ones(len(log_time)), np.array(1.0))
+    order = np.argsort(log_time)
+    middle = np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2)
+    error = [np.mean(np.abs(np.exp(x - log_time) - 1)) for x in log_time[order]]
+    assert error[middle] == pytest.approx(min(error), abs=1e-9)
+    np.testing.assert_array_equal(leaning(log_time, weights, np.array(0.0)), weights)
+
+
+def test_below_the_known_counts_nothing_leans():
+    time = {"A": 90.0, "B": 100.0, "C": 101.0, "D": 30.0, "E": 40.0}
+    rows = [{1: t, 64: 2.0} for t in time.values()]
+    here, elsewhere = curves([{64: 2.0}]), curves(rows)
+    told = donated_curve(here, elsewhere, np.arange(5)[None], np.array([1.0]))
+    assert np.exp(told.said.log_time[0, 0]) == pytest.approx(90.0, rel=0.05)
+
+
+def test_just_beyond_the_last_run_its_noise_is_still_there():
+    here = Curves(
+        p=np.array([[1.0, 2, 4]]),
+        time=np.array([[8.0, 4.2, 2.3]]),
+        count=np.array([3]),
+        noise=np.array([0.3]),
+    )
+    rows = curves([law(0.1, 8.0 + x) for x in (0.0, 0.1, 0.2, 0.3)])
+    told = donated_curve(here, rows, np.arange(4)[None], np.array([4.0, 4.01, 4.5]))
+    assert told.said.half_width[0].min() >= told.said.half_width[0, 0] * (1 - 1e-12)
+
+
+def test_with_two_known_counts_it_leans_half():
+    rows = [{1: 8.0, 2: 4.1, 16: t} for t in (0.6, 0.62, 0.64, 0.9, 1.3, 1.4)]
+    of = np.arange(6)[None]
+    one, two = (
+        donated_curve(curves([here], 2), curves(rows), of, np.array([16.0]))
+        for here in ({2: 4.1}, {1: 8.0, 2: 4.1})
+    )
+    lean, less = (told.weights[0, 0] for told in (one, two))
+    assert lean[0] / lean[-1] == pytest.approx((less[0] / less[-1]) ** 2)
+    assert lean[0] > lean[-1]
+
+
+@given(changes, st.floats(1, 5))
+def test_the_skew_leaves_both_halves_a_length(change, counts):
+    said = carried(change, counts=counts)
+    assert -0.5 <= said.skew[0, 0] <= 0.5
+    if len(change) == 1:
+        assert said.skew[0, 0] == 0
+
+
+def test_the_interval_is_longer_where_the_donors_scatter():
+    alike, badly, well = [-1.0] * 5, [0.5, 0.8], [-1.3, -1.4]
+    up, even, down = (carried(x).skew[0, 0] for x in (alike + badly, alike, alike + well))
+    assert up > even > 0 > down
+    half, none = (carried(alike + badly, counts=n).skew[0, 0] for n in (2, np.inf))
+    assert half == pytest.approx(up / 2, rel=0.2)
+    assert none == 0
+
+
+@pytest.mark.parametrize("more", [0, 3])
+def test_the_skew_does_not_jump_where_donors_cross(more):
+    before, after = (carried([-1.0 - x, -1.0, *[-1.0] * more]).skew[0, 0] for x in (-1e-4, 1e-4))
+    assert before == pytest.approx(after, abs=1e-3)
+
+
+def test_each_donor_goes_on_as_there_with_its_speed_allowed_for():
+    slower = np.linspace(-0.2, 1.8, 9)  # the target stands at 0
+    said = carried(-0.5 - 0.3 * slower, slower)
+    assert said.changes[0, 0] == pytest.approx([said.change[0, 0]] * 9, abs=0.05)
+    left_out = carried([-1.0, -1.1, 0.0], agreement=np.array([1.0, 1.0, 0.1]))
+    assert np.isnan(left_out.changes[0, 0]).tolist() == [False, False, True]
+
+
+def test_the_skew_leaves_the_noise_of_the_last_run():
+    here = curves([{4: 10.0}])
+    rows = curves([law(0.0, 8.0)] * 4 + [law(1.0, 8.0)] * 2)
+    said = donated_curve(here, rows, np.arange(6)[None], np.array([4.1, 8.0, 16.0])).said
+    lower, upper = said.ends
+    assert np.all(said.log_time - lower >= 1.6 * 0.02)
+    assert np.all(upper - said.log_time > said.log_time - lower)
+
+
+@given(changes, st.floats(-2, 2))
+def test_what_is_added_to_every_donor_is_added_to_the_answer(change, more):
+    before, after = carried(change), carried(np.array(change) + more)
+    assert after.change[0, 0] == pytest.approx(before.change[0, 0] + more, abs=1e-9)
+    assert after.sd[0, 0] == pytest.approx(before.sd[0, 0])
+
+
+@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-2, 2)), min_size=1, max_size=9))
+def test_the_order_of_the_donors_does_not_matter(pairs):
+    change, slower = np.array(pairs).T
+    one, other = carried(change, slower), carried(change[::-1], slower[::-1])
+    assert one.change[0, 0] == pytest.approx(other.change[0, 0], abs=1e-9)
+    assert one.sd[0, 0] == pytest.approx(other.sd[0, 0])
+
+
+def test_machines_that_are_slower_and_gain_more_tell_a_fast_one_so():
+    slower = np.linspace(-0.2, 1.8, 9)  # the target stands at 0
+    said = carried(-0.5 - 0.3 * slower, slower)
+    assert np.median(-0.5 - 0.3 * slower) == pytest.approx(-0.74)
+    assert -0.56 < said.change[0, 0] < -0.5  # -0.5 but for the shrinkage
+
+
+def test_a_line_is_not_followed_beyond_the_donors():
+    slower = np.linspace(-1, 1, 9)
+    at_the_end, far = (
+        carried(-0.5 - 0.3 * x, x + shift) for x, shift in ((slower, 1), (slower, 5))
+    )
+    assert far.change[0, 0] == pytest.approx(at_the_end.change[0, 0], abs=0.02)
+    assert far.sd[0, 0] > 1.5 * at_the_end.sd[0, 0]
+
+
+@pytest.mark.parametrize("off", [4.0, -5.0])
+def test_one_donor_that_is_wildly_off_changes_little(off):
+    change = [-0.6, -0.62, -0.58, -0.61, -0.59, -0.6, -0.6, -0.61, -0.59]
+    assert carried([*change, off]).change[0, 0] == pytest.approx(-0.6, abs=0.02)
+
+
+def test_doubt_grows_with_scatter_reach_and_fewer_donors():
+    few, many = carried([-0.5] * 2).sd, carried([-0.5] * 8).sd
+    assert carried([-0.5]).sd > 3.5 * many
+    assert 2.6 * many > few > 1.3 * many
+    assert carried([-0.5] * 8, reach=2).sd > many
+    assert carried([-0.8, -0.2] * 4).sd > 2 * many
+    assert carried([-0.5] * 8, outside=0.3).sd > many
+
+
+def test_donors_asked_beyond_their_runs_give_way_to_those_that_were_there():
+    said = carried([-0.5, -0.5, 3.0], outside=[0.0, 0.0, 0.4])
+    assert said.weights[0, 0].tolist() == [0.5, 0.5, 0.0]
+    alone = carried([3.0, np.nan], outside=[0.4, 0.0])
+    assert alone.weights[0, 0].tolist() == [1.0, 0.0]
+    assert DROPPED < 1 / (1 + 1)  # half a weight is still used
+
+
+def test_without_a_donor_nothing_is_said():
+    for said in (carried([np.nan]), carried([0.3], agreement=0.0)):
+        assert np.isnan(said.change[0, 0])
+        assert said.sd[0, 0] == np.inf
+        assert said.weights[0, 0].tolist() == [0.0]
+
+
+def test_agreement_ignores_what_cannot_be_compared():
+    difference = np.array([[[np.nan, np.nan], [0.01, 0.0], [2.0, 0.0], [np.nan, 0.0]]])
+    distance = np.broadcast_to(np.array([1.0, 0.0]), difference.shape)
+    assert agreement(difference, distance)[0].round(2).tolist() == [1.0, 1.0, 0.0, 1.0]
+
+
+def test_many_own_counts_leave_the_donors_little_to_say():
+    shares = [
+        float(share_of_donors(own=np.array(0.2), donors=np.array(0.2), counts=np.array(n)))
+        for n in (2, 4, 8, 40)
+    ]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == shares[1] > 0.6
+    assert shares[-1] < 0.02
+    none = share_of_donors(own=np.array(np.inf), donors=np.array(0.2), counts=np.array(1))
+    assert none == 1
+
+
+def test_forecasts_that_disagree_leave_more_doubt():
+    both = {"own": np.array(0.3), "donors": np.array(0.3), "share": np.array(0.5)}
+    agreeing, disagreeing = (
+        half_width_together(**both, apart=np.array(apart)) for apart in (0.0, 0.6)
+    )
+    assert agreeing < 0.3 < disagreeing
+
+
+COUNTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def between(donors, targets, known=(1, 64)):
+    """Times between two own counts of `law(1, 60)`, alone and with some donors."""
+    here = curves([law(1, 60, known)])
+    told = donated_curve(here, curves(donors), np.arange(len(donors))[None], targets)
+    return curve_from(here.p, here.time, here.count, here.noise, targets), told
+
+
+def test_between_own_counts_donors_tell_how_far_it_is_from_the_line():
+    targets = np.array([1.0, 2, 8, 32, 64])
+    plain, told = between([law(2 + x, 120 + 70 * x, COUNTS) for x in range(4)], targets)
+    truth = np.log(1 + 60 / targets)
+    off, left = (np.abs(x - truth).max() for x in (plain.log_time, told.said.log_time))
+    assert off > 0.2
+    assert left < 0.5 * off
+    assert np.all(np.abs(told.said.log_time - truth) <= told.said.half_width)
+    assert np.all(told.said.half_width[0, 1:-1] < plain.half_width[0, 1:-1])
+    ends = [0, -1]
+    assert told.share[0, ends].tolist() == [0, 0]
+    assert told.said.log_time[0, ends].tolist() == plain.log_time[0, ends].tolist()
+    assert told.said.half_width[0, ends].tolist() == plain.half_width[0, ends].tolist()
+
+
+def test_donors_that_were_not_run_between_either_have_no_say():
+    targets = np.array([2.0, 8, 32])
+    plain, told = between([law(2, 130, (1, 64)), law(3, 200, (1, 256))], targets)
+    assert told.said.log_time.tolist() == plain.log_time.tolist()
+    assert told.said.half_width.tolist() == plain.half_width.tolist()
+    assert np.all(told.share == 0)
+    plain, one_was = between([law(2, 130, COUNTS), law(3, 200, (1, 64))], targets)
+    assert np.abs(one_was.said.log_time - plain.log_time).max() > 0.05
+    assert np.all(one_was.weights[0] == [1, 0])
+
+
+def test_a_donor_is_compared_up_to_its_own_last_count():
+    rising = {p: float(p) for p in (1, 2, 4, 8, 16, 32, 40)}
+    for known in ((1, 2, 4, 40), (1, 2, 4, 44), (1, 2, 4, 8, 64)):
+        here = curves([law(0, 100, known)])
+        told = donated_curve(here, curves([rising]), np.array([[0]]), np.array([128.0]))
+        assert told.contradicts.tolist() == [[True]]
+
+
+def test_a_donor_whose_runs_scatter_keeps_its_say_beyond_its_last_one():
+    elsewhere = curves([law(1 + x / 10, 100, (1, 2, 4, 8, 16, 32)) for x in range(4)])
+    noisy = replace(elsewhere, noise=np.array([0.25, 0.25, 0.25, 0.02]))
+    here = curves([{4: 26.0}])
+    told = donated_curve(here, noisy, np.arange(4)[None], np.array([32.0, 33.0]))
+    assert np.all(told.weights > 0.15)
+    assert told.said.half_width[0, 1] == pytest.approx(told.said.half_width[0, 0], rel=0.25)
+
+
+def test_between_own_counts_that_are_near_donors_that_scatter_say_little():
+    noisy = [law(1, 60, COUNTS) | {8: 8.5 * factor} for factor in (0.3, 0.7, 1.5, 3.0)]
+    plain, told = between(noisy, np.array([8.0]), known=(4, 16))
+    assert told.share[0, 0] < 0.5
+    assert abs(told.said.log_time - plain.log_time).item() < plain.half_width.item()
+
+
+def test_one_count_is_carried_up_and_down():
+    here = curves([{4: 3 * (1 + 25)}])
+    elsewhere = curves([law(1, 100), law(2, 200), law(0.5, 50)])
+    told = donated_curve(here, elsewhere, np.array([[0, 1, 2]]), np.array([1.0, 4, 16]))
+    assert np.exp(told.said.log_time[0]) == pytest.approx([303, 78, 3 * 7.25])
+    assert told.said.reach[0].tolist() == [4, 1, 4]
+    assert told.said.half_width[0, 1] < 0.05 < told.said.half_width[0, 0]
+    assert told.share[0].tolist() == [1, 0, 1]
+    assert np.isfinite(told.said.half_width).all()
+
+
+def test_series_are_answered_alike_alone_and_together():
+    rows = [law(1, 100, (4,)), law(2, 90, (1, 2, 4)), law(3, 100, (2, 4))]
+    elsewhere = curves([law(1, 80), law(2, 200), law(0.5, 50), law(4, 44, (1, 2))])
+    of = np.array([[0, 1, 2], [3, 0, -1], [-1, -1, -1]])
+    targets = np.array([1.0, 8, 64])
+    together = donated_curve(curves(rows), elsewhere, of, targets)
+    for i, row in enumerate(rows):
+        alone = donated_curve(curves([row]), elsewhere, of[i : i + 1], targets)
+        assert alone.said.log_time[0] == pytest.approx(together.said.log_time[i])
+        assert alone.said.half_width[0] == pytest.approx(together.said.half_width[i])
+    plain = curve_from(
+        *(np.array(x)[None] for x in ([2.0, 4], [53.0, 28])),
+        np.array([2]),
+        np.array([0.02]),
+        targets,
+    )
+    assert together.said.log_time[2] == pytest.approx(plain.log_time[0])
+    assert together.said.half_width[2] == pytest.approx(plain.half_width[0])
+
+
+def test_no_donors_at_all_leave_the_own_forecast():
+    here = curves([law(1, 100, (1, 2, 4))])
+    told = donated_curve(here, curves([law(1, 9)]), np.array([[-1]]), np.array([16.0]))
+    plain = curve_from(here.p, here.time, here.count, here.noise, np.array([16.0]))
+    assert told.said.log_time == pytest.approx(plain.log_time)
+    assert not told.share.any()
+
+
+def test_a_donor_of_another_shape_is_marked_and_left_out():
+    here = curves([law(1, 100, (1, 2, 4))])
+    flat = dict.fromkeys((1, 2, 4, 8, 16), 10.0)
+    elsewhere = curves([law(2, 200), flat])
+    told = donated_curve(here, elsewhere, np.array([[0, 1, -1]]), np.array([16.0]))
+    assert told.contradicts.tolist() == [[False, True, False]]
+    assert told.weights[0, 0].tolist() == [1, 0, 0]

@@ -1,0 +1,223 @@
+"""`parcast forecast --at ... --plan-runs ...`: tables, documents and refusals."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from tests.conftest import ROOT
+
+ROWS = [(p, n, 1 + 0.5 * n / p + 0.1 * p**0.5) for p in (1, 2, 4, 8) for n in (100, 200, 400)]
+
+
+@pytest.fixture
+def sizes(tmp_path):
+    path = tmp_path / "sizes.csv"
+    path.write_text("p,n,time_s\n" + "".join(f"{p},{n},{t}\n" for p, n, t in ROWS))
+    return path
+
+
+def test_the_document_holds_rows_of_all_axes_and_the_runs_to_make(parcast, sizes):
+    asked = ("-p", "64", "--at", "n=300,800", "--plan-runs", "2", "--json")
+    said = parcast("forecast", sizes, *asked)
+    assert (said.status, said.err) == (0, "")
+    document = json.loads(said.out)
+    assert [(row["p"], row["n"]) for row in document["rows"]] == [(64, 300), (64, 800)]
+    assert document["inputs"]["options"]["at"] == {"n": [300.0, 800.0]}
+    runs = document["plan_runs"]
+    assert 1 <= len(runs) <= 2
+    assert {"p", "n", "time_s", "cost", "target", "because"} <= set(runs[0])
+    assert runs[0]["target_width_after"] < runs[0]["target_width_before"]
+    assert all(run["p"] < 64 for run in runs)
+
+
+@pytest.mark.parametrize("width", ["80", "40", "400"])
+def test_the_table_says_what_to_run_and_why(parcast, sizes, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    said = parcast("forecast", sizes, "-p", "64", "--at", "n=800", "--plan-runs", "3")
+    assert (said.status, said.err) == (0, "")
+    assert "next runs" in said.out
+    assert "run 1" in said.out
+    assert "processors" not in said.out.split("next runs")[0].split("\n")[0]
+    assert max(map(len, said.out.splitlines())) <= int(width)
+
+
+def test_a_series_is_planned_for_as_well(parcast, times):
+    said = parcast("forecast", times, "-p", "128", "--plan-runs", "3", "--upto", "32")
+    assert said.status == 0
+    assert "p = 128 is then 4 times beyond the measured counts, not 16" in said.out
+
+
+def test_series_are_planned_for_each(parcast, machines):
+    said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", "--json")
+    assert {run["machine"] for run in json.loads(said.out)["plan_runs"]} == {"T3E", "SP"}
+    assert "T3E: p = 64" in parcast("forecast", machines, "-p", "64", "--plan-runs", "1").out
+
+
+STUDY = "examples/finite_difference/times.csv"
+
+
+def test_runs_are_planned_with_other_machines_as_donors(parcast, tmp_path, monkeypatch):
+    from parcast.forecasting.next_runs.plan_runs import plan_runs
+    from parcast.timings.read_csv import read_measurements
+
+    monkeypatch.chdir(ROOT)
+    told = read_measurements(STUDY)
+    expected = plan_runs(
+        told.select(machine="SP", p=1),
+        p=64,
+        donors=told.select(machine=["T3E", "O2000"]),
+        runs=2,
+        upto=32,
+    )
+    asked = ("--target", "SP", "--hold-out", "2,4,8,16,32,64", "-p", "64")
+    asked = ("forecast", STUDY, *asked, "--plan-runs", "2", "--upto", "32")
+    said = parcast(*asked, "--json")
+    assert (said.status, said.err) == (0, "")
+    planned = json.loads(said.out)["plan_runs"]
+    assert planned == [run.to_document() for run in expected]
+    assert len(planned) == 2
+    assert planned[0]["target_width_before"] > 20
+    shown = parcast(*asked).out
+    assert "run 1       SP: p = 64 is then 2 times beyond the measured counts, not 64" in shown
+    assert "run 2       SP: it tests the donors, and the forecast from its own runs" in shown
+
+    here = tmp_path / "here.csv"
+    here.write_text("p,time_s\n4,30\n")
+    said = parcast("forecast", here, "--donors", STUDY, "-p", "32", "--plan-runs", "1", "--json")
+    (run,) = json.loads(said.out)["plan_runs"]
+    assert run["target_width_after"] < run["target_width_before"]
+
+
+def test_descriptions_of_machines_are_heeded_by_a_plan(parcast, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    asked = ("--target", "SP", "--hold-out", "2,4,8,16,32,64", "-p", "64", "--plan-runs", "1")
+    machines = []
+    for name, rate in {"SP": 100, "T3E": 100, "O2000": 900}.items():
+        file = tmp_path / f"{name}.toml"
+        file.write_text(f'name = "{name}"\n[compute]\nrate = "{rate} Mflop/s"\n')
+        machines += ["--machine", file]
+    widths = []
+    for more in ((), machines):
+        document = json.loads(parcast("forecast", STUDY, *asked, *more, "--json").out)
+        (row,) = (x for x in document["rows"] if x["p"] == 64)
+        (run,) = document["plan_runs"]
+        widths.append(row["upper_s"] / row["lower_s"])
+        assert run["target_width_before"] == pytest.approx(widths[-1])
+    assert widths[0] != pytest.approx(widths[1])
+
+
+def test_nothing_worth_running_is_said(parcast, sizes):
+    said = parcast("forecast", sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
+    assert "none: no run below the counts asked for" in said.out
+
+
+def test_csv_has_a_column_for_every_axis(parcast, sizes):
+    said = parcast("forecast", sizes, "-p", "16", "--at", "n=100..400x2", "-o", "-")
+    rows = list(csv.DictReader(io.StringIO(said.out)))
+    assert [row["n"] for row in rows] == ["100", "200", "400"]
+
+
+def table(parcast, *asked):
+    said = parcast("forecast", *asked, "-o", "-")
+    assert (said.status, said.err) == (0, "")
+    return list(csv.DictReader(io.StringIO(said.out)))
+
+
+def test_csv_has_the_runs_to_make_below_what_was_asked_for(parcast, machines):
+    asked = (machines, "-p", "64,128", "--plan-runs", "2", "--upto", "128")
+    rows = table(parcast, *asked)
+    plan = json.loads(parcast("forecast", *asked, "--json").out)["plan_runs"]
+    plain, planned = rows[:4], rows[4:]
+    assert [row["planned_run"] for row in plain] == [""] * 4
+    assert {row["cost"] for row in plain} == {""}
+    assert len(planned) == len(plan) > 2
+    numbers = [row["planned_run"] for row in planned if row["machine"] == "SP"]
+    assert numbers == [str(i + 1) for i in range(len(numbers))]
+    for row, run in zip(planned, plan, strict=True):
+        assert row["target_p"] == str(run["target"]["p"])
+        for name in run.keys() - {"target"}:
+            assert row[name] == str(run[name])
+        assert row["speedup"] == ""
+
+
+def test_csv_of_a_plan_over_several_axes_has_columns_for_all(parcast, sizes):
+    rows = table(parcast, sizes, "-p", "64", "--at", "n=300,800", "--plan-runs", "1")
+    (run,) = (row for row in rows if row["planned_run"])
+    assert run["n"] in ("100", "200", "300", "400", "600", "800")
+    assert (run["target_p"], run["target_n"]) == ("64", "800")
+
+
+def test_csv_of_a_plan_without_a_run_tells_that_by_a_column_without_entries(parcast, sizes):
+    rows = table(parcast, sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
+    assert [row["planned_run"] for row in rows] == [""]
+
+
+def test_csv_without_a_plan_has_no_columns_of_one(parcast, times):
+    assert "planned_run" not in table(parcast, times, "-p", "64")[0]
+
+
+def test_files_hold_the_plan_in_their_own_way(parcast, machines, tmp_path):
+    outputs = [tmp_path / f"plan.{ending}" for ending in ("csv", "json", "svg")]
+    asked = [part for output in outputs for part in ("-o", output)]
+    said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", *asked)
+    assert said.status == 0
+    assert "next runs" in said.out
+    assert len(list(csv.DictReader(io.StringIO(outputs[0].read_text())))) == 4
+    assert len(json.loads(outputs[1].read_text())["plan_runs"]) == 2
+    assert outputs[2].read_text().count(">run to make next<") == 1
+
+
+def test_held_out_counts_are_compared_and_not_planned_from(parcast, sizes):
+    asked = ("--hold-out", "8", "-p", "8", "--at", "n=400", "--plan-runs", "1")
+    said = parcast("forecast", sizes, *asked)
+    assert said.status == 0
+    assert "measured" in said.out
+
+
+def test_options_not_used_are_not_in_the_document(parcast, times):
+    options = json.loads(parcast("forecast", times, "-p", "16", "--json").out)["inputs"]["options"]
+    assert not {"at", "plan_runs", "upto"} & set(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "says"),
+    [
+        (["-p", "8", "--at", "n"], 2, "--at must be axes and values, got 'n'."),
+        (["-p", "8", "--at", "n="], 2, "--at must be axes and values, got 'n='."),
+        (["-p", "8", "--at", "n=x"], 2, "--at n must be numbers, got 'x'."),
+        (["-p", "8", "--at", "n=4..1"], 2, "--at n must be ranges from the smaller"),
+        (["-p", "8", "--at", "n=1", "--at", "n=2"], 2, "--at must name an axis once, got 'n'"),
+        (["-p", "8", "--at", "m=1"], 2, "--at m must be an axis of these measurements"),
+        (["-p", "8", "--at", "p=1"], 2, "--at must be axes besides p, got p. Give processors"),
+        (["-p", "8", "--at", "by=1"], 2, "--at by must be an axis of these measurements"),
+        (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at must not be asked for with --by."),
+        (["-p", "8", "--at", "n=1", "--knee"], 2, "--at must not be asked for with --knee."),
+        (["-p", "8", "--at", "n=1", "-o", "x.svg"], 2, "--at cannot be drawn yet, got -o x.svg."),
+        (["-p", "8", "--plan-runs", "0"], 2, "Invalid value for '--plan-runs'"),
+        (["--hold-out", "8", "--plan-runs", "1"], 2, "--plan-runs needs -p"),
+        (["-p", "8", "--upto", "4"], 2, "--upto is for --plan-runs."),
+        (["-p", "8", "--at", "n=1", "--target", "SP"], 2, "--at must not be asked for with --t"),
+        (["-p", "8", "--at", "n=1", "--donors", "x"], 2, "--at must not be asked for with --d"),
+        (["-p", "8", "--at", "n=1", "--select", "p=1"], 4, "No forecast. All its runs have p = 1"),
+    ],
+)
+def test_wrong_use_is_told_in_one_message(parcast, sizes, options, status, says):
+    said = parcast("forecast", sizes, *options)
+    assert said.status == status
+    assert said.err.startswith(f"parcast: {says}")
+    assert "Traceback" not in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("axis", "more", "status"),
+    [("by", (), 2), ("runs", ("--plan-runs", "1"), 2), ("runs", (), 0), ("at", (), 0)],
+)
+def test_an_axis_with_a_name_of_our_own_is_told_to_be_renamed(parcast, sizes, axis, more, status):
+    sizes.write_text(sizes.read_text().replace(",n,", f",{axis},"))
+    said = parcast("forecast", sizes, "-p", "16", "--at", f"{axis}=200", *more)
+    assert said.status == status
+    if status:
+        assert f"--at {axis} must have another name, got a word of parcast's own." in said.err

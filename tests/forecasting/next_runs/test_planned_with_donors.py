@@ -1,0 +1,143 @@
+"""`parcast.forecasting.next_runs.with_donors`: told half-widths against forecasts made again."""
+
+import numpy as np
+import pytest
+
+from parcast.forecasting.donors.curve import Curves, donated_curve
+from parcast.forecasting.measured import NORMAL_90
+from parcast.forecasting.next_runs import with_donors as planned_with_donors
+from parcast.forecasting.next_runs.method import shortened
+from parcast.forecasting.next_runs.with_donors import DonatedPlan
+
+COUNTS = 2.0 ** np.arange(8)
+OF, ALIKE = np.arange(5)[None], np.ones((1, 5))
+NAMES = ("p", "time")
+TARGETS, MADE = np.array([128.0, 64.0]), np.array([8.0, 16.0, 32.0])
+
+
+def curves(times, counts=COUNTS, noise=0.02):
+    times = np.atleast_2d(times)
+    rows = len(times)
+    return Curves(
+        p=np.tile(counts, (rows, 1)),
+        time=times,
+        count=np.full(rows, len(counts)),
+        noise=np.full(rows, noise),
+    )
+
+
+def law(serial, growth):
+    return serial + 100 / COUNTS + growth * COUNTS**0.5
+
+
+DONORS = curves([s * law(1 + i, 0.1 * i) for i, s in enumerate((1.0, 2.0, 0.7, 1.4, 3.0))])
+
+
+def begun(own):
+    """A plan for one series of so many counts, and times forecast for it at `MADE`."""
+    here = curves(1.2 * law(2.5, 0.2)[:own], COUNTS[:own])
+    told = donated_curve(here, DONORS, OF, np.concatenate([TARGETS, MADE]), ALIKE)
+    plan = DonatedPlan(
+        here=here,
+        elsewhere=DONORS,
+        of=OF,
+        likeness=ALIKE,
+        targets=TARGETS,
+        half_width=told.said.half_width[:, :2],
+        share=told.share[:, :2],
+    )
+    return plan, np.exp(told.said.log_time[0, 2:])
+
+
+def after(plan, counts, times):
+    """Half-widths after each of some runs of the one series."""
+    return plan.after(np.zeros(len(counts), dtype=int), counts, times)[0]
+
+
+def again(here, count, time):
+    """Half-widths at the targets of the forecast with one run more."""
+    known = here.count[0]
+    counts = np.append(here.p[0, :known], count)
+    order = np.argsort(counts)
+    more = curves(np.append(here.time[0, :known], time)[order], counts[order])
+    return donated_curve(more, DONORS, OF, TARGETS, ALIKE).said.half_width[0]
+
+
+def test_from_one_own_count_a_run_does_what_the_forecast_made_again_says():
+    plan, times = begun(1)
+    assert plan.share.tolist() == [[1, 1]]
+    expected = [again(plan.here, *run) for run in zip(MADE, times, strict=True)]
+    np.testing.assert_allclose(after(plan, MADE, times), expected)
+
+
+def test_what_own_runs_tell_follows_the_rule_for_own_runs():
+    plan, times = begun(3)
+    assert np.all((plan.share > 0) & (plan.share < 1))
+    told = np.array([again(plan.here, *run) for run in zip(MADE, times, strict=True)])
+    ruled = plan.half_width * shortened(np.log(TARGETS), np.log(MADE), np.log(COUNTS[:3]))
+    mixed = plan.share * told + (1 - plan.share) * ruled
+    np.testing.assert_allclose(after(plan, MADE, times), mixed)
+
+
+@pytest.mark.parametrize("own", [1, 3])
+def test_one_run_follows_on_the_other(own):
+    plan, times = begun(own)
+    one = np.zeros(1, dtype=int)
+    half_width, share = plan.after(one, MADE[1:2], times[1:2])
+    following = plan.with_runs(one, MADE[1:2], times[1:2], half_width=half_width, share=share)
+    np.testing.assert_allclose(following.half_width, after(plan, MADE, times)[1:2])
+    assert following.here.p.tolist() == [[*COUNTS[:own], 16.0]]
+    told = donated_curve(following.here, DONORS, OF, TARGETS, ALIKE)
+    np.testing.assert_allclose(following.share, told.share)
+    assert np.all(following.share < plan.share)
+    assert np.all(after(following, MADE[2:], times[2:]) < following.half_width)
+
+
+def test_series_are_planned_for_as_if_each_were_alone():
+    first, third = begun(1), begun(3)
+    width = ((0, 0), (0, 2))
+    p, time = (np.pad(getattr(first[0].here, x), width, constant_values=np.nan) for x in NAMES)
+    both = DonatedPlan(
+        here=Curves(
+            p=np.concatenate([p, third[0].here.p]),
+            time=np.concatenate([time, third[0].here.time]),
+            count=np.array([1, 3]),
+            noise=np.full(2, 0.02),
+        ),
+        elsewhere=DONORS,
+        of=np.repeat(OF, 2, axis=0),
+        likeness=np.repeat(ALIKE, 2, axis=0),
+        targets=TARGETS,
+        half_width=np.concatenate([first[0].half_width, third[0].half_width]),
+        share=np.concatenate([first[0].share, third[0].share]),
+    )
+    times = np.concatenate([first[1], third[1]])
+    series, counts = np.repeat([0, 1], 3), np.tile(MADE, 2)
+    half_width, share = both.after(series, counts, times)
+    alone = [after(plan, MADE, own) for plan, own in (first, third)]
+    np.testing.assert_allclose(half_width, np.concatenate(alone))
+
+    chosen = np.array([4])
+    options = {"half_width": half_width[chosen], "share": share[chosen]}
+    following = both.with_runs(series[chosen], counts[chosen], times[chosen], **options)
+    assert following.here.count.tolist() == [1, 4]
+    assert following.here.p[1].tolist() == [1, 2, 4, 16]
+    assert following.here.p[0, 0] == 1
+    assert np.isnan(following.here.p[0, 1:]).all()
+    np.testing.assert_allclose(following.half_width[0], both.half_width[0])
+    np.testing.assert_allclose(following.half_width[1], half_width[4])
+    rest = following.after(series[:3], counts[:3], times[:3])[0]
+    np.testing.assert_allclose(rest, alone[0])
+
+
+def test_no_promise_is_below_the_noise_of_the_runs():
+    plan, _ = begun(3)
+    at_target = after(plan, np.array([128.0]), np.array([4.0]))
+    assert at_target[0, 0] >= NORMAL_90 * 0.02
+
+
+def test_many_runs_are_looked_at_in_parts(monkeypatch):
+    plan, times = begun(2)
+    whole = after(plan, MADE, times)
+    monkeypatch.setattr(planned_with_donors, "POINTS_AT_ONCE", 1)
+    np.testing.assert_allclose(after(plan, MADE, times), whole)

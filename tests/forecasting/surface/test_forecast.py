@@ -1,0 +1,283 @@
+"""`parcast.forecast(..., n=..., theta=...)` and `parcast.plan_runs`: answers and refusals."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import parcast
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.forecast import forecast
+from parcast.forecasting.next_runs.plan_runs import plan_runs
+from parcast.timings.measurements import Measurements
+
+P, N, THETA = [1, 2, 4, 8, 16], [100, 200, 400], [0.1, 0.4]
+
+
+def law(p, n, theta):
+    return (1 + 0.5 * n / p + 0.2 * np.log2(p)) * theta**-0.5
+
+
+def full(callpath=None, times=1.0):
+    p, n, theta = (x.ravel() for x in np.meshgrid(P, N, THETA, indexing="ij"))
+    labels = {} if callpath is None else {"callpath": callpath}
+    return Measurements(p=p, n=n, theta=theta, time=times * law(p, n, theta), **labels)
+
+
+def of_one_size(p=(1, 2, 4, 8), n=(100, 200)):
+    p, n = (x.ravel() for x in np.meshgrid(p, n, indexing="ij"))
+    return Measurements(p=p, n=n, time=1 + 0.5 * n / p)
+
+
+# answers
+
+
+def test_rows_hold_all_axes_in_the_order_asked_for():
+    told = forecast(full(), p=[32, 64], n=[800, 100], theta=0.2)
+    assert told.by == ("n", "theta")
+    assert told.time.shape == (2, 2)
+    rows = list(told.rows())
+    assert [(row["n"], row["theta"], row["p"]) for row in rows] == [
+        *((800, 0.2, 32), (800, 0.2, 64)),
+        *((100, 0.2, 32), (100, 0.2, 64)),
+    ]
+    for row in rows:
+        truth = law(row["p"], row["n"], row["theta"])
+        assert row["lower_s"] < truth < row["upper_s"]
+        assert row["time_s"] == pytest.approx(truth, rel=0.1)
+    json.dumps(told.to_document())
+    assert "<table>" in told._repr_html_()
+
+
+def test_an_axis_not_asked_for_takes_its_measured_values():
+    told = forecast(full(), p=32, n=300)
+    assert [note.key["theta"] for note in told.notes] == [0.1, 0.4]
+
+
+def test_what_was_held_out_is_shown_and_not_told():
+    told = forecast(full(), hold_out=[16], n=N, theta=THETA)
+    assert told.p.tolist() == [16]
+    np.testing.assert_allclose(told.time, told.observed, rtol=0.1)
+    assert told.notes[0].measured == (1, 8)
+    other = forecast(full().select(p=P[:-1]), p=[16], n=N, theta=THETA)
+    np.testing.assert_array_equal(other.time, told.time)
+
+
+def test_a_target_that_was_measured_comes_back_nearly_and_narrowly():
+    told = forecast(full(), p=[4, 16], n=200, theta=0.4)
+    np.testing.assert_allclose(told.time, told.observed, rtol=0.02)
+    assert np.all(told.reach == 1)
+    assert np.all(told.upper / told.lower < 1.3)
+
+
+def test_every_axis_beyond_its_range_is_told_with_how_far():
+    told = forecast(full(), p=64, n=1600, theta=0.05)
+    said = " ".join(told.notes[0].warnings)
+    assert "p = 64 is 4 times beyond the largest measured p (16)." in said
+    assert "n = 1600 is 4 times beyond the largest measured n (400)." in said
+    assert "theta = 0.05 is 2 times below the smallest measured theta (0.1)." in said
+    assert told.reach[0] == pytest.approx(4)
+    assert "furthest in p and in n and in theta" in told.notes[0].rests_on
+
+
+def test_call_paths_are_forecast_apart():
+    both = [full("solve"), full("write", times=3.0)]
+    columns = {x: np.concatenate([t.columns[x] for t in both]) for x in both[0].columns}
+    told = forecast(Measurements(**columns), p=32, n=400, theta=0.4)
+    assert [note.key["callpath"] for note in told.notes] == ["solve", "write"]
+    assert told.time[1] == pytest.approx(3 * told.time[0], rel=1e-6)
+
+
+def test_an_axis_that_goes_along_with_p_is_passed_over():
+    runs = full()
+    nodes = Measurements(**runs.columns, nodes=runs.p / 2)
+    told = forecast(nodes, p=32, n=400, theta=0.4)
+    plain = forecast(runs, p=32, n=400, theta=0.4)
+    np.testing.assert_array_equal(told.time, plain.time)
+    assert "nodes goes along with p" in told.notes[0].warnings[-1]
+
+
+def test_lines_are_warned_of():
+    runs = Measurements(p=[1, 2, 4, 1, 1], n=[1, 1, 1, 2, 4], time=[8, 4, 2, 16, 32])
+    said = " ".join(forecast(runs, p=4, n=4).notes[0].warnings)
+    assert "Too few runs vary p and n at once" in said
+
+
+def test_an_axis_of_zero_is_used_and_told():
+    p, k = (x.ravel() for x in np.meshgrid(P, [0, 1, 2], indexing="ij"))
+    told = forecast(Measurements(p=p, k=k, time=(1 + k) * (1 + 8 / p)), p=32, k=[0, -1, 3])
+    assert np.all(told.time > 0)
+    assert "k has values of 0 or below" in told.notes[0].warnings[-1]
+    assert "k = 3 lies 1 beyond the largest measured k (2)." in told.notes[2].warnings
+
+
+def test_strong_and_weak_scaling_mean_what_they_do_elsewhere():
+    strong = forecast(full(), p=32, n=400, theta=0.4)
+    assert strong.notes[0].scaling == "strong"
+    weak = forecast(full(), p=32, n=400, theta=0.4, scaling="weak")
+    assert weak.efficiency[0] > strong.efficiency[0]
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), unit=st.floats(1e-3, 1e3))
+def test_order_of_rows_and_axes_and_unit_of_time_do_not_matter(seed, unit):
+    random = np.random.default_rng(seed)
+    kept = np.sort(random.choice(30, 16, replace=False))
+    columns = {x: y[kept] for x, y in full().columns.items()}
+    columns["time"] = columns["time"] * random.lognormal(0, 0.1, 16)
+    asked = {"p": [4, 64], "n": [150, 800], "theta": 0.2}
+    plain = forecast(Measurements(**columns), **asked)
+    mixed = random.permutation(16)
+    other = {x: columns[x][mixed] for x in ("theta", "time", "n", "p")}
+    other["time"] = other["time"] * unit
+    told = forecast(Measurements(**other), **asked)
+    at = {(row["p"], row["n"]): row["time_s"] for row in told.rows()}
+    for row in plain.rows():
+        assert at[row["p"], row["n"]] == pytest.approx(unit * row["time_s"], rel=1e-6)
+
+
+def test_without_other_axes_the_answer_is_that_of_series():
+    told = forecast(full(), p=[32])
+    alone = forecast(full().select(n=100, theta=0.1), p=[32])
+    assert told.law == alone.law
+    np.testing.assert_array_equal(told.time[0], alone.time)
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (
+            {"thet": 1},
+            "thet must be a parameter of forecast or an axis of the meas",
+        ),
+        ({"n": -5}, "n must be above 0, as all measured are, got -5."),
+        ({"n": 0}, "n must be above 0, as all measured are, got 0."),
+        ({"n": np.nan}, "n must be finite, got nan."),
+        ({"n": "many"}, "n must be numbers, got 'many'."),
+        ({"n": []}, "n must be one number or a list, got (0,)."),
+        ({"n": 1, "by": ["theta"]}, "by must be left out where values of n are asked for."),
+        ({"n": 1, "donors": full()}, "donors must be left out where values of n are asked for."),
+        ({"n": np.arange(1, 10**6)}, "n, theta must make at most 1000000 points with p"),
+    ],
+)
+def test_what_cannot_be_asked_is_named_with_a_remedy(asked, says):
+    with pytest.raises(ParameterError) as caught:
+        forecast(full(), p=32, **asked)
+    assert str(caught.value).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("runs", "asked", "says"),
+    [
+        ({"p": [1, 2, 1], "n": [1, 1, 2]}, 2, "over p and n needs at least 4 configurations, got"),
+        ({"p": [1, 2, 4], "n": [5, 5, 5]}, 7, "All its runs have n = 5, so that nothing tells of"),
+        ({"p": [4, 4, 4], "n": [1, 2, 3]}, 2, "All its runs have p = 4, so that nothing tells of"),
+        ({"p": [1, 2, 4, 8], "n": [3, 6, 12, 24]}, 9, "p and n change together in all its runs"),
+        ({"p": [4, 4], "n": [5, 5]}, 5, "All its runs have p = 4"),
+    ],
+)
+def test_runs_that_do_not_carry_it_are_refused_with_what_to_do(runs, asked, says):
+    with pytest.raises(FitFailed) as caught:
+        forecast(Measurements(**runs, time=np.arange(1.0, len(runs["p"]) + 1)), p=16, n=asked)
+    assert says in str(caught.value)
+
+
+def test_a_constant_axis_may_be_asked_for_at_its_value():
+    runs = Measurements(p=[1, 2, 4], n=5, time=[8, 5, 3])
+    told, plain = forecast(runs, p=8, n=5), forecast(runs, p=8)
+    np.testing.assert_allclose(told.time[0], plain.time)
+    np.testing.assert_allclose(told.upper[0], plain.upper)
+
+
+def test_a_program_without_enough_runs_is_left_out_and_named():
+    few = {"p": [1, 2], "n": [100, 100], "theta": [0.1, 0.1], "time": [9, 5], "callpath": "few"}
+    enough = full("enough").columns
+    few = Measurements(**few).columns
+    runs = Measurements(**{x: np.concatenate([enough[x], few[x]]) for x in enough})
+    told = forecast(runs, p=32, n=400, theta=0.4)
+    assert list(told.refused) == ["few"]
+    assert "few: no forecast. " in told.warnings[-1]
+
+
+# planned runs
+
+
+def test_runs_of_a_series_shorten_the_reach():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    run, then = plan_runs(runs, p=128, runs=3)
+    told = forecast(runs, p=128)
+    assert (run.at, then.at) == ({"p": 32.0}, {"p": 64.0})
+    assert 2 * run.before == pytest.approx(float(np.log(told.upper / told.lower)))
+    assert run.cost == pytest.approx(32 * run.time)
+    assert run.because == "p = 128 is then 4 times beyond the measured counts, not 16"
+    assert then.because == "p = 128 is then 2 times beyond the measured counts, not 4"
+    assert run.after < run.before
+
+
+def test_runs_stay_inside_what_is_allowed_and_narrow_one_after_the_other():
+    found = plan_runs(full(), p=256, n=1600, theta=0.2, upto=64, runs=4)
+    assert found
+    assert all(run.at["p"] <= 64 for run in found)
+    widths = [found[0].before, *(run.after for run in found)]
+    assert all(a > b for a, b in pairwise(widths))
+    assert [run.before for run in found[1:]] == [run.after for run in found[:-1]]
+    only = plan_runs(full(), p=256, n=1600, theta=0.2, counts=[32])
+    assert {run.at["p"] for run in only} == {32.0}
+
+
+def test_runs_are_new_ones():
+    measured = {tuple(x) for x in np.column_stack(list(full().axes.values())).tolist()}
+    for run in plan_runs(full(), p=64, n=[100, 800], theta=0.2):
+        assert tuple(run.at.values()) not in measured
+
+
+def test_the_cost_decides():
+    lines = Measurements(
+        p=[1, 2, 4, 8, 1, 1], n=[1, 1, 1, 1, 2, 4], time=[8, 4.1, 2.2, 1.2, 16, 33]
+    )
+    cheap = plan_runs(lines, p=64, n=4, runs=1)[0]
+    free = plan_runs(lines, p=64, n=4, runs=1, cost=lambda p, time: 1 + 0 * p * time)[0]
+    assert cheap.cost <= free.at["p"] * free.time
+    assert free.cost == 1
+    assert free.after <= cheap.after
+
+
+def test_there_may_be_nothing_worth_running():
+    assert plan_runs(full(), p=16, n=200, theta=0.1) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"runs": 0}, "runs must be a whole number of at least 1, got 0. Plan 3."),
+        ({"upto": 0}, "upto must be a whole number of at least 1, got 0."),
+        ({"counts": "x"}, "counts must be numbers, got 'x'."),
+        ({"n": 1, "by": ["n"]}, "by must be left out where values of n are asked for."),
+        ({"cost": lambda p, time: 0 * p * time}, "cost must give a number above 0 for every run"),
+    ],
+)
+def test_a_plan_that_cannot_be_made_is_told(asked, says):
+    with pytest.raises(ParameterError) as caught:
+        plan_runs(of_one_size(), p=64, **asked)
+    assert str(caught.value).startswith(says)
+
+
+def test_a_plan_needs_a_forecast():
+    with pytest.raises(FitFailed, match="All its runs have p = 4"):
+        plan_runs({"p": [4, 4], "time": [1.0, 2.0]}, p=8)
+
+
+def test_both_names_are_public():
+    assert {"forecast", "plan_runs"} <= set(parcast.__all__)
+
+
+def test_no_line_is_drawn_through_a_forecast_over_several_axes():
+    told = forecast(full(), p=[32, 64], n=[800, 100], theta=0.2)
+    with pytest.raises(ParameterError, match="must be along p alone for a line through it"):
+        told.plot()

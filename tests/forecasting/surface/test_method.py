@@ -1,0 +1,257 @@
+"""`parcast.laws.several_*`: recovery of known programs, laws that must hold, and its parts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parcast.forecasting.measured import NORMAL_90, curve_from
+from parcast.forecasting.next_runs.method import plan_of
+from parcast.forecasting.surface.kriging import krige, vary_together
+from parcast.forecasting.surface.method import MEMBERS, forecast_surface, noise_carried
+from parcast.forecasting.surface.terms import coordinates_of
+
+P, N, THETA = 2.0 ** np.arange(8), np.array([100.0, 150, 220, 330]), np.array([0.1, 0.2, 0.4])
+
+
+def grid(*axes):
+    return np.stack([x.ravel() for x in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+
+def shared_work(x):
+    """a + b n / p + c log p."""
+    return 1.0 + 0.5 * x[:, 1] / x[:, 0] + 0.2 * np.log2(x[:, 0])
+
+
+def stencil(x):
+    volume = x[:, 1] ** 3 / x[:, 0]
+    return 1e-5 * volume + 3e-4 * volume ** (2 / 3) + 1e-3 * np.log2(2 * x[:, 0])
+
+
+def weak(x):
+    """The size is that of one processor."""
+    return 1e-6 * x[:, 1] ** 3 + 1e-5 * x[:, 1] ** 2 * np.log2(2 * x[:, 0])
+
+
+LAWS = {"shared work": shared_work, "stencil": stencil, "weak": weak}
+small = st.integers(0, 2**32 - 1)
+
+
+def some_runs(seed, points=14):
+    """Runs at random places of a grid, ordered, with times of no law at all."""
+    random = np.random.default_rng(seed)
+    every = grid(P[:5], N[:3], THETA)
+    kept = np.sort(random.choice(len(every), points, replace=False))
+    return every[kept], random.lognormal(0, 2, points)
+
+
+def errors(law, told, asked, noise=0.0, seed=0):
+    random = np.random.default_rng(seed)
+    time = law(told) * np.exp(noise * random.standard_normal(len(told)))
+    said = forecast_surface(told, time, asked)
+    return np.abs(np.expm1(said.log_time - np.log(law(asked)))), said
+
+
+# recovery
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_a_larger_count_is_forecast_from_a_full_grid(law):
+    missed, said = errors(law, grid(P, N), grid([256.0, 512.0], N), noise=0.01)
+    assert np.median(missed) < 0.15  # the stencil has a term that no law along p has
+    assert np.median(np.exp(2 * said.doubts.half_width())) < 4
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_a_larger_size_is_forecast_from_a_full_grid(law):
+    missed, _ = errors(law, grid(P, N), grid(P, [500.0]), noise=0.01)
+    assert np.median(missed) < 0.06
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_a_third_of_the_grid_tells_the_rest(law):
+    every = grid(P, N)
+    told = np.random.default_rng(3).random(len(every)) < 0.4
+    missed, _ = errors(law, every[told], every[~told], noise=0.01)
+    assert np.median(missed) < 0.06
+
+
+def test_a_factor_of_an_accuracy_is_recovered():
+    def law(x):
+        return stencil(x) * x[:, 2] ** -1.7
+
+    missed, _ = errors(law, grid(P, N, THETA), grid([256.0], N, [0.15, 0.3]), noise=0.01)
+    assert np.median(missed) < 0.15
+
+
+def test_weak_and_strong_scaling_are_one_fit():
+    strong = grid(P, [100.0])
+    growing = np.column_stack([P, 100 * P ** (1 / 3)])
+    told = np.unique(np.concatenate([strong, growing, grid([1.0], N)]), axis=0)
+    asked = np.array([[256.0, 100.0], [256.0, 100 * 256 ** (1 / 3)]])
+    missed, said = errors(stencil, told, asked)
+    assert np.all(missed < 0.3)
+    assert np.all(np.log1p(missed) < said.doubts.half_width())
+
+
+def test_lines_through_one_point_are_told_as_such_and_doubted():
+    lines = np.unique(np.concatenate([grid(P, [100.0]), grid([1.0], N)]), axis=0)
+    missed, said = errors(stencil, lines, np.array([[256.0, 330.0]]))
+    assert not said.together.all()
+    assert np.all(np.log1p(missed) < said.doubts.half_width())
+    _, full = errors(stencil, grid(P, N), np.array([[256.0, 330.0]]))
+    assert full.together.all()
+    assert said.doubts.half_width() > 2 * full.doubts.half_width()
+
+
+def test_intervals_hold_for_programs_it_did_not_see():
+    hits = []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        a, b, c = 10 ** random.uniform(-2, 0, 3)
+
+        def law(x, a=a, b=b, c=c):
+            return (a + b * x[:, 1] / x[:, 0] + c * np.log2(2 * x[:, 0])) * x[:, 2] ** -0.7
+
+        missed, said = errors(law, grid(P, N, THETA), grid([512.0], N, THETA), 0.02, seed)
+        hits += (np.log1p(missed) <= np.hypot(said.doubts.half_width(), 0.033)).tolist()
+    assert np.mean(hits) > 0.85
+
+
+# laws
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=small, far=st.floats(1, 1e4), unit=st.floats(1e-6, 1e6))
+def test_times_are_positive_and_follow_the_unit(seed, far, unit):
+    told, time = some_runs(seed)
+    asked = np.array([[16 * far, 330.0, 0.4], [4.0, 100 / far, 0.1], [2.0, 150.0, 0.2]])
+    said, scaled = (forecast_surface(told, time * x, asked) for x in (1.0, unit))
+    for answer in (said, scaled):
+        assert np.all(np.isfinite(np.exp(answer.log_time)) & (np.exp(answer.log_time) > 0))
+        assert np.all(answer.doubts.half_width() >= 0)
+    np.testing.assert_allclose(scaled.log_time, said.log_time + np.log(unit), atol=2e-3)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=small, unit=st.floats(1e-3, 1e3))
+def test_the_unit_of_an_axis_does_not_matter(seed, unit):
+    told, time = some_runs(seed)
+    asked = np.array([[64.0, 330.0, 0.1], [4.0, 120.0, 0.3]])
+    scale = np.array([1.0, unit, 1.0])
+    one = forecast_surface(told, time, asked)
+    other = forecast_surface(told * scale, time, asked * scale)
+    np.testing.assert_allclose(one.log_time, other.log_time, atol=2e-3)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_interval_widens_with_the_reach(law, axis):
+    asked = np.repeat([[128.0, 330.0]], 5, axis=0)
+    asked[:, axis] *= 2.0 ** np.arange(5)
+    _, said = errors(law, grid(P, N), asked, noise=0.01)
+    assert np.all(np.diff(said.doubts.half_width()) > 0)
+    np.testing.assert_allclose(said.beyond[:, axis], np.log(2) * np.arange(5), atol=1e-9)
+
+
+def test_weights_are_shares_and_elements_are_answered_alone():
+    asked = grid([256.0, 3.0], [100.0, 500.0])
+    _, said = errors(stencil, grid(P, N), asked)
+    np.testing.assert_allclose(said.weights.sum(axis=1), 1.0)
+    assert said.weights.shape == (4, len(MEMBERS))
+    for i in range(4):
+        _, alone = errors(stencil, grid(P, N), asked[i : i + 1])
+        np.testing.assert_allclose(alone.log_time, said.log_time[i], atol=1e-9)
+
+
+def test_processors_alone_are_forecast_as_a_series_is():
+    p, time = P[:, None], stencil(np.column_stack([P, np.full(8, 200.0)]))
+    asked = np.array([[3.0], [256.0], [1024.0]])
+    said = forecast_surface(p, time, asked)
+    curve = curve_from(P[None], time[None], np.array([8]), np.zeros(1), asked[:, 0])
+    np.testing.assert_allclose(said.log_time, curve.log_time[0])
+    np.testing.assert_allclose(said.doubts.half_width(), curve.half_width[0])
+
+
+# parts
+
+
+def test_an_axis_with_zero_is_taken_as_it_is():
+    found = coordinates_of(np.array([[1.0, -1.0], [8.0, 3.0]]))
+    assert found.is_log.tolist() == [True, False]
+    told = grid(P, [0.0, 1.0, 2.0])
+    said = forecast_surface(told, 1 / told[:, 0] + told[:, 1], np.array([[256.0, 1.5]]))
+    assert np.all(np.isfinite(said.log_time))
+
+
+def test_a_surface_goes_through_what_was_measured_and_knows_where():
+    u = grid(np.linspace(-1, 1, 4), np.linspace(-1, 1, 3))
+    log_time = 2 + u[:, 0] - 0.5 * u[:, 1] + 0.3 * u[:, 0] * u[:, 1]
+    surface = krige(u, log_time, doubling=1.0)
+    told, spread = surface.with_spread(np.array([[0.1, 0.2], [3.0, 3.0]]))
+    assert told[0] == pytest.approx(2 + 0.1 - 0.1 + 0.3 * 0.02, abs=0.02)
+    assert spread[1] > 10 * spread[0]
+    np.testing.assert_allclose(surface.log_time(u), log_time, atol=0.02)
+
+
+def test_a_run_takes_away_the_deviation_where_it_is_made():
+    u = np.array([[-1.0, -1.0], [0.0, -1.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, 1.0]])
+    surface = krige(u, u.sum(axis=1), doubling=1.0)
+    corner, beside = np.array([[1.0, 1.0]]), np.array([[0.0, 0.0]])
+    before = surface.with_spread(corner)[1]
+    there, near = (surface.left_after(corner, x) for x in (corner, beside))
+    assert there < near < before
+    again = surface.with_run(corner[0], 2.0).with_spread(corner)[1]
+    np.testing.assert_allclose(again, there, rtol=1e-6)
+
+
+def test_which_axes_vary_together():
+    assert vary_together(grid(P, N)).all()
+    lines = np.unique(np.concatenate([grid(P, [100.0]), grid([1.0], N)]), axis=0)
+    assert vary_together(lines).tolist() == [[True, False], [False, True]]
+
+
+def test_a_planned_run_never_widens_and_more_runs_narrow_more():
+    told = grid(P[:5], N[:3])
+    asked = np.array([[256.0, 330.0], [64.0, 500.0]])
+    said = forecast_surface(told, stencil(told), asked)
+    plan = plan_of(said, told, asked)
+    runs = np.log(grid(P, N))
+    after = plan.after(runs)
+    assert np.all(after.half_width() <= plan.doubts.half_width() + 1e-9)
+    following = plan.with_run(runs[-1], 0.0)
+    assert np.all(following.doubts.half_width() <= plan.doubts.half_width() + 1e-9)
+
+
+def test_a_thousand_targets_are_answered_at_once_as_each_is_alone():
+    random = np.random.default_rng(0)
+    told = np.unique(np.exp(random.uniform(0, 4, (100, 3))).round(3), axis=0)
+    asked = np.exp(random.uniform(0, 5, (1000, 3)))
+    time = told.sum(axis=1)
+    together = forecast_surface(told, time, asked)
+    for i in (0, 500, 999):
+        alone = forecast_surface(told, time, asked[i : i + 1])
+        assert alone.log_time[0] == pytest.approx(together.log_time[i], rel=1e-9)
+
+
+def test_noise_is_carried_along_p_alone_as_in_a_series():
+    p, time = P[:, None], stencil(np.column_stack([P, np.full((len(P), 2), [200.0, 0.1])]))
+    asked = np.array([[0.5], [1.0], [3.0], [256.0], [1024.0]])
+    said = forecast_surface(p, time, asked, 0.05)
+    curve = curve_from(P[None], time[None], np.array([len(P)]), np.array([0.05]), asked[:, 0])
+    np.testing.assert_allclose(said.doubts.half_width(), curve.half_width[0])
+
+
+def test_a_count_told_twice_carries_noise_as_one():
+    twice = noise_carried(np.log([[1.0, 4.0, 4.0]]), np.log([[16.0]]))
+    np.testing.assert_allclose(twice[0], noise_carried(np.log([1.0, 4.0]), np.log([16.0])))
+
+
+def test_a_planned_run_carries_noise_as_one_that_was_made():
+    p, time = P[:, None], stencil(np.column_stack([P, np.full((len(P), 2), [200.0, 0.1])]))
+    asked = np.array([[1024.0], [3.0]])
+    plan = plan_of(forecast_surface(p, time, asked, 0.05), p, asked)
+    for run in (2 * P[-1], P[-1], 0.9 * P[-1], 1.5):
+        levels = np.log(np.unique(np.append(P, run)))
+        alone = NORMAL_90 * 0.05 * noise_carried(levels, np.log(asked[:, 0]))
+        np.testing.assert_allclose(plan.after(np.log([[run]])).noise[0], alone)

@@ -1,0 +1,513 @@
+"""`parcast forecast`: what it answers, in every form, and the status it ends with."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+
+import pytest
+
+import parcast as package
+from parcast.forecasting.forecast import forecast
+from parcast.timings.measurements import Measurements
+from tests.conftest import TIMES
+
+WEAK = "p,n,time_s\n1,100,80\n2,200,82\n4,400,85\n"
+
+
+def document(said):
+    """Read the JSON that was printed, as strictly as another language would."""
+
+    def refuse(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(said.out, parse_constant=refuse)
+
+
+def rows(said):
+    return list(csv.DictReader(io.StringIO(said.out)))
+
+
+# what is answered
+
+
+def test_the_answer_is_that_of_the_function(parcast, times):
+    told = forecast(Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0]), [16, 32])
+    said = parcast("forecast", times, "-p", "16,32", "--json")
+    assert said.status == 0
+    assert said.err == ""
+    answered = document(said)
+    assert answered["rows"] == list(told.rows())
+    del answered["inputs"]
+    expected = json.loads(json.dumps(told.to_document()))
+    del expected["inputs"]
+    assert answered == expected
+
+
+def test_json_names_what_it_was_made_from(parcast, times):
+    said = parcast("forecast", times, "-p", "16..64x2", "--scaling", "strong", "--json")
+    assert document(said)["inputs"] == {
+        "file": str(times),
+        "sha256": hashlib.sha256(TIMES.encode()).hexdigest(),
+        "measurements": 4,
+        "options": {
+            "p": "16..64x2",
+            "hold_out": None,
+            "by": None,
+            "select": [],
+            "ignore": None,
+            "donors": [],
+            "target": None,
+            "scaling": "strong",
+            "knee": None,
+        },
+        "parcast": package.__version__,
+    }
+
+
+def test_standard_input_is_read(parcast):
+    said = parcast("forecast", "-", "-p", "16", "--json", stdin=TIMES)
+    assert said.status == 0
+    assert document(said)["inputs"]["file"] == "standard input"
+    assert document(said)["inputs"]["sha256"] == hashlib.sha256(TIMES.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TIMES.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + TIMES.encode(),
+        TIMES.replace(",", " , ").encode(),
+    ],
+    ids=["CR LF", "byte order mark", "blanks"],
+)
+def test_a_file_of_another_system_gives_the_same_answer(parcast, times, text):
+    same = rows(parcast("forecast", times, "-p", "16", "-o", "-"))
+    assert rows(parcast("forecast", "-", "-p", "16", "-o", "-", stdin=text)) == same
+
+
+def test_csv_carries_the_facts_of_the_rows_of_json(parcast, machines):
+    options = ("forecast", machines, "-p", "8,16")
+    from_csv = rows(parcast(*options, "-o", "-"))
+    from_json = document(parcast(*options, "--json"))["rows"]
+    texts = [{k: "" if v is None else str(v) for k, v in row.items()} for row in from_json]
+    assert from_csv == texts
+
+
+def test_a_held_out_count_is_shown_with_what_was_measured_there(parcast, times):
+    said = parcast("forecast", times, "--hold-out", "8")
+    assert said.status == 0
+    head, units, line = said.out.splitlines()[:3]
+    assert head.split()[-2:] == ["measured", "error"]
+    assert units.split() == ["[s]", "[s]", "[%]", "[s]", "[%]"]
+    assert line.split()[0] == "8"
+    assert "16.0" in line.split()
+    assert line.endswith("x2")
+
+
+def test_a_held_out_count_is_shown_beside_those_asked_for(parcast, times):
+    said = parcast("forecast", times, "--hold-out", "8", "-p", "4,16", "--json")
+    assert [row["p"] for row in document(said)["rows"]] == [8, 4, 16]
+    same = parcast("forecast", times, "--hold-out", "8", "-p", "4,8", "--json")
+    assert [row["p"] for row in document(same)["rows"]] == [4, 8]
+
+
+def test_a_count_that_the_forecast_was_told_has_no_error(parcast, times):
+    said = parcast("forecast", times, "-p", "8,16")
+    assert "measured" in said.out
+    assert "error" not in said.out
+
+
+def test_series_are_told_apart_and_selected(parcast, machines):
+    said = parcast("forecast", machines, "-p", "16", "--json")
+    assert [row["machine"] for row in document(said)["rows"]] == ["T3E", "SP"]
+    said = parcast("forecast", machines, "-p", "16", "--json", "--select", "machine=SP")
+    assert [row["machine"] for row in document(said)["rows"]] == ["SP"]
+    both = ("--select", "machine=SP", "--select", "machine=T3E")
+    said = parcast("forecast", machines, "-p", "16", "--json", *both)
+    assert len(document(said)["rows"]) == 2
+
+
+def test_a_number_is_selected_as_a_number(parcast, times):
+    said = parcast("forecast", times, "-p", "16", "--select", "p=1", "--select", "p=2.0", "--json")
+    assert document(said)["series"][0]["measured_p"] == [1, 2]
+
+
+def test_columns_that_follow_p_are_left_out_of_by(parcast):
+    said = parcast("forecast", "-", "-p", "8", "--by", "", "--json", stdin=WEAK)
+    assert said.status == 0
+    assert document(said)["series"][0]["scaling"] == "weak"
+    assert document(said)["inputs"]["options"]["by"] == []
+
+
+def test_columns_of_by_are_those_named(parcast, machines):
+    said = parcast("forecast", machines, "-p", "16", "--by", " machine ", "--json")
+    assert document(said)["inputs"]["options"]["by"] == ["machine"]
+
+
+def test_scaling_is_taken_from_the_user(parcast, times):
+    said = parcast("forecast", times, "-p", "16", "--scaling", "weak")
+    assert "scaling     weak: as you said" in said.out
+
+
+# where it goes
+
+
+def test_files_are_written_by_their_endings(parcast, times, tmp_path):
+    pytest.importorskip("matplotlib")
+    outputs = [tmp_path / f"out.{ending}" for ending in ("csv", "json", "svg", "PNG")]
+    options = [x for output in outputs for x in ("-o", output)]
+    said = parcast("forecast", times, "-p", "16", *options)
+    assert said.status == 0
+    assert "time" in said.out  # the table is printed as well
+    table, text, drawing, picture = (output.read_bytes() for output in outputs)
+    assert table.startswith(b"p,time_s,lower_s,upper_s,")
+    assert json.loads(text)["schema"] == "parcast/forecast/1"
+    assert b"<svg" in drawing
+    assert picture.startswith(b"\x89PNG")
+    assert sorted(os.listdir(tmp_path)) == [
+        "out.PNG",
+        "out.csv",
+        "out.json",
+        "out.svg",
+        times.name,
+    ]
+
+
+def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
+    printed = parcast("forecast", times, "-p", "16", "--json", "-o", tmp_path / "out.json").out
+    assert (tmp_path / "out.json").read_text() == printed
+    printed = parcast("forecast", times, "-p", "16", "-o", "-", "-o", tmp_path / "out.csv").out
+    assert (tmp_path / "out.csv").read_text() == printed
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("no/out.csv", "-o no/out.csv must stand in a folder that exists. Make it: mkdir -p "),
+        (
+            "out.xls",
+            "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out.xls'.",
+        ),
+        ("out", "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out'."),
+        ("folder.csv", "-o folder.csv must be a file, got a folder. Name a file in it."),
+        (
+            "kept.csv",
+            "-o kept.csv must be a file that may be written, got a read-only one. "
+            "Choose another name, or allow it: chmod u+w ",
+        ),
+        (
+            "times.csv",
+            "-o must be another file than the one that is read, got times.csv. "
+            "Choose another name.",
+        ),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_the_file_is_read(
+    parcast, times, monkeypatch, output, says
+):
+    monkeypatch.chdir(times.parent)
+    times.with_name("folder.csv").mkdir()
+    times.with_name("kept.csv").write_text("kept")
+    times.with_name("kept.csv").chmod(0o444)
+    times.write_text("nonsense")
+    said = parcast("forecast", times.name, "-p", "16", "-o", output)
+    assert said.status == 2
+    assert said.err.startswith(f"parcast: {says}")
+    assert said.out == ""
+    assert sorted(os.listdir()) == ["folder.csv", "kept.csv", "times.csv"]
+    assert times.with_name("kept.csv").read_text() == "kept"
+
+
+def test_standard_output_holds_one_document(parcast, times):
+    for options in (("--json", "-o", "-"), ("-o", "-", "-o", "-")):
+        said = parcast("forecast", times, "-p", "16", *options)
+        assert said.status == 2
+        assert "must not share standard output" in said.err
+
+
+def test_a_figure_without_matplotlib_names_the_extra(parcast, times, tmp_path, monkeypatch):
+    monkeypatch.setattr("parcast.cli.outputs.find_spec", lambda _: None)
+    said = parcast("forecast", times, "-p", "16", "-o", tmp_path / "out.svg")
+    assert said.status == 2
+    assert said.err == (
+        'parcast: Figures need matplotlib. Install with: pip install "parcast[plot]"\n'
+    )
+
+
+# the knee
+
+
+def test_the_knee_is_drawn_where_it_was_asked_for(parcast, times, tmp_path):
+    for options, count in (((), 0), (("--knee", "80%"), 1)):
+        parcast("forecast", times, "-p", "64", *options, "-o", tmp_path / "out.svg")
+        assert (tmp_path / "out.svg").read_text().count(">knee: worth it up to here<") == count
+
+
+def test_the_knee_alone_is_answered_at_the_knees(parcast, machines):
+    said = parcast("forecast", machines, "--knee", "--json")
+    assert said.status == 0
+    answered = document(said)
+    assert [knee["machine"] for knee in answered["knee"]] == ["T3E", "SP"]
+    assert {knee["upto"] for knee in answered["knee"]} == {16 * 8}
+    assert {knee["min_efficiency"] for knee in answered["knee"]} == {0.5}
+    found = {knee["p"] for knee in answered["knee"]}
+    assert {row["p"] for row in answered["rows"]} == found
+    knee = answered["knee"][0]
+    assert knee.keys() == {
+        *("machine", "p", "lower", "upper", "because", "fastest"),
+        *("efficiency", "min_efficiency", "upto", "lower_is_limit", "upper_is_limit"),
+    }
+    assert knee["lower"] <= knee["p"] <= knee["upper"]
+
+
+def test_an_end_of_the_knee_beyond_the_search_is_told(parcast, times):
+    asked = ("forecast", times, "--select", "p=1", "--select", "p=2", "--knee", "-p")
+    (knee,) = document(parcast(*asked, "100000", "--json"))["knee"]
+    assert (knee["because"], knee["upper"]) == ("efficiency", 100000)
+    assert (knee["lower_is_limit"], knee["upper_is_limit"]) == (False, True)
+    assert knee["lower"] < knee["p"]
+
+    near = str(knee["lower"] + 1)
+    (found,) = document(parcast(*asked, near, "--json"))["knee"]
+    assert (found["because"], found["lower"] < found["p"]) == ("not reached", True)
+    assert (found["lower_is_limit"], found["upper_is_limit"]) == (False, True)
+    said = parcast(*asked, near)
+    assert f"knee        not reached up to p = {near} (90 % interval " in said.out
+    assert f" to >{near}): efficiency there is " in said.out
+
+
+@pytest.mark.parametrize("text", ["70%", "0.7", "70 %"])
+def test_the_efficiency_of_the_knee_is_a_fraction_or_percent(parcast, times, text):
+    said = parcast("forecast", times, "--knee", text, "--json")
+    assert document(said)["knee"][0]["min_efficiency"] == pytest.approx(0.7)
+
+
+def test_a_count_beyond_the_knee_ends_with_status_1(parcast, machines):
+    said = parcast("forecast", machines, "--knee", "-p", "8,100000")
+    assert said.status == 1
+    assert said.out.count("past knee") == 3  # two rows and the legend
+    assert said.out.count("knee        p = ") == 2
+    assert said.err.startswith("parcast: no: p = 100000 lies beyond the knee of T3E (")
+
+
+def test_counts_before_the_knee_end_with_status_0(parcast, machines):
+    said = parcast("forecast", machines, "--knee", "30%", "-p", "2,4")
+    assert (said.status, said.err) == (0, "")
+    assert said.out.count("knee        not reached up to p = 4") == 2
+
+
+def test_a_single_series_needs_no_name_for_its_knee(parcast, times):
+    said = parcast("forecast", times, "--knee", "-p", "100000")
+    assert said.err.startswith("parcast: no: p = 100000 lies beyond the knee of this program (")
+
+
+def test_many_knees_are_named_in_part(parcast):
+    table = "callpath,p,time_s\n" + "".join(
+        f"f{i},{p},{1 + 9 / p}\n" for i in range(9) for p in (1, 2, 4)
+    )
+    said = parcast("forecast", "-", "--knee", "-p", "4096", stdin=table)
+    assert said.status == 1
+    assert said.err.endswith(" and 4 more.\n")
+    assert said.err.count("f") == 6  # five names, and "of"
+
+
+def test_the_knees_of_many_series_are_thinned_out(parcast):
+    table = "callpath,p,time_s\n" + "".join(
+        f"f{i},{p},{1 + 3 * (i + 1) / p}\n" for i in range(40) for p in (1, 2, 4, 8)
+    )
+    said = parcast("forecast", "-", "--knee", "--json", stdin=table)
+    answered = document(said)
+    counts = {row["p"] for row in answered["rows"]}
+    knees = {knee["p"] for knee in answered["knee"]}
+    assert len(knees) > len(counts) == 12
+    assert {min(knees), max(knees)} < counts < knees
+
+
+def test_the_knee_is_not_told_what_is_held_out(parcast, times):
+    kept = parcast("forecast", times, "--hold-out", "8", "--knee", "--json")
+    without = parcast("forecast", times, "--select", "p=1", "--select", "p=2", "--select", "p=4")
+    assert without.status == 2
+    same = parcast(
+        *("forecast", times, "--knee", "--json"),
+        *("--select", "p=1", "--select", "p=2", "--select", "p=4"),
+    )
+    assert document(kept)["knee"] == document(same)["knee"]
+
+
+@pytest.mark.parametrize("text", ["0", "1.5", "150%", "high", "nan"])
+def test_an_efficiency_that_is_none_is_refused(parcast, times, text):
+    said = parcast("forecast", times, "--knee", text)
+    assert said.status == 2
+    assert said.err.startswith(
+        f"parcast: --knee must be an efficiency above 0% and up to 100%, got '{text}'. "
+    )
+
+
+def test_a_file_that_follows_knee_is_not_taken_for_an_efficiency(parcast, times):
+    said = parcast("forecast", "--knee", times, "-p", "4")
+    assert said.status == 2
+    assert "put --knee after FILE to take 50%." in said.err
+
+
+def test_a_knee_needs_room_to_look(parcast, times):
+    said = parcast("forecast", times, "--knee", "-p", "1")
+    assert said.status == 2
+    assert said.err.startswith(
+        "parcast: --knee must have a count of -p above the smallest measured (1) to look up to, "
+        "got 1. Ask for a larger count as well."
+    )
+
+
+# many series
+
+
+MANY = "callpath,p,time_s\n" + "".join(
+    f"f{i},{p},{(i + 1) / p}\n" for i in range(25) for p in (1, 2, 4)
+)
+
+
+def test_of_many_series_the_slowest_are_shown(parcast):
+    said = parcast("forecast", "-", "-p", "8,16", stdin=MANY)
+    names = [line.split()[0] for line in said.out.splitlines()[2:42:2]]
+    assert names == [f"f{i}" for i in range(24, 4, -1)]
+    assert said.err == (
+        "parcast: 5 more series are not shown; these 20 take longest. "
+        "All of them: --all, --json or -o all.csv.\n"
+    )
+
+
+def test_all_series_are_shown_in_the_order_of_the_file_when_asked_for(parcast):
+    said = parcast("forecast", "-", "-p", "8", "--all", stdin=MANY)
+    names = [line.split()[0] for line in said.out.splitlines()[2:27]]
+    assert names == [f"f{i}" for i in range(25)]
+    assert said.err == ""
+
+
+def test_documents_hold_all_series(parcast):
+    assert len(rows(parcast("forecast", "-", "-p", "8", "-o", "-", stdin=MANY))) == 25
+    assert len(document(parcast("forecast", "-", "-p", "8", "--json", stdin=MANY))["rows"]) == 25
+
+
+def test_series_without_an_answer_are_listed(parcast):
+    lonely = TIMES.replace("p,", "machine,p,").replace("\n", "\nT3E,").removesuffix("T3E,")
+    lonely += "".join(f"m{i},4,1.0\n" for i in range(8))
+    said = parcast("forecast", "-", "-p", "16", stdin=lonely)
+    assert said.status == 0
+    assert said.out.count("no forecast. All its times are at p = 4") == 5
+    assert "3 more series have no forecast. All of them: --all or --json." in said.out
+    said = parcast("forecast", "-", "-p", "16", "--all", stdin=lonely)
+    assert said.out.count("no forecast. All its times are at p = 4") == 8
+
+
+# wrong use
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee)."),
+        (("-p", "0"), "-p must be whole numbers from 1 to 1000000000, got 0. "),
+        (("-p", "10..1"), "-p must be ranges from the smaller count to the larger, got 10..1. "),
+        (("-p", "banana"), "-p must be counts of processors, got 'banana'. "),
+        (("--processors", "x"), "-p must be counts of processors, got 'x'. "),
+        (("-p", ""), "-p must be counts of processors, got nothing. "),
+        (("--hold-out", "1.5"), "--hold-out must be whole numbers from 1 to 1000000000, "),
+        (("--hold-out", "3"), "--hold-out must be a measured count, got 3. Measured are 1, "),
+        (("--hold-out", "1..8x2"), "--hold-out must leave counts to forecast from, got all"),
+        (("-p", "4", "--by", "machine"), "--by must name columns of these measurements, "),
+        (("-p", "4", "--by", ",a"), "--by must be names of columns, got ',a'. "),
+        (("-p", "4", "--select", "machine"), "--select must be a column and its value, got "),
+        (("-p", "4", "--select", "n=1"), "--select must name columns of these measurements, "),
+        (("-p", "4", "--select", "p=x"), "--select p must be a number, got 'x'. "),
+        (("-p", "4", "--select", "p=3"), "p must be one of those measured, got 3.0. "),
+        (("-p", "4", "--scaling", "both"), "Invalid value for '--scaling': 'both' is not one of"),
+        (("-p", "4", "--jsn"), "No such option"),
+    ],
+)
+def test_wrong_use_is_named_with_a_remedy_and_status_2(parcast, times, options, says):
+    said = parcast("forecast", times, *options)
+    assert said.status == 2
+    assert said.err.startswith(f"parcast: {says}")
+    assert "Traceback" not in said.err
+    assert said.out == ""
+
+
+def test_what_would_be_mixed_is_told_in_the_words_of_the_command_line(parcast, machines):
+    said = parcast("forecast", machines, "-p", "4", "--by", "")
+    assert said.status == 2
+    assert said.err == (
+        "parcast: --by must name every column that varies within a series, got none where "
+        "machine takes 2 values. Add 'machine' to --by, or select one value: "
+        "--select machine=T3E.\n"
+    )
+
+
+# bad files
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "must hold a table, got nothing"),
+        ("p,time_s\n", "must have rows below its header, got none"),
+        ("p\n1\n", "time_s  must be a column, got p"),
+        ("time_s\n1\n", "p  must be a column, got time_s"),
+        ("p,time_s\n1,fast\n", "must be a time above 0, got 'fast'"),
+        ("p,time_s\n1,nan\n", "must be a time above 0, got 'nan'"),
+        ("p,time_s\n1,-1\n", "must be a time above 0, got '-1'"),
+        ("p,time_s\n1,0\n", "must be a time above 0, got '0'"),
+        ("p,time_s\n0,1\n", "must be a whole number of at least 1, got '0'"),
+        ("p,time_s\n1.5,1\n", "must be a whole number of at least 1, got '1.5'"),
+        ("p,time\n1,1\n", "must end in its unit, got none. Rename it to time_s"),
+        ("p,time_s,time_ms\n1,1,1\n", "must be the only time, got time_s as well"),
+        ("p,p,time_s\n1,1,1\n", "must stand in the header once, got it twice"),
+        (TIMES.encode("utf-16"), "must be UTF-8, got UTF-16"),
+        (TIMES.replace(",", ";"), "must separate columns by commas, got semicolons"),
+    ],
+)
+def test_a_bad_file_is_told_in_one_message_and_status_3(parcast, text, says):
+    said = parcast("forecast", "-", "-p", "16", stdin=text)
+    assert said.status == 3
+    assert said.out == ""
+    assert said.err.startswith("parcast: standard input: ")
+    assert says in said.err
+
+
+def test_a_time_that_nobody_measures_is_a_fault_of_the_file(parcast):
+    said = parcast("forecast", "-", "-p", "16", stdin="p,time_s\n1,8\n2,4e30\n")
+    assert said.status == 3
+    assert said.err == (
+        "parcast: standard input: 1 problem\n"
+        "  line 3  time_s  must lie between 1e-30 and 1e30 s, got '4e30'. Check its unit.\n"
+    )
+
+
+def test_a_file_that_is_not_there_is_told_with_status_3(parcast, times):
+    said = parcast("forecast", times.with_name("timse.csv"), "-p", "16")
+    assert said.status == 3
+    assert f"Did you mean {times}?" in said.err
+
+
+@pytest.mark.parametrize("text", ["p,time_s\n4,1\n", "p,time_s\n4,1\n4,1.1\n4,0.9\n"])
+def test_a_single_count_ends_with_status_4(parcast, text):
+    said = parcast("forecast", "-", "-p", "16", stdin=text)
+    assert said.status == 4
+    assert said.err.startswith("parcast: No forecast. All its times are at p = 4, ")
+
+
+def test_two_counts_of_which_one_is_held_out_end_with_status_4(parcast):
+    said = parcast("forecast", "-", "--hold-out", "2", stdin="p,time_s\n1,2\n2,1\n")
+    assert said.status == 4
+
+
+def test_lists_of_counts_may_be_repeated(parcast, tmp_path):
+    times = tmp_path / "runs.csv"
+    times.write_text("p,time_s\n1,9\n2,5\n4,3\n")
+    one, both = (
+        json.loads(parcast("forecast", times, *counts, "--json").out)["rows"]
+        for counts in (["-p", "128,256"], ["-p", "128", "-p", "256"])
+    )
+    assert one == both
+    assert [row["p"] for row in both] == [128, 256]

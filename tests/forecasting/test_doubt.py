@@ -1,0 +1,187 @@
+"""`parcast.forecasting.measured`: the laws of half-widths, whatever the constants are tuned to."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.forecasting import measured as doubt
+
+logs = st.floats(0, 10)
+more = st.floats(0, 10)
+SIGNS_OF_DOUBT = ("reach", "disagreement", "backtest", "bend")
+doubts = st.fixed_dictionaries(dict.fromkeys(SIGNS_OF_DOUBT, logs))
+
+
+def beyond(**signs):
+    usual = {"reach": 0.7, "disagreement": 0.1, "backtest": 0.1, "bend": 0.1}
+    return float(doubt.beyond(**usual | signs))
+
+
+@given(signs=doubts, which=st.sampled_from(SIGNS_OF_DOUBT), more=more)
+def test_more_of_any_doubt_never_narrows_the_interval(signs, which, more):
+    assert beyond(**signs | {which: signs[which] + more}) >= beyond(**signs) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("which", SIGNS_OF_DOUBT)
+def test_each_sign_of_doubt_widens_the_interval(which):
+    # the weakest, the bend, enters with the fifth root and a constant of 0.05
+    assert beyond(**{which: 0.4}) > 1.1 * beyond(**{which: 0.1})
+
+
+@given(signs=doubts)
+def test_only_the_size_of_backtest_and_bend_counts(signs):
+    for which in ("backtest", "bend"):
+        assert beyond(**signs | {which: -signs[which]}) == beyond(**signs)
+
+
+@given(signs=doubts)
+def test_no_reach_is_no_doubt(signs):
+    assert beyond(**signs | {"reach": 0.0}) == 0
+
+
+@given(reach=st.floats(0.1, 10))
+def test_three_lucky_points_do_not_promise_an_error_of_nothing(reach):
+    lucky = beyond(reach=reach, disagreement=0.0, backtest=0.0, bend=0.0)
+    assert 0.01 < lucky < 0.2 * np.sqrt(reach)
+
+
+def test_a_doubling_that_is_well_understood_is_known_within_tens_of_percent():
+    doubling = np.log(2)
+    assert 0.05 < beyond(reach=doubling, disagreement=0.02, backtest=0.02, bend=0.05) < 0.25
+    assert 0.2 < beyond(reach=doubling, disagreement=0.1, backtest=0.1, bend=0.2) < 0.6
+    assert 0.5 < beyond(reach=doubling, disagreement=0.5, backtest=0.5, bend=0.5) < 2.0
+
+
+@given(signs=doubts)
+def test_what_could_not_be_tested_stands_in_as_a_fixed_error(signs):
+    untested = beyond(**signs | {"backtest": np.nan})
+    assert untested == beyond(**signs | {"backtest": doubt.UNTESTED})
+    assert np.isfinite(untested)
+
+
+@given(more=more)
+def test_a_bend_beyond_the_widest_is_an_outlier(more):
+    assert beyond(bend=doubt.WIDEST_BEND + more) == beyond(bend=doubt.WIDEST_BEND)
+    assert beyond(bend=0.9 * doubt.WIDEST_BEND) < beyond(bend=doubt.WIDEST_BEND)
+
+
+def test_the_leading_factor_scales_the_width_and_nothing_else(monkeypatch):
+    before, factor = beyond(), doubt.BEYOND
+    monkeypatch.setattr(doubt, "BEYOND", 2 * factor)
+    assert beyond() == pytest.approx(2 * before)
+
+
+@given(rows=st.lists(doubts, min_size=1, max_size=5))
+def test_arrays_are_answered_as_their_elements_are(rows):
+    columns = {name: np.array([row[name] for row in rows]) for name in SIGNS_OF_DOUBT}
+    one_by_one = [beyond(**row) for row in rows]
+    np.testing.assert_allclose(doubt.beyond(**columns), one_by_one, rtol=1e-12)
+
+
+# Between two measured counts.
+
+
+def between(distance, bend):
+    return float(doubt.between(distance=distance, bend=bend))
+
+
+@given(distance=logs, bend=logs, a=more, b=more)
+def test_between_counts_doubt_grows_with_distance_and_bend(distance, bend, a, b):
+    assert between(distance + a, bend + b) >= between(distance, bend)
+    assert between(distance, -bend) == between(distance, bend)
+
+
+@given(bend=logs)
+def test_at_a_measured_count_there_is_no_doubt(bend):
+    assert between(0.0, bend) == 0
+
+
+def test_four_times_as_far_between_is_twice_as_doubtful():
+    assert between(0.8, 0.3) == pytest.approx(2 * between(0.2, 0.3))
+    assert between(0.4, 0.3) > 1.5 * between(0.4, 0.1)
+    assert 0 < between(0.35, 0.0) < 0.2 < between(0.35, 1.0) < 0.6
+
+
+@given(distance=logs, more=more)
+def test_an_unknown_bend_is_taken_as_fixed_and_a_wide_one_is_cut(distance, more):
+    assert between(distance, np.nan) == between(distance, doubt.UNKNOWN_BEND)
+    assert between(distance, doubt.WIDEST_BEND + more) == between(distance, doubt.WIDEST_BEND)
+
+
+def test_between_scales_with_its_leading_factor(monkeypatch):
+    before = between(0.4, 0.3)
+    monkeypatch.setattr(doubt, "BETWEEN", 2 * doubt.BETWEEN)
+    assert between(0.4, 0.3) == pytest.approx(2 * before)
+
+
+# The noise of the runs.
+
+
+def noise(spread, repeated):
+    return float(doubt.noise(np.array([spread], dtype=float), np.array([repeated]))[0])
+
+
+@given(spread=st.lists(st.floats(0.01, 3), min_size=1, max_size=6))
+def test_noise_is_the_root_mean_square_over_the_counts(spread):
+    expected = np.sqrt(np.mean(np.square(spread)))
+    assert noise(spread, [True] * len(spread)) == pytest.approx(expected)
+
+
+@given(spread=st.floats(0.01, 3), others=st.lists(st.just(np.nan) | st.floats(0, 9), max_size=4))
+def test_counts_that_were_not_repeated_say_nothing_of_the_noise(spread, others):
+    repeated = [True] + [False] * len(others)
+    assert noise([spread, *others], repeated) == pytest.approx(spread)
+
+
+def test_no_series_is_trusted_to_repeat_perfectly():
+    assert noise([0.0, 0.0], [True, True]) == doubt.QUIETEST > 0
+    assert noise([0.0, np.nan], [False, False]) == doubt.UNKNOWN_NOISE > doubt.QUIETEST
+
+
+def test_each_series_has_its_own_noise():
+    spread = np.array([[0.03, 0.04], [0.1, np.nan]])
+    found = doubt.noise(spread, np.array([[True, True], [True, False]]))
+    np.testing.assert_allclose(found, [np.sqrt(0.00125), 0.1])
+
+
+@given(
+    width=st.lists(logs, min_size=3, max_size=3),
+    sd=st.floats(0, 3),
+)
+def test_noise_is_added_in_quadrature(width, sd):
+    found = doubt.with_noise(np.array([width]), np.array([sd]))
+    expected = [np.sqrt(x**2 + (1.645 * sd) ** 2) for x in width]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_nine_in_ten_of_a_normal_distribution_lie_within_its_factor():
+    drawn = np.random.default_rng(1).normal(size=200_000)
+    assert np.mean(np.abs(drawn) < doubt.NORMAL_90) == pytest.approx(0.9, abs=0.003)
+
+
+@given(reach=logs, step=st.floats(0.01, 5), noise=st.floats(0.001, 1))
+def test_noise_counts_the_more_the_nearer_the_counts_lie_together(reach, step, noise):
+    far, near = (
+        float(doubt.noise_carried(reach=reach, step=np.array(x))) for x in (step, step / 2)
+    )
+    assert 1 <= far <= near
+    assert doubt.noise_carried(reach=0.0, step=np.array(step)) == 1
+    width = doubt.with_noise(np.array([[0.0]]), np.array([noise]), far)
+    assert width[0, 0] == pytest.approx(doubt.NORMAL_90 * noise * far)
+
+
+@pytest.mark.parametrize(
+    ("counts", "step"),
+    [
+        ([1, 2, 4], 2),
+        ([1, 2, 4, 3.9], 2),  # a count close to the last changes nothing
+        ([27, 64, 125, 216], 216 / 64),
+        ([4, 5, 6], 2),  # a doubling at least
+        ([2, 5], 2.5),
+        ([8], 2),
+    ],
+)
+def test_a_step_leads_to_the_nearest_count_a_doubling_before(counts, step):
+    behind = np.log(max(counts) / np.array(counts, dtype=float))
+    assert np.exp(doubt.step_before(behind)) == pytest.approx(step)

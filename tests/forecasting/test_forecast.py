@@ -1,0 +1,491 @@
+"""`parcast.forecast`: shapes, order, what it refuses, and that its numbers are numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.ensemble import LAWS, MEMBERS
+from parcast.forecasting.forecast import POINTS_AT_ONCE, forecast
+from parcast.forecasting.measured import UNKNOWN_NOISE, curve_from
+from parcast.forecasting.scaling import speedup_and_efficiency
+from parcast.timings.measurements import Measurements
+
+P, TIME = [1, 2, 4, 8, 16], [100.0, 52.0, 28.0, 16.0, 10.5]
+RUNS = Measurements(p=P, time=TIME)
+TWO = Measurements(
+    p=[1, 2, 4, 1, 2, 4], time=[8.0, 4.5, 3, 20, 11, 6], machine=["B", "B", "B", "A", "A", "A"]
+)
+ARRAYS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
+
+
+def refusal(*arguments, error=ParameterError, **options):
+    with pytest.raises(error) as caught:
+        forecast(*arguments, **options)
+    return str(caught.value)
+
+
+# Shapes.
+
+
+@pytest.mark.parametrize("p", [32, [32], [32, 64, 3], [[32, 64], [1, 2]], np.ones((2, 1, 3))])
+def test_a_single_series_is_answered_in_the_shape_of_p(p):
+    told = forecast(RUNS, p)
+    assert {np.shape(getattr(told, name)) for name in ("p", *ARRAYS)} == {np.shape(p)}
+    assert told.by == ()
+
+
+@pytest.mark.parametrize("p", [32, [32], [32, 64, 3], [[32, 64], [1, 2]]])
+def test_series_are_the_first_axis_where_there_are_several(p):
+    told = forecast(TWO, p)
+    assert np.shape(told.p) == np.shape(p)
+    assert {np.shape(getattr(told, name)) for name in ARRAYS} == {(2, *np.shape(p))}
+    assert told.by == ("machine",)
+
+
+@pytest.mark.parametrize("p", [[[32, 64], [1, 2]], [[8], [3]]])
+def test_any_shape_holds_what_the_flat_list_does(p):
+    for runs in (RUNS, TWO):
+        told, flat = forecast(runs, p), forecast(runs, np.ravel(p))
+        for name in ARRAYS:
+            np.testing.assert_array_equal(
+                np.ravel(getattr(told, name)), np.ravel(getattr(flat, name))
+            )
+
+
+def test_series_stand_in_the_order_in_which_they_appear():
+    told = forecast(TWO, 8)
+    assert [note.key for note in told.notes] == [{"machine": "B"}, {"machine": "A"}]
+    for i, name in enumerate("BA"):
+        alone = forecast(TWO.select(machine=name), 8)
+        assert alone.time[0] == pytest.approx(told.time[i])
+        assert alone.notes[0] == told.notes[i]
+
+
+def test_each_count_is_answered_as_if_it_were_asked_alone():
+    asked = [1, 3, 16, 17, 32, 100]
+    together = forecast(RUNS, asked)
+    for j, p in enumerate(asked):
+        for name in ARRAYS:
+            one = getattr(forecast(RUNS, p), name)
+            np.testing.assert_allclose(one, getattr(together, name)[j], rtol=1e-12)
+
+
+# What is answered.
+
+
+def test_the_answer_is_the_curve_with_its_interval_and_speedup():
+    asked = np.array([3.0, 16, 32, 64])
+    told = forecast(RUNS, asked)
+    p, time = np.array([P], dtype=float), np.array([TIME])
+    said = curve_from(p, time, np.array([5]), np.array([UNKNOWN_NOISE]), asked)
+    np.testing.assert_allclose(told.time, np.exp(said.log_time[0]))
+    np.testing.assert_allclose(told.upper, np.exp(said.log_time[0] + said.half_width[0]))
+    np.testing.assert_allclose(told.lower, np.exp(said.log_time[0] - said.half_width[0]))
+    np.testing.assert_allclose(told.reach, said.reach[0])
+    speedup, efficiency = speedup_and_efficiency(
+        p=asked, time=told.time[None], p0=p[:, 0], time0=time[:, 0], strong=np.array([True])
+    )
+    np.testing.assert_allclose(told.speedup, speedup[0])
+    np.testing.assert_allclose(told.efficiency, efficiency[0])
+
+
+def test_noise_of_repetitions_widens_the_interval():
+    p = np.repeat(P, 3)
+    quiet, loud = (
+        forecast(Measurements(p=p, time=np.repeat(TIME, 3) * np.tile(x, 5)), 16)
+        for x in ([0.99, 1, 1.01], [0.8, 1, 1.25])
+    )
+    assert quiet.time == pytest.approx(loud.time)
+    assert loud.upper / loud.lower > 1.3 * quiet.upper / quiet.lower
+    assert quiet.notes[0].noise < 0.02
+    assert loud.notes[0].noise > 0.2
+
+
+def test_two_runs_of_each_count_tell_the_noise_already():
+    pairs = Measurements(p=np.repeat(P, 2), time=np.repeat(TIME, 2) * np.tile([0.8, 1.25], 5))
+    told = forecast(pairs, 16)
+    assert told.notes[0].noise > 0.2
+    assert told.upper / told.lower > 1.5
+
+
+def test_what_limits_it_is_told_at_the_largest_count_whatever_else_is_asked():
+    turning = Measurements(p=P, time=[100, 55, 35, 30, 40.0])
+    alone, among = forecast(turning, 64), forecast(turning, [64, 1, 8])
+    assert among.limited_by == alone.limited_by
+    assert alone.limited_by[0].startswith("at p = 64: a cost that grows with the processors")
+
+
+def test_times_are_the_medians_of_the_repetitions():
+    with_outlier = Measurements(p=[*P, 16, 16], time=[*TIME, 10.5, 99.0])
+    assert forecast(with_outlier, 32).time == pytest.approx(forecast(RUNS, 32).time)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"p": P, "time": TIME},
+        {"p": P, "time_ms": [1000 * t for t in TIME]},
+        pd.DataFrame({"p": P, "time_s": TIME}),
+        np.array(list(zip(P, TIME, strict=True)), dtype=[("p", np.int64), ("time_s", np.float64)]),
+    ],
+    ids=["dict", "milliseconds", "pandas", "structured array"],
+)
+def test_any_table_of_counts_and_times_will_do(table):
+    told = forecast(table, [32, 64])
+    np.testing.assert_allclose(told.time, forecast(RUNS, [32, 64]).time)
+
+
+def test_the_law_and_its_sources_are_named():
+    told = forecast(RUNS, 32)
+    assert told.law.startswith(
+        f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws ("
+    )
+    assert all(law.formula in told.law for law, *_ in LAWS.values())
+    assert told.sources == tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
+    assert told.interval == 0.9
+    assert told.inputs is None
+
+
+def test_what_was_measured_comes_back_with_it():
+    told = forecast(TWO, [8])
+    assert told.measured.time.tolist() == [[8, 4.5, 3], [20, 11, 6]]
+    assert told.measured.keys == [note.key for note in told.notes]
+
+
+# Scaling.
+
+
+def test_scaling_may_be_said_and_decides_what_speedup_means():
+    flat = Measurements(p=[1, 2, 4], time=[10.0, 10, 10])
+    weak, strong = forecast(flat, [1, 4]), forecast(flat, [1, 4], scaling="strong")
+    assert (weak.notes[0].scaling, strong.notes[0].scaling) == ("weak", "strong")
+    np.testing.assert_allclose(weak.speedup, [1, 4])
+    np.testing.assert_allclose(strong.speedup, [1, 1])
+    np.testing.assert_allclose(weak.efficiency, [1, 1])
+    np.testing.assert_allclose(strong.efficiency, [1, 0.25])
+    np.testing.assert_array_equal(weak.time, strong.time)
+    told = forecast(RUNS, [1, 4], scaling="weak")
+    assert told.notes[0].scaling == "weak"
+    np.testing.assert_allclose(told.efficiency, [1, 100 / 28])
+
+
+# Held out.
+
+
+def test_counts_held_out_are_forecast_and_compared_with_what_was_measured():
+    told = forecast(RUNS, hold_out=[8, 16])
+    assert told.p.tolist() == [8, 16]
+    assert told.observed.tolist() == [16, 10.5]
+    assert told.measured.p.tolist() == [[1, 2, 4]]
+    expected = forecast(Measurements(p=P[:3], time=TIME[:3]), [8, 16])
+    np.testing.assert_array_equal(told.time, expected.time)
+
+
+def test_counts_held_out_may_differ_from_those_asked_for():
+    told = forecast(RUNS, [8, 32, 16, 3], hold_out=16)
+    np.testing.assert_array_equal(told.observed, [16, np.nan, 10.5, np.nan])
+    assert told.measured.p.tolist() == [[1, 2, 4, 8]]
+
+
+def test_one_count_held_out_is_answered_without_an_axis():
+    assert forecast(RUNS, hold_out=16).time.shape == ()
+
+
+def test_observed_is_the_median_of_its_own_series():
+    runs = Measurements(
+        p=[1, 2, 4, 4, 1, 2, 8],
+        time=[8.0, 5, 3, 4, 9, 6, 2],
+        machine=["A"] * 4 + ["B"] * 3,
+    )
+    told = forecast(runs, [4, 8])
+    np.testing.assert_array_equal(told.observed, [[3.5, np.nan], [np.nan, 2]])
+
+
+def test_a_series_of_which_all_counts_are_held_out_is_named():
+    runs = Measurements(p=[1, 2, 4, 4], time=[8.0, 5, 3, 4], machine=["A", "A", "A", "B"])
+    told = forecast(runs, hold_out=[4])
+    assert told.refused == {"B": "All its counts are held out. Name fewer."}
+    assert told.observed.tolist() == [[3]]
+    assert told.warnings[-1] == "B: no forecast. All its counts are held out. Name fewer."
+
+
+def test_holding_out_counts_does_not_change_what_tells_series_apart():
+    # the axis n takes one value only in what is left: once a KeyError
+    runs = Measurements(p=[1, 2, 4, 8, 8], n=[100, 100, 100, 100, 200], time=[8.0, 4, 2, 1, 2])
+    told = forecast(runs, hold_out=[8])
+    assert told.by == ("n",)
+    assert told.observed.tolist() == [[1]]
+    assert list(told.refused) == ["n = 200"]
+
+
+# Series without a forecast.
+
+
+def test_a_series_with_a_single_count_is_left_out_and_named():
+    runs = Measurements(p=[1, 2, 4, 4, 4], time=[8, 5, 3, 7.0, 8], machine=["A"] * 3 + ["B"] * 2)
+    told = forecast(runs, [8, 16])
+    assert told.time.shape == (1, 2)
+    assert [note.key for note in told.notes] == [{"machine": "A"}]
+    why = (
+        "All its times are at p = 4, and a forecast needs at least two counts of processors. "
+        "Measure another, best twice or four times as many, or give runs on other machines as "
+        "donors."
+    )
+    assert told.refused == {"B": why}
+    assert told.warnings[-1] == f"B: no forecast. {why}"
+    assert told.observed.shape == (1, 2)
+    assert len(told.measured) == 1
+
+
+def test_if_no_series_has_two_counts_there_is_no_forecast():
+    why = (
+        "All its times are at p = 4, and a forecast needs at least two counts of processors. "
+        "Measure another, best twice or four times as many, or give runs on other machines as "
+        "donors."
+    )
+    assert refusal({"p": [4, 4], "time": [1, 2]}, 8, error=FitFailed) == f"No forecast. {why}"
+    three = {"p": [4, 4, 2], "time": [1, 2, 3], "machine": ["A", "B", "C"]}
+    several = refusal(three, 8, error=FitFailed)
+    assert several == (
+        "No forecast. By machine the runs fall into 3 series of one count each. Ignore a column "
+        "that is no parameter of the program, or measure each at two counts or more."
+    )
+    alike = refusal({"p": 4, "time": [1, 2], "machine": ["A", "B"]}, 8, error=FitFailed)
+    assert alike == f"No forecast. {why}"
+
+
+# Bad arguments.
+
+
+@pytest.mark.parametrize(
+    ("p", "says"),
+    [
+        (0, "p must be a whole number of at least 1, got 0. Count from 1."),
+        ([4, 2.5], "p must be a whole number of at least 1, got 2.5. Count from 1."),
+        ([4, np.nan], "p must be a whole number of at least 1, got nan. Count from 1."),
+        (2e9, "p must be at most 1e9, got 2e+09. No machine has more."),
+        (-3, "p must be a whole number of at least 1, got -3. Count from 1."),
+        (
+            [],
+            "p must hold at least one number, got none. "
+            "Give whole numbers of at least 1, such as p=[64, 128].",
+        ),
+        (
+            "many",
+            "p must be numbers, got 'many'. "
+            "Give whole numbers of at least 1, such as p=[64, 128].",
+        ),
+        (
+            [[1], [1, 2]],
+            "p must be numbers, got [[1], [1, 2]]. "
+            "Give whole numbers of at least 1, such as p=[64, 128].",
+        ),
+        (
+            {"p": 1},
+            "p must be numbers, got {'p': 1}. "
+            "Give whole numbers of at least 1, such as p=[64, 128].",
+        ),
+        (
+            None,
+            "p must be given unless counts are held out. "
+            "Give the processors to forecast, such as p=[64, 128].",
+        ),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(p, says):
+    assert refusal(RUNS, p) == says
+
+
+def test_infinitely_many_processors_are_refused():
+    assert refusal(RUNS, [[np.inf]]).startswith("p must be ")
+
+
+@pytest.mark.parametrize(
+    ("hold_out", "says"),
+    [
+        (3, "hold_out must be a measured count, got 3. Measured are 1, 2, 4, 8, 16."),
+        ([8, 9], "hold_out must be a measured count, got 9. Measured are 1, 2, 4, 8, 16."),
+        (1.5, "hold_out must be a whole number of at least 1, got 1.5. Count from 1."),
+        (P, "hold_out must leave counts to forecast from, got all of them. Name fewer."),
+        (
+            [],
+            "hold_out must hold at least one number, got none. "
+            "Give whole numbers of at least 1, such as hold_out=[64, 128].",
+        ),
+    ],
+)
+def test_counts_that_cannot_be_held_out_are_refused(hold_out, says):
+    assert refusal(RUNS, 8, hold_out=hold_out) == says
+
+
+def test_only_the_first_measured_counts_are_listed():
+    many = Measurements(p=range(1, 40), time=1.0)
+    shown = ", ".join(map(str, range(1, 13)))
+    expected = f"hold_out must be a measured count, got 99. Measured are {shown}."
+    assert refusal(many, 8, hold_out=99) == expected
+
+
+def test_one_count_that_is_left_is_too_few():
+    assert refusal(RUNS, hold_out=P[1:], error=FitFailed) == (
+        "No forecast. Fewer than two counts are left to forecast from. Hold out fewer."
+    )
+
+
+def test_scaling_must_be_one_of_three_words():
+    assert refusal(RUNS, 8, scaling="Strong") == (
+        'scaling must be "auto", "strong" or "weak", got \'Strong\'. '
+        'Leave it out to have it told from the times ("auto").'
+    )
+
+
+def test_a_column_that_is_not_there_is_refused():
+    assert refusal(TWO, 8, by=["machin"]) == (
+        "by must name columns of these measurements, got 'machin'. Did you mean machine? "
+        "There are machine."
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"p": [1, 1e300]}, "p must be at most 1e9, got 1e+300. No machine has more."),
+        (
+            {"time": [1, 1e-31]},
+            "time must lie between 1e-30 and 1e30 s, got 1e-31. Check its unit.",
+        ),
+        (
+            {"time": [2e30, 1]},
+            "time must lie between 1e-30 and 1e30 s, got 2e+30. Check its unit.",
+        ),
+    ],
+)
+def test_measurements_that_no_machine_could_give_are_refused(bad, says):
+    assert refusal({"p": [1, 2], "time": [8.0, 5]} | bad, 8) == says
+
+
+@pytest.mark.parametrize("time", [[1e-30, 1e30], [1e30, 1e-30], [1e-30, 1e-30]])
+def test_the_edges_of_what_is_imaginable_are_answered(time):
+    ordered(forecast({"p": [10**9 - 1, 10**9], "time": time}, [1, 10**6, 10**9]))
+    ordered(forecast({"p": [1, 2], "time": time}, [1, 10**6, 10**9]))
+
+
+def test_a_table_without_times_is_refused():
+    assert refusal({"p": [1]}, 8).startswith("table must have one column of times, got p.")
+
+
+# Numbers are numbers.
+
+names = st.sampled_from(["A", "B", "C"])
+many_times = st.lists(
+    st.tuples(names, st.integers(1, 10**6), st.floats(1e-9, 1e9)), min_size=1, max_size=30
+)
+plausible_times = st.lists(
+    st.tuples(names, st.sampled_from([1, 2, 4, 8, 16]), st.floats(0.5, 20)),
+    min_size=3,
+    max_size=30,
+)
+
+
+def ordered(told):
+    assert np.isfinite(told.time).all()
+    assert np.isfinite(told.upper).all()
+    assert (told.lower > 0).all()
+    assert (told.lower < told.time).all()
+    assert (told.time < told.upper).all()
+    assert np.isfinite(told.speedup).all()
+    assert np.isfinite(told.efficiency).all()
+    assert (told.reach >= 1).all()
+
+
+@given(
+    table=many_times | plausible_times,
+    asked=st.lists(st.integers(1, 10**6), min_size=1, max_size=5),
+)
+def test_every_time_is_above_zero_and_inside_its_interval(table, asked):
+    machine, p, time = zip(*table, strict=True)
+    counts = {name: {x for m, x, _ in table if m == name} for name in machine}
+    refused = sorted(name for name in counts if len(counts[name]) < 2)
+    if len(refused) == len(counts):
+        refusal({"p": p, "time": time, "machine": machine}, asked, error=FitFailed)
+        return
+    told = forecast({"p": p, "time": time, "machine": machine}, asked)
+    ordered(told)
+    assert sorted(told.refused) == refused
+    assert told.time.shape == (len(counts) - len(refused), len(asked))
+    assert len(told.notes) == len(told.time)
+
+
+@pytest.mark.parametrize("time", [TIME, [10.0] * 5, [1.0, 2, 4, 8, 16], [16, 1, 16, 1, 16.0]])
+def test_a_million_processors_are_answered_and_marked(time):
+    told = forecast(Measurements(p=P, time=time), 10**6)
+    ordered(told)
+    assert told.reach == 62500
+    assert any("62500 times the largest" in text or "6.25e+04" in text for text in told.warnings)
+
+
+@settings(max_examples=50)
+@given(table=plausible_times, unit=st.sampled_from([1e-3, 3600.0]))
+def test_times_in_another_unit_are_forecast_in_that_unit(table, unit):
+    _, p, time = zip(*table, strict=True)
+    if len(set(p)) > 1:
+        told = forecast({"p": p, "time": time}, [1, 3, 32])
+        scaled = forecast({"p": p, "time": np.multiply(time, unit)}, [1, 3, 32])
+        for name in ("time", "lower", "upper"):
+            np.testing.assert_allclose(
+                getattr(scaled, name), unit * getattr(told, name), rtol=1e-6
+            )
+        np.testing.assert_allclose(scaled.efficiency, told.efficiency, rtol=1e-6)
+
+
+# Many series.
+
+
+def synthetic(series, seed=0):
+    draw = np.random.default_rng(seed)
+    p = np.tile([1, 2, 4, 8, 16], series)
+    a, b, c = draw.uniform(0, 1, (3, series, 1))
+    time = (a + b / P[:5] + 0.02 * c * np.log2(P)) * draw.lognormal(0, 0.02, (series, 5)) + 0.01
+    return Measurements(p=p, time=time.ravel(), machine=np.repeat(range(series), 5).astype(str))
+
+
+def test_ten_thousand_series_are_answered_at_once_and_each_as_alone():
+    runs = synthetic(10_000)
+    told = forecast(runs, [32, 64], scaling="strong")
+    assert told.time.shape == (10_000, 2)
+    ordered(told)
+    for i in (0, 1, 4_999, 9_999):
+        own = Measurements(p=P, time=runs.time[5 * i : 5 * i + 5])
+        alone = forecast(own, [32, 64], scaling="strong")
+        for name in ("time", "lower", "upper", "speedup", "efficiency", "reach"):
+            np.testing.assert_allclose(getattr(told, name)[i], getattr(alone, name), rtol=1e-6)
+        assert alone.notes[0].warnings == told.notes[i].warnings
+        assert alone.notes[0].limited_by == told.notes[i].limited_by
+
+
+def test_series_answered_in_parts_are_those_answered_at_once(monkeypatch):
+    runs, seen = synthetic(25), []
+    at_once = forecast(runs, [32, 64])
+    monkeypatch.setitem(forecast.__globals__, "POINTS_AT_ONCE", 70)
+    in_parts = forecast(runs, [32, 64], progress=lambda done, all_: seen.append((done, all_)))
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(in_parts, name), getattr(at_once, name), rtol=1e-12)
+    assert [note.key for note in in_parts.notes] == [note.key for note in at_once.notes]
+    assert seen == [(10, 25), (20, 25), (25, 25)]
+
+
+def test_progress_is_told_once_for_what_is_answered_at_once():
+    seen = []
+    forecast(TWO, [8], progress=lambda *done: seen.append(done))
+    assert seen == [(2, 2)]
+    assert POINTS_AT_ONCE > 1000
+
+
+def test_more_points_than_are_computed_together_are_answered_series_by_series(monkeypatch):
+    monkeypatch.setitem(forecast.__globals__, "POINTS_AT_ONCE", 1)
+    seen = []
+    told = forecast(TWO, [8, 16], progress=lambda *done: seen.append(done))
+    assert seen == [(1, 2), (2, 2)]
+    np.testing.assert_allclose(told.time[1], forecast(TWO.select(machine="A"), [8, 16]).time[0])

@@ -1,0 +1,331 @@
+"""`parcast.forecasting.knee`: where more processors stop being worth it, against analytic counts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.forecast import forecast
+from parcast.forecasting.knee import COUNTS_A_DOUBLING, knee
+from parcast.timings.measurements import Measurements
+from parcast.units import percent
+
+STEP = 2 ** (1 / COUNTS_A_DOUBLING)  # between two counts that are looked at
+P = 2.0 ** np.arange(6)
+
+
+def amdahl_runs(serial, p=P, **labels):
+    return Measurements(p=p, time=100 * (serial + (1 - serial) / p), **labels)
+
+
+def only(found):
+    (one,) = found
+    return one
+
+
+# Efficiency.
+
+
+@pytest.mark.parametrize("min_efficiency", [0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("serial", [0.02, 0.1])
+def test_the_knee_of_an_exact_amdahl_program_is_where_its_efficiency_falls(serial, min_efficiency):
+    # efficiency = 1 / (serial * p + 1 - serial)
+    analytic = (1 / min_efficiency - 1 + serial) / serial
+    found = only(knee(amdahl_runs(serial), upto=400, min_efficiency=min_efficiency))
+    # within the measured counts the log-log line is a little off; beyond, the damping
+    assert found.p == pytest.approx(analytic, rel=0.12, abs=1)
+    assert found.because == "efficiency"
+    assert found.min_efficiency == min_efficiency
+
+
+def test_the_efficiency_at_the_knee_is_just_above_the_threshold():
+    found = only(knee(amdahl_runs(0.05), upto=400))
+    beyond = forecast(amdahl_runs(0.05), int(np.ceil(found.p * STEP)) + 1)
+    assert found.efficiency >= 0.5
+    assert float(beyond.efficiency) < 0.5
+    assert found.efficiency == pytest.approx(
+        float(forecast(amdahl_runs(0.05), found.p).efficiency)
+    )
+
+
+def test_at_measured_counts_the_threshold_is_met_exactly():
+    runs = Measurements(p=[1, 2, 4, 8], time=[8, 4, 2, 1.999])  # efficiency 1 at 4, 1/2 at 8
+    assert only(knee(runs, upto=8, min_efficiency=0.49)).p == 8
+    assert only(knee(runs, upto=8, min_efficiency=0.999)).p == pytest.approx(4, abs=1)
+
+
+def test_a_threshold_of_one_leaves_the_smallest_count():
+    found = only(knee(amdahl_runs(0.1), upto=64, min_efficiency=1))
+    assert (found.p, found.lower, found.upper) == (1, 1, pytest.approx(1, abs=1))
+
+
+# Time.
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(1, 100, 0.1), (0, 100, 0.5), (5, 200, 0.2)])
+def test_the_knee_of_a_program_with_growing_cost_is_where_its_time_is_least(a, b, c):
+    p = np.array([1, 2, 4, 8, 16, 32, 64, 128])
+    runs = Measurements(p=p, time=a + b / p + c * p)
+    found = only(knee(runs, upto=500, min_efficiency=0.001))
+    assert found.because == "time"
+    assert np.log2(found.p / np.sqrt(b / c)) == pytest.approx(0, abs=0.6)
+    assert found.fastest == found.p
+
+
+def test_efficiency_may_fall_before_time_does():
+    p = np.array([1, 2, 4, 8, 16, 32])
+    runs = Measurements(p=p, time=1 + 100 / p + 0.3 * p)
+    found = only(knee(runs, upto=200, min_efficiency=0.8))
+    assert found.because == "efficiency"
+    assert found.p < found.fastest
+
+
+def test_under_weak_scaling_rising_time_alone_is_no_knee():
+    p = np.array([1, 2, 4, 8, 16])
+    runs = Measurements(p=p, time=10 + 0.2 * np.log2(p))
+    assert only(knee(runs, upto=64)).because == "not reached"
+    assert only(knee(runs, upto=64, min_efficiency=0.95)).because == "efficiency"
+    # the same times of a fixed work: the first count is the fastest
+    told = only(knee(runs, upto=64, scaling="strong"))
+    assert (told.p, told.because) == (1, "time")
+
+
+def test_the_knee_of_weak_scaling_is_where_the_time_has_grown_too_much():
+    p = np.array([1, 2, 4, 8, 16, 32])
+    found = only(knee(Measurements(p=p, time=10 + np.log2(p)), upto=64, min_efficiency=0.8))
+    assert np.log2(found.p) == pytest.approx(2.5, abs=0.2)  # 10 / 12.5 = 0.8
+
+
+def test_under_weak_scaling_it_is_the_efficiency_even_where_the_first_count_is_the_fastest():
+    found = only(knee(Measurements(p=[1, 2, 4], time=[10, 14, 20.0]), upto=8, min_efficiency=1))
+    assert (found.p, found.fastest, found.because) == (1, 1, "efficiency")
+
+
+def test_what_comes_again_after_the_knee_does_not_count():
+    runs = Measurements(p=[1, 2, 4, 8], time=[8.0, 6, 2.1, 1.05])  # efficiency dips to 2/3 at 2
+    assert only(knee(runs, upto=8, min_efficiency=0.8)).p == 1
+
+
+# Not reached.
+
+
+def test_a_program_that_scales_on_has_no_knee():
+    runs = Measurements(p=[1, 2, 4, 8], time=[80, 40.1, 20.2, 10.2])
+    found = only(knee(runs, upto=16))
+    assert (found.because, found.p, found.upto, found.fastest) == ("not reached", 16, 16, 16)
+    assert found.lower_is_limit
+    assert found.upper_is_limit
+    assert str(found) == (
+        f"not reached up to p = 16: efficiency there is {percent(found.efficiency)}"
+    )
+
+
+def test_an_end_of_the_interval_beyond_the_search_is_said_to_lie_there():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 54, 31, 19.5])
+    whole = only(knee(runs, upto=10**6))
+    assert whole.lower < whole.p < whole.upper < 10**6
+    assert (whole.lower_is_limit, whole.upper_is_limit) == (False, False)
+
+    found = only(knee(runs, upto=whole.p + 1))
+    assert (found.because, found.upper) == ("efficiency", whole.p + 1)
+    assert (found.lower_is_limit, found.upper_is_limit) == (False, True)
+    assert f" (90 % interval {found.lower} to >{whole.p + 1}): " in str(found)
+
+
+def test_a_knee_not_reached_tells_the_lower_end_of_its_interval_where_it_was_found():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 54, 31, 19.5])
+    whole = only(knee(runs, upto=10**6))
+    middle = whole.p - 1
+    assert whole.lower < middle
+    found = only(knee(runs, upto=middle))
+    assert (found.because, found.p, found.upper) == ("not reached", middle, middle)
+    assert (found.lower_is_limit, found.upper_is_limit) == (False, True)
+    assert found.lower == pytest.approx(whole.lower, abs=1)
+    share = percent(found.efficiency)
+    assert str(found) == (
+        f"not reached up to p = {middle} (90 % interval {found.lower} to >{middle}): "
+        f"efficiency there is {share}"
+    )
+
+
+# In words.
+
+
+def test_a_knee_says_itself_in_a_sentence():
+    found = only(knee(amdahl_runs(0.1), upto=64))
+    assert str(found) == (
+        f"p = {found.p} (90 % interval {found.lower} to {found.upper}): "
+        "beyond it efficiency falls below 50%"
+    )
+    p = np.array([1, 2, 4, 8, 16, 32])
+    turned = only(knee(Measurements(p=p, time=100 / p + p), upto=64, min_efficiency=0.01))
+    assert str(turned) == (
+        f"p = {turned.p} (90 % interval {turned.lower} to {turned.upper}): "
+        "beyond it time stops falling"
+    )
+
+
+def test_a_knee_is_labelled_as_its_series():
+    assert only(knee(amdahl_runs(0.1), upto=64)).label == ""
+    assert only(knee(amdahl_runs(0.1, machine="T3E", n=64), upto=64)).label == "T3E"
+
+
+# The interval.
+
+
+def test_the_ends_of_the_interval_are_the_knees_of_the_ends_of_the_times():
+    runs = amdahl_runs(0.02)
+    found = only(knee(runs, upto=1000))
+    counts = np.arange(1, 1001)
+    told = forecast(runs, counts)
+    for end, time in (("lower", told.upper), ("p", told.time), ("upper", told.lower)):
+        worth = told.efficiency * told.time / time >= 0.5
+        exact = counts[np.argmin(worth) - 1] if not worth.all() else 1000
+        assert getattr(found, end) == pytest.approx(exact, rel=STEP - 1, abs=1)
+    assert found.lower < found.p < found.upper
+
+
+@settings(max_examples=60)
+@given(
+    data=st.data(),
+    min_efficiency=st.floats(0.01, 1),
+    scaling=st.sampled_from(["auto", "strong", "weak"]),
+)
+def test_the_knee_lies_in_its_interval_and_in_the_range_looked_at(data, min_efficiency, scaling):
+    p = data.draw(
+        st.lists(st.sampled_from([2, 3, 4, 8, 17, 64]), min_size=2, max_size=6, unique=True)
+    )
+    time = data.draw(st.lists(st.floats(0.5, 20), min_size=len(p), max_size=len(p)))
+    upto = data.draw(st.integers(min(p) + 1, 2000))
+    runs = {"p": p, "time": time}
+    found = only(knee(runs, upto=upto, min_efficiency=min_efficiency, scaling=scaling))
+    assert min(p) <= found.lower <= found.p <= found.upper <= upto
+    assert min(p) <= found.fastest <= upto
+    assert found.upto == upto
+    assert found.because in ("efficiency", "time", "not reached")
+    assert (found.because == "not reached") == (found.p == upto)
+    assert isinstance(found.p, int)
+    assert found.lower_is_limit == (found.lower == upto)
+    assert found.upper_is_limit == (found.upper == upto)
+    if found.p > min(p):
+        assert found.efficiency >= min_efficiency
+    if found.because == "time":
+        assert found.p == found.fastest
+
+
+@settings(max_examples=30)
+@given(serial=st.floats(0.01, 0.3), low=st.floats(0.1, 0.5), more=st.floats(0.05, 0.4))
+def test_a_stricter_threshold_never_moves_the_knee_up(serial, low, more):
+    runs = amdahl_runs(serial)
+    lax, strict = (only(knee(runs, upto=300, min_efficiency=x)) for x in (low, low + more))
+    assert strict.p <= lax.p
+
+
+@settings(max_examples=30)
+@given(serial=st.floats(0.02, 0.3), upto=st.integers(40, 4000))
+def test_the_knee_does_not_depend_on_how_far_one_looks_beyond_it(serial, upto):
+    runs = amdahl_runs(serial)
+    near, far = (only(knee(runs, upto=x)) for x in (upto, 4 * upto))
+    if near.because == "efficiency":
+        assert far.p == pytest.approx(near.p, rel=2 * (STEP - 1), abs=1)
+
+
+# Several series.
+
+
+def test_each_series_has_its_own_knee_and_key():
+    first, second = amdahl_runs(0.02, machine="A"), amdahl_runs(0.1, machine="B")
+    both = {name: [*first.columns[name], *second.columns[name]] for name in first.columns}
+    together = knee(both, upto=200)
+    assert [one.key for one in together] == [{"machine": "A"}, {"machine": "B"}]
+    assert [one.label for one in together] == ["A", "B"]
+    for one, runs in zip(together, (first, second), strict=True):
+        assert one == only(knee(runs, upto=200))
+
+
+def test_a_series_that_starts_at_a_larger_count_is_looked_at_from_there():
+    late = np.array([16.0, 32, 64, 128])
+    columns = {
+        "p": [*P, *late],
+        "time": [*(100 * (0.1 + 0.9 / P)), *(2 + 1600 / late)],
+        "machine": ["A"] * 6 + ["B"] * 4,
+    }
+    a, b = knee(columns, upto=2000)
+    assert a.p == only(knee(amdahl_runs(0.1), upto=2000)).p
+    alone = Measurements(p=late, time=2 + 1600 / late, machine="B")
+    expected = only(knee(alone, upto=2000))
+    assert b.p == pytest.approx(expected.p, rel=STEP - 1, abs=1)
+    assert b.fastest == pytest.approx(expected.fastest, rel=STEP - 1)
+    assert b.lower == pytest.approx(expected.lower, rel=STEP - 1, abs=1)
+    # efficiency = T(16) / T(p) * 16 / p with T = 2 + 1600 / p: half at 816
+    assert b.p == pytest.approx(816, rel=0.25)
+    assert b.lower > 16
+
+
+def test_below_its_smallest_count_a_series_is_never_the_fastest():
+    rising = {
+        "p": [1, 2, 4, 8, 16, 32],
+        "time": [8, 4.2, 2.2, 10, 20, 40],
+        "machine": ["A"] * 3 + ["B"] * 3,
+    }
+    _, late = knee(rising, upto=64)
+    assert late.fastest == pytest.approx(8, abs=1)
+    assert late.p >= 8
+    assert late.lower >= 8
+
+
+def test_a_series_with_a_single_count_has_no_knee():
+    runs = {"p": [1, 2, 4, 4], "time": [8, 5, 3, 9.0], "machine": ["A", "A", "A", "B"]}
+    assert [one.label for one in knee(runs, upto=64)] == ["A"]
+
+
+def test_series_are_told_apart_as_asked():
+    runs = {"p": [1, 2, 4, 8], "time": [8, 5, 3, 2.0], "n": [100, 200, 200, 300]}
+    assert only(knee(runs, upto=64, by=[])).key == {}
+
+
+# Refusals.
+
+
+def refusal(runs, error=ParameterError, **options):
+    with pytest.raises(error) as caught:
+        knee(runs, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("bad", "got"), [(0, "0"), (-1, "-1"), (1.5, "1.5"), (50, "50"), (np.nan, "nan")]
+)
+def test_a_threshold_outside_its_domain_is_refused(bad, got):
+    assert refusal(amdahl_runs(0.1), upto=64, min_efficiency=bad) == (
+        f"min_efficiency must lie in (0, 1], got {got}. Write 50% as 0.5."
+    )
+
+
+@pytest.mark.parametrize("upto", [4, 3, 0, -1, np.nan, np.inf])
+def test_a_largest_count_that_leaves_nothing_to_look_at_is_refused(upto):
+    assert refusal(amdahl_runs(0.1, p=np.array([4.0, 8, 16])), upto=upto) == (
+        f"upto must be above the smallest measured p (4), got {upto}. "
+        "Give the largest count worth looking at."
+    )
+
+
+@pytest.mark.parametrize("upto", [8, 16])
+def test_a_series_that_starts_above_the_range_is_refused_by_name(upto):
+    runs = {
+        "p": [1, 2, 4, 16, 32],
+        "time": [8, 5, 3, 9.0, 7],
+        "machine": ["A", "A", "A", "B", "B"],
+    }
+    assert refusal(runs, upto=upto) == (
+        f"upto must be above the smallest measured p of every series, got {upto} where B starts "
+        "at 16. Give a larger one, or select other series."
+    )
+
+
+def test_what_a_forecast_refuses_is_refused():
+    one_count = {"p": [4, 4], "time": [1.0, 2]}
+    assert refusal(one_count, error=FitFailed, upto=8).startswith("No forecast. ")
+    assert refusal(amdahl_runs(0.1), upto=8, scaling="none").startswith("scaling must be ")
+    assert refusal(amdahl_runs(0.1), upto=8, by=["n"]).startswith("by must name columns ")

@@ -1,0 +1,304 @@
+"""`parcast.forecasting.notes`: the words of a forecast, and the numbers behind the words."""
+
+import numpy as np
+import pytest
+
+from parcast.forecasting.ensemble import LAWS, MEMBERS
+from parcast.forecasting.forecast import forecast
+from parcast.forecasting.measured import MeasuredCurve
+from parcast.forecasting.notes import HANGS, NOISY, WIDE, notes_of
+from parcast.timings.measurements import Measurements
+from parcast.units import format_quantity
+
+P, TIME = [1, 2, 4, 8], [8.0, 5.0, 3.0, 2.5]
+
+
+def note(
+    *,
+    p=P,
+    time=TIME,
+    asked=(16,),
+    slope=0.0,
+    half_width=0.1,
+    backtest=0.0,
+    without_last=0.0,
+    strong=True,
+    reason="as you said",
+    noise=0.02,
+    weights=None,
+    efficiency=1.0,
+):
+    """The note of one series for a forecast made up: log time 0 at the largest count asked for."""
+    series = Measurements(p=p, time=time).series()
+    targets = np.array([*asked, max(asked) / 1.25])
+    log_time = slope * np.log(targets / max(asked))
+    if weights is None:
+        weights = {"amdahl": 0.5, "linear": 0.3, "power": 0.2}
+    share = [weights.get(name, 0) / len(LAWS[name][2]) for name, _ in MEMBERS]
+    said = MeasuredCurve(
+        log_time=log_time[None],
+        half_width=np.broadcast_to(half_width, (1, len(targets))),
+        reach=np.ones((1, len(targets))),
+        weights=np.array([share]),
+        backtest=np.array([backtest]),
+        without_last=np.full((1, len(targets)), without_last),
+    )
+    (found,) = notes_of(
+        series,
+        said,
+        targets,
+        efficiency=np.full((1, len(targets)), efficiency),
+        strong=np.array([strong]),
+        reasons=[reason],
+        noise=np.array([noise]),
+    )
+    return found
+
+
+# Which series, and whether strong or weak.
+
+
+def test_a_note_names_its_series_and_what_was_measured():
+    told = forecast({"p": P, "time": TIME, "machine": "SP"}, 16).notes[0]
+    assert told.key == {"machine": "SP"}
+    assert told.label == "SP"
+    assert told.measured == (1, 8)
+
+
+@pytest.mark.parametrize("strong", [True, False])
+def test_it_says_how_the_runs_scaled_and_what_told_it(strong):
+    found = note(strong=strong, reason="time falls")
+    assert found.scaling == ("strong" if strong else "weak")
+    assert found.scaling_reason == "time falls"
+
+
+# What limits it.
+
+GROWS = "a cost that grows with the processors: each doubling makes it {} slower"
+SAVES = (
+    "time that more processors do not shorten: "
+    "each doubling saves {}, where shared work would save 50%"
+)
+NOTHING = "time that more processors do not shorten: a doubling gains nothing any more"
+WEAK = "nothing that the times show: time stays while the work grows"
+
+
+@pytest.mark.parametrize(
+    ("slope", "strong", "says"),
+    [
+        (1.0, True, GROWS.format("100%")),
+        (0.11, True, GROWS.format("8%")),
+        (0.11, False, GROWS.format("8%")),
+        (0.04, False, GROWS.format("3%")),
+        (0.02, False, WEAK),
+        (-0.5, False, WEAK),
+        (0.09, True, NOTHING),
+        (-0.01, True, NOTHING),
+        (-0.02, True, SAVES.format("1%")),
+        (-0.14, True, SAVES.format("9%")),
+        (-0.16, True, SAVES.format("10%")),
+        (-0.5, True, SAVES.format("29%")),
+        (-0.79, True, SAVES.format("42%")),
+        (-0.81, True, "the work itself, which the processors still share well"),
+        (-1.0, True, "the work itself, which the processors still share well"),
+    ],
+)
+def test_what_limits_it_follows_from_the_slope_at_the_largest_count(slope, strong, says):
+    assert note(slope=slope, strong=strong).limited_by == f"at p = 16: {says}"
+
+
+def test_weak_scaling_that_has_lost_efficiency_is_limited_by_what_grew():
+    found = note(slope=0.0, strong=False, efficiency=0.72).limited_by
+    assert found == "at p = 16: a cost that grew with the processors: 72% of the ideal is left"
+    assert note(slope=0.0, strong=False, efficiency=0.91).limited_by == f"at p = 16: {WEAK}"
+
+
+def test_the_slope_is_that_at_the_largest_count_wherever_it_stands():
+    found = note(asked=(64, 2, 16), slope=1.0).limited_by
+    assert found == "at p = 64: " + GROWS.format("100%")
+
+
+@pytest.mark.parametrize(
+    ("time", "asked", "says"),
+    [
+        ([8, 4, 2, 1], 16, "the work itself, which the processors still share well"),
+        ([5, 5, 5, 5], 16, WEAK),
+        ([5, 10, 20, 40], 16, GROWS),
+        ([8, 4.5, 4.1, 4.0], 1000, NOTHING),
+    ],
+)
+def test_what_limits_real_forecasts(time, asked, says):
+    found = forecast({"p": P, "time": time}, asked).notes[0].limited_by
+    assert found.startswith(f"at p = {asked}: " + says.split("{")[0])
+
+
+def test_asked_for_one_processor_alone_the_slope_is_that_above_it():
+    found = forecast({"p": [2, 4, 8], "time": [8.0, 4, 2]}, 1).notes[0].limited_by
+    assert found == "at p = 1: the work itself, which the processors still share well"
+
+
+# What it rests on.
+
+
+def test_it_says_how_many_runs_at_which_counts_it_rests_on():
+    found = note(p=[1, 2, 2, 4, 8, 8], time=[8, 5, 5, 3, 2, 2])
+    assert found.rests_on.startswith("6 runs at 4 counts from 1 to 8; ")
+
+
+@pytest.mark.parametrize(
+    ("backtest", "error", "says"),
+    [
+        (np.log(1.25), -0.2, "told only the smaller ones, it is 20% too low at 8"),
+        (np.log(0.8), 0.25, "told only the smaller ones, it is 25% too high at 8"),
+        (0.002, np.expm1(-0.002), "told only the smaller ones, it is less than 1% too low at 8"),
+    ],
+)
+def test_it_says_how_it_forecast_the_largest_count(backtest, error, says):
+    # measured over forecast is 1.25: the forecast was a fifth too low
+    found = note(backtest=backtest)
+    assert found.backtest == pytest.approx(error)
+    assert f"; {says}; " in found.rests_on
+
+
+def test_the_backtest_is_the_error_of_the_same_forecast_with_the_largest_count_held_out():
+    told = forecast({"p": P, "time": TIME}, 16)
+    held = forecast({"p": P, "time": TIME}, hold_out=8)
+    assert told.notes[0].backtest == pytest.approx(float(held.time / held.observed) - 1)
+
+
+def test_two_counts_leave_nothing_to_test_it_with():
+    found = note(p=[1, 2], time=[8, 5], backtest=np.nan)
+    assert found.backtest is None
+    assert "; nothing could be held back to test it; " in found.rests_on
+
+
+def test_it_names_the_three_laws_that_weigh_most_with_all_their_readings():
+    weights = {"power": 0.4, "usl": 0.3, "amdahl": 0.25, "gustafson": 0.05}
+    assert note(weights=weights).rests_on.endswith(
+        "; laws that weigh most: power 40%, usl 30%, amdahl 25%"
+    )
+
+
+# How noisy the runs are.
+
+
+def test_noise_is_given_where_runs_were_repeated_and_not_made_up_elsewhere():
+    assert note().noise is None
+    assert note(p=[*P, 8], time=[*TIME, 2.5], noise=0.03).noise == 0.03
+
+
+# What to doubt.
+
+
+def test_a_forecast_without_reason_to_doubt_has_no_warnings():
+    assert note().warnings == ()
+
+
+def test_a_wide_interval_is_doubtful_where_it_is_widest():
+    narrow, wide = np.log(WIDE) / 2 * np.array([0.99, 1.01])
+    assert note(half_width=narrow).warnings == ()
+    found = note(asked=(32, 16), half_width=[narrow, wide, 9.0])
+    assert found.warnings[0] == "Doubtful: at p = 16 the interval spans a factor of 2."
+    assert note(half_width=np.log(3)).warnings[0].endswith("spans a factor of 9.")
+    assert note(half_width=np.log(30)).warnings[0].endswith("spans a factor of 900.")
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_forecast_that_hangs_on_the_last_count_says_so(side):
+    edge = side * np.log(HANGS)
+    assert note(without_last=0.99 * edge).warnings == ()
+    found = note(asked=(12, 16), without_last=1.01 * edge)
+    seconds = format_quantity(np.exp(1.01 * edge), "time")
+    assert found.warnings == (
+        f"It hangs on the runs at p = 8: without them the forecast for 16 would be {seconds}. "
+        "Repeat them, or measure one count more.",
+    )
+
+
+def test_long_times_are_told_in_a_unit_that_suits_them():
+    (found,) = note(without_last=np.log(2580)).warnings
+    assert "the forecast for 16 would be 43 min. " in found
+
+
+def test_what_was_measured_hangs_on_no_forecast():
+    assert note(asked=(8, 4), without_last=5.0).warnings == ()
+
+
+def test_two_counts_are_warned_of():
+    assert note(p=[1, 8], time=[8, 2], backtest=np.nan, without_last=np.nan).warnings == (
+        "Two counts only: nothing tells how time bends. "
+        "A third count would narrow the interval most.",
+    )
+
+
+def test_counts_beyond_twice_the_largest_measured_are_warned_of():
+    assert note(asked=(16,)).warnings == ()
+    assert note(asked=(17,)).warnings == ("p = 17 is 2.12 times the largest measured p (8).",)
+    found = note(asked=(512, 9)).warnings
+    assert found == (
+        "p = 512 is 64 times the largest measured p (8). "
+        "That far, nobody has checked how often such intervals hold.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        (36, "(8)."),
+        (37, "held 8 times in ten."),
+        (160, "8 times in ten."),
+        (161, "such intervals hold."),
+    ],
+)
+def test_it_says_how_often_intervals_held_that_far(asked, held):
+    assert note(asked=(asked,)).warnings[-1].endswith(held)
+
+
+def test_counts_below_the_smallest_measured_are_warned_of():
+    found = note(p=[4, 8, 16], time=[8, 5, 3], asked=(16, 1, 2))
+    assert found.warnings == ("p = 1 lies below the smallest measured p (4).",)
+    assert note(p=[4, 8, 16], time=[8, 5, 3], asked=(4,)).warnings == ()
+
+
+def test_noisy_repetitions_are_warned_of():
+    repeated = {"p": [*P, 8], "time": [*TIME, 2.5]}
+    assert note(**repeated, noise=0.99 * NOISY).warnings == ()
+    assert note(**repeated, noise=0.153).warnings == (
+        "Repetitions of a run differ by 15%: repeat each count more often.",
+    )
+    assert note(noise=0.153).warnings == ()
+
+
+def test_the_gravest_warning_comes_first():
+    found = note(
+        p=[4, 8, 8],
+        time=[8, 5, 5],
+        asked=(1, 64),
+        half_width=1.0,
+        backtest=np.nan,
+        without_last=1.0,
+        noise=0.5,
+    ).warnings
+    starts = ("Doubtful", "It hangs", "Two counts", "p = 64", "p = 1 ", "Repetitions")
+    assert [text.startswith(start) for text, start in zip(found, starts, strict=True)] == [
+        True
+    ] * 6
+
+
+def test_each_series_has_its_own_note():
+    told = forecast(
+        {
+            "p": [1, 2, 4, 1, 2],
+            "time": [8, 4.1, 2.1, 5, 5.5],
+            "machine": ["A", "A", "A", "B", "B"],
+        },
+        8,
+    )
+    strong, weak = told.notes
+    assert (strong.label, strong.scaling) == ("A", "strong")
+    assert (weak.label, weak.scaling) == ("B", "weak")
+    assert strong.measured == (1, 4)
+    assert weak.measured == (1, 2)
+    assert (strong.backtest is None, weak.backtest is None) == (False, True)
+    assert any(text.startswith("Two counts only") for text in weak.warnings)
+    assert not any(text.startswith("Two counts only") for text in strong.warnings)

@@ -1,0 +1,720 @@
+"""`parcast.plot`: what is drawn, in which units and limits, and that files do not change."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import rc_context
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from parcast.errors import ParameterError, ParcastError
+from parcast.forecasting.call_paths import made_consistent
+from parcast.forecasting.curve import as_elsewhere, curve, lines, one_series
+from parcast.forecasting.donors.gather import curve_with_donors
+from parcast.forecasting.forecast import forecast
+from parcast.forecasting.knee import knee
+from parcast.forecasting.next_runs.plan_runs import plan_runs
+from parcast.forecasting.panel import spread
+from parcast.forecasting.picture import draw_efficiency, draw_times, figure_of, two_lines
+from parcast.show.canvas import MissingPackage, save_figure, svg_text
+from parcast.show.scales import count_ticks, round_ticks
+from parcast.timings.measurements import Measurements
+
+STRONG = Measurements(p=[1, 2, 4, 8, 16], time=[100.0, 51, 27, 15, 9])
+WEAK = Measurements(p=[1, 2, 4, 8], time=[1.0e-6, 1.02e-6, 1.03e-6, 1.04e-6])
+
+
+def several(names, scale=lambda i: 1.0 + i, counts=(1, 2, 4, 8)):
+    """A table with one series a name, all of one shape."""
+    rows = [(x, p, scale(i) * (10 / p + 0.1)) for i, x in enumerate(names) for p in counts]
+    callpath, p, time = zip(*rows, strict=True)
+    return Measurements(callpath=callpath, p=p, time=time)
+
+
+def drawn(ax):
+    """Every artist that a legend would name, by its label."""
+    handles, labels = ax.get_legend_handles_labels()
+    assert len(labels) == len(set(labels))
+    return dict(zip(labels, handles, strict=True))
+
+
+def tick_labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def outline(band):
+    (path,) = band.get_paths()
+    return path.vertices
+
+
+# What one series looks like.
+
+
+def test_measured_medians_are_dots_and_the_axes_carry_units():
+    ax = draw_times(forecast(STRONG, [32, 64]))
+    dots = drawn(ax)["measured"]
+    assert dots.get_marker() == "o"
+    assert dots.get_linestyle() == "None"
+    assert dots.get_xdata().tolist() == [1, 2, 4, 8, 16]
+    assert dots.get_ydata().tolist() == [100, 51, 27, 15, 9]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("processors p", "time [s]")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+def test_the_line_is_solid_between_measured_counts_and_dashed_beyond():
+    lines = drawn(draw_times(forecast(STRONG, [64])))
+    solid, dashed = lines["between measured counts"], lines["forecast"]
+    assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
+    assert solid.get_xdata()[[0, -1]].tolist() == [1, 16]
+    beyond = dashed.get_xdata()[np.isfinite(dashed.get_ydata())]
+    assert beyond[[1, -1]].tolist() == [16, 64]  # 0: the other end, where nothing is beyond
+
+
+def test_a_count_below_the_measured_ones_is_beyond_them_too():
+    lines = drawn(draw_times(forecast(STRONG.select(p=[4, 8, 16]), [1, 64])))
+    dashed = lines["forecast"]
+    beyond = dashed.get_xdata()[np.isfinite(dashed.get_ydata())]
+    assert not np.any((beyond > 4) & (beyond < 16))
+    assert (beyond.min(), beyond.max()) == (1, 64)
+
+
+def test_nothing_is_dashed_where_nothing_is_beyond_the_measured_counts():
+    lines = drawn(draw_times(forecast(STRONG, [5])))
+    assert "forecast" not in lines
+    assert "end of the measured counts" not in lines
+
+
+def test_machines_used_as_donors_have_a_thin_line_each_from_the_last_run_on():
+    elsewhere = several(["A", "B", "C"])
+    donors = Measurements(p=elsewhere.p, time=elsewhere.time, machine=elsewhere.labels["callpath"])
+    told = forecast(Measurements(p=[1, 2], time=[8.0, 4.1]), [8], donors=donors)
+    ax = draw_times(told)
+    assert "if it goes on as elsewhere" in drawn(ax)
+    thin = [line for line in ax.lines if line.get_linewidth() < 1]
+    assert len(thin) == 3
+    for line, name in zip(thin, as_elsewhere(told, 0, [8]), strict=True):
+        along, times = line.get_data()
+        assert np.isnan(times[np.isin(along, [1, 2])]).all()  # a gap at what was measured
+        assert times[-1] == pytest.approx({x.machine: x.time for x in told.notes[0].donors}[name])
+    assert "if it goes on as elsewhere" not in drawn(draw_times(forecast(STRONG, [32])))
+
+
+@pytest.mark.parametrize("scales", [(1.0, 1.01, 1.02), (1.0, 3.0, 9.0)])
+def test_each_machine_used_is_named_beside_its_line_and_no_name_hides_another(scales):
+    counts = [1, 2, 4, 8, 16]
+    names, growth = ["Archer", "Cirrus", "Thomas"], np.repeat(scales, 5)
+    p = np.tile(counts, 3)
+    donors = Measurements(p=p, time=100 / p + growth, machine=np.repeat(names, 5))
+    told = forecast(Measurements(p=[2], time=[60.0]), [4, 16], donors=donors)
+    figure = figure_of(told)
+    figure.draw_without_rendering()
+    beside = sorted(figure.axes[0].texts, key=lambda text: Text.get_window_extent(text).y0)
+    slow_last = sorted(as_elsewhere(told, 0, [16]).items(), key=lambda item: item[1][0])
+    assert [text.get_text() for text in beside] == [name for name, _ in slow_last]
+    for below, above in pairwise(Text.get_window_extent(text) for text in beside):
+        assert below.y1 <= above.y0
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=9))
+def test_places_are_spread_in_their_order_within_the_limits(wanted):
+    moved = spread(np.array(wanted), 10.0, low=0.0, high=100.0)
+    ordered = moved[np.argsort(wanted, kind="stable")]
+    assert np.all(np.diff(ordered) >= 10 - 1e-9)
+    assert -1e-9 <= ordered[0] <= ordered[-1] <= 100 + 1e-9
+    apart = spread(np.array([90.0, 10, 50]), 10.0, low=0.0, high=100.0)
+    assert apart.tolist() == [90.0, 10.0, 50.0]
+
+
+def test_a_single_run_has_no_line_between_measured_counts():
+    donors = Measurements(p=[1, 2, 4] * 2, time=[8.0, 4, 2] * 2, machine=["A"] * 3 + ["B"] * 3)
+    told = forecast(Measurements(p=[1], time=[8.0]), [4], donors=donors)
+    assert "between measured counts" not in drawn(draw_times(told))
+
+
+def test_the_line_and_the_band_pass_through_what_the_forecast_says():
+    told = forecast(STRONG, [64])
+    lines = drawn(draw_times(told))
+    assert lines["forecast"].get_ydata()[-1] == pytest.approx(told.time[0], rel=1e-12)
+    edge = outline(lines["90 % interval"])
+    at_64 = edge[np.isclose(edge[:, 0], 64), 1]
+    assert at_64.min() == pytest.approx(told.lower[0], rel=1e-12)
+    assert at_64.max() == pytest.approx(told.upper[0], rel=1e-12)
+
+
+def test_what_was_held_out_is_an_open_marker_of_another_shape():
+    told = forecast(STRONG, hold_out=[16])
+    marks = drawn(draw_times(told))
+    held_out, measured = marks["measured, held out"], marks["measured"]
+    assert held_out.get_marker() != measured.get_marker()
+    assert held_out.get_markerfacecolor() == "white"
+    assert (held_out.get_xdata().tolist(), held_out.get_ydata().tolist()) == ([16], [9])
+    assert 16 not in measured.get_xdata()
+
+
+def test_a_measured_count_that_was_not_held_out_is_drawn_once():
+    assert "measured, held out" not in drawn(draw_times(forecast(STRONG, [16, 32])))
+
+
+def test_the_end_of_the_measured_counts_is_marked():
+    mark = drawn(draw_times(forecast(STRONG, [64])))["end of the measured counts"]
+    assert set(mark.get_xdata()) == {16}
+
+
+@pytest.mark.parametrize(("runs", "falls"), [(STRONG, 64), (WEAK, 1)])
+def test_ideal_scaling_is_dotted_and_starts_at_the_first_point(runs, falls):
+    ideal = drawn(draw_times(forecast(runs, [64])))["ideal scaling"]
+    assert ideal.get_linestyle() == ":"
+    assert ideal.get_ydata()[0] == runs.time[0]
+    assert ideal.get_ydata()[-1] == pytest.approx(runs.time[0] / falls)
+
+
+def test_repetitions_show_their_median_and_spread():
+    runs = Measurements(p=[1, 1, 1, 2, 2, 2, 4], time=[9.0, 10, 11, 5, 5, 5, 3])
+    marks = drawn(draw_times(forecast(runs, [8])))
+    (bars,) = marks["spread of repeated runs"].lines[2]
+    spread = 1.4826 * np.log(1.1)
+    ends = [segment[:, 1] for segment in bars.get_segments()]
+    np.testing.assert_allclose(ends[0], 10 * np.exp([-spread, spread]), rtol=0.01)
+    np.testing.assert_allclose(ends[1], 5)
+    np.testing.assert_allclose(ends[2], 3)
+    assert marks["measured"].get_ydata().tolist() == [10, 5, 3]
+
+
+def test_without_repetitions_there_is_no_spread():
+    assert "spread of repeated runs" not in drawn(draw_times(forecast(STRONG, [32])))
+
+
+@pytest.mark.parametrize("draw", [draw_times, draw_efficiency])
+def test_nothing_but_the_ideal_line_leaves_the_axes(draw):
+    runs = Measurements(p=[1, 1, 2, 2, 4, 8], time=[9.0, 10, 5, 6, 3, 2])
+    ax = draw(forecast(runs, hold_out=[8]))
+    low, high = ax.get_ylim()
+    for label, artist in drawn(ax).items():
+        if label in {"ideal scaling", "end of the measured counts"}:
+            continue
+        if label.endswith("interval"):
+            times = outline(artist)[:, 1]
+        elif label.startswith("spread"):
+            times = np.concatenate([s[:, 1] for s in artist.lines[2][0].get_segments()])
+        else:
+            times = np.asarray(artist.get_ydata())
+        assert low <= np.nanmin(times), label
+        assert np.nanmax(times) <= high, label
+
+
+def test_an_enormous_interval_does_not_flatten_the_efficiency():
+    runs = Measurements(p=[1, 2], time=[8.0, 5.0])
+    assert draw_efficiency(forecast(runs, [10**6])).get_ylim()[1] <= 2.1
+
+
+def test_an_enormous_interval_does_not_flatten_the_times():
+    told = forecast(Measurements(p=[1, 2], time=[8.0, 3.0]), [10**9])
+    ax = draw_times(told)
+    assert told.upper[0] / told.lower[0] > 1e9
+    low, high = ax.get_ylim()
+    assert low < told.time[0] < 8 < high
+    assert high / low < 1e8 * (8 / min(told.time[0], 3))
+
+
+def test_efficiency_is_drawn_as_a_fraction_and_labelled_in_percent():
+    told = forecast(STRONG, [32, 64])
+    ax = draw_efficiency(told)
+    lines = drawn(ax)
+    assert lines["measured"].get_ydata()[-1] == pytest.approx(100 / 9 / 16)
+    assert lines["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency[-1])
+    assert set(lines["ideal scaling"].get_ydata()) == {1}
+    assert ax.get_ylim()[0] == 0
+    assert tick_labels(ax.yaxis)[:3] == ["0 %", "25 %", "50 %"]
+    assert ax.get_ylabel() == "efficiency [%]"
+
+
+def test_weak_efficiency_is_the_first_time_over_the_time():
+    told = forecast(WEAK, [64])
+    lines = drawn(draw_efficiency(told))
+    np.testing.assert_allclose(lines["measured"].get_ydata(), WEAK.time[0] / WEAK.time)
+    assert lines["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency[0])
+
+
+def test_own_axes_are_drawn_in_and_given_back_without_a_legend():
+    mine = Figure().add_subplot()
+    assert draw_times(forecast(STRONG, [32]), mine) is mine
+    assert mine.get_legend() is None
+    assert not mine.figure.legends
+
+
+def test_new_axes_have_a_legend_that_covers_no_data():
+    ax = draw_times(forecast(STRONG, [32]))
+    (legend,) = ax.figure.legends
+    ax.figure.draw_without_rendering()
+    assert legend.get_window_extent().y1 < ax.get_window_extent().y0
+
+
+@pytest.mark.parametrize("series", [-1, 2])
+def test_a_series_that_is_not_there_is_refused(series):
+    told = forecast(several(["a", "b"]), [16])
+    with pytest.raises(ParameterError) as caught:
+        draw_times(told, series=series)
+    assert str(caught.value) == (
+        f"series must be a number from 0 to 1, got {series}. "
+        "The notes of the forecast name its series in this order."
+    )
+
+
+# Units and ticks.
+
+
+@pytest.mark.parametrize(
+    ("scale", "unit"),
+    [
+        *((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s")),
+        *((100.0, "min"), (1500.0, "h"), (1e5, "d")),
+    ],
+)
+def test_the_unit_of_time_suits_the_times_and_the_data_stay_in_seconds(scale, unit):
+    runs = Measurements(p=[1, 2, 4, 8], time=[100 * scale, 52 * scale, 28 * scale, 16 * scale])
+    ax = draw_times(forecast(runs, [16]))
+    assert ax.get_ylabel() == f"time [{unit}]"
+    assert drawn(ax)["measured"].get_ydata()[0] == 100 * scale
+    assert all(not set(label) & set("e$^") for label in tick_labels(ax.yaxis))
+
+
+def test_a_tick_says_in_its_unit_what_stands_at_it_in_seconds():
+    ax = draw_times(forecast(WEAK, [64]))
+    for place, label in zip(ax.get_yticks(), tick_labels(ax.yaxis), strict=True):
+        assert float(label) * 1e-6 == pytest.approx(place)
+
+
+def test_flat_times_look_flat():
+    low, high = draw_times(forecast(WEAK, [16])).get_ylim()
+    assert high / low >= 4
+
+
+def test_powers_of_two_are_labelled_as_whole_numbers():
+    ax = draw_times(forecast(STRONG, [64]))
+    assert tick_labels(ax.xaxis) == ["1", "2", "4", "8", "16", "32", "64"]
+    assert not ax.xaxis.get_minorticklocs().size
+
+
+def test_counts_up_to_a_million_are_written_out():
+    ax = draw_times(forecast(STRONG, [1_000_000]))
+    assert tick_labels(ax.xaxis)[::3] == ["1", "1000", "1000000"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "most", "ticks"),
+    [
+        ([1, 64], 7, [1, 2, 4, 8, 16, 32, 64]),
+        ([1, 2, 4, 64], 4, [1, 4, 16, 64]),
+        ([1, 2, 4, 8, 100], 8, [1, 2, 4, 8, 100]),
+        ([24, 48, 96, 192], 8, [24, 48, 96, 192]),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 6, [1, 2, 3, 5, 10]),
+        ([3, 5], 5, [3, 4, 5]),
+        ([5, 7], 2, [5, 6]),
+        ([11, 14], 5, [11, 14]),
+    ],
+)
+def test_ticks_of_counts_are_those_measured_where_they_spread(counts, most, ticks):
+    assert count_ticks(np.array(counts, dtype=float), most) == ticks
+
+
+@pytest.mark.parametrize("most", [2, 3, 5, 9])
+@pytest.mark.parametrize("span", [4, 30, 1e3, 1e7, 1e20])
+@pytest.mark.parametrize("low", [1e-9, 0.7, 1.0, 3.3e4])
+def test_round_ticks_lie_inside_and_are_not_too_many(low, span, most):
+    ticks = round_ticks(low, low * span, most)
+    assert len(ticks) <= most
+    assert all(low <= tick <= low * span for tick in ticks)
+    assert ticks == sorted(ticks)
+
+
+@pytest.mark.parametrize("low", np.geomspace(0.01, 100, 41))
+@pytest.mark.parametrize("span", [4, 5, 10, 100, 1e6])
+def test_an_axis_of_times_has_two_ticks_at_least(low, span):
+    assert len(round_ticks(low, low * span, 5)) >= 2
+
+
+# The figure of a whole forecast.
+
+
+def test_a_figure_has_a_panel_a_series_and_one_legend():
+    figure = figure_of(forecast(several(["a", "b", "c"]), [16]))
+    assert [ax.get_title() for ax in figure.axes] == ["a", "b", "c"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("measured", "between measured counts", "forecast", "ideal scaling"),
+        *("end of the measured counts", "90 % interval"),
+    ]
+    assert not legend.get_title().get_text()
+    assert not any(ax.get_legend() for ax in figure.axes)
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ([64], "Time on 64 processors, forecast from runs on 2 to 16"),
+        ([64, 32, 64], "Time on 32 and 64 processors, forecast from runs on 2 to 16"),
+        ([32, 64, 96], "Time on 32, 64 and 96 processors, forecast from runs on 2 to 16"),
+        (range(20, 40), "Time on 20 to 39 processors, forecast from runs on 2 to 16"),
+        ([[32], [64]], "Time on 32 and 64 processors, forecast from runs on 2 to 16"),
+        (64, "Time on 64 processors, forecast from runs on 2 to 16"),
+        (1, "Time on 1 processor, forecast from runs on 2 to 16"),
+        (
+            [10**8, 10**9 - 1],
+            "Time on 100000000 and 999999999 processors, forecast from runs on 2 to 16",
+        ),
+    ],
+)
+def test_the_title_says_what_was_asked(asked, title):
+    assert figure_of(forecast(STRONG.select(p=[2, 4, 8, 16]), asked)).get_suptitle() == title
+
+
+def test_the_title_of_a_single_run_names_its_count():
+    others = {"p": [4, 8, 16] * 3, "time": [20, 11, 7] * 3, "machine": list("AAABBBCCC")}
+    told = forecast(Measurements(p=4, time=20.0), 8, donors=others)
+    assert figure_of(told).get_suptitle().endswith("forecast from runs on 4")
+
+
+def test_a_panel_of_a_single_series_needs_no_name():
+    (ax,) = figure_of(forecast(STRONG, [32])).axes
+    assert ax.get_title() == ""
+
+
+def test_panels_share_their_scales_where_all_stay_readable():
+    axes = figure_of(forecast(several(["a", "b"]), [16])).axes
+    assert len({ax.get_ylim() for ax in axes}) == len({ax.get_xlim() for ax in axes}) == 1
+    assert [ax.get_ylabel() for ax in axes] == ["time [s]", ""]
+
+
+def test_panels_whose_times_lie_far_apart_have_a_scale_and_a_unit_each():
+    runs = several(["a", "b"], scale=lambda i: [1e-6, 1e5][i])
+    axes = figure_of(forecast(runs, [16])).axes
+    assert [ax.get_ylabel() for ax in axes] == ["time [us]", "time [d]"]
+
+
+def test_efficiencies_share_their_scale_whatever_the_times():
+    runs = several(["a", "b"], scale=lambda i: [1e-6, 1e5][i])
+    figure = figure_of(forecast(runs, [16]), quantity="efficiency")
+    assert len({ax.get_ylim() for ax in figure.axes}) == 1
+    assert figure.get_suptitle() == "Efficiency on 16 processors, forecast from runs on 1 to 8"
+
+
+def test_only_outer_panels_name_the_axes():
+    axes = figure_of(forecast(several("abcde"), [16])).axes
+    assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, False, True, False]
+    assert [bool(ax.get_xlabel()) for ax in axes] == [False, False, True, True, True]
+
+
+def test_of_many_series_those_that_take_longest_are_shown_and_the_rest_counted():
+    runs = several([f"k{i:02}" for i in range(12)], scale=lambda i: [5.0, 1.0][i in (2, 5, 7)])
+    lone = Measurements(callpath=["x", "y"], p=[4, 4], time=[1.0, 1.0])
+    both = {name: np.append(runs.columns[name], lone.columns[name]) for name in runs.columns}
+    figure = figure_of(forecast(Measurements(**both), [16, 32]))
+    assert [int(ax.get_title()[1:]) for ax in figure.axes] == [0, 1, 3, 4, 6, 8, 9, 10, 11]
+    assert figure.legends[0].get_title().get_text() == (
+        "9 of 12 series are shown: those that take longest at p = 32.\n"
+        "2 more series have no forecast."
+    )
+
+
+def test_a_quantity_that_is_not_known_is_refused():
+    with pytest.raises(ParameterError) as caught:
+        figure_of(forecast(STRONG, [32]), quantity="speed")
+    assert str(caught.value) == (
+        'quantity must be "time" or "efficiency", got \'speed\'. Leave it out for "time".'
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["$x_1^2$ {", "_hidden", r"\alpha \frac{", "a & b <c>", "100 % $ 5", "\u6d41\u4f53 solver"],
+)
+def test_a_name_is_drawn_as_it_stands(name):
+    with rc_context({"text.usetex": True}):
+        figure = figure_of(forecast(several([name, "plain"]), [16]))
+    drawing = ET.fromstring(svg_text(figure))
+    assert name in [text.strip() for text in drawing.itertext()]
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "lines"),
+    [
+        ("T3E", 12, ["T3E"]),
+        ("Cray T3E, solver loop", 14, ["Cray T3E,", "solver loop"]),
+        ("main->timestep->CommSBN", 16, ["main->timestep->", "CommSBN"]),
+        ("exchange_boundary_values", 18, ["exchange_boundary_", "values"]),
+        (
+            "main->timestep->LagrangeNodal->CommSBN, MareNostrum4-general-purpose",
+            25,
+            ["main->timestep->…CommSBN,", "…general-purpose"],
+        ),
+        ("main->step->solve->wait, SP", 14, ["main->…wait,", "SP"]),
+        ("y" * 30 + ", SP", 12, ["…" + "y" * 10 + ",", "SP"]),
+        ("x" * 60, 12, ["x" * 11 + "…", "…" + "x" * 11]),
+    ],
+)
+def test_a_name_breaks_between_its_parts(name, most, lines):
+    assert two_lines(name, most) == lines
+    assert max(map(len, lines)) <= most
+
+
+@given(name=st.text("ab->:/, _.", min_size=1), most=st.integers(12, 30))
+def test_a_name_of_any_parts_takes_two_lines_at_most(name, most):
+    lines = two_lines(name, most)
+    assert len(lines) <= 2
+    assert max(map(len, lines)) <= most
+    if not any("…" in line for line in lines):
+        assert "".join("".join(lines).split()) == "".join(name.split())
+
+
+def test_a_very_long_name_keeps_its_beginning_and_its_end_intwo_lines():
+    name = "main->" + "very_long::" * 30 + "MPI_Allreduce"
+    figure = figure_of(forecast(several([name, "b", "c"]), [16]))
+    first, second = figure.axes[0].get_title().split("\n")
+    assert first.startswith("main->very_long")
+    assert first.endswith("…")
+    assert second.endswith("MPI_Allreduce")
+    figure.draw_without_rendering()
+    extents = [ax.title.get_window_extent() for ax in figure.axes]
+    assert extents[0].x1 < extents[1].x0
+
+
+@pytest.mark.parametrize("series", [1, 2, 5, 9])
+@pytest.mark.parametrize("furthest", [16, 4096, 10**6])
+@pytest.mark.parametrize("counts", [(1, 2, 4, 8), (24, 96, 640), (2, 47, 175, 649, 2410)])
+def test_no_labels_overlap(series, furthest, counts):
+    names = [f"kernel {i}" for i in range(series)]
+    figure = figure_of(forecast(several(names, counts=counts), [furthest]))
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        across = np.array([x.get_window_extent().intervalx for x in ax.get_xticklabels()])
+        assert len(across) >= 2
+        assert np.all(across[:-1, 1] + 3 < across[1:, 0])
+        if ax.get_ylabel():
+            upwards = np.array([x.get_window_extent().intervaly for x in ax.get_yticklabels()])
+            assert len(upwards) >= 3
+            assert np.all(upwards[:-1, 1] < upwards[1:, 0])
+
+
+def test_two_points_are_enough_for_a_figure():
+    (ax,) = figure_of(forecast(Measurements(p=[64, 128], time=[3.2e5, 1.8e5]), [8, 1024])).axes
+    assert tick_labels(ax.xaxis)[0] == "8"
+    assert ax.get_ylabel() == "time [d]"
+
+
+def test_each_kind_of_thing_has_a_look_of_its_own_besides_its_colour():
+    lines = drawn(draw_times(forecast(STRONG, hold_out=[16])))
+    del lines["90 % interval"]  # an area
+    looks = {(line.get_linestyle(), line.get_marker()) for line in lines.values()}
+    assert len(looks) == len(lines)
+
+
+def test_colours_are_of_the_palette_or_grey():
+    palette = {"#000000", "#0072b2", "#d55e00", "#757575"}
+    lines = drawn(draw_times(forecast(STRONG, hold_out=[16])))
+    del lines["90 % interval"]
+    assert {to_hex(line.get_color()) for line in lines.values()} <= palette
+
+
+# The knee.
+
+
+@pytest.mark.parametrize("quantity", ["time", "efficiency"])
+def test_the_knee_is_an_upright_line_with_its_count(quantity):
+    runs = several(["a", "b"], scale=lambda i: 1.0 + i)
+    found = knee(runs, upto=64, min_efficiency=0.9)[1:]
+    figure = figure_of(forecast(runs, [64]), quantity=quantity, knees=found)
+    plain, marked = figure.axes
+    line = drawn(marked)["knee: worth it up to here"]
+    assert set(line.get_xdata()) == {found[0].p}
+    (label,) = marked.texts
+    assert label.get_text() == f"knee {found[0].p}"
+    assert "knee: worth it up to here" not in drawn(plain)
+    figure.draw_without_rendering()
+    box, axes = label.get_window_extent(), marked.get_window_extent()
+    assert axes.y0 <= box.y0 < box.y1 <= axes.y1
+
+
+@pytest.mark.parametrize("change", [{"because": "not reached"}, {"p": 65}])
+def test_a_knee_that_was_not_reached_or_lies_outside_is_not_drawn(change):
+    found = [replace(x, **change) for x in knee(STRONG, upto=64)]
+    (ax,) = figure_of(forecast(STRONG, [64]), knees=found).axes
+    assert "knee: worth it up to here" not in drawn(ax)
+    assert not ax.texts
+
+
+# Planned runs.
+
+
+@pytest.mark.parametrize("quantity", ["time", "efficiency"])
+def test_runs_to_make_are_triangles_on_the_line_with_their_numbers(quantity):
+    runs = several(["a", "b"], scale=lambda i: 1.0 + i)
+    planned = [x for x in plan_runs(runs, p=256, upto=512, runs=2) if x.label == "b"]
+    plain, marked = figure_of(forecast(runs, [256]), quantity=quantity, planned=planned).axes
+    mark = drawn(marked)["run to make next"]
+    assert mark.get_xdata().tolist() == [x.at["p"] for x in planned]
+    assert [x.get_text() for x in marked.texts] == [str(i + 1) for i in range(len(planned))]
+    if quantity == "time":
+        assert mark.get_ydata().tolist() == [x.time for x in planned]
+    else:
+        assert np.all((mark.get_ydata() > 0) & (mark.get_ydata() < 1))
+    assert "run to make next" not in drawn(plain)
+
+
+def test_the_line_goes_as_far_as_the_runs_to_make():
+    (run, *_) = plan_runs(STRONG, p=64, upto=128, counts=[128])
+    (ax,) = figure_of(forecast(STRONG, [64]), planned=[run]).axes
+    assert drawn(ax)["forecast"].get_xdata().max() == pytest.approx(128)
+
+
+def test_a_forecast_draws_itself():
+    told = forecast(STRONG, [32])
+    assert svg_text(told.plot()) == svg_text(figure_of(told))
+    other = told.plot(quantity="efficiency")
+    assert svg_text(other) == svg_text(figure_of(told, quantity="efficiency"))
+
+
+# Files.
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("PDF", b"%PDF")]
+)
+def test_a_file_is_the_same_each_time(tmp_path, ending, begins):
+    told = forecast(several(["a", "b"]), [16])
+    first, second = (tmp_path / f"{name}.{ending}" for name in "ab")
+    save_figure(figure_of(told), first)
+    with rc_context({"font.size": 20, "svg.fonttype": "path", "axes.facecolor": "black"}):
+        save_figure(figure_of(told), str(second))
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_bytes().startswith(begins)
+
+
+def test_svg_keeps_text_as_text_and_says_neither_date_nor_version():
+    text = svg_text(figure_of(forecast(STRONG, [32])))
+    assert "processors p</text>" in text
+    assert "<title>Time on 32 processors, forecast from runs on 1 to 16</title>" in text
+    assert "dc:date" not in text
+    assert "matplotlib.org" not in text.partition("</metadata>")[0].partition("<metadata>")[2]
+
+
+@pytest.mark.parametrize("name", ["figure", "figure.gif", ".svg"])
+def test_a_format_that_is_not_known_is_refused(tmp_path, name):
+    with pytest.raises(ParameterError, match=r"path must end in \.svg, \.png or \.pdf, got"):
+        save_figure(figure_of(forecast(STRONG, [32])), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        save_figure(figure_of(forecast(STRONG, [32])), tmp_path / "nowhere" / "a.svg")
+
+
+# What is loaded.
+
+
+@pytest.mark.parametrize("draw", [draw_times, draw_efficiency, figure_of])
+def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingPackage) as caught:
+        draw(forecast(STRONG, [32]))
+    assert (
+        str(caught.value) == 'Figures need matplotlib. Install with: pip install "parcast[plot]"'
+    )
+    assert isinstance(caught.value, ParcastError)
+    assert isinstance(caught.value, ModuleNotFoundError)
+    assert caught.value.name == "matplotlib"
+
+
+def test_figures_leave_pyplot_and_the_settings_alone():
+    program = """
+import sys, parcast, parcast.plot
+assert "matplotlib" not in sys.modules
+runs = parcast.Measurements(p=[1, 2, 4], time=[8.0, 5.0, 3.0])
+figure = parcast.forecasting.picture.figure_of(parcast.forecast(runs, [8]))
+parcast.forecasting.picture.svg_text(figure)
+import matplotlib
+assert "matplotlib.pyplot" not in sys.modules
+assert matplotlib.rcParams["svg.fonttype"] == "path"
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+# The dense curve behind a line.
+
+
+def test_a_curve_at_the_counts_asked_for_is_the_forecast():
+    told = forecast(several(["a", "b", "c"], counts=(2, 4, 8)), [[1, 3], [16, 32]])
+    again = curve(told, told.p)
+    for name in ("p", "time", "lower", "upper", "speedup", "efficiency", "reach"):
+        np.testing.assert_allclose(getattr(again, name), getattr(told, name), rtol=1e-12)
+    assert np.isnan(again.observed).all()
+
+
+def test_one_series_is_what_a_forecast_of_it_alone_says():
+    runs = several(["a", "b"])
+    alone = one_series(forecast(runs, hold_out=[8]), 1)
+    expected = forecast(runs.select(callpath="b"), hold_out=[8], by=[])
+    for name in ("time", "lower", "upper", "efficiency", "observed"):
+        assert getattr(alone, name).tolist() == getattr(expected, name).tolist()
+    assert alone.notes[0].label == "b"
+    assert [row["p"] for row in alone.rows()] == [8]
+
+
+def test_one_series_of_a_single_one_is_itself():
+    told = forecast(STRONG, [32])
+    assert one_series(told, 0).time.tolist() == told.time.tolist()
+
+
+@pytest.mark.parametrize(("p", "got"), [([4, 0.5], "0.5"), (np.nan, "nan")])
+def test_a_curve_through_no_processors_is_refused(p, got):
+    with pytest.raises(ParameterError) as caught:
+        curve(forecast(STRONG, [32]), p)
+    assert str(caught.value) == f"p must be at least 1, got {got}. Count processors from 1."
+
+
+def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
+    asked = []
+
+    def counted(series, *others):
+        asked.append(len(series))
+        return curve_with_donors(series, *others)
+
+    for place in ("curve", "donors"):
+        monkeypatch.setattr(f"parcast.verbs.{place}.curve_with_donors", counted)
+    names = [f"f{i}" for i in range(40)]
+    donors = several(names)
+    machine = np.tile(["A", "B"], len(donors.p))
+    rows = {x: np.repeat(y, 2) for x, y in donors.columns.items()}
+    here = several(names, counts=(1, 2))
+    told = forecast(here, [8], donors=Measurements(**rows, machine=machine))
+    asked.clear()
+    figure_of(told)
+    assert asked
+    assert max(asked) == 1
+
+
+def test_call_paths_that_add_up_are_answered_once_for_all_panels(monkeypatch):
+    paths = {"main": 1.2, "main->a": 0.5, "main->b": 0.4, "main->c": 0.3}
+    rows = [(x, p, y * (10 / p + 0.1)) for x, y in paths.items() for p in (1, 2, 4, 8)]
+    callpath, p, time = zip(*rows, strict=True)
+    told = forecast(Measurements(callpath=callpath, p=p, time=time), [16, 64])
+    counts = [np.array([1.0, 3, 64]), np.array([2.0, 16])]
+    for line, i, at in zip(lines(told, [1, 3], counts), (1, 3), counts, strict=True):
+        alone = curve(one_series(told, i), at)
+        assert line.time.tolist() == alone.time.tolist()
+        assert line.upper.tolist() == alone.upper.tolist()
+    asked = []
+    monkeypatch.setattr(
+        "parcast.forecasting.curve.made_consistent",
+        lambda *given: asked.append(len(given[0])) or made_consistent(*given),
+    )
+    figure_of(told)
+    assert asked == [4]

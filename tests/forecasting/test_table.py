@@ -1,0 +1,61 @@
+"""`parcast.forecasting.sheet`: units that can be read, and layouts for every width."""
+
+import click
+import pytest
+
+from parcast.cli import cli
+
+
+@pytest.mark.parametrize(
+    ("second", "unit"),
+    [(1e-6, "us"), (1e-3, "ms"), (1.0, "s"), (300.0, "min"), (4000.0, "h"), (1e6, "d")],
+)
+def test_times_are_shown_in_the_unit_that_suits_them(parcast, second, unit):
+    table = "p,time_s\n" + "".join(f"{p},{second * (9 + 1 / p)}\n" for p in (1, 2, 4))
+    said = parcast("forecast", "-", "-p", "8", stdin=table)
+    assert said.out.splitlines()[1].split()[:2] == [f"[{unit}]", f"[{unit}]"]
+
+
+def test_seconds_serve_where_some_times_are_long_and_some_short(parcast):
+    table = "machine,p,time_s\n" + "".join(
+        f"{machine},{p},{second * (9 + 1 / p)}\n"
+        for machine, second in (("A", 1.0), ("B", 4000.0), ("C", 4000.0))
+        for p in (1, 2, 4)
+    )
+    said = parcast("forecast", "-", "-p", "8", stdin=table)
+    assert "[s]" in said.out.splitlines()[1]
+
+
+def test_axes_are_written_as_numbers(parcast):
+    table = "n,p,time_s\n" + "".join(f"{n},{p},{n / p}\n" for n in (1000, 0.5) for p in (1, 2))
+    lines = parcast("forecast", "-", "-p", "4", stdin=table).out.splitlines()
+    assert [line.split()[0] for line in lines[2:4]] == ["1000", "0.5"]
+
+
+def test_long_names_become_titles_where_they_do_not_fit(parcast, monkeypatch):
+    name = "main->" + "->".join(f"step_{i}" for i in range(10))
+    table = "callpath,p,time_s\n" + "".join(f"{name},{p},{8 / p}\n" for p in (1, 2, 4))
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = parcast("forecast", "-", "-p", "8,16", stdin=table).out.splitlines()
+    assert lines[2:5] == ["", "callpath", name]
+    assert [line.split()[0] for line in lines[5:7]] == ["8", "16"]
+
+
+def test_times_out_of_all_proportion_keep_the_table_narrow(parcast):
+    said = parcast("forecast", "-", "-p", "1000000000", stdin="p,time_s\n1,1\n2,1e30\n")
+    assert said.status == 0
+    assert max(map(len, said.out.splitlines()[:3])) < 80
+
+
+def test_no_command_has_another_name():
+    assert cli.get_command(click.Context(cli), "forcast") is None
+
+
+def test_it_is_said_what_speedup_is_over_unless_it_is_one_processor(parcast):
+    late = "p,time_s\n8,4\n16,2.2\n"
+    legend = "speedup and efficiency: over p = 8, the smallest measured count"
+    assert legend in parcast("forecast", "-", "-p", "32", stdin=late).out
+    mixed = "machine,p,time_s\nA,8,4\nA,16,2.2\nB,1,4\nB,2,3\n"
+    told = parcast("forecast", "-", "-p", "32", stdin=mixed).out
+    assert "speedup and efficiency: over the smallest measured count" in told
+    assert "over" not in parcast("forecast", "-", "-p", "8", stdin="p,time_s\n1,4\n2,2.2\n").out

@@ -1,0 +1,499 @@
+"""`parcast.importers.caliper` and `.hatchet`: profiles of regions, rank by rank.
+
+Samples are written by hand in the form that the tools print. caliper-reader, which hatchet
+brings, is not among the test dependencies: tests of `.cali` files put a small fake of it into
+`sys.modules`, which reads the records of the samples as caliper-reader 0.4.1 does. Those of the
+last section run where hatchet is installed, and compare with what it reads itself.
+"""
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from parcast.errors import FileProblems
+from parcast.importers import caliper, hatchet
+from parcast.importers.caliper_columns import time_column
+from parcast.importers.content import MissingLibrary
+from parcast.importers.registry import import_timings, recognised
+
+DATA = Path(__file__).parent / "data"
+P2, P4 = DATA / "caliper_p2.json", DATA / "caliper_p4.json"
+SPOT, RANKS = DATA / "caliper_spot.cali", DATA / "caliper_ranks.cali"
+GRAPH, THICKET = DATA / "hatchet.json", DATA / "thicket.json"
+RECORDS = [
+    {"path": "main", "mpi.rank": 0, "sum#time.duration": 1.0},
+    {"path": "main/solve", "mpi.rank": 0, "sum#time.duration": 6.0},
+    {"path": "main", "mpi.rank": 1, "sum#time.duration": "1.25"},
+    {"path": "main/solve", "mpi.rank": 1, "sum#time.duration": 5.5},
+    {"sum#time.duration": 0.5, "mpi.rank": 1},
+]
+
+
+def rows(imported):
+    """Times by processes and call path."""
+    measured = imported.measurements
+    keys = zip(measured.p.tolist(), measured.labels["callpath"].tolist(), strict=True)
+    return dict(zip(keys, measured.time.tolist(), strict=True))
+
+
+def refusal(module, path, **options):
+    with pytest.raises(FileProblems) as caught:
+        module.read([path], **options)
+    assert caught.value.path == str(path)
+    return str(caught.value).splitlines()[1].strip()
+
+
+class ReaderError(Exception):
+    """That of caliper-reader."""
+
+
+class FakeReader:
+    """`CaliperStreamReader` of caliper-reader, for records without escapes but a comma."""
+
+    def __init__(self):
+        self.globals = {}
+        self.nodes = dict.fromkeys(
+            (*range(8), 11), ("", "cali.attribute.type", None)
+        ) | {  # number: value, attribute, parent
+            8: ("cali.attribute.name", "", None),
+            9: ("cali.attribute.type", "", None),
+            10: ("cali.attribute.prop", "", None),
+        }
+        self.names = {8: "cali.attribute.name", 10: "cali.attribute.prop"}
+        self.db = SimpleNamespace(attributes={})
+
+    def read(self, lines, take):
+        for line in lines:
+            text = line.replace("\\,", "\0")
+            record = {}
+            for part in text.split(","):
+                key, *values = part.replace("\0", ",").split("=")
+                record[key] = values
+            if "__rec" not in record:
+                raise ReaderError('"__rec" missing: ' + line)
+            kind = record["__rec"][0]
+            if kind == "node":
+                self.add_node(record)
+            elif kind == "ctx":
+                take(self.expanded(record))
+            elif kind == "globals":
+                self.globals = self.expanded(record)
+
+    def add_node(self, record):
+        number, attribute = int(record["id"][0]), int(record["attr"][0])
+        name = self.names[attribute]
+        parent = int(record["parent"][0]) if "parent" in record else None
+        self.nodes[number] = (record["data"][0], name, parent)
+        if attribute == 8:
+            self.names[number] = record["data"][0]
+            self.db.attributes[record["data"][0]] = number
+
+    def line_of(self, number):
+        while number is not None:
+            value, name, number = self.nodes[number]
+            yield value, name
+
+    def expanded(self, record):
+        result = {}
+        for reference in record.get("ref", ()):
+            for value, name in reversed(list(self.line_of(int(reference)))):
+                if name == "region":
+                    result["path"] = [*result.get("path", []), value]
+                else:
+                    result[name] = value
+        for attribute, value in zip(record.get("attr", ()), record.get("data", ()), strict=True):
+            result[self.names[int(attribute)]] = value
+        return result
+
+    def attribute(self, name):
+        found = {y: x for x, y in reversed(list(self.line_of(self.db.attributes[name])))}
+        return SimpleNamespace(get=found.get)
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    module = ModuleType("caliperreader")
+    module.CaliperStreamReader = FakeReader
+    monkeypatch.setitem(sys.modules, "caliperreader", module)
+
+
+# Caliper: what is read
+
+
+def test_files_make_a_series_with_exclusive_times_of_the_slowest_rank():
+    found = caliper.read([P2, P4])
+    assert rows(found) == {
+        (2, "main"): 1.25,
+        (2, "main->solve"): 6.0,
+        (2, "main->solve->exchange"): 0.75,
+        (4, "main"): 1.25,
+        (4, "main->solve"): 3.5,
+        (4, "main->solve->exchange"): 0.5,
+    }
+    assert found.measurements.select(p=4).axes["problem_size"].tolist() == [60, 60, 60]
+    assert set(found.measurements.axes) == {"p", "problem_size"}
+    assert found.notes == (
+        "The time is time, exclusive: without the regions called, so that regions add up.",
+        "The time of a region is that of its slowest rank (--metric mean for the mean).",
+        "p is mpi.world.size of each file.",
+        "Metadata that vary became axes: problem_size.",
+        "Metadata that vary and are no parameters are left out: elapsed_time, launchdate.",
+        "caliper_p4.json has times of 2 of its 4 ranks.",
+        "What was spent outside any region is left out, up to 0.25 s a rank (caliper_p2.json).",
+    )
+
+
+def test_the_mean_over_the_ranks_can_be_asked_for():
+    found = caliper.read([P4], metric="mean")
+    assert rows(found)[4, "main->solve->exchange"] == 0.25  # one of two ranks never came there
+    assert "The time of a region is the mean over the ranks." in found.notes
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_cali_file_of_a_report_has_the_inclusive_times_of_the_slowest_rank():
+    found = caliper.read([SPOT])
+    assert rows(found) == {(4, "main"): 8.25, (4, "main->solve"): 7.0}
+    assert found.notes == (
+        "The time is max#inclusive#sum#time.duration, inclusive: with the regions called, so "
+        "that regions must not be added up.",
+        "The times are those of the slowest rank, as Caliper wrote them.",
+        "p is jobsize of each file.",
+    )
+    fastest = caliper.read([SPOT], metric="min#inclusive#sum#time.duration")
+    assert rows(fastest)[4, "main"] == 7.5
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_cali_file_with_ranks_and_nanoseconds():
+    found = caliper.read([RANKS])
+    assert rows(found) == {(2, "main"): 1.25, (2, "main->solve, inner"): 6.0}
+    assert "p is the number of ranks in each file." in found.notes
+
+
+@pytest.mark.parametrize("form", [lambda x: x, lambda x: {"records": x, "globals": {"n": 3}}])
+def test_json_records_have_their_regions_as_text(form, tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(form(RECORDS)))
+    assert caliper.recognises(path.read_bytes(), path)
+    assert rows(caliper.read([path])) == {(2, "main"): 1.25, (2, "main->solve"): 6.0}
+
+
+def test_sums_over_the_ranks_become_means(tmp_path):
+    path = tmp_path / "profile.json"
+    records = [{"path": "main", "sum#sum#time.duration": 8.0}]
+    path.write_text(json.dumps({"records": records, "globals": {"jobsize": "4"}}))
+    found = caliper.read([path])
+    assert rows(found) == {(4, "main"): 2.0}
+    assert "The times are sums over the ranks, divided by p: the mean of the ranks." in found.notes
+
+
+def test_p_that_a_file_does_not_tell_can_be_given(tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps([{"path": "main", "time.duration": 8.0}]))
+    assert rows(caliper.read([path], constants={"p": 64})) == {(64, "main"): 8.0}
+    assert "--set p=64" in refusal(caliper, path)
+
+
+@pytest.mark.parametrize("path", [P2, SPOT, RANKS], ids=lambda path: path.name)
+def test_each_form_of_caliper_is_recognised(path):
+    assert recognised(path).name == "caliper"
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "meaning"),
+    [
+        ("time", "sec", ("exclusive", "", 1.0)),
+        ("time (inc)", None, ("inclusive", "", 1.0)),
+        ("Max time/rank", "sec", ("untold", "max", 1.0)),
+        ("Max time/rank (exc)", "sec", ("exclusive", "max", 1.0)),
+        ("Avg time/rank (inc)", None, ("inclusive", "avg", 1.0)),
+        ("Total time", None, ("untold", "sum", 1.0)),
+        ("sum#time.duration", "usec", ("exclusive", "", 1e-6)),
+        ("sum#time.duration.ns", None, ("exclusive", "", 1e-9)),
+        ("scale#sum#time.duration.ns", "sec", ("exclusive", "", 1.0)),
+        ("avg#inclusive#scale#sum#time.duration.ns", "sec", ("inclusive", "avg", 1.0)),
+        ("sum#avg#sum#time.duration", None, ("exclusive", "avg", 1.0)),
+        ("max#time.duration", None, None),  # the longest visit
+        ("min#min#aggregate.slot", None, None),
+        ("avg.count#inclusive#sum#time.duration", None, None),
+        ("time.offset", None, None),
+    ],
+)
+def test_a_column_is_told_by_its_name_and_unit(name, unit, meaning):
+    found = time_column(name, unit)
+    assert (found and (found.kind, found.across, found.scale)) == meaning
+
+
+# Caliper: what is refused
+
+
+@pytest.mark.parametrize("name", ["profile.cali", "profile.json"])
+def test_an_empty_profile_is_refused(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"")
+    assert refusal(caliper, path) == (
+        "file  must be a Caliper profile, got an empty file. Profile the run again."
+    )
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_cali_file_cut_off_anywhere_is_refused(tmp_path):
+    whole = RANKS.read_bytes()
+    path = tmp_path / "profile.cali"
+    for cut in range(1, len(whole), 3):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(FileProblems):
+            caliper.read([path])
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_foreign_cali_file_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "profile.cali"
+    path.write_text("p,time_s\n1,8\n")
+    assert refusal(caliper, path).startswith("line 1  must be a record of Caliper, got")
+
+
+def test_without_the_library_the_extra_and_the_route_that_needs_none_are_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "caliperreader", None)
+    with pytest.raises(MissingLibrary) as caught:
+        caliper.read([SPOT])
+    said = str(caught.value)
+    assert "pip install 'parcast[caliper]'" in said
+    assert f"cali-query -q 'select * format json-split' {SPOT} > profile.json" in said
+
+
+@pytest.mark.parametrize("bad", ["-1.0", "nan", "fast"])
+@pytest.mark.usefixtures("fake")
+def test_a_time_of_a_cali_file_that_is_none_is_refused_with_its_line(bad, tmp_path):
+    path = tmp_path / "profile.cali"
+    path.write_text(RANKS.read_text().replace("6000000000", bad))
+    assert refusal(caliper, path) == (
+        f"line 13  sum#time.duration.ns  must be a time of at least 0, got {bad!r}. "
+        "Profile the run again."
+    )
+
+
+def split(**parts):
+    """The table of two ranks, with some parts replaced."""
+    return json.dumps(json.loads(P2.read_text()) | parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (P2.read_text()[:300], "must be whole JSON"),
+        ('{"results": []}', "must have data, columns, column_metadata and nodes, got results."),
+        (split(column_metadata=[]), "column_metadata  must tell of each of 3 columns."),
+        (split(columns=["mpi.rank", "time", "x"]), "columns  must have a path of regions, got"),
+        (split(columns=["mpi.rank", "visits", "path"]), "must have a column of times, got none."),
+        (split(data=[[0, 1.0]]), "data[0]  must have 3 values."),
+        (split(data=[[0, 1.0, 7]]), "data[0]  must be in a region that is listed, got 7."),
+        (split(data=[[0, -1.0, 1]]), "data[0]  must be a time of at least 0, got -1.0."),
+        (split(data=[[0, float("nan"), 1]]), "data[0]  must be a time of at least 0, got nan."),
+        (split(data=[["x", 1.0, 1]]), "data[0]  must be a rank, got 'x'."),
+        (split(nodes=[{"label": "a", "parent": 0}]), "nodes[0]  must have a label, and a parent"),
+        (json.dumps([{"path": 3, "time.duration": 1.0}]), "[0]  must be a record with a path"),
+    ],
+    ids=range(12),
+)
+def test_a_fault_in_a_table_is_named_with_its_key(text, says, tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_text(text)
+    assert says in refusal(caliper, path)
+
+
+def test_a_table_in_other_bytes_or_too_large_is_refused(monkeypatch, tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_bytes(P2.read_bytes().replace(b"solve", b"r\xe9solve"))
+    assert "must be UTF-8, got the byte 0xe9." in refusal(caliper, path)
+    monkeypatch.setattr("parcast.importers.caliper_json.LARGEST_DOCUMENT", 100)
+    assert "must have at most 0 MB, got more." in refusal(caliper, path)
+
+
+def test_the_rows_of_a_table_are_read_block_by_block(monkeypatch):
+    whole = rows(caliper.read([P2]))
+    monkeypatch.setattr("parcast.importers.caliper_json.BLOCK", 1)
+    assert rows(caliper.read([P2])) == whole
+
+
+def test_files_that_tell_different_times_or_only_some_their_ranks_are_told(tmp_path):
+    path = tmp_path / "profile.json"
+    records = [{"path": "main", "inclusive#sum#time.duration": 8.0}]
+    path.write_text(json.dumps({"records": records, "globals": {"jobsize": 8}}))
+    found = caliper.read([P2, path])
+    assert found.notes[0].startswith("The time is time, inclusive#sum#time.duration, exclusive")
+    assert any(x.startswith("The files tell different times") for x in found.notes)
+    path.write_text(json.dumps(records))
+    with pytest.raises(FileProblems, match="must tell its ranks as the other files do"):
+        caliper.read([P2, path])
+
+
+def test_a_profile_without_regions_is_refused(tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps([{"time.duration": 8.0}]))
+    assert "must have a column of times, got none." in refusal(caliper, path)
+
+
+def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
+    assert refusal(caliper, P2, metric="inclusive") == (
+        "file  must have the metric 'inclusive', got time (exclusive). "
+        "Name one of them: --metric NAME"
+    )
+
+
+# Hatchet and Thicket
+
+
+def test_a_graph_of_hatchet_has_the_exclusive_times_of_the_slowest_rank():
+    found = hatchet.read([GRAPH])
+    assert rows(found) == {(2, "main"): 1.25, (2, "main->solve"): 6.0, (2, "main->write"): 0.5}
+    assert found.notes == (
+        "The time is time, exclusive: without the regions called, so that regions add up.",
+        "Times are taken for seconds.",
+        "The time of a region is that of its slowest rank (--metric mean for the mean).",
+        "p is the number of ranks in each file.",
+    )
+    inclusive = hatchet.read([GRAPH], metric="inclusive")
+    assert rows(inclusive)[2, "main"] == 7.5
+
+
+def test_a_thicket_has_its_runs_and_their_metadata():
+    found = hatchet.read([THICKET])
+    assert rows(found) == {
+        (2, "main"): 1.0,
+        (2, "main->solve"): 6.0,
+        (4, "main"): 1.0,
+        (4, "main->solve"): 3.0,
+    }
+    assert found.measurements.select(p=4).axes["problem_size"].tolist() == [60, 60]
+
+
+def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(tmp_path):
+    document = json.loads(THICKET.read_text())
+    names = ["Min time/rank", "Max time/rank", "Avg time/rank"]
+    for row in document["dataframe"]:
+        time = row.pop("time")
+        row |= dict(zip(names, [time - 0.5, time + 0.5, time], strict=True))
+    document["exclusive_metrics"] = names
+    path = tmp_path / "thicket.json"
+    path.write_text(json.dumps(document))
+    found = hatchet.read([path])
+    assert rows(found)[4, "main->solve"] == 3.5
+    assert found.notes[0] == (
+        "The time is Max time/rank, exclusive or inclusive, which the file does not tell."
+    )
+    assert "The times are those of the slowest rank, as Caliper wrote them." in found.notes
+
+
+def test_a_metric_of_any_name_can_be_asked_for():
+    document = json.loads(GRAPH.read_text())
+    assert "nid" in document["exclusive_metrics"]
+    assert rows(hatchet.read([GRAPH], metric="nid"))[2, "main->solve"] == 1
+
+
+def test_a_literal_is_a_tree(tmp_path):
+    path = tmp_path / "literal.json"
+    leaf = {"frame": {"name": "solve"}, "metrics": {"time": 6.0, "time (inc)": 6.0}}
+    tree = {"frame": {"name": "main"}, "metrics": {"time": 1.0, "time (inc)": 7.0}}
+    path.write_text(json.dumps([tree | {"children": [leaf]}]))
+    assert hatchet.recognises(path.read_bytes(), path)
+    found = hatchet.read([path], constants={"p": 4})
+    assert rows(found) == {(4, "main"): 1.0, (4, "main->solve"): 6.0}
+
+
+@pytest.mark.parametrize("path", [GRAPH, THICKET], ids=lambda path: path.name)
+def test_each_form_of_hatchet_is_recognised(path):
+    assert recognised(path).name == "hatchet"
+    assert len(import_timings(path).measurements)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "must be a profile, got an empty file."),
+        (b"\x80\x04\x95", "must not be a pickle, since reading one runs what it holds. Save it"),
+        (b"\x89HDF\r\n", "must be JSON, got HDF5, in which Hatchet keeps pickles."),
+        (b"__rec=node,id=12", "must be JSON, got a .cali file. Its format is caliper."),
+        (b"p,time_s\n1,8\n", "must be JSON, got 'p,time_s"),
+        (GRAPH.read_bytes()[:200], "must be whole JSON"),
+    ],
+)
+def test_what_is_no_json_of_hatchet_is_refused_with_the_way_to_one(content, says, tmp_path):
+    path = tmp_path / "profile"
+    path.write_bytes(content)
+    assert says in refusal(hatchet, path)
+
+
+def test_a_folder_is_refused_with_the_way_through_hatchet(tmp_path):
+    assert "got a folder. Read it with Hatchet" in refusal(hatchet, tmp_path)
+
+
+def graph(**parts):
+    """The graph of two ranks, with some parts replaced."""
+    return json.loads(GRAPH.read_text()) | parts
+
+
+ROW = {"node": 0, "rank": 0, "time": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ({"graph": []}, "must have dataframe, exclusive_metrics, graph, inclusive_metrics"),
+        (graph(graph=[[]]), "graph  must be objects of nodes."),
+        (graph(graph=[{"0": {"data": {}}}]), "graph.0  must have data and children."),
+        (graph(graph=[{"0": {"data": {}, "children": [9]}}]), "must have the node 9, got none."),
+        (graph(dataframe=[ROW | {"node": 9}]), "dataframe[0]  must be a row of a node that is in"),
+        (graph(dataframe=[ROW | {"rank": "x"}]), "dataframe[0]  must have a rank, got 'x'."),
+        (graph(dataframe=[ROW | {"time": -1}]), "dataframe[0]  time must be a time of at least 0"),
+        (graph(dataframe=[ROW | {"time": float("nan")}]), "must be a time of at least 0, got nan"),
+        (graph(dataframe=[]), "dataframe  must have times as time, got none."),
+        (
+            graph(exclusive_metrics=["nid"], inclusive_metrics=[]),
+            "must have a metric that is a time, got nid.",
+        ),
+        (graph(metadata=[3]), "metadata  must be objects, one a profile."),
+        ([{"frame": {}, "metrics": {}}], "[0]  must have a frame with a name, and metrics."),
+    ],
+    ids=range(12),
+)
+def test_a_fault_in_a_graph_is_named_with_its_key(document, says, tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(document))
+    assert says in refusal(hatchet, path)
+
+
+# where hatchet is installed
+
+
+def installed():
+    return pytest.importorskip("hatchet", reason="the extra hatchet is not installed")
+
+
+@pytest.mark.parametrize("path", [SPOT, RANKS], ids=lambda path: path.name)
+def test_caliper_reader_reads_as_the_fake_does(path):
+    installed()
+    found = rows(caliper.read([path]))
+    assert list(found.values()) in ([8.25, 7.0], [1.25, 6.0])
+
+
+@pytest.mark.filterwarnings("default")  # pandas warns of what hatchet does
+def test_a_graph_that_hatchet_made_of_a_cali_file_has_the_same_times(tmp_path):
+    frame = installed().GraphFrame.from_caliperreader(str(RANKS))
+    path = tmp_path / "graph.json"
+    path.write_text(frame.to_json())
+    assert recognised(path).name == "hatchet"
+    assert rows(hatchet.read([path])) == rows(caliper.read([RANKS]))
+
+
+def test_a_cali_file_cut_off_is_refused_with_caliper_reader(tmp_path):
+    installed()
+    whole = RANKS.read_bytes()
+    path = tmp_path / "profile.cali"
+    for cut in range(1, len(whole), 3):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(FileProblems):
+            caliper.read([path])

@@ -1,0 +1,328 @@
+"""`parcast.importers.cubex`: Score-P profiles.
+
+pycubexr is not among the test dependencies. The tests above the last section put a small fake of
+it into `sys.modules`, which answers as pycubexr 2.1.1 does where `cubex` asks it; those of the
+last section run where pycubexr is installed, on archives that `write_cubex` builds by the
+published description of the format.
+"""
+
+import io
+import struct
+import sys
+import tarfile
+from dataclasses import dataclass, field
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from parcast.errors import FileProblems
+from parcast.importers.content import MissingLibrary
+from parcast.importers.cubex import read, recognises
+
+SOLVER = {  # call path: exclusive seconds of each thread
+    "main": [1.0, 1.25, 1.0, 1.0],
+    "main->solve": [6.0, 5.0, 5.5, 5.0],
+    "main->solve->exchange": [0.5, 2.0, 0.5, 0.5],
+}
+SLOWEST = {"main": 8.25, "main->solve": 7.0, "main->solve->exchange": 2.0}  # inclusive
+
+
+@dataclass
+class Node:
+    id: int
+    name: str
+    children: list["Node"] = field(default_factory=list)
+
+    def get_children(self):
+        return self.children
+
+
+def tree(times):
+    """The nodes of the call paths, each below its parent; those in depth first order."""
+    nodes = {}
+    for path in times:
+        above, _, name = path.rpartition("->")
+        nodes[path] = Node(len(nodes), name)
+        if above:
+            nodes[above].children.append(nodes[path])
+    return nodes
+
+
+class FakeParser:
+    """`CubexParser` of pycubexr, with the profile that a test has laid out."""
+
+    times = SOLVER
+    processes = 4
+    raises = None
+    metric_names = (("visits", "occ"), ("time", "sec"), ("bytes_sent", "bytes"))
+
+    def __init__(self, path):
+        assert isinstance(path, str)
+        self.nodes = tree(self.times)
+
+    def __enter__(self):
+        if self.raises is not None:
+            raise self.raises
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def all_metrics(self):
+        return [SimpleNamespace(name=x, units=y) for x, y in self.metric_names]
+
+    def get_locations(self):
+        count = len(next(iter(self.times.values())))
+        threads = count // self.processes
+        return [
+            SimpleNamespace(id=i, rank=str(i % threads), type="thread")
+            for i in reversed(range(count))  # in the order of the machine, not of their ids
+        ]
+
+    def get_root_cnodes(self):
+        return [node for path, node in self.nodes.items() if "->" not in path]
+
+    def get_region(self, node):
+        return SimpleNamespace(name=node.name)
+
+    def get_metric_values(self, metric, cache=True):
+        assert metric.name == "time", "visits must not be read"
+        assert not cache
+        return self
+
+    def cnode_values(self, node, convert_to_inclusive=False, convert_to_exclusive=False):
+        assert convert_to_inclusive != convert_to_exclusive
+        path = next(x for x, y in self.nodes.items() if y is node)
+        values = np.array(self.times[path])
+        if convert_to_inclusive:
+            for child in node.children:
+                values = values + self.cnode_values(child, convert_to_inclusive=True)
+        return values
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    parser = type("CubexParser", (FakeParser,), {})
+    module = ModuleType("pycubexr")
+    module.CubexParser = parser
+    monkeypatch.setitem(sys.modules, "pycubexr", module)
+    return parser
+
+
+def write_cubex(path, times=SOLVER, *, processes=4, kind="EXCLUSIVE", cut=0):
+    """Write a profile with the metrics visits and time."""
+    nodes = tree(times)
+    count = len(next(iter(times.values())))
+    threads = count // processes
+
+    def cnode(node):
+        below = "".join(map(cnode, node.children))
+        return f'<cnode id="{node.id}" calleeId="{node.id}">{below}</cnode>'
+
+    regions = "".join(
+        f'<region id="{x.id}" mod="" begin="1" end="2"><name>{x.name}</name>'
+        f"<mangled_name>{x.name}</mangled_name><paradigm>user</paradigm><role>function</role>"
+        "<url></url><descr></descr></region>"
+        for x in nodes.values()
+    )
+    groups = "".join(
+        f'<locationgroup Id="{g}"><name>rank {g}</name><rank>{g}</rank><type>process</type>'
+        + "".join(
+            f'<location Id="{g * threads + t}"><name>thread {t}</name><rank>{t}</rank>'
+            "<type>thread</type></location>"
+            for t in range(threads)
+        )
+        + "</locationgroup>"
+        for g in range(processes)
+    )
+    metrics = "".join(
+        f'<metric id="{i}" type="{kind}"><disp_name>{name}</disp_name>'
+        f"<uniq_name>{name}</uniq_name><dtype>{dtype}</dtype><uom>{unit}</uom><val></val>"
+        "<url></url><descr></descr></metric>"
+        for i, (name, dtype, unit) in enumerate(
+            [("visits", "UINT64", "occ"), ("time", "DOUBLE", "sec")]
+        )
+    )
+    anchor = (
+        f'<?xml version="1.0" encoding="UTF-8"?><cube version="4.4"><metrics>{metrics}</metrics>'
+        f"<program>{regions}{''.join(cnode(x) for p, x in nodes.items() if '->' not in p)}"
+        '</program><system><systemtreenode Id="0"><name>machine</name><class>machine</class>'
+        f"{groups}</systemtreenode></system></cube>"
+    )
+    index = b"CUBEX.INDEX" + struct.pack("<ihbi", 1, 0, 1, len(nodes))
+    index += struct.pack(f"<{len(nodes)}i", *range(len(nodes)))
+    members = {"anchor.xml": anchor.encode()}
+    flat = np.array(list(times.values()), dtype="<f8")
+    for i, values in enumerate([np.ones_like(flat).astype("<u8"), flat]):
+        members[f"{i}.index"], members[f"{i}.data"] = index, b"CUBEX.DATA" + values.tobytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    if cut:
+        path.write_bytes(path.read_bytes()[:cut])
+    return path
+
+
+def rows(imported):
+    """Times by call path, of runs that have each once."""
+    measured = imported.measurements
+    return dict(zip(measured.labels["callpath"].tolist(), measured.time.tolist(), strict=True))
+
+
+def refusal(path, **options):
+    with pytest.raises(FileProblems) as caught:
+        read([path], **options)
+    return str(caught.value).splitlines()[1].strip()
+
+
+# what is read
+
+
+@pytest.mark.usefixtures("fake")
+def test_time_is_inclusive_and_that_of_the_slowest_location(tmp_path):
+    found = read([write_cubex(tmp_path / "profile.cubex")])
+    assert rows(found) == SLOWEST
+    assert set(found.measurements.p) == {4}
+    assert found.notes == (
+        "p is the number of processes in each file.",
+        "The time is inclusive, that of the slowest process or thread.",
+    )
+
+
+@pytest.mark.usefixtures("fake")
+def test_exclusive_time_and_the_mean_can_be_asked_for(tmp_path):
+    path = write_cubex(tmp_path / "profile.cubex")
+    assert rows(read([path], metric="exclusive"))["main->solve"] == 6.0
+    mean = read([path], metric="exclusive:mean")
+    assert rows(mean)["main->solve"] == pytest.approx(5.375)
+    assert mean.notes[-1] == "The time is exclusive, that of the mean of the locations."
+
+
+@pytest.mark.usefixtures("fake")
+def test_folders_named_as_extrap_names_them_tell_the_parameters(tmp_path):
+    folders = ["x.p4.n100.r1", "x.p4.n100.r2", "x.p8.n2,5.r1"]
+    paths = [write_cubex(tmp_path / x / "profile.cubex") for x in folders]
+    found = read(paths)
+    main = found.measurements.select(callpath="main")
+    assert main.axes["p"].tolist() == [4, 4, 8]
+    assert main.axes["n"].tolist() == [100, 100, 2.5]
+    assert main.repetition.tolist() == [1, 2, 1]
+    assert "p is what the folders of the files tell." in found.notes
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_folder_stands_for_the_profile_in_it(tmp_path):
+    write_cubex(tmp_path / "x.p4" / "profile.cubex")
+    assert recognises(b"", tmp_path / "x.p4")
+    assert rows(read([tmp_path / "x.p4"])) == SLOWEST
+
+
+def test_threads_are_p_where_there_is_one_process(fake, tmp_path):
+    fake.processes = 1
+    found = read([write_cubex(tmp_path / "profile.cubex", processes=1)])
+    assert set(found.measurements.p) == {4}
+    assert found.notes[0] == "p is the number of threads of the one process."
+
+
+def test_call_paths_of_one_name_are_added_up(fake, tmp_path):
+    fake.times = {"main": [1.0], "main->solve": [2.0]}
+    fake.processes = 1
+    nodes = tree(fake.times)
+    twin = Node(2, "solve")
+    nodes["main"].children.append(twin)
+    fake.get_root_cnodes = lambda _: [nodes["main"]]
+    fake.cnode_values = lambda *_, **__: np.array([3.0])
+    assert rows(read([write_cubex(tmp_path / "profile.cubex")])) == {"main": 3, "main->solve": 6}
+
+
+def test_a_profile_is_recognised_by_its_archive(tmp_path):
+    path = write_cubex(tmp_path / "any.tar")
+    head = path.read_bytes()[:65536]
+    assert recognises(head, path)
+    assert not recognises(b"p,time_s\n1,8\n", tmp_path / "times.cubex")
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "must be a Score-P profile, got an empty file. Measure the run again."),
+        (b"x" * 100, "must be a .cubex file, got 100 bytes. The file may have been cut off"),
+        (b"p,time_s\n" * 100, "must be a .cubex file, a tar archive, got 'p,time_s"),
+    ],
+)
+def test_a_foreign_file_is_refused_before_the_library_is_asked_for(content, says, tmp_path):
+    path = tmp_path / "profile.cubex"
+    path.write_bytes(content)
+    assert says in refusal(path)
+
+
+def test_a_missing_library_is_told_with_its_extra(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pycubexr", None)
+    path = write_cubex(tmp_path / "profile.cubex")
+    with pytest.raises(MissingLibrary) as caught:
+        read([path])
+    assert "pip install 'parcast[cubex]'" in str(caught.value)
+    assert caught.value.name == "pycubexr"
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error", [AssertionError(), KeyError("anchor.xml"), EOFError("end"), tarfile.ReadError("bad")]
+)
+def test_whatever_the_library_raises_is_a_refusal_of_the_file(error, fake, tmp_path):
+    fake.raises = error
+    said = refusal(write_cubex(tmp_path / "profile.cubex"))
+    assert said.startswith("file  must be a profile that pycubexr can read, got ")
+    assert type(error).__name__ in said
+
+
+def test_a_metric_that_is_no_time_is_refused(fake, tmp_path):
+    path = write_cubex(tmp_path / "profile.cubex")
+    assert refusal(path, metric="visits") == (
+        "file  must have the metric 'visits' in units of time, got time. "
+        "Name one of them: --metric NAME"
+    )
+    fake.metric_names = (("visits", "occ"),)
+    assert "got none" in refusal(path)
+
+
+@pytest.mark.parametrize("bad", [-1.0, float("nan")])
+def test_a_time_that_is_none_is_refused_at_its_call_path(bad, fake, tmp_path):
+    fake.times = {"main": [1.0], "main->solve": [bad]}
+    fake.processes = 1
+    said = refusal(write_cubex(tmp_path / "profile.cubex"), metric="exclusive")
+    assert said.startswith(f"file  main->solve  must be a time above 0, got {bad}")
+
+
+# where pycubexr is installed
+
+
+@pytest.mark.parametrize("kind", ["EXCLUSIVE", "INCLUSIVE"])
+def test_pycubexr_reads_an_archive_as_the_fake_does(kind, tmp_path):
+    pytest.importorskip("pycubexr", reason="the extra cubex is not installed")
+    inclusive = {
+        "main": [7.5, 8.25, 7.0, 6.5],
+        "main->solve": [6.5, 7.0, 6.0, 5.5],
+        "main->solve->exchange": SOLVER["main->solve->exchange"],
+    }
+    times = SOLVER if kind == "EXCLUSIVE" else inclusive
+    path = write_cubex(tmp_path / "x.p4.n100.r1" / "profile.cubex", times, kind=kind)
+    found = read([path])
+    assert rows(found) == SLOWEST
+    assert set(found.measurements.axes["n"]) == {100}
+    assert rows(read([path], metric="exclusive"))["main"] == 1.25
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # left open by it
+@pytest.mark.parametrize("cut", [700, 3000, 4700])
+def test_pycubexr_refuses_an_archive_that_was_cut_off(cut, tmp_path):
+    pytest.importorskip("pycubexr", reason="the extra cubex is not installed")
+    said = refusal(write_cubex(tmp_path / "profile.cubex", cut=cut))
+    assert "must be a profile that pycubexr can read" in said

@@ -1,0 +1,282 @@
+"""`parcast.importers.extrap`: one study in its four forms, and what is said of other files."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import FileProblems
+from parcast.importers.extrap import read, recognises
+from parcast.timings.measurements import Measurements
+
+DATA = Path(__file__).parent / "data"
+FORMS = ["extrap.txt", "extrap_newer.json", "extrap_older.json", "extrap.jsonl"]
+STUDY = Measurements(
+    p=[4, 4, 8, 8, 8] * 2,
+    n=[100, 100, 100, 100, 200] * 2,
+    callpath=["main"] * 5 + ["main->solve"] * 5,
+    repetition=[1, 2, 1, 2, 1] * 2,
+    time=[8.5, 8.25, 4.5, 4.75, 9.5, 6, 6, 3, 3, 6.5],
+)
+TEXT = "PARAMETER p\nPOINTS 1 2\nDATA 8\nDATA 4\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file with some content."""
+
+    def write(content, name="profile"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def refusal(path, **options):
+    """What is said about a file, without its name and the number of faults."""
+    with pytest.raises(FileProblems) as caught:
+        read([path], **options)
+    assert str(caught.value).startswith(f"{path}: ")
+    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+
+
+# what is read
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_form_tells_the_same_study(name):
+    told = read([DATA / name])
+    assert told.measurements == STUDY
+    assert told.notes == ("Metrics other than time are passed over: visits.",)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_form_is_recognised_by_its_first_bytes(name):
+    content = (DATA / name).read_bytes()
+    assert recognises(content, Path(name))
+    assert recognises(b"\xef\xbb\xbf" + content, Path(name))
+
+
+@pytest.mark.parametrize("text", ["", "p,time_s\n1,2\n", '{"results": []}', "PARAMETERS", "\0"])
+def test_other_files_are_not(text):
+    assert not recognises(text.encode(), Path("file"))
+
+
+def test_another_metric_may_be_asked_for():
+    told = read([DATA / "extrap.jsonl"], metric="visits")
+    assert told.measurements == Measurements(p=4, n=100, callpath="main", time=1)
+    assert told.notes == ("The metric visits is taken for a wall time in seconds.",)
+
+
+def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
+    assert refusal(DATA / "extrap.jsonl", metric="tme") == (
+        "file  must have the metric 'tme', got time, visits. Did you mean time? "
+        "Name one of them: --metric NAME"
+    )
+
+
+def test_a_bad_value_of_a_metric_counts_only_where_the_metric_is_chosen():
+    assert "line 24  visits  must be a time above 0, got -1.0." in refusal(
+        DATA / "extrap.txt", metric="visits"
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "seconds"),
+    [("time_ms", 8e-3), ("Time [us]", 8e-6), ("runtime", 8), ("wall time (ns)", 8e-9)],
+)
+def test_the_unit_of_a_metric_ends_its_name(file, metric, seconds):
+    told = read([file(TEXT.replace("DATA 8", f"METRIC {metric}\nDATA 8"))])
+    assert told.measurements.time[0] == pytest.approx(seconds)
+    assert told.notes == ()
+
+
+def test_several_files_are_joined_and_their_repetitions_numbered(file):
+    paths = [file(TEXT, "one"), file('{"params": {"p": 2}, "value": 5}\n', "two")]
+    assert read(paths).measurements == Measurements(
+        p=[1, 2, 2], time=[8, 4, 5], repetition=[1, 1, 2]
+    )
+
+
+def test_times_of_0_are_left_out_and_counted(file):
+    told = read([file(TEXT + "REGION never called\nDATA 0 0\nDATA 3\n")])
+    assert told.measurements.columns["callpath"].tolist() == ["<root>", "<root>", "never called"]
+    assert told.notes[-1] == "2 times of 0 are left out: a time must be above 0."
+
+
+# the axes
+
+
+@pytest.mark.parametrize("word", ["ranks", "nprocs", "Processes", "threads", "ntasks", "np"])
+def test_a_plain_word_is_taken_for_p_and_told(file, word):
+    told = read([file(TEXT.replace("PARAMETER p", f"PARAMETER {word}"))])
+    assert told.measurements.p.tolist() == [1, 2]
+    assert f"{word} is taken for p, the processors." in told.notes
+
+
+def test_two_words_for_p_are_not_guessed_between(file):
+    path = file('{"params": {"ranks": 2, "threads": 4}, "value": 5}\n')
+    assert refusal(path) == (
+        "file  must tell the processors once, got ranks, threads. "
+        "Say which it is: --rename ranks=p"
+    )
+    told = read([path], rename={"ranks": "p"})
+    assert told.measurements == Measurements(p=2, threads=4, time=5)
+
+
+def test_a_file_without_processors_is_refused_with_what_to_do(file):
+    path = file(TEXT.replace("PARAMETER p", "PARAMETER size"))
+    assert refusal(path) == (
+        "file  must tell the processors, got only size. Give them: --set p=64, "
+        "or rename a parameter: --rename size=p"
+    )
+    assert read([path], constants={"p": 64}).measurements.p.tolist() == [64, 64]
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "file  must hold measurements, got an empty file."),
+        (" \n\n", "file  must hold measurements, got an empty file."),
+        ("hello\n", "line 1  must begin with PARAMETER, POINTS, REGION, METRIC or DATA, got"),
+        ("PARAMETER p\n", "line 1  must have POINTS lines, got none."),
+        ("PARAMETER p\nPOINTS 1 2\n", "line 2  must have DATA lines, got none."),
+        ("POINTS 1 2\n", "line 1  must have a line PARAMETER above POINTS."),
+        ("PARAMETER p\nPOINTS 1 2\nDATA 8\n", "a DATA line for each of the 2 points, got 1."),
+        (TEXT + "DATA 3\n", "line 5  must be at most as many DATA lines as points (2)"),
+        (TEXT + "REGION a\nDATA 8\n", "line 5  must have a DATA line for each of the 2 points"),
+        (TEXT.replace("DATA 4", "DATA fast"), "line 4  DATA must be numbers, got 'fast'."),
+        (TEXT.replace("DATA 4", "DATA"), "line 4  DATA must have a value, got none."),
+        (TEXT.replace("DATA 4", "DATA nan"), "must be a time above 0, got nan."),
+        (TEXT.replace("DATA 4", "DATA -4"), "must be a time above 0, got -4.0."),
+        (TEXT.replace("DATA 4", "DATA inf"), "must be a time above 0, got inf."),
+        (TEXT.replace("POINTS 1 2", "POINTS 1 1.5"), "line 2  p  must be a whole number"),
+        (TEXT.replace("POINTS 1 2", "POINTS 1 nan"), "line 2  p must be a finite number, got nan"),
+        (TEXT.replace("POINTS 1 2", "POINTS 1 x"), "line 2  must be numbers, got 'x'."),
+        (TEXT.replace("POINTS 1 2", "POINTS (1 2) (2 3)"), "line 2  must have 1 values in each"),
+        (TEXT.replace("POINTS 1 2", "POINTS (1) (2"), "line 2  must close each parenthesis"),
+        (TEXT + "PARAMETER n\n", "line 5  PARAMETER must stand above POINTS."),
+        (b"PARAMETER p\xff\n", "line 1  must be UTF-8, got the byte 0xff. Save it as UTF-8."),
+        (b"PARAMETER p\n\0", "line 2  must be text, got a NUL byte."),
+        (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive. Unpack it: gunzip "),
+        (TEXT.encode("utf-16"), "file  must be UTF-8, got UTF-16."),
+        ('{"params": {"p": 1}, "value": 2}\n{"params": {"p"', "line 2  must be whole JSON"),
+        ('{"params": {"p": 1}, "value": 2}\nx\n', "line 2  must be JSON, got 'x' at column 1."),
+        ('{"params": {"p": 1}}\n', 'line 1  must have a "value", got none.'),
+        ('{"params": {"p": 1}, "value": 2}\n{"params": {"n": 1}, "value": 2}', "line 2  value"),
+        ('{"params": {"p": 1}, "value": "2"}', "line 1  value  must be a time above 0, got '2'."),
+        ('{"params": {"p": true}, "value": 2}', "line 1  value  p must be a finite number, got T"),
+        ('{"params": {"p": [1]}, "value": 2}', "p must be a finite number, got [1]."),
+        ('{"params": {"p": 1}, "value": NaN}', "line 1  value  must be a time above 0, got nan."),
+        ('{"params": {"p": 1}, "value": 1e999}', "must be a time above 0, got inf."),
+        ('{"params": {"p": 1, "run": 2}, "value": 2}', "the parameter 'run' must be the name of"),
+        (TEXT.replace("DATA 4", "DATA 1e-40"), "time must lie between 1e-30 and 1e30 s"),
+        ('{"params": {"p": 1}, "callpath": "a\\nb", "value": 2}', "callpath must be a name: one"),
+        ('{"a": 1}', 'file  must have "parameters" and "measurements" as Extra-P writes them'),
+        ("{", "line 1  must be whole JSON, got its end before that."),
+        ("[1]", "line 1  must begin with PARAMETER, POINTS, REGION, METRIC or DATA, got '[1]'."),
+        ('{"point": [1], "values": [1]}', "got another kind of JSON."),
+    ],
+)
+def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, content, says):
+    assert says in refusal(file(content))
+
+
+def changed(name, change):
+    """Give the content of a JSON sample, one part of it changed."""
+    document = json.loads((DATA / name).read_text())
+    change(document)
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("extrap_newer.json", lambda x: x.update(parameters="p"), "parameters  must be a list"),
+        ("extrap_newer.json", lambda x: x.update(parameters=[1]), "parameters  must be names"),
+        (
+            "extrap_newer.json",
+            lambda x: x["measurements"]["main"]["time"][1].update(values=[3, None]),
+            "measurements.main.time[1]  must be a time above 0, got None.",
+        ),
+        (
+            "extrap_newer.json",
+            lambda x: x["measurements"]["main"]["time"][1].update(values=[10**400]),
+            "measurements.main.time[1]  must be a time above 0, got 1000",
+        ),
+        (
+            "extrap_newer.json",
+            lambda x: x["measurements"]["main"]["time"][1].update(point=[1]),
+            "measurements.main.time[1].point  must have 2 values, p, n, got 1.",
+        ),
+        (
+            "extrap_newer.json",
+            lambda x: x["measurements"]["main"]["time"][0].pop("point"),
+            'measurements.main.time[0]  must be {"point": [...], "values": [...]}.',
+        ),
+        (
+            "extrap_newer.json",
+            lambda x: x["measurements"].update(main=3),
+            "measurements.main  must be an object, got 3.",
+        ),
+        (
+            "extrap_older.json",
+            lambda x: x["measurements"][2].update(coordinate_id=9),
+            "measurements[2]  must refer to a coordinate, callpath and metric that are listed.",
+        ),
+        (
+            "extrap_older.json",
+            lambda x: x["measurements"][2].update(value=-1),
+            "measurements[2]  must be a time above 0, got -1",
+        ),
+        (
+            "extrap_older.json",
+            lambda x: x["measurements"][2].pop("value"),
+            'measurements[2]  must have "coordinate_id" and "value".',
+        ),
+        (
+            "extrap_older.json",
+            lambda x: x["coordinates"][0]["parameter_value_pairs"][0].update(parameter_id=7),
+            "coordinates[0]  must refer to a parameter that is listed.",
+        ),
+        (
+            "extrap_older.json",
+            lambda x: x["parameters"][0].update(id=[1]),
+            'parameters[0]  must have a number as "id", got [1].',
+        ),
+        ("extrap_older.json", lambda x: x.pop("coordinates"), "coordinates  must be a list"),
+        ("extrap_older.json", lambda x: x["metrics"][0].pop("name"), 'must have a "name"'),
+    ],
+)
+def test_a_fault_in_json_is_named_by_its_keys(file, name, change, says):
+    assert says in refusal(file(changed(name, change)))
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(cut=st.integers(0, 1500), byte=st.binary(max_size=2))
+def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, cut, byte):
+    content = (DATA / name).read_bytes()
+    for damaged in (content[:cut], content[:cut] + byte + content[cut + 1 :]):
+        path = tmp_path_factory.getbasetemp() / f"damaged-{name}"
+        path.write_bytes(damaged)
+        recognises(damaged, path)
+        try:
+            read([path])
+        except FileProblems:
+            continue  # as it should be, and nothing else may be raised
+
+
+@pytest.mark.parametrize("name", ["time [msec]", "time_millis", "time [furlong]", "time [MB/s]"])
+def test_a_unit_that_is_not_known_is_refused(tmp_path, name):
+    path = tmp_path / "profile.txt"
+    path.write_text(
+        f"PARAMETER p\nPOINTS 1 2 4\nREGION main\nMETRIC {name}\nDATA 8\nDATA 5\nDATA 3\n"
+    )
+    with pytest.raises(FileProblems, match="must have times in one of"):
+        read([path])

@@ -1,0 +1,133 @@
+"""`parcast.importers.google_benchmark`: names into axes, aggregates, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parcast.errors import FileProblems
+from parcast.importers.google_benchmark import read, recognises
+from parcast.timings.measurements import Measurements
+
+SAMPLE = Path(__file__).parent / "data" / "google_benchmark.json"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a file of some benchmarks."""
+
+    def write(*benchmarks, text=None):
+        path = tmp_path / "bench.json"
+        path.write_text(json.dumps({"benchmarks": benchmarks}) if text is None else text)
+        return path
+
+    return write
+
+
+def run(name, time, **more):
+    return {"name": name, "real_time": time, "cpu_time": time / 2, "time_unit": "s"} | more
+
+
+def refusal(path, **options):
+    """What is said about a file, without its name and the number of faults."""
+    with pytest.raises(FileProblems) as caught:
+        read([path], **options)
+    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+
+
+def test_named_arguments_are_axes_and_aggregates_and_errors_are_left_out():
+    told = read([SAMPLE])
+    assert told.measurements == Measurements(
+        p=[1, 1, 2], n=100, time=[8e-3, 8.5e-3, 4.5e-3], repetition=[1, 2, 1]
+    )
+    assert told.notes == ("1 benchmark is left out, which ended in an error.",)
+    assert read([SAMPLE], metric="cpu_time").measurements.time[0] == 7.5e-3
+
+
+def test_it_is_recognised_and_others_are_not():
+    assert recognises(SAMPLE.read_bytes(), SAMPLE)
+    assert not recognises(b'{"benchmarks": []}', SAMPLE)
+    assert not recognises(b"p,time_s\n1,2\n", SAMPLE)
+
+
+def test_other_arguments_are_numbered_and_may_be_renamed(written):
+    path = written(run("Fixture/BM<int>/4/100", 2), run("Fixture/BM<int>/8/100", 1))
+    assert (
+        "got only arg1, arg2. Give them: --set p=64, or rename a parameter: --rename arg1=p"
+        in (refusal(path))
+    )
+    told = read([path], rename={"arg1": "p", "arg2": "n"})
+    assert told.measurements == Measurements(p=[4, 8], n=100, time=[2, 1])
+
+
+def test_threads_are_p_where_they_vary(written):
+    path = written(run("BM/threads:1", 2, threads=1), run("BM/threads:2", 1, threads=2))
+    assert read([path]).measurements == Measurements(p=[1, 2], time=[2, 1])
+
+
+def test_several_functions_are_callpaths(written):
+    path = written(run("std::sort/p:2", 2), run("std::copy/p:2/min_time:0.1/real_time", 1))
+    assert read([path]).measurements == Measurements(
+        p=2, time=[2, 1], callpath=["std::sort", "std::copy"]
+    )
+
+
+@pytest.mark.parametrize(("kinds", "time"), [(("mean", "median", "cv"), 5), (("mean", "cv"), 4)])
+def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
+    times = {"mean": 4, "median": 5, "cv": 0.1}
+    for of_newer in (True, False):
+        more = [
+            {"run_type": "aggregate", "aggregate_name": kind, "run_name": "BM/p:2"}
+            if of_newer
+            else {}
+            for kind in kinds
+        ]
+        path = written(
+            *(run(f"BM/p:2_{x}", times[x], **y) for x, y in zip(kinds, more, strict=True))
+        )
+        told = read([path])
+        assert told.measurements == Measurements(p=2, time=time)
+        assert told.notes[0].startswith("Only aggregates are there: the me")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "file  must hold measurements, got an empty file."),
+        ("{}", "benchmarks  must be a list of benchmarks, as --benchmark_format=json writes"),
+        ('{"benchmarks": [{}]}', "benchmarks[0]  must be an object with a name."),
+        ('{"benchmarks": [{"na', "line 1  must be whole JSON, got its end before that."),
+        (
+            '{"benchmarks": [{"name": "a/p:2"}]}',
+            "benchmarks[0].real_time  must be the time of an iteration, got none.",
+        ),
+        (
+            '{"benchmarks": [{"name": "a/p:2", "real_time": 1, "time_unit": "fortnight"}]}',
+            "benchmarks[0].real_time  must have a time_unit of s, ms, us,",
+        ),
+        (
+            '{"benchmarks": [{"name": "a/p:2", "real_time": -1}]}',
+            "benchmarks[0].real_time  must be a time above 0, got -1e-09.",
+        ),
+        (
+            '{"benchmarks": [{"name": "a/p:2", "real_time": "fast"}]}',
+            "benchmarks[0].real_time  must be a time above 0, got 'fast'.",
+        ),
+        (
+            '{"benchmarks": [{"name": "a/p:2", "real_time": 1}, {"name": "b/2", "real_time": 1}]}',
+            "benchmarks[1].real_time  must have the same parameters as the runs before, p, got ar",
+        ),
+        (
+            '{"benchmarks": [{"name": "a/p:2", "real_time": 1, "error_occurred": true}]}',
+            "file  must hold measurements, got none.",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_its_place(written, text, says):
+    assert says in refusal(written(text=text))
+
+
+def test_a_metric_must_be_one_of_the_two():
+    assert "must have the metric 'bytes', got real_time, cpu_time." in (
+        refusal(SAMPLE, metric="bytes")
+    )

@@ -1,0 +1,133 @@
+"""`parcast.importers.hyperfine`: exports with and without parameters, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parcast.errors import FileProblems
+from parcast.importers.hyperfine import read, recognises
+from parcast.timings.measurements import Measurements
+
+SAMPLE = Path(__file__).parent / "data" / "hyperfine.json"
+
+
+@pytest.fixture
+def export(tmp_path):
+    """Write an export of some results."""
+
+    def write(*results, text=None):
+        path = tmp_path / "export.json"
+        path.write_text(json.dumps({"results": results}) if text is None else text)
+        return path
+
+    return write
+
+
+def result(command, times, **parameters):
+    return {"command": command, "times": times, "parameters": parameters}
+
+
+def refusal(path, **options):
+    """What is said about a file, without its name and the number of faults."""
+    with pytest.raises(FileProblems) as caught:
+        read([path], **options)
+    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+
+
+def test_parameters_are_axes_and_runs_that_failed_are_left_out():
+    told = read([SAMPLE])
+    assert told.measurements == Measurements(
+        p=[1, 1, 2, 2], time=[8, 8.5, 4.25, 4.75], repetition=[1, 2, 1, 2]
+    )
+    assert told.notes == (
+        "1 run is left out, whose exit status is not 0.",
+        "threads is taken for p, the processors.",
+    )
+
+
+def test_it_is_recognised_and_others_are_not():
+    assert recognises(SAMPLE.read_bytes(), SAMPLE)
+    assert not recognises(b'{"results": []}', SAMPLE)
+    assert not recognises(b"p,time_s\n1,2\n", SAMPLE)
+
+
+def test_several_commands_at_one_point_are_callpaths_named_without_values(export):
+    path = export(
+        result("old 1", [8], p="1"), result("new 1", [6], p="1"),
+        result("old 2", [4], p="2"), result("new 2", [3], p="2"),
+    )  # fmt: skip
+    assert read([path]).measurements == Measurements(
+        p=[1, 1, 2, 2], time=[8, 6, 4, 3], callpath=["old {p}", "new {p}"] * 2
+    )
+
+
+def test_commands_that_are_not_at_every_point_are_told_by_their_text(export):
+    path = export(
+        result("old 1", [8], p="1"), result("new 1", [6], p="1"), result("old 2", [4], p="2")
+    )
+    callpaths = read([path]).measurements.labels["callpath"].tolist()
+    assert callpaths == ["old {p}", "new {p}", "old {p}"]
+
+
+def test_a_value_that_stands_twice_in_a_command_splits_no_series(export):
+    path = export(result("x -p 1 -s 2", [8], p="1"), result("x -p 2 -s 2", [4], p="2"))
+    assert read([path]).measurements == Measurements(p=[1, 2], time=[8, 4])
+
+
+def test_parameters_that_are_text_tell_callpaths_and_machines(export):
+    path = export(
+        result("a", [8], p="1", compiler="gcc", machine="T3E"),
+        result("b", [6], p="1", compiler="clang", machine="T3E"),
+    )
+    assert read([path]).measurements == Measurements(
+        p=1, time=[8, 6], callpath=["compiler=gcc", "compiler=clang"], machine="T3E"
+    )
+
+
+def test_an_export_without_parameters_needs_to_be_told_p(export):
+    path = export({"command": "a", "times": [8.0]})
+    assert refusal(path) == (
+        "file  must tell the processors, got no parameter. Give them: --set p=64"
+    )
+    assert read([path], constants={"p": "64"}).measurements == Measurements(p=64, time=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "file  must hold measurements, got an empty file."),
+        ("[]", "results  must be a list of objects, as hyperfine --export-json writes it."),
+        ('{"results": []}', "file  must hold measurements, got none."),
+        ('{"results": [{"command": "a"}]}', "results[0].times  must be the times of the runs"),
+        ('{"results": [{"times": [1', "line 1  must be whole JSON, got its end before that."),
+        (
+            '{"results": [{"times": [1, -2], "parameters": {"p": 2}}]}',
+            "results[0].times  must be a time above 0, got -2. Leave out runs that failed.",
+        ),
+        (
+            '{"results": [{"times": [NaN], "parameters": {"p": 2}}]}',
+            "results[0].times  must be a time above 0, got nan.",
+        ),
+        (
+            '{"results": [{"times": [1], "parameters": {"p": "1.5"}}]}',
+            "results[0].times, p  must be a whole number of at least 1, got 1.5.",
+        ),
+        (
+            '{"results": [{"times": [1], "parameters": {"p": null}}]}',
+            "results[0].times  p must be a finite number, got None.",
+        ),
+        (
+            '{"results": [{"times": [1], "parameters": {"p": 1}}, '
+            '{"times": [1], "parameters": {"n": 1}}]}',
+            "results[1].times  must have the same parameters as the runs before, p, got n.",
+        ),
+    ],
+)
+def test_an_export_that_cannot_be_used_is_refused_with_its_place(export, text, says):
+    assert says in refusal(export(text=text))
+
+
+def test_there_is_one_metric():
+    assert "must have the metric 'mean', got times." in refusal(SAMPLE, metric="mean")
+    assert read([SAMPLE], metric="times") == read([SAMPLE])

@@ -1,0 +1,180 @@
+"""`parcast.importers.registry`: which formats there are, what is recognised, what is common."""
+
+import os
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import parcast
+from parcast.errors import FileProblems, ParameterError
+from parcast.files.faults import Faults
+from parcast.importers import registry
+from parcast.importers.axes import chosen_metric
+from parcast.importers.registry import (
+    FORMATS,
+    Format,
+    Imported,
+    import_machine,
+    import_timings,
+    is_there,
+    recognised,
+)
+from parcast.timings.measurements import Measurements
+
+DATA = Path(__file__).parent / "data"
+OURS = {
+    "extrap.txt": "extrap",
+    "extrap_newer.json": "extrap",
+    "extrap_older.json": "extrap",
+    "extrap.jsonl": "extrap",
+    "sacct.txt": "slurm",
+    "sacct_2205.json": "slurm",
+    "sacct_2405.json": "slurm",
+    "hyperfine.json": "hyperfine",
+    "google_benchmark.json": "google-benchmark",
+}
+
+
+@pytest.fixture
+def other(monkeypatch):
+    """Add a format that leaves the axes to the registry."""
+
+    def read(paths):
+        runs = Measurements(p=[1, 2], size=[3, 4], time=[5, 6])
+        return Imported(measurements=runs, notes=(f"read {paths[0].name}",))
+
+    module = types.ModuleType("other_format")
+    module.read, module.recognises = read, lambda head, _: head.startswith(b"OTHER")
+    monkeypatch.setitem(sys.modules, "other_format", module)
+    module.__spec__ = types.SimpleNamespace()
+    timings = Format(name="other", title="Other", module="other_format", suffixes=())
+    machine = Format(
+        name="speeds", title="Speeds", module="other_format", suffixes=(), makes="machine"
+    )
+    monkeypatch.setattr(registry, "FORMATS", (*FORMATS, timings, machine))
+
+
+@pytest.mark.parametrize(("name", "expected"), OURS.items())
+def test_every_sample_is_recognised_as_what_it_is(name, expected):
+    assert recognised(DATA / name).name == expected
+    assert import_timings(DATA / name) == import_timings([str(DATA / name)], expected)
+
+
+def test_names_are_told_once_and_each_module_has_what_it_must():
+    assert len({known.name for known in FORMATS}) == len(FORMATS)
+    for known in filter(is_there, FORMATS):
+        module = registry._module(known)
+        assert callable(module.read)
+        assert callable(module.recognises)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"p,time_s\n1,2\n",
+        b"\xef\xbb\xbf# comment\n\n 'p' , time_s\n",
+        b"\0\1\2",
+        b"{}",
+        b'{"callpath": "p", "p": 3}',
+    ],
+)
+def test_what_no_format_is_certain_of_is_not_recognised(tmp_path, content):
+    (tmp_path / "file").write_bytes(content)
+    assert recognised(tmp_path / "file") is None
+
+
+def test_what_is_no_file_is_not_recognised_and_a_pipe_is_not_touched(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert recognised(tmp_path / "pipe") is None
+    assert recognised(tmp_path / "nowhere") is None
+    assert recognised(tmp_path) is None
+    assert recognised("a\0b") is None
+
+
+@pytest.mark.usefixtures("other")
+def test_what_two_formats_claim_is_not_certain(tmp_path):
+    (tmp_path / "file").write_bytes(b"OTHER")
+    assert recognised(tmp_path / "file") is None
+
+
+@pytest.mark.usefixtures("other")
+def test_the_registry_names_axes_for_formats_that_do_not(tmp_path):
+    (tmp_path / "file").write_bytes(b"OTHER")
+    told = import_timings(tmp_path / "file", "other", rename={"size": "n"}, constants={"d": 4})
+    assert told == Imported(
+        measurements=Measurements(p=[1, 2], n=[3, 4], d=4, time=[5, 6]), notes=("read file",)
+    )
+    swapped = import_timings(tmp_path / "file", "other", rename={"size": "p", "p": "ranks"})
+    assert swapped.measurements == Measurements(p=[3, 4], ranks=[1, 2], time=[5, 6])
+    with pytest.raises(ParameterError, match="metric must not be named: other has one only"):
+        import_timings(tmp_path / "file", "other", metric="bytes")
+
+
+@pytest.mark.usefixtures("other")
+def test_a_machine_is_no_timings(tmp_path):
+    (tmp_path / "file").write_bytes(b"OTHER")
+    with pytest.raises(ParameterError, match="got speeds, which tells of a machine"):
+        import_timings(tmp_path / "file", "speeds")
+    assert import_machine([tmp_path / "file"], "speeds").notes == ("read file",)
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ({"format": "extrp"}, "format must be one that is known, got 'extrp'. Did you mean ext"),
+        ({"format": "zzz"}, "got 'zzz'. There is extrap, slurm, hyperfine, google-benchmark"),
+        ({"rename": {"nn": "p"}}, "rename must name a parameter of the files, got 'nn'. Did you"),
+        ({"rename": {"n": "p"}}, "rename must give each parameter a name of its own, got p twice"),
+        ({"constants": {"p": 4}}, "constants must be axes that the files do not tell, got p."),
+        ({"constants": {"callpath": "a"}}, "that the files do not tell, got callpath."),
+        ({"constants": {"d": "four"}}, "constants must be numbers, got d='four'. Only machine"),
+        ({"constants": {"d": "nan"}}, "d must be a finite number, got nan."),
+        ({"constants": {"machine": " "}}, "machine must be a name: one line of text, not empty"),
+        ({"constants": {"time": 4}}, "constants must name axes: time must be the name of an axis"),
+    ],
+)
+def test_a_wrong_question_is_refused(question, says):
+    with pytest.raises(ParameterError) as caught:
+        import_timings(DATA / "extrap.txt", **question)
+    assert says in str(caught.value)
+
+
+def test_files_must_be_there_and_in_one_format(tmp_path):
+    with pytest.raises(ParameterError, match="paths must name a file, got none"):
+        import_timings([], "extrap")
+    with pytest.raises(ParameterError, match="files must be in one format, got extrap, slurm"):
+        import_timings([DATA / "extrap.txt", DATA / "sacct.txt"])
+    with pytest.raises(FileProblems, match="must exist, but is not in"):
+        import_timings(tmp_path / "nowhere.json")
+    with pytest.raises(FileProblems, match="must exist, but is not in"):
+        import_timings(tmp_path / "nowhere.json", "extrap")
+    (tmp_path / "file").write_text("hello")
+    with pytest.raises(ParameterError, match=r"not recognised\. There is extrap, slurm"):
+        import_timings(tmp_path / "file")
+
+
+def test_it_is_a_public_name():
+    assert parcast.import_timings is import_timings
+
+
+def test_which_of_several_metrics_is_meant_must_be_plain():
+    for metrics in (["bytes", "visits"], ["time", "runtime"]):
+        with pytest.raises(FileProblems, match=r"must say which metric is the time.*--metric"):
+            chosen_metric(metrics, None, Faults("profile"))
+    told = chosen_metric(["<default>"], None, Faults("profile"))
+    assert told[2] == ["The metric without a name is taken for a wall time in seconds."]
+    assert chosen_metric(["io_ms"], None, Faults("profile")) == (
+        "io_ms", 1e-3, ["The metric io_ms is taken for a wall time in its unit."],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "part",
+    [b" ", b"#\n", b"{", b"[", b'"', b"a|", b'{"value"', b'{"params"', b'{"benchmarks":['],
+)
+def test_beginnings_repeated_to_the_end_are_of_no_format(tmp_path, part):
+    (tmp_path / "file").write_bytes(part * registry.HEAD)  # a pattern that goes back would hang
+    assert recognised(tmp_path / "file") is None

@@ -1,0 +1,151 @@
+"""`parcast.importers.slurm`: what `sacct` prints, as a table and as JSON of several schemas."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import FileProblems, ParameterError
+from parcast.importers.slurm import read, recognises
+from parcast.timings.measurements import Measurements
+
+DATA = Path(__file__).parent / "data"
+SAMPLES = ["sacct.txt", "sacct_2205.json", "sacct_2405.json"]
+HEADER = "JobID|JobName|AllocCPUS|NTasks|Elapsed|State\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file with some content."""
+
+    def write(content, name="sacct"):
+        path = tmp_path / name
+        path.write_text(content)
+        return path
+
+    return write
+
+
+def refusal(path):
+    """What is said about a file, without its name and the number of faults."""
+    with pytest.raises(FileProblems) as caught:
+        read([path])
+    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
+
+
+# what is read
+
+
+def test_a_table_gives_a_run_for_each_job_and_none_for_its_steps():
+    told = read([DATA / "sacct.txt"])
+    assert told.measurements == Measurements(p=[4, 8, 16], time=[100, 86401, 52])
+    assert told.notes == (
+        "2 jobs are left out, not being COMPLETED.",
+        "p is the number of tasks of 2 of 3 jobs; of the others, which do not tell it, "
+        "the number of processors allocated.",
+        "1 time of 0 is left out: a time must be above 0.",
+    )
+
+
+@pytest.mark.parametrize("name", ["sacct_2205.json", "sacct_2405.json"])
+def test_each_schema_of_json_gives_the_same_runs(name):
+    told = read([DATA / name])
+    assert told.measurements == Measurements(p=[4, 16], time=[100, 52])
+    assert told.notes[0] == "1 job is left out, not being COMPLETED."
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_each_is_recognised(name):
+    assert recognises((DATA / name).read_bytes(), Path(name))
+
+
+@pytest.mark.parametrize("text", ["", "a|b\n", "p|time_s\n", '{"jobs": []}', "Elapsed, JobID\n"])
+def test_other_files_are_not(text):
+    assert not recognises(text.encode(), Path("file"))
+
+
+def test_several_names_of_jobs_are_callpaths_and_several_clusters_machines(file):
+    header = "JobIDRaw|Cluster|JobName|NCPUS|ElapsedRaw|State\n"
+    told = read(
+        [file(header + "1|north|a|2|10|COMPLETED\n2|south|b|4|20|COMPLETED\n1.0|north|a|2|9|C\n")]
+    )
+    assert told.measurements == Measurements(
+        p=[2, 4], time=[10, 20], callpath=["a", "b"], machine=["north", "south"]
+    )
+    assert told.notes == (
+        "p is the number of processors allocated to each job: tasks are not told.",
+    )
+
+
+def test_jobs_of_several_files_are_one_table(file):
+    paths = [file(f"{HEADER}{i}|a|{2**i}||00:0{i}:00|COMPLETED\n", f"{i}") for i in (1, 2)]
+    assert read(paths).measurements == Measurements(p=[2, 4], time=[60, 120])
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "seconds"),
+    [("00:00:01", 1), ("01:02:03", 3723), ("2-00:00:01", 172801), ("01:02.5", 62.5), ("7", 7)],
+)
+def test_elapsed_times_are_read_as_slurm_writes_them(file, elapsed, seconds):
+    told = read([file(f"{HEADER}1|a|2||{elapsed}|COMPLETED\n")])
+    assert told.measurements.time.tolist() == [seconds]
+
+
+def test_what_is_the_same_for_all_jobs_may_be_added(file):
+    path = file(f"{HEADER}1|a|2||00:00:09|COMPLETED\n")
+    told = read([path], constants={"machine": "T3E", "n": 100})
+    assert told.measurements == Measurements(p=2, n=100, machine="T3E", time=9)
+    with pytest.raises(ParameterError, match="constants must be axes that the files do not tell"):
+        read([path], constants={"p": 8})
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "file  must hold measurements, got an empty file."),
+        (HEADER, "file  must have jobs that are COMPLETED, got no job."),
+        (HEADER + "1|a|2||00:00:09|FAILED\n", "COMPLETED, got only FAILED. Ask for others."),
+        ("JobID|JobName|State\n1|a|COMPLETED\n", "line 1  must have a column Elapsed, got"),
+        (HEADER + "1|a|2||00:00:09\n", "line 2  must have 6 columns as the header has, got 5."),
+        (HEADER + "1|a|b|2||00:00:09|COMPLETED\n", "line 2  must have 6 columns"),
+        (HEADER + "1|a|2||soon|COMPLETED\n", "line 2  must have an elapsed time such as 1-02:"),
+        (HEADER + "1|a|two||9|COMPLETED\n", "line 2  must count tasks and processors in whole"),
+        (HEADER + "1|a|||9|COMPLETED\n", "line 2  must tell the tasks or processors of each job"),
+        ('{"jobs": 3}', "jobs  must be a list, got none."),
+        ('{"jobs": [3]}', "jobs[0]  must be an object, got 3."),
+        ('{"jobs": [', "line 1  must be whole JSON, got its end before that."),
+        (
+            '{"jobs": [{"state": "COMPLETED", "required": {"CPUs": 2}}]}',
+            "jobs[0]  must tell the time that elapsed, got none.",
+        ),
+        (
+            '{"jobs": [{"state": "COMPLETED", "time": {"elapsed": -5}}]}',
+            "jobs[0].time.elapsed  must be a time above 0, got -5.",
+        ),
+        (
+            '{"jobs": [{"state": "COMPLETED", "time": {"elapsed": NaN}, '
+            '"required": {"CPUs": 2}}]}',
+            "jobs[0]  must be a time above 0, got nan.",
+        ),
+    ],
+)
+def test_an_account_that_cannot_be_used_is_refused_with_its_place(file, content, says):
+    assert says in refusal(file(content))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@given(cut=st.integers(0, 2500), byte=st.binary(max_size=2))
+def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, cut, byte):
+    content = (DATA / name).read_bytes()
+    for damaged in (content[:cut], content[:cut] + byte + content[cut + 1 :]):
+        path = tmp_path_factory.getbasetemp() / f"damaged-{name}"
+        path.write_bytes(damaged)
+        recognises(damaged, path)
+        try:
+            read([path])
+        except FileProblems:
+            continue  # as it should be, and nothing else may be raised

@@ -1,0 +1,91 @@
+"""`parcast.laws.primitives.standard`: published figures, recovery, its laws, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import FitFailed, ParameterError
+from parcast.laws.primitives.standard import fit_message, protocol_switch
+
+SIZES = np.concatenate([[0.0], 2.0 ** np.arange(23)])
+startups = st.floats(1e-8, 1e-2)
+rates = st.floats(1e5, 1e12)
+
+
+@given(t0=startups, rate=rates)
+def test_a_line_is_found_again(t0, rate):
+    fit = fit_message(SIZES, t0 + SIZES / rate)
+    assert fit.startup == pytest.approx(t0, rel=1e-6)
+    assert fit.time(SIZES) == pytest.approx(t0 + SIZES / rate, rel=1e-6)
+    assert fit.error < 1e-6
+
+
+@given(t0=startups, half=st.floats(2**6, 2**16), first=st.sampled_from([0, 1, 2]))
+def test_a_third_of_disturbed_messages_does_not_move_the_line(t0, half, first):
+    times = t0 + SIZES * t0 / half
+    disturbed = np.arange(len(SIZES)) % 3 == first
+    fit = fit_message(SIZES, np.where(disturbed, 10 * times, times))
+    assert fit.time(SIZES) == pytest.approx(times, rel=1e-6)
+
+
+@given(
+    times=st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=8),
+    t0=st.floats(0, 1e3),
+    byte=st.floats(0, 1e3),
+)
+def test_no_other_line_of_costs_fits_better(times, t0, byte):
+    sizes = np.arange(len(times), dtype=float)
+    fit = fit_message(sizes, times)
+    assert fit.startup >= 0
+    assert fit.byte >= 0
+    other = np.abs((t0 + byte * sizes) / times - 1).mean()
+    assert fit.error <= other + 1e-9
+
+
+def test_the_order_of_the_runs_does_not_matter():
+    times = 1e-6 + SIZES / 1e9
+    assert fit_message(SIZES[::-1], times[::-1]) == fit_message(SIZES, times)
+
+
+def test_of_many_runs_some_are_fitted():
+    sizes = np.arange(5000.0)
+    fit = fit_message(sizes, 1e-6 + sizes / 1e9)
+    assert 1 / fit.byte == pytest.approx(1e9)
+
+
+@pytest.mark.parametrize("first", [64.0, 8192.0, 2.0**18])
+def test_a_switch_of_the_protocol_is_found_where_it_is(first):
+    sizes = SIZES[1:]
+    times = np.where(sizes < first, 1e-6 + sizes / 1e9, 1e-3 + sizes / 1e10)
+    assert protocol_switch(sizes, times) == first
+
+
+def test_one_line_has_no_switch_and_noise_is_none():
+    random = np.random.default_rng(1)
+    times = 1e-6 + SIZES / 1e9
+    assert protocol_switch(SIZES, times) is None
+    assert protocol_switch(SIZES, times * random.uniform(0.7, 1.5, len(SIZES))) is None
+    assert protocol_switch(SIZES[:5], [1, 9, 1, 9, 1]) is None
+
+
+@pytest.mark.parametrize(
+    ("volume", "time", "says"),
+    [
+        ([-1, 2], [1, 2], "volume must be at least 0, got -1. Give it in bytes."),
+        ([1, np.nan], [1, 2], "volume must be at least 0, got nan."),
+        ([1, 2], [1, 0], "time must be above 0, got 0. Leave out runs that failed."),
+        ([1, 2], [1, np.inf], "time must be above 0, got inf."),
+        ([1, 2], [1], "volume and time must be of one length, got 2 and 1."),
+    ],
+)
+def test_what_is_no_message_is_refused(volume, time, says):
+    for ask in (fit_message, protocol_switch):
+        with pytest.raises(ParameterError) as caught:
+            ask(volume, time)
+        assert says in str(caught.value)
+
+
+def test_one_size_is_refused():
+    with pytest.raises(FitFailed, match="must be of two sizes or more"):
+        fit_message([8, 8], [1, 2])

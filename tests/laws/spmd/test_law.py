@@ -1,0 +1,511 @@
+"""The SPMD law against the published equations, against itself, and against bad descriptions."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.descriptions.machine import LEVEL, Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.laws.spmd.law import SpmdPhase
+from parcast.prediction.predict import predict
+from parcast.queueing.clusters import clusters
+from parcast.queueing.fixed_cycles import fixed_cycles_time
+from parcast.queueing.two_queues import two_queues
+
+DATA = Path(__file__).parents[1] / "data"
+KINDS = ("synchronous", "striped", "clustered")
+REFERENCE = 48.05  # T1 [s]
+
+
+def table(name):
+    lines = (DATA / name).read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if not line.startswith("#")]
+    return np.genfromtxt(rows, delimiter=",", names=True, dtype=None, encoding="utf-8")
+
+
+def phase(kind="synchronous", *, compute=None, communication=None, io=None, **keys):
+    """The synthetic program of the reference table, with changes."""
+    given = {
+        "law": "spmd",
+        "bursts_per_io": 5,
+        "bursts": "geometric",
+        "compute": {"parallel": "7.6 s", "serial": "0.4 s", "variability": "exponential"},
+        "communication": {
+            "startup": "0.01 s",
+            "transfer": "0.5 s * p^(-1/2)",
+            "contention": 0.3,
+        },
+        "io": {"kind": kind, "startup": "0.05 s", "transfer": "8 s"},
+    }
+    for table_name, changes in (
+        ("compute", compute),
+        ("communication", communication),
+        ("io", io),
+    ):
+        given[table_name] = {**given[table_name], **(changes or {})}
+    return SpmdPhase(**{**given, **keys})
+
+
+def time(of, p, d=1, machine=None, **at):
+    return of.cycle(machine or Machine(), {"p": p, "d": d, **at}).time
+
+
+@pytest.mark.parametrize(
+    "row", table("spmd.csv"), ids=lambda row: "-".join(map(str, row.tolist()[:4]))
+)
+def test_every_family_gives_the_published_times(row):
+    found = float(
+        time(phase(row["kind"], communication={"group": int(row["c"])}), row["p"], row["d"])
+    )
+    assert found == pytest.approx(row["time"], rel=1e-6)
+    assert REFERENCE / found == pytest.approx(row["speedup"], rel=1e-6)
+
+
+@pytest.mark.parametrize(("w", "speedup"), [(0, 2.512723), (0.5, 2.457421), (1, 2.225212)])
+def test_the_level_of_contention_slows_down(w, speedup):
+    found = time(phase(communication={"contention": w}), 16, 4)
+    assert REFERENCE / float(found) == pytest.approx(speedup, rel=1e-6)
+
+
+def test_uniform_times_wait_less_for_the_slowest():
+    uniform = {"compute": {"variability": "uniform"}, "communication": {"group": 4}}
+    published = float(time(phase(reading="published", **uniform), 16, 4))
+    assert published == pytest.approx(18.048603, rel=1e-6)
+    assert float(time(phase(**uniform), 16, 4)) < published
+
+
+def btio(messages, volume):
+    communication = {"group": 1, "contention": 0.23}
+    if volume:
+        communication |= {"messages": messages, "volume": volume}
+    return SpmdPhase(
+        law="spmd",
+        bursts="geometric",
+        bursts_per_io=5,
+        compute={"parallel": "6.9 s", "serial": "0.08 s", "variability": "exponential"},
+        communication=communication,
+        io={"volume": "10 MB"},
+    )
+
+
+SP2 = Machine(
+    network={"latency": "150 us", "bandwidth": "27 MB/s"},
+    storage={"servers": 3, "bandwidth": "10 MB/s"},
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "messages", "volume"),
+    [
+        ("A", "6*sqrt(p)", "1 MB"),  # the volume of the table replaces it
+        ("B", "6*sqrt(p)", "1.40628 MB * (p/4)^(-1/6)"),
+        ("C", "sqrt(p)", "1 MB * p^(-1/6)"),
+        ("D", "1", "1 MB * p^(-1/6)"),
+        ("E", None, None),
+    ],
+)
+def test_btio_gives_the_times_of_its_published_parameters(column, messages, volume):
+    rows = table("btio_sp2.csv")
+    at = {"p": rows["p"]} | ({"communication.volume": rows["bytes"]} if column == "A" else {})
+    found = btio(messages, volume).cycle(SP2, at).time
+    np.testing.assert_allclose(found, rows[column], rtol=1e-3, atol=5e-5)
+
+
+def test_btio_without_fork_and_join():
+    rows = table("btio_sp2.csv")
+    together = SpmdPhase(
+        law="spmd",
+        bursts_per_io=5,
+        compute={"parallel": "6.9 s", "serial": "0.08 s"},
+        communication={"group": "p"},
+        io={"volume": "10 MB"},
+    )
+    np.testing.assert_allclose(
+        together.cycle(SP2, {"p": rows["p"]}).time, rows["F"], rtol=1e-3, atol=5e-5
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
+def test_one_processor_takes_the_reference_time(kind, bursts):
+    found = float(time(phase(kind, bursts=bursts), 1))
+    assert found == pytest.approx(REFERENCE, rel=1e-14)
+
+
+@pytest.mark.parametrize("c", [1, 2, 4])
+def test_one_disk_is_one_cluster(c):
+    groups = {"group": c}
+    p = np.array([4.0, 8, 64])
+    striped, clustered = (time(phase(k, communication=groups), p) for k in KINDS[1:])
+    np.testing.assert_allclose(striped, clustered, rtol=1e-10)
+
+
+def test_without_contention_nobody_waits_for_the_network():
+    p = np.array([2.0, 16, 128])
+    found = phase(communication={"contention": 0}).cycle(Machine(), {"p": p, "d": 1})
+    z = 7.6 / p + 0.4 + 0.01 + 0.5 * p**-0.5
+    harmonic = np.array([np.sum(1 / np.arange(1, n + 1)) for n in p])
+    np.testing.assert_allclose(found.time - 8.05, 5 * z * harmonic, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
+def test_a_single_group_waits_for_nobody(bursts):
+    one = phase(bursts=bursts, compute={"variability": "none"}, communication={"group": "p"})
+    found = float(time(one, 16, 4))
+    z, x = 7.6 / 16 + 0.4 + 0.01 + 0.7 * 0.125, 0.3 * 0.125
+    assert found == pytest.approx(5 * (z + x) + 0.05 + 2, rel=1e-12)
+
+
+def test_a_single_group_without_communication_is_amdahls_law_with_io():
+    one = SpmdPhase(
+        law="spmd",
+        compute={"parallel": "8 s", "serial": "1 s"},
+        communication={"group": "p"},
+        io={"startup": "0.1 s", "transfer": "2 s"},
+    )
+    p, d = np.array([1.0, 2, 8])[:, None], np.array([1.0, 4])
+    np.testing.assert_allclose(time(one, p, d), 8 / p + 1 + 0.1 + 2 / d, rtol=1e-14)
+
+
+@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
+def test_a_saturated_network_takes_the_time_of_all_bytes(bursts):
+    heavy = phase(bursts=bursts, communication={"transfer": "500 s", "contention": 1})
+    K = 64  # noqa: N806 - the symbol of the source
+    assert float(time(heavy, K)) == pytest.approx(5 * K * 500, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
+def test_parts_add_up_and_are_never_negative(kind, bursts):
+    p, d = 2.0 ** np.arange(10)[:, None], 2.0 ** np.arange(5)
+    parts = phase(kind, bursts=bursts).cycle(Machine(), {"p": p, "d": d})
+    total = sum(np.broadcast_to(x, (10, 5)) for _, x in parts.components())
+    np.testing.assert_allclose(parts.time, total, rtol=1e-12)
+    assert all(np.all(x >= 0) for _, x in parts.components())
+
+
+def test_a_fixed_number_of_bursts_waits_less_than_a_geometric_one():
+    p = 2.0 ** np.arange(1, 9)
+    fixed, geometric = (time(phase(bursts=b), p) for b in ("fixed", "geometric"))
+    assert np.all(fixed < geometric)
+
+
+def test_fixed_bursts_take_the_time_of_fixed_cycles():
+    found = phase(bursts="fixed").demands(Machine(), {"p": [16.0], "d": [1.0]})
+    expected = fixed_cycles_time(
+        16, cycles=5, delay=0.875, steady=0.0975, service=0.0375, delay_cv=1
+    ).value
+    assert found.queue == pytest.approx(0.0375)
+    assert time(phase(bursts="fixed"), 16) == pytest.approx(expected + 8.05, rel=1e-9)
+
+
+def slopes(of, asked_at, machine=None):
+    """Derivatives of a cycle, and the same by central differences."""
+    machine = machine or Machine()
+    asked = of.demands(machine, asked_at)
+    found = of.solve(asked)
+    step = 1e-5
+
+    def moved(name, factor):
+        at = {**asked_at, f"{name}*": factor}
+        return of.solve(of.demands(machine, at)).breakdown.time
+
+    def difference(name):
+        return (moved(name, 1 + step) - moved(name, 1 - step)) / (2 * step)
+
+    return asked, found, difference
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
+@pytest.mark.parametrize("variability", ["exponential", 0.3])
+def test_derivatives_are_those_of_differences(kind, bursts, variability):
+    of = phase(kind, bursts=bursts, compute={"variability": variability})
+    at = {"p": np.array([4.0, 12, 48])[:, None], "d": np.array([1.0, 3])}
+    asked, found, difference = slopes(of, at)
+    expected = {
+        "compute.serial": found.by_computing * asked.serial,
+        "communication.startup": found.by_delay * asked.startup,
+        "communication.transfer": (0.7 * found.by_delay + 0.3 * found.by_queue) * asked.transfer,
+        "io.transfer": found.by_io * (of.io_service(asked) - asked.io_startup),
+    }
+    for name, slope in expected.items():
+        both = np.broadcast_arrays(slope, difference(name))
+        np.testing.assert_allclose(*both, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_the_published_reading_takes_the_equations_as_printed():
+    of = phase("striped", reading="published", communication={"group": 4})
+    assert of.bursts == "geometric"
+    h = 1 + 1 / 2 + 1 / 3 + 1 / 4
+    z = 5 * (h * (7.6 / 16 + 0.4) + 0.01 + 0.7 * 0.125)
+    solved = two_queues(16, delay=z, x=5 * 0.0375, y=0.05 + 8 / 4 / 4)  # p customers, not p/c
+    expected = z + solved.response_x + solved.response_y
+    assert float(time(of, 16, 4)) == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_in_the_published_reading_a_lone_processor_communicates():
+    communication = {"group": 1, "transfer": "0.5 s * p^(-1/2)", "contention": 0}
+    of = phase(reading="published", communication=communication)
+    assert float(time(of, 1)) == pytest.approx(REFERENCE + 5 * (0.01 + 0.5), rel=1e-12)
+
+
+def test_traffic_is_that_of_a_group_or_of_every_processor():
+    once, each = (
+        phase(communication={"group": 4, "traffic": x}).demands(Machine(), {"p": 16.0, "d": 1.0})
+        for x in ("group", "processor")
+    )
+    assert float(each.queue) == pytest.approx(4 * float(once.queue))
+
+
+def test_unequal_clusters_take_the_time_of_the_largest():
+    of = phase("clustered")
+    asked = of.demands(Machine(), {"p": 10.0, "d": 4.0})
+    solved = clusters(
+        np.array([2.0, 3]),
+        np.array([2.0, 2]),
+        delay=5 * (7.6 / 10 + 0.4 + float(asked.delay)),
+        own=0.05 + 8 / 10,
+        shared=5 * float(asked.queue),
+    )
+    assert float(time(of, 10, 4)) == pytest.approx(3 / solved.throughput[1], rel=1e-12)
+
+
+def test_more_disks_than_groups_leave_some_idle():
+    of = phase("clustered")
+    assert float(time(of, 4, 64)) == pytest.approx(float(time(of, 4, 4)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["communication", "io"])
+def test_less_variable_services_wait_less(name):
+    steady = phase("striped", **{name: {"variability": "none"}})
+    assert float(time(steady, 16, 4)) < float(time(phase("striped"), 16, 4))
+
+
+def test_times_come_from_operations_messages_and_bytes():
+    machine = Machine(
+        compute={"rate": "100 Mflop/s"},
+        network={"latency": "1 ms", "bandwidth": "10 MB/s", "saturation": "40 MB/s"},
+        storage={"bandwidth": "5 MB/s", "latency": "2 ms"},
+    )
+    asked = SpmdPhase(
+        law="spmd",
+        compute={"parallel": "800 Mflop", "serial": "50 Mflop"},
+        communication={"messages": "p", "volume": "2 MB / p", "startup": "3 ms"},
+        io={"volume": "10 MB", "startup": "1 ms"},
+    ).demands(machine, {"p": 4.0, "d": 2.0})
+    assert float(asked.computing) == pytest.approx(8 / 4 + 0.5)
+    assert float(asked.startup) == pytest.approx(3e-3 + 4e-3)
+    assert float(asked.transfer) == pytest.approx(0.05)
+    assert float(asked.contention) == pytest.approx(0.25)
+    assert float(asked.io_startup) == pytest.approx(3e-3)
+    assert float(asked.io_transfer) == pytest.approx(2)
+
+
+def test_storage_latency_costs_nothing_where_nothing_is_written():
+    machine = Machine(storage={"latency": "2 s"})
+    of = SpmdPhase(law="spmd", compute={"parallel": "1 s"})
+    assert float(time(of, 1, machine=machine)) == 1
+
+
+def test_formulas_of_communication_need_not_hold_for_a_lone_processor():
+    of = phase(communication={"transfer": "1 s / (p - 1)"})
+    assert float(time(of, 1)) == pytest.approx(REFERENCE)
+
+
+def test_a_million_processors_have_a_time():
+    of = phase(bursts="fixed")
+    found = time(of, np.array([1e5, 1e6]), 64)
+    assert np.all(np.isfinite(found) & (found > 0))
+
+
+BAD = [
+    ({"communication": {"group": 3}}, "communication.group must divide p, got 3 at p = 16"),
+    ({"communication": {"group": "p/5"}}, "communication.group must be a whole number"),
+    ({"bursts_per_io": "1/p"}, "bursts_per_io must be at least 1, got 0.0625"),
+    (
+        {"communication": {"transfer": "1 s * (8 - p)"}},
+        "communication.transfer must be at least 0",
+    ),
+    ({"compute": {"parallel": "1 s * log(p - 16)"}}, "compute.parallel must be finite"),
+    ({"communication": {"contention": "p/4"}}, "communication.contention must lie in"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD)
+def test_what_has_no_answer_is_refused_with_its_place(changes, message):
+    with pytest.raises(ParameterError) as refusal:
+        time(phase(**changes), 16, 4)
+    assert message in str(refusal.value)
+
+
+def test_a_negative_formula_says_where():
+    of = phase(compute={"parallel": "1 s * (3 - p)"})
+    with pytest.raises(ParameterError, match="is -1 at p = 4"):
+        time(of, np.array([1.0, 2, 4]))
+
+
+@pytest.mark.parametrize(
+    "at", [{"p": 0}, {"p": 1.5}, {"p": 4, "d": 0}, {"p": 4, "d": 2.5}, {"p": np.inf}]
+)
+def test_counts_are_whole(at):
+    with pytest.raises(ParameterError, match="must be a whole number of at least 1"):
+        phase().cycle(Machine(), at)
+
+
+def test_p_must_be_given():
+    with pytest.raises(ParameterError, match="p must be given"):
+        phase().cycle(Machine(), {"d": 1})
+
+
+def test_a_phase_that_does_nothing_is_refused():
+    with pytest.raises(
+        ParameterError, match=r"the time must be above 0 and finite, got 0 s at p = 2\."
+    ):
+        predict(Program(phase=[{"law": "spmd"}]), Machine(), p=[2])
+
+
+def test_a_phase_may_have_nothing_to_do_for_a_lone_processor():
+    only_talks = {"law": "spmd", "communication": {"transfer": "1 s", "contention": 0}}
+    computes = {"law": "spmd", "compute": {"parallel": "2 s"}}
+    told = predict(Program(phase=[only_talks, computes]), Machine(), p=[1, 2])
+    np.testing.assert_allclose(told.time, [2, 2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cycle_of_nothing_takes_no_time(kind):
+    of = SpmdPhase(law="spmd", compute={"serial": "1 s * (p - 1)"}, io={"kind": kind})
+    found = of.cycle(Machine(), {"p": np.array([1.0, 3.0])}).time
+    np.testing.assert_allclose(found, [0, 2])
+
+
+def test_a_lone_processor_is_a_group_of_its_own():
+    told = predict(Program(phase=[phase(communication={"group": 4})]), Machine(), p=[1, 4, 8])
+    assert told.time[0] == pytest.approx(REFERENCE)
+
+
+def test_a_pair_is_never_faster_than_all_together():
+    volume = {"transfer": None, "startup": None, "contention": None, "volume": "10 MB"}
+    of = phase(communication=volume, bursts="fixed")
+    network = {"bandwidth": "100 MB/s", "saturation": "10 MB/s"}
+    found = of.demands(Machine(network=network), {"p": 16.0})
+    assert float(found.transfer) == pytest.approx(1.0)
+    assert float(time(of, 16, machine=Machine(network=network))) > 5 * 16
+    free = of.demands(Machine(network=network), {"p": 16.0, LEVEL: 0.0})
+    assert float(free.queue) == 0
+    assert float(free.transfer) == pytest.approx(0.1)
+
+
+def test_a_rate_that_follows_p_does_not_make_scaling_weak():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "100 Mflop"}}])
+    machine = Machine(compute={"rate": "100 Mflop/s / (1 + 0.02*p)"})
+    told = predict(program, machine, p=[1, 256])
+    assert told.scaling == "strong"
+    assert told.speedup[1] == pytest.approx(told.time[0] / told.time[1])
+
+
+def test_formulas_of_contention_need_not_hold_for_a_lone_processor():
+    of = phase(communication={"contention": "1 / (p - 1)"})
+    assert float(time(of, 1)) == pytest.approx(REFERENCE)
+
+
+def test_a_sample_of_bursts_stays_above_one():
+    asked = phase(bursts_per_io="1 +- 10%").demands(Machine(), {"p": 4, "bursts_per_io*": 0.9})
+    assert float(asked.bursts) == 1
+
+
+def test_a_group_is_certain():
+    with pytest.raises(ParameterError, match="must be certain"):
+        phase(communication={"group": "4 +- 10%"})
+
+
+def test_a_parameter_that_replaces_another_is_checked():
+    with pytest.raises(
+        ParameterError, match=r"io\.transfer must be finite and at least 0, got -1"
+    ):
+        time(phase(), 2, **{"io.transfer": -1})
+
+
+def test_the_published_reading_needs_equal_clusters():
+    of = phase("clustered", reading="published")
+    with pytest.raises(ParameterError, match="multiple of d in the published reading"):
+        time(of, 10, 4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"compute": {"parallel": "3 MB"}}, "must be a time such as"),
+        ({"compute": {"variability": -1}}, "got -1"),
+        ({"compute": {"variability": "gamma"}}, 'must be "none"'),
+        ({"io": {"kind": "sync"}}, "synchronous"),
+        ({"bursts": "random"}, "fixed"),
+        ({"reading": "literal"}, "corrected"),
+        ({"burst_per_io": 5}, "Did you mean bursts_per_io?"),
+    ],
+)
+def test_what_cannot_be_described_is_refused(changes, message):
+    with pytest.raises(ParameterError) as refusal:
+        phase(**changes)
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
+def test_joined_bursts_know_no_wild_services(bursts):
+    of = phase(bursts=bursts, communication={"variability": 4})
+    with pytest.raises(ParameterError, match=r"communication\.variability must be at most 3"):
+        time(of, 16)
+
+
+def test_few_geometric_bursts_of_exponential_times_warn():
+    (said,) = phase().warnings(Machine())
+    assert "equation (16)" in said
+    assert not list(phase(bursts_per_io=20).warnings(Machine()))
+    assert not list(phase(compute={"variability": 0.9}).warnings(Machine()))
+
+
+@pytest.mark.parametrize("kind", ["synchronous", "striped", "clustered"])
+def test_variability_of_everything_changes_the_time(kind):
+    base = phase(kind, bursts="geometric")
+    for table_name in ("compute", "communication", "io"):
+        other = phase(kind, **{table_name: {"variability": 0.5}})
+        same = (kind, table_name) in {
+            ("synchronous", "io"),  # one I/O at a time, for which nobody else waits
+            ("striped", "compute"),  # exponential services do not feel the law of the delay
+            ("clustered", "compute"),
+        }
+        assert (time(other, 16, 4) == time(base, 16, 4)) == same
+
+
+@pytest.mark.parametrize("kind", ["synchronous", "striped", "clustered"])
+def test_the_published_reading_takes_all_times_as_exponential(kind):
+    steady = {"variability": "none"}
+    published = phase(kind, reading="published")
+    other = phase(kind, reading="published", communication=steady, io=steady)
+    assert time(other, 16, 4) == time(published, 16, 4)
+
+
+@pytest.mark.parametrize("kind", ["striped", "clustered"])
+def test_nearly_exponential_services_take_nearly_as_long(kind):
+    nearly = phase(kind, communication={"variability": 1.001}, io={"variability": 0.999})
+    assert time(nearly, 16, 4) == pytest.approx(time(phase(kind), 16, 4), rel=1e-3)
+
+
+def test_warnings_say_what_is_not_known():
+    unknown = SpmdPhase(law="spmd", compute={"parallel": "1 s"}, communication={"transfer": "1 s"})
+    (said,) = unknown.warnings(Machine())
+    assert "No saturation rate" in said
+    assert not list(phase(bursts="fixed").warnings(Machine()))
+
+
+@pytest.mark.parametrize(
+    ("given", "cv"),
+    [("none", 0), ("exponential", 1), ("5 %", 0.05), (0.3, 0.3), ("uniform", 3**-0.5)],
+)
+def test_variability_has_a_coefficient_of_variation(given, cv):
+    of = phase(compute={"variability": given}, io={"variability": given})
+    assert float(of.compute.law.cv) == pytest.approx(cv)
+    assert of.io.cv == pytest.approx(cv)
+    assert float(of.io.service_law.cv) == pytest.approx(cv)

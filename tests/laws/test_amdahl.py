@@ -1,0 +1,105 @@
+"""`parcast.laws.amdahl` against published values, its own laws, and bad input."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.laws.amdahl import LAW, amdahl_time
+
+processors = st.integers(1, 10**6)
+seconds = st.floats(1e-6, 1e6)
+fractions = st.floats(0, 1)
+
+
+def reference_rows(name):
+    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
+
+
+@pytest.mark.parametrize("row", reference_rows("amdahl_speedup.csv"), ids=str)
+def test_speedup_agrees_with_reference_to_the_digits_printed(row):
+    speedup = 1 / amdahl_time(float(row["p"]), t1=1, serial=float(row["serial"]))
+    assert f"{speedup:.{row['digits']}g}" == row["speedup"]
+
+
+@given(p=processors, t1=seconds, f=fractions)
+def test_speedup_lies_between_one_and_p(p, t1, f):
+    speedup = t1 / amdahl_time(p, t1=t1, serial=f)
+    assert 1 - 1e-12 <= speedup <= p * (1 + 1e-12)
+
+
+@given(p=processors, t1=seconds, f=st.floats(1e-6, 1))
+def test_speedup_never_exceeds_the_inverse_of_the_serial_fraction(p, t1, f):
+    assert t1 / amdahl_time(p, t1=t1, serial=f) <= 1 / f * (1 + 1e-12)
+
+
+@given(p=processors, t1=seconds, f=fractions)
+def test_more_processors_never_slow_it_down(p, t1, f):
+    now, later = amdahl_time([p, p + 1], t1=t1, serial=f)
+    assert later <= now * (1 + 1e-15)
+
+
+@given(p=processors, t1=seconds, f=fractions, unit=st.sampled_from([2.0**-10, 0.5, 2.0, 1024.0]))
+def test_time_is_in_the_unit_of_the_time_given(p, t1, f, unit):
+    assert amdahl_time(p, t1=unit * t1, serial=f) == unit * amdahl_time(p, t1=t1, serial=f)
+
+
+@given(t1=seconds, f=fractions)
+def test_one_processor_takes_the_time_of_one(t1, f):
+    assert amdahl_time(1, t1=t1, serial=f) == pytest.approx(t1, rel=1e-15)
+
+
+@given(p=st.lists(processors, min_size=1), t1=seconds, f=fractions)
+def test_an_array_is_answered_as_its_elements_are(p, t1, f):
+    one_by_one = [float(amdahl_time(n, t1=t1, serial=f)) for n in p]
+    assert amdahl_time(p, t1=t1, serial=f).tolist() == one_by_one
+
+
+def test_arguments_are_broadcast_together():
+    p, t1, serial = np.array([[1], [2]]), [10.0, 20.0, 30.0], 0.5
+    assert amdahl_time(p, t1=t1, serial=serial).tolist() == [[10, 20, 30], [7.5, 15, 22.5]]
+    assert isinstance(amdahl_time(1, t1=1, serial=0), np.ndarray)
+
+
+@given(p=st.lists(processors, min_size=1), t1=seconds, f=fractions)
+def test_the_sum_of_terms_is_the_same_law(p, t1, f):
+    by_terms = LAW.time(np.array([p], dtype=float), np.array([[t1 * f, t1 * (1 - f)]]))
+    np.testing.assert_allclose(by_terms[0], amdahl_time(p, t1=t1, serial=f), rtol=1e-14)
+
+
+@given(t1=seconds, f=st.floats(0.01, 0.99))
+def test_the_fit_recovers_the_time_of_one_and_the_serial_fraction(t1, f):
+    p = np.array([[1.0, 2, 4, 8, 16]])
+    a, b = LAW.fit(p, amdahl_time(p, t1=t1, serial=f), np.ones_like(p))[0]
+    assert a + b == pytest.approx(t1, rel=1e-6)
+    assert a / (a + b) == pytest.approx(f, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
+        ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
+        ({"t1": 0}, "t1 must be above 0, got 0. Give it in seconds."),
+        ({"t1": [1, -2]}, "t1 must be above 0, got -2. Give it in seconds."),
+        ({"t1": np.nan}, "t1 must be above 0, got nan. Give it in seconds."),
+        ({"serial": 5}, "serial must lie in [0, 1], got 5. Write 5% as 0.05."),
+        ({"serial": -0.5}, "serial must lie in [0, 1], got -0.5. Write 5% as 0.05."),
+        ({"serial": np.nan}, "serial must lie in [0, 1], got nan. Write 5% as 0.05."),
+    ],
+)
+def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):
+    with pytest.raises(ParameterError) as caught:
+        amdahl_time(**({"p": 4, "t1": 1.0, "serial": 0.1} | bad))
+    assert str(caught.value) == says
+
+
+def test_the_edges_of_the_domain_are_in_it():
+    assert amdahl_time(1, t1=5e-324, serial=1) > 0
+    assert amdahl_time(10, t1=1, serial=0) == 0.1
+    assert amdahl_time(10, t1=1, serial=1) == 1

@@ -1,0 +1,92 @@
+"""`parcast.laws.fractal` and `monte_carlo`: published values, their own laws, bad input."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.descriptions.machine import Machine
+from parcast.errors import ParameterError
+from parcast.laws.fractal import FractalPhase, fractal_counts, fractal_efficiency
+from parcast.laws.monte_carlo import MonteCarloPhase, monte_carlo_counts
+
+DATA = Path(__file__).parent / "data"
+FIGURE = {"alpha": 32000, "beta": 8}
+
+
+def reference_rows(name):
+    text = (DATA / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
+
+
+@pytest.mark.parametrize("row", reference_rows("fractal_efficiency.csv"), ids=str)
+def test_efficiency_is_that_of_the_reference(row):
+    p, w = float(row["p"]), float(row["W"])
+    found = fractal_efficiency(p, compute=w, network=100e6, **FIGURE)
+    assert f"{float(found):.4f}" == row["efficiency"]
+    own = {"compute": f"{w} flop/s", "network": "100 MB/s"}
+    one, many = (
+        FractalPhase(law="fractal", capacities=own).times(Machine(), {"p": [1.0, p], "n": 1e6})
+    ).time
+    assert f"{one / many / p:.4f}" == row["efficiency"]
+
+
+def test_the_87_percent_of_the_source_are_the_first_order():
+    x = 8 * 512 * 101e6 / (32000 * 100e6)
+    assert x == pytest.approx(0.12928)
+    assert f"{1 - x:.4f}" == "0.8707"
+
+
+@given(n=st.floats(100, 1e15), slices=st.integers(1, 1000), p=st.integers(2, 100))
+def test_speedup_depends_neither_on_n_nor_on_slices(n, slices, p):
+    own = {"compute": "101 Mflop/s", "network": "100 MB/s"}
+    phase = MonteCarloPhase(law="monte_carlo", capacities=own, slices=slices, **text(FIGURE))
+    one, many = phase.times(Machine(), {"p": [1.0, p], "n": n}).time
+    expected = fractal_efficiency(p, compute=101e6, network=100e6, **FIGURE)
+    assert one / many / p == pytest.approx(float(expected))
+
+
+def text(densities):
+    return {"alpha": str(densities["alpha"]), "beta": f"{densities['beta']} B"}
+
+
+@given(p=st.integers(1, 10**6))
+def test_without_communication_efficiency_is_one(p):
+    assert fractal_efficiency(p, compute=1e8, network=1e8, alpha=1, beta=0) == 1.0
+    counts = fractal_counts(1e6, p, beta=0)
+    assert float(counts.steps) * p == pytest.approx(32000 * 1e6)
+    assert counts.network_bytes == 0
+
+
+def test_slices_multiply_all_counts():
+    one, many = (monte_carlo_counts(1000, 4, slices=s) for s in (1, 6))
+    for name in ("steps", "shared", "network_bytes", "messages"):
+        assert float(getattr(many, name)) == 6 * float(getattr(one, name))
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
+        ({"alpha": 0}, "alpha must be above 0, got 0. Give what was measured."),
+        ({"compute": 0}, "compute must be above 0, got 0. Give what was measured."),
+        ({"network": [1, 0]}, "network must be above 0, got 0. Give what was measured."),
+        ({"network": np.inf}, "network must be above 0, got inf. Give what was measured."),
+        ({"beta": -1}, "beta must be at least 0, got -1. Count it in the serial program."),
+    ],
+)
+def test_bad_input_is_named_with_its_value_and_a_remedy(bad, says):
+    good = {"p": 4, "compute": 1e8, "network": 1e8, **FIGURE}
+    with pytest.raises(ParameterError) as caught:
+        fractal_efficiency(**(good | bad))
+    assert str(caught.value).startswith(says)
+
+
+@given(n=st.integers(64, 10**9), p=st.integers(2, 64))
+def test_a_master_sends_each_other_processor_its_part_and_gets_it_back(n, p):
+    assert float(fractal_counts(n, p).messages) == 2 * (p - 1)
+    assert float(monte_carlo_counts(n, p, slices=3).messages) == 6 * (p - 1)
+    assert float(fractal_counts(n, 1).messages) == 0

@@ -1,0 +1,140 @@
+"""`parcast.laws.regions`: its equations, its laws, its place among the laws, and bad input."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program, law_named
+from parcast.errors import ParameterError
+from parcast.laws.regions import RegionsPhase
+from parcast.prediction.predict import predict
+
+NETWORK = Machine(
+    name="net", network={"latency": "10 us", "bandwidth": "1 GB/s"}, compute={"rate": "1 Gflop/s"}
+)
+counts = st.integers(1, 10**6)
+
+
+def phase(*regions, **keys):
+    return RegionsPhase(law="regions", region=list(regions), **keys)
+
+
+@pytest.mark.parametrize(("p", "most"), [(1, 100), (2, 50), (3, 34), (7, 15), (100, 1), (101, 1)])
+def test_a_loop_takes_the_time_of_the_processor_with_the_most_iterations(p, most):
+    loop = phase({"kind": "loop", "iterations": 100, "iteration": "10 ms"})
+    assert float(loop.times(NETWORK, {"p": [p]}).compute[0]) == pytest.approx(0.01 * most)
+
+
+@given(p=counts, iterations=counts)
+def test_a_loop_is_never_faster_than_its_share_nor_slower_than_one_more_iteration(p, iterations):
+    loop = phase({"kind": "loop", "iterations": iterations, "iteration": "1 s"})
+    time = float(loop.times(NETWORK, {"p": [float(p)]}).time[0])
+    assert iterations / p * (1 - 1e-9) <= time < iterations / p + 1
+
+
+def test_a_replicated_loop_takes_the_same_time_everywhere():
+    loop = phase({"kind": "replicated", "iterations": 7, "iteration": "2 s"})
+    assert np.all(loop.times(NETWORK, {"p": [1.0, 8, 1e6]}).compute == 14)
+
+
+def test_regions_add_up_and_are_told_apart():
+    loop = {"kind": "loop", "name": "sweep", "iterations": 64, "iteration": "1 Mflop"}
+    send = {"kind": "broadcast", "calls": 3, "volume": "1 MB"}
+    at = {"p": np.array([1.0, 8.0])}
+    told = phase(loop, send, cycles=2).times(NETWORK, at)
+    assert told.compute == pytest.approx([2 * 64e-3, 2 * 8e-3])
+    assert told.communication == pytest.approx([0, 2 * 3 * 3 * (1e-5 + 1e-3)])
+    one_by_one = [phase(x, cycles=2).times(NETWORK, at).time for x in (loop, send)]
+    assert told.time == pytest.approx(sum(one_by_one))
+
+
+def test_an_array_is_answered_as_its_elements_are():
+    program = Program(
+        phase=[
+            phase(
+                {"kind": "loop", "iterations": "n^2", "iteration": "1 us"},
+                {"kind": "allreduce", "volume": "8 B * n"},
+            )
+        ]
+    )
+    p, n = [1, 3, 64], [10, 100]
+    table = predict(program, NETWORK, p=p, n=n).time
+    for i, j in np.ndindex(3, 2):
+        assert table[i, j] == predict(program, NETWORK, p=p[i], n=n[j]).time
+
+
+def test_amounts_are_named_by_their_region_varied_and_uncertain():
+    loop = {"kind": "loop", "name": "sweep", "iterations": 10, "iteration": "1 s +- 10%"}
+    program = Program(phase=[phase(loop, {"kind": "replicated", "iteration": "2 s"})])
+    assert {"sweep.iteration", "region 2.iteration", "cycles"} <= program.parameters().keys()
+    told = predict(program, NETWORK, p=[1, 10])
+    assert told.interval == 0.9
+    assert told.lower[0] == pytest.approx(10 / 1.1 + 2, rel=0.01)
+    varied = predict(program, NETWORK, p=1, vary={"sweep.iteration": [1.0, 2.0]})
+    assert varied.time.tolist() == [[12.0, 22.0]]
+
+
+def test_speedup_is_of_the_work_where_it_grows_with_p():
+    weak = Program(phase=[phase({"kind": "loop", "iterations": "100*p", "iteration": "1 s"})])
+    told = predict(weak, NETWORK, p=[1, 16])
+    assert told.scaling == "weak"
+    assert told.efficiency == pytest.approx([1, 1])
+
+
+def test_primitives_without_figures_are_told():
+    sends = phase({"kind": "reduce", "volume": "1 kB"}, {"kind": "replicated", "iteration": "1 s"})
+    (said,) = sends.warnings(NETWORK)
+    assert said.startswith("net has no [primitives] for reduce: priced by latency and bandwidth")
+    measured = Machine(primitives={"reduce": {"startup": "1 us*log2(p)", "bandwidth": "1 MB/s"}})
+    assert list(sends.warnings(measured)) == []
+    told = sends.times(measured, {"p": [1.0, 4]}).communication
+    assert told == pytest.approx([0, 2e-6 + 1e-3])
+
+
+@pytest.mark.parametrize(
+    ("region", "says"),
+    [
+        ({"kind": "loop"}, "region 1  must give iteration where its kind is loop or replicated."),
+        ({"kind": "send", "iteration": "1 s"}, "must not give iteration where its kind is send."),
+        ({"kind": "loop", "iteration": "1 s", "volume": "1 B"}, "must not give volume where"),
+        ({"kind": "bcast"}, "region 1, kind  must be right, got 'bcast'."),
+        (
+            {"kind": "send", "volum": "1 B"},
+            "region 1, volum  is no key known here. Did you mean vol",
+        ),
+        ({"kind": "loop", "iteration": "-1 s"}, 'must be at least 0, got "-1 s". Check its sign.'),
+    ],
+)
+def test_a_region_that_makes_no_sense_is_refused(region, says):
+    with pytest.raises(ParameterError) as caught:
+        phase(region)
+    assert says in str(caught.value)
+
+
+def test_a_list_that_is_none_and_names_that_are_twice_are_refused():
+    with pytest.raises(ParameterError, match="must be a list of tables, at least one"):
+        phase()
+    same = {"kind": "replicated", "name": "a", "iteration": "1 s"}
+    with pytest.raises(ParameterError, match='names that differ, got "a" twice'):
+        phase(same, same)
+
+
+def test_a_program_file_may_name_the_law(tmp_path):
+    from parcast.descriptions.read_toml import read_program
+
+    assert law_named("regions") is RegionsPhase
+    path = tmp_path / "program.toml"
+    path.write_text(
+        '[[phase]]\nlaw = "regions"\n[[phase.region]]\nkind = "loop"\niterations = 100\n'
+        'iteration = "1 ms"\n[[phase.region]]\nkind = "broadcast"\nvolume = "8 kB"\n'
+    )
+    assert predict(read_program(path), NETWORK, p=1).time == pytest.approx([0.1])
+
+
+@pytest.mark.parametrize("kind", ["loop", "replicated"])
+def test_a_loop_that_is_run_again_leaves_the_rest_over_each_time(kind):
+    loop = phase({"kind": kind, "iterations": 10, "iteration": "1 s", "calls": 7})
+    told = loop.times(NETWORK, {"p": [1.0, 4.0]})
+    assert np.all(told.compute == ([70.0, 21.0] if kind == "loop" else 70.0))

@@ -1,0 +1,122 @@
+"""`parcast.laws.usl` against another program's values, its own laws, and bad input."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.laws.amdahl import amdahl_time
+from parcast.laws.usl import LAW, usl_time
+
+processors = st.integers(1, 10**6)
+seconds = st.floats(1e-6, 1e6)
+fractions = st.floats(0, 1)
+costs = st.floats(0, 10)
+
+
+def reference_rows(name):
+    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(x for x in text.splitlines() if not x.startswith("#")))
+
+
+def numbers(row, *names):
+    return {name: float(row[name]) for name in names}
+
+
+@pytest.mark.parametrize("row", reference_rows("usl_throughput.csv"), ids=str)
+def test_throughput_agrees_with_reference_to_its_four_digits(row):
+    rate_of_one, costs = float(row["rate_of_one"]), numbers(row, "contention", "coherency")
+    rate = 1 / usl_time(float(row["p"]), t1=1 / rate_of_one, **costs)
+    assert rate == pytest.approx(float(row["throughput"]), rel=5e-4)
+
+
+@pytest.mark.parametrize("row", reference_rows("usl_peak.csv"), ids=str)
+def test_time_is_least_where_the_reference_has_the_peak(row):
+    p = np.arange(1, 1000)
+    best = p[np.argmin(usl_time(p, t1=1, **numbers(row, "contention", "coherency")))]
+    assert f"{best:.{row['digits']}g}" == f"{float(row['peak']):.{row['digits']}g}"
+
+
+@given(p=processors, t1=seconds, s=fractions)
+def test_without_coherency_it_is_amdahls_law(p, t1, s):
+    time = usl_time(p, t1=t1, contention=s, coherency=0)
+    assert time == pytest.approx(float(amdahl_time(p, t1=t1, serial=s)), rel=1e-12)
+
+
+@given(s=st.floats(0, 0.9), peak=st.floats(2, 1000))
+def test_time_is_least_near_the_root_of_the_parallel_fraction_over_the_coherency(s, peak):
+    coherency = (1 - s) / peak**2
+    p = np.arange(1, 2002)
+    best = p[np.argmin(usl_time(p, t1=1, contention=s, coherency=coherency))]
+    assert abs(best - peak) <= 1
+
+
+@given(p=processors, t1=seconds, s=fractions, k=costs, more=st.floats(1e-3, 1))
+def test_more_contention_or_coherency_never_make_it_faster(p, t1, s, k, more):
+    time = usl_time(p, t1=t1, contention=s, coherency=k) * (1 - 1e-12)
+    assert usl_time(p, t1=t1, contention=min(s + more, 1), coherency=k) >= time
+    assert usl_time(p, t1=t1, contention=s, coherency=k + more) >= time
+
+
+@given(t1=seconds, s=fractions, k=costs)
+def test_one_processor_takes_the_time_of_one(t1, s, k):
+    assert usl_time(1, t1=t1, contention=s, coherency=k) == t1
+
+
+@given(p=processors, t1=seconds, s=fractions, k=costs, unit=st.sampled_from([0.25, 2.0, 1024.0]))
+def test_time_is_in_the_unit_of_the_time_given(p, t1, s, k, unit):
+    time = usl_time(p, t1=t1, contention=s, coherency=k)
+    assert usl_time(p, t1=unit * t1, contention=s, coherency=k) == unit * time
+
+
+@given(p=st.lists(processors, min_size=1), t1=seconds, s=fractions, k=costs)
+def test_an_array_is_answered_as_its_elements_are(p, t1, s, k):
+    one_by_one = [float(usl_time(n, t1=t1, contention=s, coherency=k)) for n in p]
+    assert usl_time(p, t1=t1, contention=s, coherency=k).tolist() == one_by_one
+
+
+def test_arguments_are_broadcast_together():
+    time = usl_time([[1], [2]], t1=[8.0, 16.0], contention=0.5, coherency=[0.0, 0.25])
+    assert time.tolist() == [[8, 16], [6, 16]]
+    assert isinstance(usl_time(1, t1=1, contention=0, coherency=0), np.ndarray)
+
+
+@given(p=st.lists(processors, min_size=1), t1=seconds, s=fractions, k=costs)
+def test_the_sum_of_terms_is_the_same_law(p, t1, s, k):
+    coefficients = np.array([[t1 * s, t1 * (1 - s), t1 * k]])
+    by_terms = LAW.time(np.array([p], dtype=float), coefficients)
+    time = usl_time(p, t1=t1, contention=s, coherency=k)
+    np.testing.assert_allclose(by_terms[0], time, rtol=1e-12)
+
+
+@given(t1=seconds, s=st.floats(0.01, 0.5), k=st.floats(0.001, 0.1))
+def test_the_fit_recovers_contention_and_coherency(t1, s, k):
+    p = np.array([[1.0, 2, 4, 8, 16, 32]])
+    a, b, c = LAW.fit(p, usl_time(p, t1=t1, contention=s, coherency=k), np.ones_like(p))[0]
+    assert a + b == pytest.approx(t1, rel=1e-6)
+    assert a / (a + b) == pytest.approx(s, rel=1e-6)
+    assert c / (a + b) == pytest.approx(k, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
+        ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
+        ({"t1": 0}, "t1 must be above 0, got 0. Give it in seconds."),
+        ({"t1": np.nan}, "t1 must be above 0, got nan. Give it in seconds."),
+        ({"contention": 5}, "contention must lie in [0, 1], got 5. Write 5% as 0.05."),
+        ({"contention": -1}, "contention must lie in [0, 1], got -1. Write 5% as 0.05."),
+        ({"contention": np.nan}, "contention must lie in [0, 1], got nan. Write 5% as 0.05."),
+        ({"coherency": -0.1}, "coherency must be at least 0, got -0.1. Write 1% as 0.01."),
+        ({"coherency": np.nan}, "coherency must be at least 0, got nan. Write 1% as 0.01."),
+    ],
+)
+def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):
+    with pytest.raises(ParameterError) as caught:
+        usl_time(**({"p": 4, "t1": 1.0, "contention": 0.1, "coherency": 0.01} | bad))
+    assert str(caught.value) == says

@@ -1,0 +1,170 @@
+"""`parcast match --donors` and `--target`: who is ranked, who helps, and what is refused."""
+
+import json
+
+import pytest
+
+from tests.matching.test_command import FILES, PROGRAM, TIMES
+
+
+def lines(*machines, upto=64):
+    """A table of the runs on some machines of the example."""
+    rows = [row.split(",") for row in TIMES.read_text().splitlines() if row[:1] not in "#m"]
+    kept = [row for row in rows if row[0] in machines and int(row[1]) <= upto]
+    return "machine,p,time_s\n" + "".join(",".join(row) + "\n" for row in kept)
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    """A folder to stand in, with good tables and bad ones."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.csv").write_text(lines("T3E", upto=4))
+    (tmp_path / "two.csv").write_text(lines("T3E", "SP", upto=4))
+    (tmp_path / "elsewhere.csv").write_text(lines("SP", "O2000"))
+    (tmp_path / "whole.csv").write_text(lines("T3E", upto=4) + lines("SP", "O2000")[17:])
+    (tmp_path / "unnamed.csv").write_text("p,time_s\n1,10\n2,6\n")
+    (tmp_path / "sizes.csv").write_text("machine,p,n,time_s\nX,1,5,10\nX,2,5,6\n")
+    (tmp_path / "two_sizes.csv").write_text(
+        "machine,p,n,time_s\n" + "".join(f"{x},{p},5,{9 / p}\n" for x in "XY" for p in (1, 2))
+    )
+    paths = "".join(f"X,{path},{p},{9 / p}\n" for path in "ab" for p in (1, 2))
+    (tmp_path / "paths.csv").write_text(f"machine,callpath,p,time_s\n{paths}")
+
+
+def said_in(answer):
+    """The document of an answer."""
+    assert (answer.status, answer.err) == (0, "")
+    return json.loads(answer.out)
+
+
+def test_a_file_of_donors_helps_and_is_not_ranked(parcast):
+    asked = ("match", "here.csv", "-p", "16,64", "--json")
+    alone, told = said_in(parcast(*asked)), said_in(parcast(*asked, "--donors", "elsewhere.csv"))
+    assert [row["machine"] for row in told["ranking"]] == ["T3E"]
+    assert told["rows"][1]["time_s"] > 2 * alone["rows"][1]["time_s"]
+    assert told["law"] == "forecast of T3E from its runs and those on the donors O2000, SP"
+    (source,) = told["inputs"]["donors"]
+    assert (source["file"], source["measurements"]) == ("elsewhere.csv", 14)
+    assert told["inputs"]["options"]["donors"] == ["elsewhere.csv"]
+    assert "donors" not in alone["inputs"]
+
+
+def test_a_target_is_forecast_as_the_command_forecast_does(parcast):
+    asked = ("whole.csv", "--target", "T3E", "-p", "8,64", "--json")
+    ranked, told = (said_in(parcast(command, *asked)) for command in ("match", "forecast"))
+    assert [row["machine"] for row in ranked["ranking"]] == ["T3E"]
+    times = [[row["time_s"] for row in document["rows"]] for document in (ranked, told)]
+    assert times[0] == pytest.approx(times[1])
+    donors = ("match", "here.csv", "--donors", "elsewhere.csv", "-p", "8,64", "--json")
+    assert said_in(parcast(*donors))["rows"] == ranked["rows"]
+
+
+def test_several_targets_are_ranked(parcast):
+    asked = ("--target", "T3E", "--target", "SP", "-p", "128", "--json")
+    told = said_in(parcast("match", TIMES, *asked))
+    assert {row["machine"] for row in told["ranking"]} == {"T3E", "SP"}
+    assert told["inputs"]["options"]["target"] == ["T3E", "SP"]
+    assert told["inputs"]["donors"] == []
+
+
+def test_a_target_leaves_the_files_of_other_machines_aside(parcast):
+    told = said_in(parcast("match", TIMES, *FILES, "--target", "SP", "--goal", "cost", "--json"))
+    assert [row["machine"] for row in told["ranking"]] == ["SP"]
+    assert told["left_out"] == []
+
+
+def test_rows_that_are_not_selected_are_no_donors(parcast):
+    said = parcast("match", "whole.csv", "--select", "machine=T3E", "-p", "64")
+    assert "law         forecast of T3E from its runs alone\n" in said.out
+
+
+def test_the_file_of_a_donor_is_left_out_and_told(parcast):
+    said = parcast(
+        *("match", "here.csv", *FILES),
+        *("-p", "8", "--donors", "elsewhere.csv"),
+    )
+    assert "SP is left out. Its runs are donors, and donors are not ranked." in said.out
+
+
+def test_columns_to_pass_over_may_be_those_of_the_donors(parcast):
+    asked = ("match", "two.csv", "--donors", "sizes.csv", "-p", "4", "--ignore", "n")
+    assert parcast(*asked).status == 0
+
+
+@pytest.mark.parametrize("other", ["elsewhere.csv", "copy.csv"])
+def test_a_file_of_donors_given_twice_counts_once(parcast, tmp_path, other):
+    (tmp_path / "copy.csv").write_bytes((tmp_path / "elsewhere.csv").read_bytes())
+    asked = ("match", "two.csv", "-p", "16,64", "--donors", "elsewhere.csv")
+    once, twice = parcast(*asked), parcast(*asked, "--donors", other)
+    assert (twice.status, twice.out) == (0, once.out)
+    assert twice.err == f"parcast: {other} holds the same as elsewhere.csv. It counts once.\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "whole"),
+    [
+        (["here.csv", "--donors", "elsewhere.csv"], "elsewhere.csv"),
+        (["whole.csv", "--target", "T3E"], "whole.csv"),
+    ],
+)
+def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, asked, whole):
+    (tmp_path / "part.csv").write_text(lines("O2000", upto=8))
+    asked = ("match", *asked, "-p", "16,64")
+    once, twice = parcast(*asked), parcast(*asked, "--donors", "part.csv")
+    assert (twice.status, twice.out) == (0, once.out)
+    said = f"all its runs stand in {whole} too. They count once."
+    assert twice.err == f"parcast: part.csv: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "says"),
+    [
+        (("two.csv", "--donors", "-"), 2, "--donors must be a file, got -. Write its name."),
+        (("two.csv", "--donors", "nowhere.csv"), 3, "nowhere.csv"),
+        (
+            ("two.csv", "--donors", "unnamed.csv"),
+            2,
+            "--donors must have a column machine, got none. Name the machine of every run in it.",
+        ),
+        (
+            ("two.csv", "--donors", "sizes.csv"),
+            2,
+            "--donors must have the same columns as all other tables, got no n in two.csv. Add "
+            "it, or pass over it in the others: --ignore n.\n",
+        ),
+        (
+            ("two_sizes.csv", "--donors", "elsewhere.csv"),
+            2,
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv.",
+        ),
+        (
+            ("elsewhere.csv", "--target", "SP", "--donors", "sizes.csv"),
+            2,
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv.",
+        ),
+        (
+            ("two.csv", "--donors", "elsewhere.csv", "--donors", "sizes.csv"),
+            2,
+            "--donors must have the same columns as all other tables, got no n in elsewhere.csv.",
+        ),
+        (
+            ("here.csv", "--donors", "paths.csv"),
+            2,
+            "--donors must have one callpath where the measurements name none, got 2. Select the "
+            "one that was measured: keep only a in their files.",
+        ),
+        (("two.csv", "--donors", "here.csv", "-o", "here.csv"), 2, "here.csv"),
+        (("two.csv", "--target", "T3D"), 2, "got 'T3D'. Did you mean T3E?"),
+        (("unnamed.csv", "--target", "SP"), 2, "--target must be a machine of WHAT, but WHAT has"),
+        (
+            (PROGRAM, FILES[0], "-p", "4", "--donors", "here.csv"),
+            2,
+            "--donors and --target must be asked of a table of runs, got a program.",
+        ),
+        ((PROGRAM, FILES[0], "-p", "4", "--target", "T3E"), 2, "--donors and --target must be"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(parcast, args, status, says):
+    said = parcast("match", *args)
+    assert (said.status, said.out) == (status, ""), said.err
+    assert says in said.err

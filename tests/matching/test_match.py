@@ -1,0 +1,388 @@
+"""`parcast.match`: the choice, its probabilities against closed forms, and what it refuses."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from parcast.descriptions.amount import NORMAL_90
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.descriptions.read_toml import read_machine
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.forecast import forecast
+from parcast.matching.match import match
+from parcast.matching.outcomes import SHARED
+from parcast.prediction.predict import predict
+from parcast.timings.measurements import Measurements
+from parcast.timings.read_csv import read_measurements
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
+P = [1, 2, 4, 8, 16, 32, 64]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return read_measurements(EXAMPLE / "times.csv")
+
+
+@pytest.fixture(scope="module")
+def machines():
+    return [read_machine(EXAMPLE / f"{name}.toml") for name in ("t3e", "sp", "o2000")]
+
+
+def machine(name, rate, **keys):
+    return Machine(name=name, compute={"rate": rate}, **keys)
+
+
+def program(work="8 Tflop", serial="0.1 Tflop"):
+    return Program(
+        name="a program",
+        phase=[{"law": "spmd", "compute": {"parallel": work, "serial": serial}}],
+    )
+
+
+# the worked example
+
+
+def test_the_least_times_are_those_of_the_measured_curves(runs):
+    # In et al., c. 2000: T3E at 32, speedup 14.42; SP at 16, 9.22; O2000 at 16, 10.82.
+    found = {x.machine: x for x in match(runs).candidates}
+    assert list(found) == ["T3E", "O2000", "SP"]
+    for name, p, time, speedup in (
+        ("T3E", 32, 1.182, 14.42),
+        ("SP", 16, 11.98, 9.22),
+        ("O2000", 16, 10.01, 10.82),
+    ):
+        x = found[name]
+        assert x.best_p == p
+        assert x.time[x.chosen] == pytest.approx(time)
+        assert x.efficiency[x.chosen] * p == pytest.approx(speedup, abs=0.005)
+
+
+def test_the_cheapest_machine_within_a_time(runs, machines):
+    told = match(runs, machines, goal="cost", within="12 s")
+    assert [(x.machine, x.best_p) for x in told.candidates] == [
+        ("T3E", 2),
+        ("O2000", 16),
+        ("SP", 16),
+    ]
+    t3e = told.best
+    assert t3e.cost[t3e.chosen] == pytest.approx(600 * 2 * 9.002 / 3600)
+    o2000 = told.candidates[1]
+    assert o2000.cost[0] == pytest.approx(180 * 108.3 / 3600)  # a whole node of two
+
+
+def test_the_most_efficient_count_is_the_smallest_that_is_fast_enough(runs):
+    told = match(runs, goal="efficiency")
+    assert {x.best_p for x in told.candidates} == {1}
+    assert any("most efficient counts are mostly the smallest" in text for text in told.warnings)
+    hurried = match(runs, goal="efficiency", within="16 s")
+    assert [(x.machine, x.best_p) for x in hurried.candidates if x.fits] == [
+        ("T3E", 2),
+        ("O2000", 8),
+        ("SP", 16),
+    ]
+    t3e = hurried.candidates[0]
+    assert t3e.efficiency[t3e.chosen] == pytest.approx(17.04 / 2 / 9.002)
+
+
+def test_an_extrapolation_that_is_doubtful_is_told(runs, machines):
+    told = match(runs, machines, p=[128])
+    assert any(
+        text.startswith("T3E: Doubtful") or ", T3E: Doubtful" in text for text in told.warnings
+    )
+
+
+# probabilities
+
+
+def widths(told, name):
+    x = next(x for x in told.candidates if x.machine == name)
+    i = x.chosen
+    return np.log(x.time[i]), np.log(x.upper[i] / x.time[i]) / NORMAL_90
+
+
+def test_the_probability_of_being_best_is_that_of_two_log_normal_times():
+    runs = Measurements(
+        p=[1, 2, 4, 8] * 2,
+        time=[100, 52, 28, 16, 110, 57, 30, 17],
+        machine=["A"] * 4 + ["B"] * 4,
+    )
+    told = match(runs, p=[32])
+    (a, sa), (b, sb) = widths(told, "A"), widths(told, "B")
+    apart = np.sqrt(sa**2 + sb**2 - 2 * SHARED * sa * sb)
+    best = {x.machine: x.best for x in told.candidates}
+    assert best["A"] == pytest.approx(ndtr((b - a) / apart), abs=0.02)
+    assert best["A"] + best["B"] == pytest.approx(1)
+
+
+def test_the_probability_that_limits_hold_is_that_of_the_interval():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100, 52, 28, 16], machine="A")
+    told = match(runs, p=[8, 64, 128], within=5.0)
+    x = told.candidates[0]
+    for i in range(3):
+        width = np.log(x.upper[i] / x.time[i]) / NORMAL_90
+        assert x.holds[i] == pytest.approx(ndtr(np.log(5.0 / x.time[i]) / width), abs=0.005)
+
+
+def test_what_is_uncertain_of_the_program_does_not_blur_the_order():
+    pair = [machine("A", "1 Gflop/s"), machine("B", "0.99 Gflop/s")]
+    told = match(program("8 Tflop +- 50%"), pair, p=[16])
+    assert [x.best for x in told.candidates] == [1.0, 0.0]
+    assert told.candidates[0].upper[0] > 1.2 * told.candidates[0].time[0]
+
+
+def test_what_is_uncertain_of_the_machines_does():
+    pair = [machine("A", "1 Gflop/s +- 20%"), machine("B", "0.99 Gflop/s +- 20%")]
+    best = [x.best for x in match(program(), pair, p=[16]).candidates]
+    assert best == pytest.approx([0.5, 0.5], abs=0.06)
+
+
+def test_without_uncertainty_the_best_is_certain_and_equals_share():
+    pair = [machine("A", "1 Gflop/s"), machine("B", "1 Gflop/s"), machine("C", "0.5 Gflop/s")]
+    assert [x.best for x in match(program(), pair, p=[4]).candidates] == [0.5, 0.5, 0.0]
+
+
+def test_times_are_those_of_predict_and_the_interval_is_nearly_its():
+    one = machine("A", "1 Gflop/s +- 10%")
+    told, expected = match(program(), [one], p=P), predict(program(), one, p=P)
+    x = told.candidates[0]
+    assert x.time == pytest.approx(expected.time)
+    assert x.efficiency == pytest.approx(expected.efficiency)
+    assert x.lower == pytest.approx(expected.lower, rel=0.01)
+    assert x.upper == pytest.approx(expected.upper, rel=0.01)
+
+
+def test_the_same_question_has_the_same_answer_in_any_order(runs, machines):
+    one, other = (match(runs, order, p=[128, 200]) for order in (machines[:2], machines[1::-1]))
+    assert json.dumps(one.to_document()) == json.dumps(other.to_document())
+
+
+def test_an_uncertain_price_makes_the_cost_uncertain():
+    pair = [
+        machine("A", "1 Gflop/s", price={"processor_hour": "1 +- 30%"}),
+        machine("B", "1 Gflop/s", price={"processor_hour": 1.05}),
+    ]
+    told = match(program(), pair, p=[4], goal="cost")
+    a = told.candidates[0]
+    assert a.machine == "A"
+    assert a.cost_upper[0] == pytest.approx(1.3 * a.cost[0], rel=0.02)
+    assert 0.55 < a.best < 0.75
+
+
+# limits
+
+
+def test_a_certainty_asks_for_more_room(runs, machines):
+    middle = match(runs, machines, goal="cost", within=12.0)
+    sure = match(runs, machines, goal="cost", within=12.0, certainty=0.9)
+    assert {x.machine for x in middle.candidates if x.fits} == {"T3E", "SP", "O2000"}
+    assert {x.machine for x in sure.candidates if x.fits} == {"T3E", "O2000"}
+
+
+@pytest.mark.parametrize("certainty", [None, 0.9])
+@pytest.mark.parametrize(
+    ("within", "budget"), [(1.0, 100.0), (1.0, 2.0), (50.0, 1.0), (11.0, 2.5)]
+)
+def test_what_is_said_to_fit_does_fit(runs, machines, certainty, within, budget):
+    told = match(runs, machines, within=within, budget=budget, certainty=certainty)
+    assert told.best is None
+    said = told.verdict[-1]
+    assert said.startswith("What would fit: ")
+    time = re.search(r"([0-9.]+ m?s)", said)
+    cost = re.search(r"budget of ([0-9.]+)", said)
+    if "no change of one of them alone" in said:
+        ways = [{"within": time[1], "budget": float(cost[1])}]
+    else:
+        ways = [{"within": time[1], "budget": budget}] if time else []
+        ways += [{"within": within, "budget": float(cost[1])}] if cost else []
+    assert ways
+    for way in ways:
+        assert match(runs, machines, **way, certainty=certainty).best is not None
+
+
+def test_what_is_said_to_fit_does_fit_where_the_price_is_uncertain_and_times_are_long():
+    one = machine("A", "1 Gflop/s +- 20%", price={"processor_hour": "1 +- 30%"})
+    for within, budget in ((3600.0, 1e9), (1e5, 1.0), (60.0, 0.1)):
+        limits = {"within": within, "budget": budget}
+        told = match(program(), [one], p=[1], certainty=0.95, **limits)
+        said = told.verdict[-1]
+        time = re.search(r": ([0-9.]+ (?:h|min|s))", said)
+        cost = re.search(r"budget of ([0-9.]+)", said)
+        limits |= {"within": time[1]} if time else {}
+        limits |= {"budget": float(cost[1])} if cost else {}
+        assert match(program(), [one], p=[1], certainty=0.95, **limits).best is not None
+
+
+def test_a_failure_says_which_limit_by_how_much(runs, machines):
+    told = match(runs, machines, within=1.0, budget=6.0)
+    assert told.verdict[0] == (
+        "T3E comes nearest at p = 32: it takes 1.18 s, 18% more than 1 s and costs 6.30, 5% more "
+        "than 6."
+    )
+    assert all(x.best is None for x in told.candidates)
+
+
+def test_counts_beyond_a_machine_are_left_out_and_told(runs, machines):
+    told = match(runs, machines, p=[64, 128, 256, 512])
+    assert told.candidates[-1].p.max() <= 512
+    assert "O2000 has 64 processors: p = 128, 256, 512 is left out." in told.warnings
+    assert "O2000" in match(runs, machines, p=[128]).left_out
+
+
+# machines without runs
+
+
+def test_a_machine_without_runs_is_projected_by_its_rate(runs):
+    sp, new = machine("SP", "100 Mflop/s"), machine("new", "300 Mflop/s +- 20%")
+    told = match(runs, [sp, new], p=[1, 16])
+    x = next(x for x in told.candidates if x.machine == "new")
+    assert x.time == pytest.approx([110.5 / 3, 11.98 / 3])
+    assert x.upper[1] / x.time[1] > 1.5
+    assert "new: Projected from SP." in told.warnings
+
+
+def test_a_machine_without_runs_and_rates_is_left_out(runs):
+    told = match(runs, [Machine(name="new")])
+    assert "Give compute.rate in its file" in told.left_out["new"]
+
+
+# what comes out
+
+
+def test_the_document_holds_everything_as_strict_json(runs, machines):
+    told = match(runs, machines, goal="cost", within=12.0, budget=5.0, certainty=0.6)
+    document = json.loads(json.dumps(told.to_document(), allow_nan=False))
+    assert document["schema"] == "parcast/match/1"
+    assert [row["rank"] for row in document["ranking"]] == [1, 2, 3]
+    assert len(document["rows"]) == 21
+    chosen = [row for row in document["rows"] if row["chosen"]]
+    assert [(row["machine"], row["p"]) for row in chosen] == [
+        (row["machine"], row["p"]) for row in document["ranking"]
+    ]
+    assert (document["goal"], document["within_s"], document["budget"]) == ("cost", 12.0, 5.0)
+    assert document["certainty"] == 0.6
+    assert all(row["measured"] for row in document["rows"])
+
+
+def test_rows_say_whether_a_count_was_measured(runs):
+    told = match(runs.select(machine="T3E"), p=[2, 3, 64, 128])
+    assert [row["measured"] for row in told.rows()] == [True, False, True, False]
+    described = match(program(), [machine("A", "1 Gflop/s")], p=[2])
+    assert not next(described.ranking())["measured"]
+
+
+def test_a_result_shows_itself_and_escapes_what_it_was_given():
+    one = machine("<b>&\x1b", "1 Gflop/s", price={"processor_hour": 1})
+    told = match(program(), [one], p=[1, 2], within="1 s")
+    assert "\x1b" not in str(told)
+    assert "<b>&" not in told._repr_html_()
+    assert "&lt;b&gt;" in told._repr_html_()
+    assert repr(told) == "Match(time: <b>&\x1b p=2)"
+    assert len(told.to_pandas()) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"goal": "speed"}, 'goal must be "time", "cost" or "efficiency"'),
+        ({"within": "5 MB"}, "within must be a time such as"),
+        ({"within": -1}, "within must be above 0, got -1"),
+        ({"budget": "many"}, "budget must be a number, got 'many'"),
+        ({"budget": 0}, "budget must be above 0, got 0"),
+        ({"certainty": 0.3}, r"certainty must lie in \[0.5, 1\), got 0.3"),
+        ({"p": [0]}, "p must be a whole number of at least 1, got 0"),
+        ({"p": ["many"]}, "p must be numbers"),
+        ({"p": range(1, 5000)}, "p must be 1 to 2,000 counts, got 4,999"),
+        ({"machines": ["T3E"]}, "machines must hold Machines, got str"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"goal": "cost"}, "price must be given for T3E, SP, O2000: the cost is asked for"),
+        ({"prices": {"T4E": 1}}, "prices must name machines that are ranked, got 'T4E'"),
+        ({"prices": {"T3E": -1}}, "prices must be numbers above 0, got -1 for T3E"),
+        ({"machines": [Machine(name="A"), Machine(name="A")]}, "names that differ, got 'A' twice"),
+        (
+            {
+                "machines": [
+                    Machine(name=x, price={"processor_hour": 1, "currency": x}) for x in "AB"
+                ]
+            },
+            "price must have one currency on all machines, got A and B",
+        ),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(runs, asked, says):
+    with pytest.raises(ParameterError, match=says):
+        match(runs, **asked)
+
+
+def test_runs_of_several_problems_or_of_no_machine_are_refused():
+    two = Measurements(
+        p=[1, 2] * 2, time=[3, 2, 5, 3], n=[1, 1, 2, 2], machine=["A", "A", "B", "B"]
+    )
+    with pytest.raises(ParameterError, match=r"several values of n\. Select one"):
+        match(two)
+    with pytest.raises(ParameterError, match="runs must have a column machine"):
+        match({"p": [1, 2], "time": [3, 2]})
+
+
+def test_a_program_needs_counts_and_machines():
+    with pytest.raises(ParameterError, match="p must be given where a program is described"):
+        match(program(), [machine("A", "1 Gflop/s")])
+    with pytest.raises(ParameterError, match="machines must hold at least one"):
+        match(program(), p=[1])
+
+
+def test_where_no_machine_has_an_answer_that_is_said():
+    runs = Measurements(p=[1, 1], time=[3, 5], machine=["A", "B"])
+    with pytest.raises(
+        FitFailed, match=r"No machine has an answer\. A: All its times are at p = 1"
+    ):
+        match(runs)
+
+
+def test_certainty_may_be_text():
+    runs = Measurements(p=[1, 2, 4] * 2, time=[9, 5, 3, 8, 6, 5], machine=["A"] * 3 + ["B"] * 3)
+    by_text, by_number = (match(runs, within="6 s", certainty=x) for x in ("90%", 0.9))
+    assert by_text.certainty == by_number.certainty == 0.9
+    with pytest.raises(ParameterError, match="certainty"):
+        match(runs, within="6 s", certainty="often")
+
+
+def test_more_processors_are_advised_only_where_there_are_more():
+    machines = [machine("small", "1 Gflop/s", processors=2), machine("large", "1 Gflop/s")]
+    told = match(program(), machines, p=[1, 2])
+    advice = [text for text in told.warnings if "may be better still" in text]
+    assert advice == ["large: More than p = 2 may be better still. Ask for more."]
+
+
+def test_the_interval_of_a_forecast_count_is_that_of_the_forecast_on_both_sides():
+    counts = [1, 2, 4, 8, 16, 32]
+    p, bad = np.tile(counts, 6), np.repeat(np.arange(6) > 3, 6)
+    names = np.repeat([f"M{i}" for i in range(6)], 6)
+    donors = Measurements(p=p, time=90 / p + 10 * bad, machine=names)
+    here = Measurements(p=[1], time=[100.0], machine="here")
+    (found,) = match(here, p=[16], donors=donors).candidates
+    told = forecast(here, 16, donors=donors)
+    ends = [told.lower.item(), told.time.item(), told.upper.item()]
+    assert [*found.lower, *found.time, *found.upper] == pytest.approx(ends, rel=0.02)
+    assert ends[2] / ends[1] > 1.3 * ends[1] / ends[0]
+
+
+def test_a_column_that_leaves_every_run_alone_is_to_be_passed_over():
+    p, machine = [1, 1, 2, 2, 4, 4] * 2, ["A"] * 6 + ["B"] * 6
+    time = [9, 9.1, 5, 5.1, 3, 3.1] * 2
+    runs = Measurements(p=p, time=time, machine=machine, jobid=range(12))
+    with pytest.raises(ParameterError, match=r"several values of jobid\. By jobid nearly every"):
+        match(runs)
+
+
+def test_it_is_told_that_no_run_was_repeated_where_none_was(runs):
+    assert any(text.startswith("No run was repeated") for text in match(runs).warnings)
+    again = {name: [*column, column[0]] for name, column in runs.columns.items()}
+    assert "repeated" not in " ".join(match(Measurements(**again)).warnings)
+    machines = [machine("A", "1 Gflop/s"), machine("B", "2 Gflop/s")]
+    assert "repeated" not in " ".join(match(program(), machines, p=[1, 2]).warnings)

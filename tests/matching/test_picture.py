@@ -1,0 +1,136 @@
+"""The picture of a match: what is in it, and that it is the same each time."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.text import Annotation
+
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.descriptions.read_toml import read_machine
+from parcast.matching.match import match
+from parcast.matching.picture import draw_match, figure_of_match
+from parcast.show.canvas import svg_text
+from parcast.timings.measurements import Measurements
+from parcast.timings.read_csv import read_measurements
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
+
+
+@pytest.fixture(scope="module")
+def told():
+    machines = [read_machine(EXAMPLE / f"{name}.toml") for name in ("t3e", "sp", "o2000")]
+    runs = read_measurements(EXAMPLE / "times.csv")
+    return match(runs, machines, goal="cost", within="12 s", budget=5.0)
+
+
+def close_curves(machines, *, p, priced):
+    """A match of machines that are nearly alike, each run on 1 to 32 processors."""
+    rows = [(f"m{i}", x) for i in range(machines) for x in (1, 2, 4, 8, 16, 32)]
+    runs = Measurements(
+        p=[x for _, x in rows],
+        time=[(1 + int(name[1:]) / 40) * (3 + 100 / x + 0.05 * x) for name, x in rows],
+        machine=[name for name, _ in rows],
+    )
+    prices = {f"m{i}": 1 + i / 50 for i in range(machines)} if priced else None
+    return match(runs, p=p, prices=prices, within="12 s")
+
+
+def points(figure, *, are_hollow):
+    """How often each marker stands at which x, of the curves that are not faint."""
+    (ax,) = figure.axes
+    lines = [x for x in ax.get_lines() if x.get_markersize() == 5.5 and len(x.get_xdata())]
+    kept = [x for x in lines if (to_hex(x.get_markerfacecolor()) == "#ffffff") == are_hollow]
+    return sorted(float(y) for x in kept for y in x.get_xdata())
+
+
+def texts(figure):
+    return {text.get_text() for text in figure.findobj(lambda x: hasattr(x, "get_text"))}
+
+
+def test_it_shows_every_machine_its_choice_and_the_limits(told):
+    seen = texts(figure_of_match(told))
+    for text in (
+        "T3E, p = 2",
+        "SP, p = 16: does not fit",
+        "longest time, 12 s",
+        "budget, 5 credits",
+        "cost [credits]",
+        "Machines by least cost, within 12 s and for 5 credits at most",
+    ):
+        assert text in seen
+
+
+def test_the_chosen_counts_are_named_whatever_else_is(told):
+    seen = texts(figure_of_match(told))
+    assert {"2", "16"} <= seen
+
+
+def test_without_prices_time_is_drawn_over_processors():
+    told = match(read_measurements(EXAMPLE / "times.csv"), within=5.0)
+    seen = texts(figure_of_match(told))
+    assert {"processors p", "time [s]", "longest time, 5 s"} <= seen
+
+
+def test_many_machines_a_single_count_and_odd_names_can_be_drawn():
+    names = [f"m${i}" for i in range(10)]
+    runs = Measurements(
+        p=[1, 2] * 10,
+        time=[5 + i / 7 for i in range(20)],
+        machine=[x for x in names for _ in (1, 2)],
+    )
+    figure = figure_of_match(match(runs, p=[2], prices=dict.fromkeys(names, 1)))
+    assert "2 more without a curve" in svg_text(figure)
+    svg_text(figure_of_match(match(runs, p=[2])))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_name_in_letters_that_the_font_lacks_can_be_drawn():
+    runs = Measurements(p=[1, 2, 4], time=[9, 5, 3], machine="機械")
+    assert "機械, p = 4" in svg_text(figure_of_match(match(runs)))
+
+
+def test_the_same_match_gives_the_same_bytes(told, tmp_path):
+    one, other = tmp_path / "one.png", tmp_path / "other.png"
+    draw_match(told, one)
+    draw_match(told, other)
+    assert one.read_bytes() == other.read_bytes()
+    assert svg_text(told.plot()) == svg_text(told.plot())
+
+
+def test_measured_counts_are_filled_and_forecast_ones_hollow(told):
+    runs = read_measurements(EXAMPLE / "times.csv").select(machine="T3E")
+    figure = figure_of_match(match(runs, p=[1, 2, 3, 64, 128]))
+    assert points(figure, are_hollow=False) == [1, 2, 64]
+    assert points(figure, are_hollow=True) == [3, 128]
+    assert {"filled: measured", "hollow: forecast"} <= texts(figure)
+    seen = texts(figure_of_match(told))
+    assert "filled: measured" in seen
+    assert "hollow: forecast" not in seen
+
+
+def test_counts_of_a_description_are_hollow():
+    program = Program(
+        name="a program", phase=[{"law": "spmd", "compute": {"parallel": "8 Tflop"}}]
+    )
+    machine = Machine(name="A", compute={"rate": "1 Gflop/s"})
+    figure = figure_of_match(match(program, machine, p=[1, 2]))
+    assert points(figure, are_hollow=True) == [1, 2]
+    seen = texts(figure)
+    assert "hollow: predicted" in seen
+    assert "filled: measured" not in seen
+
+
+@pytest.mark.parametrize("priced", [True, False])
+@pytest.mark.parametrize("machines", range(2, 9))
+def test_numbers_do_not_overlap_and_every_choice_has_one(machines, priced):
+    figure = figure_of_match(close_curves(machines, p=[1, 2, 4, 8, 16, 24, 32, 64], priced=priced))
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    numbers = [x for x in ax.texts if isinstance(x, Annotation)]
+    assert [x.get_fontweight() for x in numbers].count("bold") == machines
+    boxes = [super(Annotation, x).get_window_extent() for x in numbers]
+    assert not any(x.overlaps(y) for i, x in enumerate(boxes) for y in boxes[:i])
+    frame = ax.get_window_extent().padded(0.5)
+    assert all(frame.contains(*x.min) and frame.contains(*x.max) for x in boxes)

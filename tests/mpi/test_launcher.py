@@ -1,0 +1,288 @@
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from parcast.errors import ParameterError, RunFailed
+from parcast.mpi import find as mpi
+from parcast.mpi import launcher, leftovers, rank
+from parcast.mpi.launcher import run_ranks
+from parcast.mpi.leftovers import as_interrupts
+from parcast.mpi.tied import main as become
+from parcast.mpi.tied import tied
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def ranks_that(tmp_path):
+    """Start two ranks of the test program."""
+
+    def started(what, *, ranks=2, time_limit=60.0, **keys):
+        return run_ranks(
+            "ranks_that",
+            [what, str(tmp_path)],
+            ranks=ranks,
+            time_limit=time_limit,
+            environment={"PYTHONPATH": str(HERE)},
+            **keys,
+        )
+
+    return started
+
+
+def told_by(folder):
+    """Number and cores of every rank that started."""
+    told = [path.read_text(encoding="utf-8").split() for path in sorted(folder.iterdir())]
+    return [int(number) for number, _ in told], [cores for _, cores in told]
+
+
+def is_alive(number):
+    """Tell whether a process runs; one that waits to be reaped does not."""
+    status = Path(f"/proc/{number}/status")
+    try:
+        return "State:\tZ" not in status.read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):  # it ended, perhaps as it was read
+        return False
+
+
+def any_alive(numbers):
+    """Tell whether a process still runs, once those that are on their way out have gone.
+
+    One that exits has given up its memory, and with it the mark of its run, a moment before it is
+    told as ended.
+    """
+    end = time.monotonic() + 5
+    while any(map(is_alive, numbers)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return any(map(is_alive, numbers))
+
+
+def test_ranks_run_a_module_together_each_on_a_core_of_its_own(ranks_that, tmp_path):
+    assert ranks_that("sum").stdout.split() == ["1", "1"]
+    cores = mpi.available_cores()
+    expected = [str(cores[0]), str(cores[1])] if len(cores) > 1 else [str(cores[0])] * 2
+    assert told_by(tmp_path)[1] == expected
+
+
+def test_ranks_that_outnumber_the_cores_share_the_last_one(ranks_that, tmp_path):
+    ranks_that("sum", placement="one")
+    assert set(told_by(tmp_path)[1]) == {str(mpi.available_cores()[-1])}
+
+
+def test_an_exception_on_one_rank_ends_all_and_is_told(ranks_that, tmp_path):
+    with pytest.raises(RunFailed, match=r"ended with status .*: ValueError: the second rank"):
+        ranks_that("raise")
+    assert not any_alive(told_by(tmp_path)[0])
+
+
+def test_a_refusal_on_a_rank_is_raised_as_what_it_is(ranks_that):
+    with pytest.raises(ParameterError, match=r"^n must be at least 1, got 0\. Count from 1\.$"):
+        ranks_that("refuse")
+
+
+def test_a_rank_that_is_killed_ends_the_run(ranks_that, tmp_path):
+    with pytest.raises(RunFailed, match="ended with status"):
+        ranks_that("die")
+    assert not any_alive(told_by(tmp_path)[0])
+
+
+def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(ranks_that, tmp_path):
+    before = set(os.listdir("/dev/shm"))
+    with pytest.raises(RunFailed, match=r"did not end within 3 s and was killed\. Allow more"):
+        ranks_that("hang", time_limit=3.0)
+    assert not any_alive(told_by(tmp_path)[0])
+    left = [name for name in os.listdir("/dev/shm") if name.startswith("mpich")]
+    others = leftovers._mapped()  # of runs beside this one
+    assert not [name for name in left if name not in before and name not in others]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_a_launcher_that_is_told_to_end_takes_its_ranks_along(tmp_path, number):
+    source = (
+        "import signal; from parcast.mpi.launcher import run_ranks;"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL);"  # as it is without nohup
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # and in the foreground
+        f"run_ranks('ranks_that', ['hang', {str(tmp_path)!r}], ranks=2, time_limit=60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", source],
+        env=os.environ | {"PYTHONPATH": str(HERE)},
+        stderr=subprocess.DEVNULL,
+    ) as started:
+        end = time.monotonic() + 30
+        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        started.send_signal(number)
+        assert started.wait(30) != 0
+    numbers = told_by(tmp_path)[0]
+    assert len(numbers) == 2
+    assert not any_alive(numbers)
+
+
+def test_a_signal_is_an_interrupt_only_where_it_would_end_the_program():
+    with pytest.raises(KeyboardInterrupt), as_interrupts():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    usual = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup has it
+    try:
+        with as_interrupts():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, usual)
+    other = threading.Thread(target=as_interrupts().__enter__)
+    other.start()
+    other.join()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_program_is_tied_to_its_parent_where_the_system_can(monkeypatch):
+    done = subprocess.run(tied(["/bin/echo", "a b"]), capture_output=True, text=True, check=True)
+    assert done.stdout == "a b\n"
+    orphan = tied(["/bin/echo", "never"])
+    orphan[orphan.index(str(os.getpid()))] = "1"  # whose parent is gone already
+    assert subprocess.run(orphan, capture_output=True, check=True).stdout == b""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert tied(["/bin/echo"]) == ["/bin/echo"]
+
+
+def test_the_kernel_is_asked_to_tell_of_the_end_of_the_parent(monkeypatch):
+    done = []
+    library = SimpleNamespace(prctl=lambda *given: done.append(given[:2]))
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
+    monkeypatch.setattr(os, "execv", lambda *given: done.append(given))
+    become([str(os.getppid()), "/bin/echo", "a b"])
+    assert done == [(1, signal.SIGTERM), ("/bin/echo", ["/bin/echo", "a b"])]
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "expected"),
+    [
+        (-9, "", "status -9: mpiexec was ended by the system: Killed, as it is where memory"),
+        (9, "EXIT STRING: Killed (signal 9)", "status 9: a rank was ended by the system: Killed,"),
+        (7, "Bus error (signal 7)", "a rank was ended by the system: Bus error, as it is where /"),
+        (139, "-----\nexited on signal 11 (Segm)\n-----", "system: Segmentation fault. Nothing"),
+        (3, "-----\nout of slots\n-----\n", "status 3: out of slots. Nothing of it runs on."),
+        (3, "signal 4000", "status 3: signal 4000. Nothing of it runs on."),
+        (3, "", "status 3. Nothing of it runs on."),
+        (9, "E: x\nMemoryError: no room\nsignal 9", "status 9: MemoryError: no room. Nothing"),
+    ],
+)
+def test_how_ranks_ended_is_told(status, said, expected):
+    assert expected in str(launcher._failure("parcast.mpi.x", 2, status, "", said))
+
+
+def test_the_folder_of_a_session_that_was_killed_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers.tempfile, "gettempdir", lambda: str(tmp_path))
+    for name in ("ompi.17", "ompi.18"):
+        (tmp_path / name / "0").mkdir(parents=True)
+    leftovers.remove_session(17)
+    assert [path.name for path in tmp_path.iterdir()] == ["ompi.18"]
+
+
+@pytest.mark.parametrize("ranks", [0, -1, 5000])
+def test_counts_of_ranks_that_make_no_sense_are_refused(ranks):
+    with pytest.raises(ParameterError, match="ranks must lie in 1 to 4096, got"):
+        run_ranks("ranks_that", ranks=ranks, time_limit=1.0)
+
+
+def test_without_mpi4py_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(mpi, "find_spec", lambda _: None)
+    with pytest.raises(RunFailed, match=r'needs mpi4py.*pip install "parcast\[mpi\]"'):
+        mpi.find_mpi()
+
+
+def test_without_mpiexec_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(mpi.shutil, "which", lambda *_, **__: None)
+    with pytest.raises(RunFailed, match=r'no mpiexec.*pip install "parcast\[mpi\]"'):
+        mpi.find_mpi()
+
+
+def told(tmp_path, text, status=0):
+    """An mpiexec that tells this of itself."""
+    path = tmp_path / "mpiexec"
+    path.write_text(f"#!/bin/sh\necho '{text}'\nexit {status}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "vendor", "version"),
+    [
+        ("mpiexec (Open MPI) 5.0.11", "Open MPI", "5.0.11"),
+        ("HYDRA build details:\n    Version:    4.3.1", "MPICH", "4.3.1"),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.11 (Hydra)", "Intel MPI", "2021.11"),
+        ("something", "unknown", ""),
+    ],
+)
+def test_the_vendor_is_told_by_mpiexec(tmp_path, monkeypatch, text, vendor, version):
+    path = told(tmp_path, text)
+    monkeypatch.setattr(mpi.shutil, "which", lambda *_, **__: path)
+    found = mpi.find_mpi()
+    assert (found.vendor, found.version, found.mpiexec) == (vendor, version, path)
+
+
+def test_an_mpiexec_that_fails_is_told(tmp_path, monkeypatch):
+    path = told(tmp_path, "", status=1)
+    monkeypatch.setattr(mpi.shutil, "which", lambda *_, **__: path)
+    with pytest.raises(RunFailed, match="does not tell its version"):
+        mpi.find_mpi()
+
+
+def test_open_mpi_may_start_as_root_and_crowd_the_cores():
+    of = mpi.Mpi(vendor="Open MPI", version="5", mpiexec="")
+    assert of.environment(crowded=True)["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+    assert of.environment(crowded=True)["OMPI_MCA_mpi_yield_when_idle"] == "1"
+    assert of.environment(crowded=False)["OMPI_MCA_mpi_yield_when_idle"] == "0"
+
+
+def test_mpich_gives_up_its_core_only_where_it_must_share_it():
+    of = mpi.Mpi(vendor="MPICH", version="5", mpiexec="")
+    assert "MPIR_CVAR_ENABLE_HEAVY_YIELD" in of.environment(crowded=True)
+    assert "MPIR_CVAR_ENABLE_HEAVY_YIELD" not in of.environment(crowded=False)
+
+
+@pytest.mark.parametrize(
+    ("placement", "expected"),
+    [("own", [0, 1, 2, 0]), ("spread", [0, 1, 2, 0]), ("one", [2] * 4), ("auto", [2] * 4)],
+)
+def test_placements_pin_ranks_to_cores(monkeypatch, placement, expected):
+    pinned = []
+    monkeypatch.setattr(rank.os, "sched_getaffinity", lambda _: {0, 1, 2})
+    monkeypatch.setattr(rank.os, "sched_setaffinity", lambda _, cores: pinned.extend(cores))
+    monkeypatch.setenv("PARCAST_PLACEMENT", placement)
+    monkeypatch.setenv("MPI_LOCALNRANKS", "4")
+    for number in range(4):
+        monkeypatch.setenv("MPI_LOCALRANKID", str(number))
+        rank.pin()
+    assert pinned == expected
+
+
+def test_a_free_rank_is_not_pinned(monkeypatch):
+    monkeypatch.setattr(rank.os, "sched_setaffinity", lambda *_: pytest.fail("pinned"))
+    monkeypatch.setenv("PARCAST_PLACEMENT", "free")
+    rank.pin()
+
+
+def test_shared_memory_that_is_old_or_in_use_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
+    for name in ("mpich_old", "mpich_used", "mpich_left", "sm_segment.left", "other"):
+        (tmp_path / name).touch()
+    os.utime(tmp_path / "mpich_old", (1.0, 1.0))
+    monkeypatch.setattr(leftovers, "_mapped", lambda: "7f00 rw-s /dev/shm/mpich_used")
+    leftovers.remove_shared_memory(since=1000.0)
+    assert {path.name for path in tmp_path.iterdir()} == {"mpich_old", "mpich_used", "other"}
+
+
+def test_where_there_is_no_shared_memory_or_process_folder_nothing_is_done(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path / "no")
+    monkeypatch.setattr(leftovers, "PROCESSES", tmp_path / "no")
+    leftovers.remove_shared_memory(since=0.0)
+    assert leftovers.kill_processes_of("a token") == 0

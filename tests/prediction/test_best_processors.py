@@ -1,0 +1,94 @@
+"""`parcast.prediction.best_processors` against all counts, closed forms, and bad input."""
+
+import numpy as np
+import pytest
+
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.laws.grain import best_p_of_matmul
+from parcast.prediction.best_processors import best_processors
+from parcast.prediction.predict import predict
+
+MACHINE = Machine(
+    compute={"rate": "10 Mflop/s"},
+    network={"bandwidth": "100 MB/s", "latency": "10 us"},
+    storage={"bandwidth": "10 MB/s", "servers": 2},
+)
+
+
+@pytest.mark.parametrize("law", ["sort", "square_sort", "fractal", "matmul", "gauss"])
+def test_it_is_the_best_of_all_counts(law):
+    program = Program(phase=[{"law": law}])
+    found = best_processors(program, MACHINE, n=1000, upto=1000)
+    every = predict(program, MACHINE, p=np.arange(1, 1001), n=1000).time[:, 0]
+    assert found.p == int(np.argmin(every)) + 1
+    assert (found.time, found.alone) == (every.min(), every[0])
+
+
+@pytest.mark.parametrize("upto", [10_000, 10**8, 2**40])
+def test_among_many_counts_it_is_near_the_closed_form(upto):
+    program = Program(phase=[{"law": "matmul", "capacities": {"latency": "0 s"}}])
+    found = best_processors(program, MACHINE, n=1e13, upto=upto)
+    expected = min(float(best_p_of_matmul(1e13, compute=1e7, network=1e8)), upto)
+    assert found.p == pytest.approx(expected, rel=1e-3)
+    exact = predict(program, MACHINE, p=[found.p - 1, found.p], n=1e13).time[:, 0]
+    assert exact[1] <= exact[0] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("n", [1e8, 3e8, 1e9])
+def test_among_many_counts_it_is_better_than_all_around_it(n):
+    program = Program(phase=[{"law": "matmul", "capacities": {"latency": "0 s"}}])
+    found = best_processors(program, MACHINE, n=n, upto=10**8)
+    around = found.p + np.arange(-50, 51)
+    told = predict(program, MACHINE, p=around, n=n, bounds=False)
+    assert around[np.argmin(told.time[:, 0])] == found.p
+
+
+def test_it_says_where_more_may_be_better():
+    program = Program(phase=[{"law": "fractal", "beta": "0 B", "messages": 0}])
+    found = best_processors(program, MACHINE, n=1e6, upto=64)
+    assert found.is_at_end
+    assert str(found) == "time falls up to p = 64, the largest looked at: 50 s"
+
+
+def test_the_answer_says_how_much_faster_it_is():
+    program = Program(phase=[{"law": "matmul"}])
+    found = best_processors(program, MACHINE, n=1000, upto=1000)
+    assert found.alone / found.time > 2
+    assert f"{found.alone / found.time:.3g} times as fast as one processor" in str(found)
+
+
+def test_one_processor_may_be_best():
+    program = Program(phase=[{"law": "gauss"}])
+    found = best_processors(
+        program,
+        Machine(compute={"rate": "1 Gflop/s"}, network={"bandwidth": "1 kB/s"}),
+        n=100,
+        upto=50,
+    )
+    assert (found.p, found.alone / found.time) == (1, 1.0)
+    assert not found.is_at_end
+
+
+def test_disks_are_those_that_are_given():
+    program = Program(phase=[{"law": "sort", "disks": "d"}])
+    one, four = (best_processors(program, MACHINE, n=1e6, d=d, upto=8).alone for d in (1, 4))
+    own = best_processors(program, MACHINE, n=1e6, upto=8).alone
+    assert four < own < one
+
+
+@pytest.mark.parametrize("upto", [0, 2.5, True, 2**60, float("nan")])
+def test_a_largest_count_that_is_none_is_refused(upto):
+    with pytest.raises(ParameterError, match="upto must be a whole number between 1 and"):
+        best_processors(Program(phase=[{"law": "gauss"}]), MACHINE, n=100, upto=upto)
+
+
+def test_no_time_at_all_is_refused():
+    with pytest.raises(ParameterError, match="the time must be above 0 and finite, got 0 s"):
+        best_processors(Program(phase=[{"law": "gauss"}]), MACHINE, n=1, upto=1)
+
+
+def test_what_is_no_description_is_refused():
+    with pytest.raises(ParameterError, match="program must be a Program"):
+        best_processors("sort", MACHINE, upto=8)

@@ -1,0 +1,556 @@
+"""Pictures of a prediction: what is drawn, where, in which units, and what is refused."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.colors import LogNorm, to_hex
+
+from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.prediction.picture import draw_prediction, figure_of_prediction
+from parcast.prediction.predict import predict
+from parcast.prediction.result import Prediction
+from parcast.prediction.shown import shown_of, thinned
+from parcast.prediction.surface import levels_of, ridge
+from parcast.show.canvas import svg_text
+from parcast.show.colours import efficiency_norm, nice_values
+
+MACHINE = Machine(
+    name="a cluster",
+    compute={"rate": "100 Mflop/s"},
+    network={"latency": "10 us", "bandwidth": "100 MB/s", "saturation": "400 MB/s"},
+    storage={"servers": 2, "bandwidth": "50 MB/s"},
+)
+PROGRAM = Program(
+    name="solver",
+    phase=[
+        {
+            "law": "spmd",
+            "cycles": 10,
+            "bursts_per_io": 4,
+            "bursts": "geometric",
+            "compute": {"parallel": "800 Mflop +- 10%", "serial": "1 Mflop"},
+            "communication": {"messages": "4", "volume": "2 MB / sqrt(p)"},
+            "io": {"volume": "20 MB"},
+        }
+    ],
+)
+P = [1, 2, 4, 8, 16, 32, 64]
+DISKS = [1, 2, 4, 8]
+
+
+def made(axes, dimensions=None, **parts):
+    """A prediction whose components are functions of the axes: `io=lambda _p, d: 1 / d`."""
+    axes = {name: np.asarray(values, dtype=float) for name, values in axes.items()}
+    grid = np.ix_(*axes.values())
+    shape = tuple(len(values) for values in axes.values())
+    found = Breakdown(
+        **{
+            name: np.broadcast_to(parts[name](*grid) if name in parts else 0.0, shape)
+            for name in ("compute", "communication", "io", "synchronisation")
+        }
+    )
+    speedup = found.time.flat[0] / found.time
+    return Prediction(
+        axes=axes,
+        breakdown=found,
+        lower=None,
+        upper=None,
+        contention_free=None,
+        single_bus=None,
+        speedup=speedup,
+        efficiency=speedup / (grid[0] if "p" in axes else 1.0),
+        scaling="strong",
+        limits=(),
+        warnings=(),
+        law="",
+        sources=(),
+        program="made",
+        machine="up",
+        dimensions=dimensions or {},
+    )
+
+
+@pytest.fixture(scope="module")
+def told():
+    return predict(PROGRAM, MACHINE, p=P, d=DISKS)
+
+
+@pytest.fixture(scope="module")
+def lines(told):
+    return figure_of_prediction(told, picture="lines")
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def ticks(axis):
+    return texts(axis.get_ticklabels())
+
+
+def written(ax):
+    return texts(ax.texts)
+
+
+# Lines.
+
+
+def test_lines_have_a_panel_of_times_one_of_speedups_and_one_of_shares(lines):
+    times, speedups, shares = lines.axes
+    assert [ax.get_ylabel() for ax in lines.axes] == [
+        "time [s]",
+        "speedup",
+        "share of the time [%]",
+    ]
+    assert [ax.get_xlabel() for ax in lines.axes] == ["", "", "processors p"]
+    assert {ax.get_xscale() for ax in lines.axes} == {"log"}
+    assert (times.get_yscale(), speedups.get_yscale(), shares.get_yscale()) == (
+        *("log", "log"),
+        "linear",
+    )
+    assert ticks(times.xaxis) == [str(p) for p in P]
+
+
+def test_each_value_of_the_second_axis_is_a_line_with_a_marker_and_a_name(lines, told):
+    times, speedups, _ = lines.axes
+    for ax, column in ((times, told.time), (speedups, told.speedup)):
+        drawn = ax.lines[: len(DISKS)]
+        for i, line in enumerate(drawn):
+            np.testing.assert_array_equal(line.get_xdata(), P)
+            np.testing.assert_array_equal(line.get_ydata(), column[:, i])
+        assert len({line.get_marker() for line in drawn}) == len(DISKS)
+        assert len({to_hex(line.get_color()) for line in drawn}) == len(DISKS)
+    legend = times.get_legend()
+    assert legend.get_title().get_text() == "disks d"
+    assert texts(legend.get_texts()) == ["8", "4", "2", "1"]
+    named = legend.legend_handles[0]
+    assert named.get_marker() == times.lines[3].get_marker()
+
+
+def test_the_bands_are_those_of_the_largest_value_and_say_so(lines, told):
+    interval, contention = lines.axes[0].collections
+    assert interval.get_label() == "90 % interval at d = 8"
+    assert contention.get_label() == "from a link for every pair to a single bus at d = 8"
+    assert contention.get_hatch()
+    for band, low, high in (
+        (interval, told.lower, told.upper),
+        (contention, told.contention_free, told.single_bus),
+    ):
+        edge = band.get_paths()[0].vertices
+        at_64 = edge[np.isclose(edge[:, 0], 64), 1]
+        assert at_64.min() == pytest.approx(low[-1, -1])
+        assert at_64.max() == pytest.approx(high[-1, -1])
+    low, high = lines.axes[0].get_ylim()
+    assert low < told.lower.min()
+    assert high > told.upper.max()
+
+
+def test_the_ideal_speedup_is_dotted_and_is_p(lines):
+    ideal = lines.axes[1].lines[-1]
+    assert ideal.get_linestyle() == ":"
+    np.testing.assert_array_equal(ideal.get_ydata(), P)
+    assert "ideal speedup, p" in texts(lines.legends[0].get_texts())
+
+
+def test_shares_are_stacked_up_to_the_whole_for_the_largest_value(lines, told):
+    stacks = lines.axes[2].collections
+    assert [stack.get_label() for stack in stacks] == [
+        *("computing", "communication", "I/O", "waiting for the slowest"),
+    ]
+    tops = [stack.get_paths()[0].vertices for stack in stacks]
+    at_64 = [edge[np.isclose(edge[:, 0], 64), 1].max() for edge in tops]
+    parts = [part[-1, -1] / told.time[-1, -1] for _, part in told.breakdown.components()]
+    np.testing.assert_allclose(at_64, np.cumsum(parts))
+    title = lines.axes[2].get_legend().get_title().get_text()
+    assert title.replace("\N{NO-BREAK SPACE}", " ") == "where time goes at d = 8"
+
+
+def test_legends_stay_beside_the_data(lines):
+    svg_text(lines)
+    for ax in (lines.axes[0], lines.axes[2]):
+        legend = ax.get_legend().get_window_extent()
+        assert legend.x0 >= ax.get_window_extent().x1
+        assert legend.x1 <= lines.bbox.x1
+    assert lines.legends[0].get_window_extent().y1 <= lines.axes[2].get_window_extent().y0
+
+
+def test_the_ideal_speedup_is_left_out_where_it_would_not_be_seen():
+    told = made({"p": [8, 16, 32]}, compute=lambda p: 1 + 0 * p)
+    assert texts(figure_of_prediction(told).legends[0].get_texts()) == ["predicted"]
+
+
+def test_one_axis_gives_one_line_and_nothing_that_it_lacks():
+    figure = figure_of_prediction(made({"p": P}, compute=lambda p: 8 / p))
+    times, speedups, shares = figure.axes
+    assert len(times.lines) == 1
+    assert not times.collections
+    assert times.get_legend() is None
+    assert texts(figure.legends[0].get_texts()) == ["predicted", "ideal speedup, p"]
+    assert texts(shares.get_legend().get_texts()) == ["computing"]
+    assert shares.get_legend().get_title().get_text() == "where time goes"
+    # Ideal scaling stays in sight where it is reached.
+    assert speedups.get_ylim()[1] > 64
+
+
+def test_contention_is_not_drawn_where_it_changes_nothing():
+    quiet = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    figure = figure_of_prediction(predict(quiet, MACHINE, p=P))
+    assert not figure.axes[0].collections
+
+
+def test_many_lines_have_a_colour_bar():
+    told = made({"p": P, "d": range(1, 65)}, compute=lambda p, _d: 8 / p, io=lambda _p, d: 1 / d)
+    figure = figure_of_prediction(told, picture="lines")
+    times = figure.axes[0]
+    (bar,) = times.child_axes
+    assert 8 < len(times.lines) <= 33
+    assert times.get_legend() is None
+    assert bar.get_ylabel() == "disks d"
+    assert ticks(bar.yaxis)[0] == "1"
+    assert ticks(bar.yaxis)[-1] == "64"
+
+
+def test_lines_may_run_over_a_parameter_in_a_unit_that_suits_it():
+    told = made(
+        {"p": [64], "network.bandwidth": [1e7, 1e8, 1e9], "network.contention": np.arange(9) / 8},
+        {"network.bandwidth": "rate", "network.contention": "fraction"},
+        compute=lambda _p, _r, _w: 0.1,
+        communication=lambda _p, r, w: (1 + w) * 1e6 / r,
+    )
+    figure = figure_of_prediction(told, picture="lines")
+    assert figure.get_suptitle() == "made on up\nat p = 64"
+    times, _, shares = figure.axes
+    assert times.get_ylabel() == "time [ms]"
+    assert shares.get_xlabel() == "network bandwidth [MB/s]"
+    assert ticks(shares.xaxis) == ["10", "20", "30", "50", "100", "200", "300", "500", "1000"]
+    (bar,) = times.child_axes
+    assert bar.get_ylabel() == "network contention [%]"
+    assert ticks(bar.yaxis)[0] == "0"
+    texts_below = texts(figure.legends[0].get_texts()) if figure.legends else []
+    assert not any("ideal" in text for text in texts_below)
+
+
+def test_a_long_name_is_broken_and_never_read_as_a_formula():
+    name = "phase $_2$ of the program.communication.bandwidth"
+    told = made(
+        {"p": P, name: [1e6, 1e9]},
+        {name: "rate"},
+        compute=lambda p, _r: 8 / p,
+    )
+    both = {"contention_free": told.time / 2, "single_bus": told.time * 50}
+    figure = figure_of_prediction(replace(told, **both), picture="lines")
+    svg_text(figure)
+    legend = figure.axes[0].get_legend()
+    assert len(legend.get_title().get_text().splitlines()) > 1
+    assert legend.get_window_extent().x1 <= figure.bbox.x1
+    for picture in ("lines", "surface", "contours", "map"):
+        drawn = figure_of_prediction(replace(told, **both), picture=picture)
+        assert "phase $ 2$" in svg_text(drawn)
+    assert figure.axes[0].get_ylim()[1] < told.time.max() * 30  # a far bus flattens nothing
+
+
+# The surface.
+
+
+def test_the_surface_has_counts_at_its_ticks_and_colours_of_efficiency(told):
+    figure = figure_of_prediction(told, picture="surface")
+    ax, bar = figure.axes
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel()) == (
+        *("processors p", "disks d"),
+        "speedup",
+    )
+    assert bar.get_ylabel() == "efficiency [%]"
+    labels = ticks(ax.xaxis)
+    np.testing.assert_allclose(ax.get_xticks(), np.log2([float(label) for label in labels]))
+    assert {"1", "64"} <= set(labels)
+    assert ticks(ax.yaxis) == ["1", "2", "4", "8"]
+    assert ax.get_zlim()[0] == 0
+    assert ax.get_zlim()[1] >= told.speedup.max()
+
+
+def test_a_grid_of_a_quarter_million_points_is_thinned():
+    many = np.arange(1, 513)
+    told = made({"p": many, "d": many}, compute=lambda p, _d: 1 / p, io=lambda _p, d: 1 / d)
+    figure = figure_of_prediction(told, picture="surface")
+    assert len(figure.axes[0].collections[0].get_facecolor()) == 40 * 40
+    assert len(thinned(shown_of(told, 2).axes[0], 33)) <= 33
+    for picture in ("contours", "map"):
+        assert figure_of_prediction(told, picture=picture).axes
+
+
+# Contours.
+
+
+def test_contours_are_of_the_speedup_with_the_fewest_disks_worth_having(told):
+    figure = figure_of_prediction(told, picture="contours")
+    ax, bar = figure.axes
+    assert bar.get_ylabel() == "speedup"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("processors p", "disks d")
+    (line,) = ax.lines
+    assert line.get_label() == "fewest disks within 1 % of the best time"
+    assert texts(figure.legends[0].get_texts()) == [line.get_label()]
+    for p, d in zip(line.get_xdata(), line.get_ydata(), strict=True):
+        times = dict(zip(DISKS, told.time[P.index(p)], strict=True))
+        assert d == min(k for k, time in times.items() if time <= 1.01 * min(times.values()))
+    assert set(written(ax)) <= set(ticks(bar.yaxis))
+    assert written(ax)
+
+
+def test_contours_over_two_parameters_are_of_the_time_and_have_no_ridge():
+    told = made(
+        {"p": [8], "network.bandwidth": np.geomspace(1e7, 1e9, 9), "network.latency": [0, 1e-6]},
+        {"network.bandwidth": "rate", "network.latency": "time"},
+        communication=lambda _p, r, t: 1e6 / r + 1e3 * t,
+    )
+    figure = figure_of_prediction(told, picture="contours")
+    ax, bar = figure.axes
+    assert bar.get_ylabel() == "time [ms]"
+    assert ax.get_ylabel() == "network latency [ns]"
+    assert ax.get_yscale() == "linear"
+    assert ticks(ax.yaxis)[0] == "0"
+    assert not figure.legends
+    assert not ax.lines
+
+
+def test_levels_of_speedups_far_apart_are_powers():
+    told = made({"p": [1, 10, 100, 1000], "n": [1, 2, 4]}, compute=lambda p, n: n / p)
+    _, bar = figure_of_prediction(told, picture="contours").axes
+    assert {"1", "10", "100", "1000"} <= set(ticks(bar.yaxis))
+
+
+def test_what_is_the_same_everywhere_can_be_drawn():
+    told = made({"p": P, "d": DISKS}, io=lambda _p, _d: 3.0)
+    for picture in ("contours", "map", "surface", "lines"):
+        assert svg_text(figure_of_prediction(told, picture=picture))
+    assert levels_of(np.full((2, 2), 3.0), is_wide=False) == pytest.approx([2.97, 3.03])
+
+
+def test_the_ridge_takes_the_fewest_of_the_nearly_best():
+    times = np.array([[2.0, 1.009, 1.0], [1.0, 1.0, 1.0], [3.0, 2.0, 1.0]])
+    assert ridge(times, np.array([1.0, 2.0, 4.0])).tolist() == [2, 1, 4]
+
+
+# Maps.
+
+
+def test_a_map_names_the_region_where_each_component_dominates():
+    told = made(
+        {"p": [1, 4, 16, 64, 256], "d": [1, 4, 16]},
+        compute=lambda p, _d: 16 / p,
+        communication=lambda p, _d: p / 16,
+    )
+    figure = figure_of_prediction(told, picture="map")
+    ax, bar = figure.axes
+    assert bar.get_ylabel() == "efficiency [%]"
+    assert sorted(written(ax)) == ["computing", "network"]
+    for text in ax.texts:
+        across, up = text.get_position()
+        assert (across < 0.5) == (text.get_text() == "computing")
+        assert 0.3 < up < 0.7
+    svg_text(figure)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    middle = ax.transAxes.transform((0.5, 0.5))[0]
+    assert not any(box.x0 < middle < box.x1 for box in boxes)
+    edges = [np.concatenate(c.allsegs[0]) for c in ax.collections if hasattr(c, "allsegs")]
+    assert len(edges) == 2
+    for edge in edges:
+        np.testing.assert_allclose(edge[:, 0], 16, rtol=0.03)
+
+
+def test_a_region_too_small_for_a_label_is_named_below():
+    told = made(
+        {"p": np.arange(1, 101), "d": np.geomspace(1, 1000, 60).round()},
+        compute=lambda _p, _d: 2.0,
+        io=lambda p, d: np.where((p == 2) & (d == 1), 3.0, 1.0),
+    )
+    figure = figure_of_prediction(told, picture="map")
+    assert written(figure.axes[0]) == ["computing"]
+    assert figure.get_supxlabel() == (
+        "Regions: what takes the largest share of the time. "
+        "Too small for a label: I/O (less than 1% of the map)."
+    )
+
+
+def test_a_label_is_small_where_there_is_little_room():
+    told = made(
+        {"p": np.arange(1, 65), "d": [1, 2]},
+        compute=lambda _p, _d: 2.0,
+        synchronisation=lambda p, _d: np.where(p > 55, 3.0, 1.0),
+    )
+    (ax, _) = figure_of_prediction(told, picture="map").axes
+    sizes = {text.get_text(): text.get_fontsize() for text in ax.texts}
+    assert sizes["waiting for the slowest"] < sizes["computing"]
+
+
+def test_a_map_over_parameters_shows_times():
+    told = predict(
+        PROGRAM,
+        MACHINE,
+        p=16,
+        vary={"network.bandwidth": [1e7, 1e8, 1e9], "io.volume": [1e6, 1e7, 1e8]},
+    )
+    figure = figure_of_prediction(told)
+    assert figure.axes[0].get_title() == ""
+    figure = told.plot("map")
+    ax, bar = figure.axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("network bandwidth [MB/s]", "I/O volume [MB]")
+    assert bar.get_ylabel() == "time [s]"
+    assert figure.get_suptitle() == "solver on a cluster\nat p = 16"
+
+
+def test_efficiencies_far_apart_have_a_logarithmic_scale_that_ends():
+    norm = efficiency_norm(np.array([1e-6, 1.0]))
+    assert isinstance(norm, LogNorm)
+    assert (norm.vmin, norm.vmax) == (0.005, 1.0)
+    near = efficiency_norm(np.array([0.5, 1.0]))
+    assert (near.vmin, near.vmax) == (0.0, 1.0)
+    none = efficiency_norm(np.array([1e-9, 1e-4]))
+    assert (none.vmin, none.vmax) == (0.0, 1e-4)
+    told = made({"p": [1, 1000], "n": [1, 2]}, compute=lambda _p, n: n)
+    _, bar = figure_of_prediction(told, picture="map").axes
+    assert ticks(bar.yaxis)[-1] == "100"
+
+
+def test_values_close_together_have_ticks_too():
+    told = made({"p": [4], "network.bandwidth": [1e7, 1.2e7]}, compute=lambda p, r: p / r)
+    (axis,) = shown_of(told, 2).axes
+    assert axis.ticks(5.0)[0] == pytest.approx(np.linspace(1e7, 1.2e7, 6))
+    assert nice_values(1.0, 1.2, is_wide=True) == pytest.approx(np.arange(1, 1.21, 0.02))
+
+
+# What any picture does.
+
+
+@pytest.mark.parametrize(
+    ("axes", "shows"),
+    [
+        ({"p": P}, "time [s]"),
+        ({"p": P, "d": DISKS}, "time [s]"),
+        ({"p": P, "d": range(1, 17)}, "speedup"),
+        ({"p": P, "n": range(1, 17)}, "efficiency [%]"),
+    ],
+    ids=["one axis", "few lines", "many disks", "another axis"],
+)
+def test_the_picture_suits_the_axes(axes, shows):
+    told = made(axes, compute=lambda *at: 8.0 / at[0] + 0 * sum(at))
+    assert shows in [ax.get_ylabel() for ax in figure_of_prediction(told).axes]
+
+
+def test_further_axes_are_fixed_at_their_largest_value_and_the_title_says_so():
+    told = made(
+        {"n": [7], "p": [4, 1, 2], "d": [1, 2], "network.bandwidth": [3e6, 27e6, 1e6]},
+        {"network.bandwidth": "rate"},
+        communication=lambda _n, p, d, r: 1e6 * p * d / r,
+    )
+    figure = figure_of_prediction(told, picture="lines")
+    assert figure.get_suptitle() == (
+        "made on up\nat n = 7, network bandwidth = 27 MB/s, the largest of several values"
+    )
+    first = figure.axes[0].lines[0]
+    assert first.get_xdata().tolist() == [1, 2, 4]
+    np.testing.assert_allclose(first.get_ydata(), np.array([1, 2, 4]) / 27)
+
+
+@pytest.mark.parametrize("picture", ["lines", "surface", "contours", "map"])
+def test_the_order_of_values_does_not_matter_and_the_bytes_are_the_same(picture, tmp_path):
+    sorted_, mixed = (
+        predict(PROGRAM, MACHINE, p=p, d=[1, 2, 4], interval=False)
+        for p in ([1, 4, 16], [16, 1, 4, 4])
+    )
+    draw_prediction(sorted_, tmp_path / "a.svg", picture=picture)
+    draw_prediction(mixed, tmp_path / "b.svg", picture=picture)
+    drawn = (tmp_path / "a.svg").read_bytes()
+    assert drawn == (tmp_path / "b.svg").read_bytes()
+    assert b"solver on a cluster" in drawn
+
+
+def test_the_same_prediction_gives_the_same_bytes_in_another_process():
+    code = (
+        "import hashlib, parcast\n"
+        "from parcast.show.canvas import svg_text\n"
+        "program = parcast.Program(phase=[{'law': 'spmd', 'compute': {'parallel': '8 s'}}])\n"
+        "told = parcast.predict(program, parcast.Machine(), p=[1, 2], n=[1, 2])\n"
+        "print(hashlib.sha256(svg_text(told.plot('map')).encode()).hexdigest())\n"
+    )
+    seen = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+        for _ in range(2)
+    }
+    assert len(seen) == 1
+
+
+def test_names_are_shown_as_they_stand(tmp_path):
+    odd = Program(name="$x_1$ <b>\n", phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    draw_prediction(predict(odd, MACHINE, p=[1, 2]), tmp_path / "odd.svg")
+    assert "$x_1$ &lt;b&gt;\\n on a cluster" in (tmp_path / "odd.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf"])
+def test_the_ending_is_the_format(ending, tmp_path):
+    path = tmp_path / f"picture.{ending}"
+    draw_prediction(made({"p": [1, 2]}, compute=lambda p: 1 / p), path)
+    assert path.read_bytes()[:4] in (b"\x89PNG", b"%PDF")
+
+
+def test_values_that_differ_in_the_last_digit_are_one():
+    told = made({"p": [1, 2], "d": [1, 0.1 + 0.2, 0.3]}, compute=lambda p, d: p + d)
+    assert [len(axis.values) for axis in shown_of(told, 2).axes] == [2, 2]
+    assert figure_of_prediction(told, picture="surface").axes
+
+
+@pytest.mark.parametrize(
+    ("axes", "picture", "says"),
+    [
+        (
+            {"p": P},
+            "pie",
+            'picture must be "lines", "surface", "contours" or "map", got \'pie\'. '
+            "Leave it out for what suits the axes.",
+        ),
+        (
+            {"p": [4]},
+            None,
+            "a picture must have an axis with several values, got none. "
+            "Predict for several p, such as p=[1, 2, 4, 8].",
+        ),
+        (
+            {"p": P, "d": [2]},
+            "surface",
+            "a surface must have two axes with several values, got only p. Predict for several "
+            'p and d, or vary={"network.bandwidth": [...]}, or draw picture="lines".',
+        ),
+        (
+            {"p": [4]},
+            "map",
+            "a map must have two axes with several values, got none. "
+            "Predict for several p and d, such as p=[1, 2, 4, 8] and d=[1, 2, 4].",
+        ),
+        (
+            {"p": [4, 4]},
+            "contours",
+            "contours must have two axes with several values, got none. "
+            "Predict for several p and d, such as p=[1, 2, 4, 8] and d=[1, 2, 4].",
+        ),
+    ],
+    ids=["unknown", "nothing", "surface", "map", "contours"],
+)
+def test_what_cannot_be_drawn_says_what_to_do(axes, picture, says):
+    told = made(axes, compute=lambda *at: 8.0 / at[0] + 0 * sum(at))
+    with pytest.raises(ParameterError) as caught:
+        figure_of_prediction(told, picture=picture)
+    assert str(caught.value) == says
+
+
+def test_pyplot_is_not_loaded():
+    code = (
+        "import sys, parcast.prediction.picture\n"
+        "print(any(name.startswith('matplotlib') for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

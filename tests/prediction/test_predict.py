@@ -1,0 +1,276 @@
+"""Predictions: grids, speedups, intervals, bounds, what is said of them, and refusals."""
+
+import numpy as np
+import pytest
+
+from parcast.descriptions.machine import Machine, Storage
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.prediction.predict import predict
+
+MACHINE = Machine(
+    name="a cluster",
+    processors=64,
+    compute={"rate": "100 Mflop/s"},
+    network={"latency": "10 us", "bandwidth": "100 MB/s", "saturation": "400 MB/s"},
+    storage={"servers": 2, "bandwidth": "50 MB/s"},
+)
+
+
+def program(**keys):
+    phase = {
+        "law": "spmd",
+        "cycles": 10,
+        "bursts_per_io": 4,
+        "compute": {"parallel": "800 Mflop", "serial": "1 Mflop"},
+        "communication": {"messages": "4", "volume": "2 MB / sqrt(p)"},
+        "io": {"volume": "20 MB"},
+        **keys,
+    }
+    return Program(name="solver", phase=[phase])
+
+
+def test_every_combination_of_the_axes_has_a_time():
+    told = predict(program(), MACHINE, p=[1, 2, 4, 8], d=[1, 2], n=[5.0, 6, 7])
+    assert told.shape == told.time.shape == told.speedup.shape == (4, 2, 3)
+    assert list(told.axes) == ["p", "d", "n"]
+    rows = list(told.rows())
+    assert len(rows) == 24
+    assert [rows[i]["p"] for i in (0, 6, 23)] == [1, 2, 8]
+    assert rows[7]["time_s"] == told.time[1, 0, 1]
+    parts = sum(rows[5][f"{x}_s"] for x in ("compute", "communication", "io", "synchronisation"))
+    assert parts == pytest.approx(rows[5]["time_s"])
+
+
+def test_a_number_is_an_axis_of_one_value():
+    assert predict(program(), MACHINE, p=4).time.shape == (1,)
+
+
+def test_the_disks_of_the_machine_are_taken_where_none_are_asked_for():
+    here, there = predict(program(), MACHINE, p=4), predict(program(), MACHINE, p=4, d=2)
+    assert here.time[0] == there.time[0, 0]
+
+
+def test_speedup_is_over_one_processor_and_one_disk():
+    told = predict(program(), MACHINE, p=[1, 8], d=[1, 4])
+    np.testing.assert_allclose(told.speedup, told.time[0, 0] / told.time)
+    np.testing.assert_allclose(told.efficiency, told.speedup / [[1], [8]])
+    assert told.scaling == "strong"
+
+
+def test_work_that_grows_with_p_makes_scaling_weak():
+    grown = program(compute={"parallel": "800 Mflop * p"}, communication={}, io={})
+    told = predict(grown, MACHINE, p=[1, 4])
+    assert told.scaling == "weak"
+    np.testing.assert_allclose(told.efficiency, 1)
+
+
+def test_a_parameter_may_take_several_values():
+    told = predict(program(), MACHINE, p=[4, 64], vary={"network.bandwidth": [1e7, 1e8, 1e9]})
+    assert told.time.shape == (2, 3)
+    assert np.all(np.diff(told.time, axis=1) < 0)
+    assert next(told.rows())["network.bandwidth"] == 1e7
+
+
+def test_bounds_enclose_the_time():
+    told = predict(program(), MACHINE, p=[1, 4, 64])
+    assert np.all(told.contention_free <= told.time)
+    assert np.all(told.time <= told.single_bus * (1 + 1e-12))
+    assert told.contention_free[2] < told.single_bus[2]
+    without = predict(program(), MACHINE, p=[1, 4], bounds=False)
+    assert without.contention_free is None
+    assert next(without.rows())["single_bus_s"] is None
+
+
+def uncertain(spread):
+    work = {"parallel": f"8 s +- {spread}"}
+    return Program(phase=[{"law": "spmd", "compute": work}])
+
+
+def test_uncertain_parameters_give_an_interval():
+    told = predict(uncertain("10%"), Machine(), p=[1, 4])
+    assert told.interval == 0.9
+    # The time is proportional to the only uncertain parameter, whose law is lognormal.
+    np.testing.assert_allclose(told.upper / told.time, 1.1, rtol=3e-3)
+    np.testing.assert_allclose(told.time / told.lower, 1.1, rtol=3e-3)
+    assert predict(uncertain("10%"), Machine(), p=1, interval=False).lower is None
+    assert predict(program(), MACHINE, p=1).interval is None
+
+
+def test_more_uncertain_parameters_widen_the_interval():
+    one = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s +- 10%", "serial": "4 s"}}])
+    two = Program(
+        phase=[{"law": "spmd", "compute": {"parallel": "8 s +- 10%", "serial": "4 s +- 20%"}}]
+    )
+    narrow, wide = (predict(x, Machine(), p=2) for x in (one, two))
+    assert wide.upper - wide.lower > narrow.upper - narrow.lower
+
+
+def test_a_parameter_that_is_varied_is_certain():
+    told = predict(uncertain("10%"), Machine(), p=1, vary={"compute.parallel": [1.0, 2.0]})
+    assert told.lower is None
+
+
+def test_the_interval_is_the_same_again_and_in_parts(monkeypatch):
+    first = predict(uncertain("10%"), Machine(), p=[1, 2, 4])
+    monkeypatch.setattr("parcast.prediction.predict.POINTS_AT_ONCE", 7)
+    again = predict(uncertain("10%"), Machine(), p=[1, 2, 4])
+    np.testing.assert_array_equal(first.upper, again.upper)
+    other = predict(uncertain("10%"), Machine(), p=[1, 2, 4], seed=1)
+    assert np.all(other.upper != first.upper) or np.allclose(other.upper, first.upper, rtol=1e-2)
+
+
+def test_it_says_what_limits_and_where_that_changes():
+    told = predict(program(), MACHINE, p=[1, 4, 16, 64, 256, 1024], d=[2])
+    assert told.limited_by[0, 0] == "compute"
+    (said,) = told.limits
+    assert said.startswith("computing from p = 1, I/O from p = 256, communication from p = 1024 (")
+    assert said.endswith("% of the time at p = 1024)")
+    many = predict(program(), MACHINE, p=[1, 64], d=np.arange(1, 10))
+    assert [text[:6] for text in many.limits] == ["d = 1:", "d = 9:"]
+
+
+def test_what_goes_back_and_forth_is_said_at_its_end():
+    io = {"transfer": "0.1 s if p % 2 else 90 s"}
+    back = Program(phase=[{"law": "spmd", "compute": {"parallel": "80 s"}, "io": io}])
+    (said,) = predict(back, Machine(), p=np.arange(1, 21)).limits
+    assert said.startswith("I/O from p = 20 (")
+
+
+def test_it_warns_of_a_larger_machine():
+    told = predict(program(), MACHINE, p=[1, 128], d=[4])
+    assert "a cluster has 64 processors" in told.warnings[0]
+    assert "a cluster has 2 I/O servers" in told.warnings[1]
+    assert not predict(program(), MACHINE, p=[1, 64]).warnings
+
+
+def test_warnings_of_phases_have_their_names():
+    talks = {"law": "spmd", "communication": {"transfer": "1 s"}, "compute": {"serial": "1 s"}}
+    told = predict(Program(phase=[{**talks, "name": "halo"}, talks]), Machine(), p=[1])
+    assert [text.split(":")[0] for text in told.warnings] == ["halo", "phase 2"]
+
+
+def test_a_document_holds_everything():
+    told = predict(program(), MACHINE, p=[1, 2])
+    document = told.to_document()
+    assert document["schema"] == "parcast/forecast/1"
+    assert document["program"] == "solver"
+    assert len(document["rows"]) == 2
+    assert "Cremonesi" in document["sources"][0]
+    assert repr(told) == "Prediction(solver on a cluster: 2 p)"
+    assert list(told.to_pandas()["p"]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"p": [0]}, "p must be a whole number of at least 1, got 0"),
+        ({"p": [1.5]}, "p must be a whole number"),
+        ({"p": []}, "at least one number"),
+        ({"p": [[1, 2]]}, "one dimension"),
+        ({"p": "banana"}, "p must be numbers"),
+        ({"p": [1], "d": [0]}, "d must be a whole number"),
+        ({"p": [1], "n": [np.nan]}, "n must be finite"),
+        ({"p": [1], "vary": {"network.speed": [1]}}, "vary must name parameters"),
+        ({"p": [1], "vary": {"network.bandwidth": [-1]}}, "at least 0"),
+        (
+            {"p": np.arange(1, 100_001), "d": np.arange(1, 10_001)},
+            "100000 x 10000 = 1,000,000,000. Take wider steps.",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(asked, message):
+    with pytest.raises(ParameterError) as refusal:
+        predict(program(), MACHINE, **asked)
+    assert message in str(refusal.value)
+
+
+def test_an_interval_of_too_many_points_is_refused():
+    with pytest.raises(ParameterError, match="Take fewer points, or leave the interval out"):
+        predict(uncertain("10%"), Machine(), p=np.arange(1, 1001), d=np.arange(1, 1001))
+
+
+def test_a_time_of_nothing_is_refused_with_its_place():
+    with pytest.raises(ParameterError, match=r"the time must be above 0 and finite, got 0 s at p"):
+        predict(program(cycles="p - 1"), MACHINE, p=[2, 1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((MACHINE, MACHINE), "program must be a Program, got Machine. Build it with"),
+        (
+            ("p.toml", MACHINE),
+            "got str. Build it with parcast.Program(...) or parcast.read_program",
+        ),
+        ((program(), {}), "machine must be a Machine, got dict"),
+    ],
+)
+def test_what_is_no_description_is_refused(given, message):
+    with pytest.raises(ParameterError) as refusal:
+        predict(*given, p=4)
+    assert message in str(refusal.value)
+
+
+def test_a_reference_without_a_time_is_named():
+    work = {"serial": "1 s * sqrt(p - 2)"}
+    with pytest.raises(ParameterError, match="speedup must be over one processor and one disk"):
+        predict(Program(phase=[{"law": "spmd", "compute": work}]), Machine(), p=[4])
+
+
+def test_no_work_on_one_processor_leaves_plain_speedup():
+    work = {"parallel": "8 s * (p - 1)", "serial": "1 s"}
+    told = predict(Program(phase=[{"law": "spmd", "compute": work}]), Machine(), p=[1, 2])
+    assert told.scaling == "strong"
+    np.testing.assert_allclose(told.speedup, told.time[0] / told.time)
+
+
+def test_a_time_that_overflows_is_refused():
+    with pytest.raises(ParameterError, match="must be above 0 and finite, got inf s"):
+        predict(program(cycles="1e308"), MACHINE, p=[1])
+
+
+PRODUCT = Program(phase=[{"law": "matmul"}])
+CLUSTER = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"})
+
+
+def test_it_says_with_how_many_processors_time_is_least():
+    told = predict(PRODUCT, CLUSTER, p=[64, 1, 32, 16], n=1000)
+    assert told.fastest == ("with p = 35 (5.74 s); more processors make it slower",)
+    assert told.to_document()["fastest"] == list(told.fastest)
+    assert "fastest     with p = 35 (5.74 s)" in str(told)
+
+
+def test_each_line_along_p_has_its_fastest_count():
+    told = predict(PRODUCT, CLUSTER, p=[1, 32, 64, 128], n=[1000, 2000], d=1)
+    assert [text.partition(" (")[0] for text in told.fastest] == [
+        "n = 1000: with p = 35",
+        "n = 2000: with p = 50",
+    ]
+
+
+@pytest.mark.parametrize("p", [[1, 16], [8]])
+def test_nothing_is_said_where_time_falls_to_the_end(p):
+    assert predict(PRODUCT, CLUSTER, p=p, n=1000).fastest == ()
+
+
+def test_the_fastest_of_those_asked_for_is_told_where_the_law_has_no_answer_between():
+    at_squares = "1 s * (p/16 + 16/p) / floor(1 - abs(sqrt(p) - floor(sqrt(p))))"
+    program = Program(phase=[{"law": "spmd", "compute": {"serial": at_squares}}])
+    told = predict(program, Machine(), p=[4, 16, 64], bounds=False)
+    assert told.fastest == ("with p = 16 (2 s); more processors make it slower",)
+
+
+def test_a_parameter_that_the_program_overrules_is_named():
+    own = {"law": "matmul", "capacities": {"compute": "1 Gop/s", "network": "1 GB/s"}}
+    told = predict(Program(phase=[own]), CLUSTER, p=4, n=100, vary={"compute.rate": [1e9, 2e9]})
+    assert told.warnings[0] == (
+        "compute.rate changes no time here. The program's own capacities.compute, "
+        "capacities.network may win over it: vary that."
+    )
+
+
+def test_a_parameter_that_nothing_asks_for_is_named():
+    disks = CLUSTER.model_copy(update={"storage": Storage(bandwidth="1 GB/s")})
+    told = predict(PRODUCT, disks, p=[1, 4], n=100, vary={"storage.bandwidth": [1e9, 2e9]})
+    assert told.warnings == ("storage.bandwidth changes no time here.",)

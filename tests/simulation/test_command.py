@@ -1,0 +1,155 @@
+"""`parcast simulate`: what it answers, in every form, what it refuses, and with which status."""
+
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import time
+from concurrent.futures.process import BrokenProcessPool
+
+import click
+import pytest
+
+from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.simulation import command
+from parcast.simulation.simulate import simulate
+from tests.cli.test_golden import kept
+from tests.conftest import COMMAND, ROOT
+from tests.forecasting.test_command import document
+
+PROGRAM = ROOT / "examples" / "btio" / "program.toml"
+MACHINE = ROOT / "examples" / "btio" / "sp2.toml"
+BOTH = ("simulate", PROGRAM, MACHINE)
+QUESTION = (*BOTH, "-p", "4,16", "-d", "3")
+
+
+def test_the_answer_is_that_of_the_function(parcast):
+    told = simulate(
+        read_program(PROGRAM),
+        read_machine(MACHINE),
+        p=[1, 4],
+        d=[1, 2],
+        vary={"network.latency": [1e-6, 2e-6]},
+        precision=0.05,
+        seed=7,
+    )
+    said = parcast(
+        *BOTH, "-p", "1,4", "-d", "1,2", "--vary", "network.latency=1..2 us",
+        "--precision", "5%", "--seed", "7", "--json",
+    )  # fmt: skip
+    assert (said.status, said.err) == (0, "")
+    answered = document(said)
+    inputs = answered.pop("inputs")
+    expected = json.loads(json.dumps(told.to_document()))
+    del expected["inputs"]
+    assert answered == expected
+    assert inputs["program"]["file"] == str(PROGRAM)
+    assert inputs["options"] == {
+        "p": "1,4",
+        "d": "1,2",
+        "n": None,
+        "vary": ["network.latency=1..2 us"],
+        "precision": 0.05,
+        "time_limit": None,
+        "seed": 7,
+        "jobs": 1,
+    }
+
+
+@pytest.mark.parametrize("width", ["pipe", "40", "80"])
+def test_the_table_is_the_one_kept(parcast, monkeypatch, width):
+    if width != "pipe":
+        monkeypatch.setenv("COLUMNS", width)
+    said = parcast(*QUESTION)
+    assert (said.status, said.err) == (0, "")
+    assert said.out == kept(f"simulate_{width}.txt", said.out)
+
+
+def test_files_hold_the_same_facts(parcast, tmp_path):
+    table, written = tmp_path / "a.csv", tmp_path / "a.json"
+    said = parcast(*QUESTION, "--precision", "5%", "-o", table, "-o", written)
+    assert (said.status, said.err) == (0, "")
+    rows = json.loads(written.read_text())["rows"]
+    read = list(csv.DictReader(io.StringIO(table.read_text())))
+    assert [float(row["time_s"]) for row in read] == [row["time_s"] for row in rows]
+    assert list(read[0]) == list(rows[0])
+    printed = parcast(*QUESTION, "--precision", "5%", "-o", "-")
+    assert printed.out == table.read_text()
+
+
+def test_many_points_are_told_on_stderr(parcast):
+    asked = (*BOTH, "-p", "1..80", "--precision", "50%")
+    said = parcast(*asked)
+    assert said.err == (
+        "parcast: 60 of 80 points are shown. All of them: --all, --json or -o all.csv.\n"
+    )
+    assert parcast(*asked, "--all").err == ""
+
+
+def test_processes_share_the_work_and_give_the_same_times(process):
+    alone, shared = (
+        process(*QUESTION, "--precision", "3%", "--json", "--jobs", jobs) for jobs in (1, 2)
+    )
+    assert (shared.status, shared.err) == (0, "")
+    assert json.loads(alone.out)["rows"] == json.loads(shared.out)["rows"]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupt_ends_it_with_130_and_prints_nothing(jobs):
+    asked = [*COMMAND, *map(str, BOTH), "-p", "256,512", "--precision", "0.0001%", "--jobs", jobs]
+    running = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2.5)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert out == b""
+    assert err.decode().strip() == "parcast: interrupted."
+
+
+def test_workers_are_ended_when_something_fails():
+    with pytest.raises(ValueError, match="invalid literal"), command.workers(2) as executor:
+        executor.submit(int, "x").result()
+    with pytest.raises(click.ClickException, match="Take fewer with --jobs"), command.workers(2):
+        raise BrokenProcessPool
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "says"),
+    [
+        (("--precision", "0%"), 2, "--precision must be above 0, got '0%'. Write such as 1%."),
+        (("--precision", "1 s"), 2, "--precision must be a fraction"),
+        (("--time-limit", "0 s"), 2, "--time-limit must be above 0, got '0 s'. Write such as 60s"),
+        (("--time-limit", "60"), 2, "--time-limit must be a time"),
+        (("--jobs", "0"), 2, "'--jobs'"),
+        (("--vary", "network.latencyy=1 us"), 2, "Did you mean network.latency?"),
+        (("-o", "a.svg"), 2, "-o must be a path that ends in .csv, .json, got 'a.svg'."),
+        (("--json", "-o", "-"), 2, "-o - and --json must not share standard output."),
+        (("-p", "1..20000"), 4, "the grid must have at most 10,000 points to be simulated"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(parcast, options, status, says):
+    said = parcast(*QUESTION, *options)
+    assert (said.status, said.out) == (status, "")
+    assert says in said.err
+
+
+def test_both_files_cannot_be_standard_input(parcast):
+    said = parcast("simulate", "-", "-", "-p", "4")
+    assert said.status == 2
+    assert "PROGRAM and MACHINE must not both be -. Name one file." in said.err
+
+
+def test_a_bad_file_ends_with_3(parcast, tmp_path):
+    bad = tmp_path / "program.toml"
+    bad.write_text("[[phase]]\nlaw = 'spmd'\ncyclees = 3\n")
+    said = parcast("simulate", bad, MACHINE, "-p", "4")
+    assert said.status == 3
+    assert "Did you mean cycles?" in said.err
+
+
+def test_a_time_limit_is_kept_and_told(parcast):
+    said = parcast(*QUESTION, "--precision", "0.0001%", "--time-limit", "10ms")
+    assert said.status == 0
+    assert re.search(r"The time limit ended the\s+simulation", said.out)

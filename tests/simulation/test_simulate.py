@@ -1,0 +1,469 @@
+"""`parcast.simulate`: the referee of every family of the SPMD law, its own laws, and refusals."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import parcast
+from parcast.descriptions.breakdown import COMPONENTS
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Phase, Program
+from parcast.errors import ParameterError
+from parcast.prediction.predict import predict
+from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs
+from parcast.simulation import notes as simulate_notes
+from parcast.simulation import phase as simulate_phase
+from parcast.simulation.simulate import simulate, uniform
+
+MACHINE = Machine(name="gort")
+LONG = 10**6  # cycles: the long run is simulated
+
+
+def phase(kind="synchronous", *, compute=None, communication=None, io=None, **keys):
+    """A program that waits for processors, network and disks alike."""
+    given = {
+        "law": "spmd",
+        "compute": {"parallel": "7.6 s", "serial": "0.4 s", "variability": "exponential"},
+        "communication": {"startup": "0.01 s", "transfer": "0.5 s / sqrt(p)", "contention": 0.3},
+        "io": {"kind": kind, "startup": "0.05 s", "transfer": "8 s"},
+    }
+    changes = {"compute": compute, "communication": communication, "io": io}
+    for name, change in changes.items():
+        given[name] |= change or {}
+    return given | keys
+
+
+def program(*args, **keys):
+    return Program(name="lu", phase=[phase(*args, **keys)])
+
+
+def off(told):
+    """How far the law is outside the interval of the simulation, over its time."""
+    beyond = np.maximum(told.predicted - told.upper, told.lower - told.predicted)
+    return np.maximum(beyond, 0.0) / told.time
+
+
+# the referee: (what is simulated, p, how wrong the law may be beside the interval)
+REFEREED = [
+    ("geometric, n = 20", program(bursts="geometric", bursts_per_io=20), [4, 16], 0.01),
+    ("geometric, n = 5", program(bursts="geometric", bursts_per_io=5), [4, 16], 0.02),
+    ("geometric, n = 1", program(bursts="geometric"), [4, 16], 0.05),
+    (
+        "geometric, in groups",
+        program(bursts="geometric", bursts_per_io=20, communication={"group": 4}),
+        [8, 16],
+        0.015,
+    ),
+    ("fixed", program(bursts_per_io=5), [1, 4, 16], 0.015),
+    ("fixed, in groups", program(bursts_per_io=5, communication={"group": 4}), [8, 64], 0.015),
+    ("fixed, alike", program(bursts_per_io=50, compute={"variability": 0.1}), [4, 16], 0.015),
+    ("striped", program("striped", cycles=LONG), [4, 64], 0.005),
+    (
+        "striped, in groups",
+        program("striped", bursts_per_io=5, communication={"group": 4}, cycles=LONG),
+        [4, 32],
+        0.005,
+    ),
+    (
+        "striped, processors alike",
+        program("striped", bursts_per_io=5, compute={"variability": "none"}, cycles=LONG),
+        [16],
+        0.005,
+    ),
+    ("clustered", program("clustered", bursts_per_io=2, cycles=LONG), [4, 16], 0.005),
+    (
+        "clustered, in groups",
+        program("clustered", communication={"group": 4}, cycles=LONG),
+        [16, 32],
+        0.005,
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "of", "p", "wrong"), REFEREED, ids=[row[0] for row in REFEREED])
+def test_the_law_agrees_with_the_simulation(what, of, p, wrong):
+    told = simulate(of, MACHINE, p=p, d=4 if "clustered" in what else 1, seed=11)
+    assert (off(told) <= wrong).all()
+    assert (told.reached <= 0.01).all()
+
+
+@pytest.mark.parametrize("variability", ["none", 0.3, "uniform", "exponential", 2])
+def test_one_queue_of_any_service_agrees(variability):
+    network = {"startup": "0 s", "contention": 1, "variability": variability}
+    alone = {
+        **phase("striped", communication=network, cycles=LONG),
+        "io": {"kind": "striped"},
+    }
+    told = simulate(Program(phase=[alone]), MACHINE, p=[4, 16, 64], seed=5, precision=0.02)
+    assert (off(told) <= 0.005).all()
+
+
+def test_groups_are_the_customers_and_processors_are_not():
+    groups = {"group": "min(p, 8)"}
+    of = program("striped", bursts_per_io=5, communication=groups, cycles=LONG)
+    as_printed = program("striped", bursts_per_io=5, communication=groups, reading="published")
+    told = simulate(of, MACHINE, p=64, d=4, seed=1)
+    assert told.time[0, 0] / LONG == pytest.approx(7.83, rel=0.01)
+    assert told.predicted[0, 0] / LONG == pytest.approx(7.824, rel=1e-3)
+    by_processors = predict(as_printed, MACHINE, p=64, d=4).time[0, 0]
+    assert by_processors == pytest.approx(19.2, rel=1e-3)
+
+
+def unequal(p, d, w, disk, cycles):
+    """Each group has its disk to share, and all share the network with the level w."""
+    given = {
+        "law": "spmd",
+        "cycles": cycles,
+        "compute": {"parallel": "1 s * p", "variability": "exponential"},
+        "communication": {"transfer": "0.2 s", "contention": w},
+        "io": {"kind": "clustered", "transfer": f"{disk} s * p"},
+    }
+    return simulate(Program(phase=[given]), MACHINE, p=p, d=d, seed=3, precision=0.003)
+
+
+def test_unequal_clusters_take_as_long_as_the_largest_if_the_network_is_free():
+    told = unequal(6, 4, w=0.05, disk=1, cycles=200)
+    assert "part of a run" not in " ".join(told.simulated)
+    assert abs(told.difference[0, 0]) < 0.04  # start and end of 200 cycles are most of it
+    assert told.difference[0, 0] < 0
+
+
+def test_unequal_clusters_are_a_little_faster_once_the_others_leave_them_a_busy_network():
+    told = unequal(33, 16, w=1, disk=2, cycles=100)
+    assert 0.0 < told.difference[0, 0] < 0.04
+    alone = unequal(17, 8, w=0.05, disk=1, cycles=100)
+    assert abs(alone.difference[0, 0]) < 0.04
+
+
+# its own laws
+
+
+def test_parts_add_up_to_the_time_and_none_is_negative():
+    for kind in ("synchronous", "striped", "clustered"):
+        for cycles in (3, LONG):
+            told = simulate(
+                program(kind, bursts_per_io=2, communication={"group": 2}, cycles=cycles),
+                MACHINE,
+                p=[2, 8],
+                d=2,
+                precision=0.05,
+            )
+            parts = dict(told.breakdown.components())
+            assert all((parts[name] >= 0).all() for name in COMPONENTS)
+            np.testing.assert_allclose(sum(parts.values()), told.time, rtol=1e-12)
+            assert ((told.lower < told.time) & (told.time < told.upper)).all()
+
+
+def test_parts_are_those_of_the_law():
+    groups = {"group": "min(p, 4)"}
+    of = program("striped", bursts_per_io=3, communication=groups, cycles=LONG)
+    told = simulate(of, MACHINE, p=[16], seed=2)
+    law = predict(of, MACHINE, p=[16]).breakdown
+    for name, part in told.breakdown.components():
+        np.testing.assert_allclose(part, getattr(law, name), rtol=0.05, err_msg=name)
+
+
+def test_what_does_not_vary_is_exact():
+    none = {"variability": "none"}
+    of = program(compute=none, communication=none, io=none, bursts_per_io=3, cycles=7, name="x")
+    told = simulate(of, MACHINE, p=[1, 4])
+    assert told.lower.tolist() == pytest.approx(told.upper.tolist(), rel=1e-12)
+    np.testing.assert_allclose(told.predicted, told.time, rtol=1e-12)
+    assert told.ended_by.tolist() == ["precision", "precision"]
+
+
+def test_programs_of_few_cycles_end_with_their_slowest_group():
+    of = program("striped", cycles=4, io={"transfer": "0.5 s"})
+    told = simulate(of, MACHINE, p=[16], seed=1)
+    assert told.difference[0] < -0.2
+    assert told.breakdown.synchronisation[0] > 0
+    (said,) = told.simulated
+    runs = "whole runs of 4 cycles until the last group has ended"
+    assert said == f"{runs}, {told.cycles[0]:,} of every group"
+
+
+def test_many_cycles_of_few_services_are_still_a_whole_run():
+    told = simulate(program("striped", cycles=5000), MACHINE, p=2, precision=0.05)
+    assert told.simulated[0].startswith("whole runs of 5,000 cycles")
+
+
+def test_half_a_cycle_is_of_the_long_run():
+    told = simulate(program("striped", cycles=4.5), MACHINE, p=2, precision=0.05)
+    assert told.simulated[0].startswith("cycles of the long run")
+
+
+def test_a_long_run_of_unequal_clusters_is_stretched():
+    told = simulate(program("clustered", cycles=10**5), MACHINE, p=3, d=2, precision=0.02)
+    assert "stretched to the 100,000 of the program" in told.simulated[0]
+    assert any(text.startswith("clusters are unequal at the point") for text in told.warnings)
+    assert told.time[0, 0] > 0.9e5
+
+
+def test_phases_add_and_so_do_their_variances():
+    both = Program(phase=[phase(name="a"), phase(cycles=3)])
+    told = simulate(both, MACHINE, p=[4], seed=9)
+    first, second = (
+        simulate(Program(phase=[x]), MACHINE, p=[4], seed=9, precision=0.002) for x in both.phase
+    )
+    assert told.time == pytest.approx(first.time + second.time, rel=0.02)
+    assert told.reached[0] < 0.01
+    assert told.simulated[0].startswith("a: cycles that end")
+    assert told.simulated[1].startswith("phase 2: cycles that end")
+
+
+def test_a_phase_without_cycles_takes_no_time():
+    both = Program(phase=[phase(cycles="0 + 0 * p"), phase("striped")])
+    told = simulate(both, MACHINE, p=[4])
+    assert told.simulated[0] == "phase 1: no cycles"
+    alone = simulate(Program(phase=[phase("striped")]), MACHINE, p=[4], precision=0.002)
+    assert told.time == pytest.approx(alone.time, rel=0.03)
+
+
+def test_the_executor_does_not_change_the_result():
+    of = program("striped", bursts_per_io=2)
+    here = simulate(of, MACHINE, p=[2, 4], seed=3)
+    with ThreadPoolExecutor(2) as executor:
+        there = simulate(of, MACHINE, p=[2, 4], seed=3, executor=executor)
+        one = simulate(of, MACHINE, p=2, seed=3, executor=executor)
+    assert here.to_document() == there.to_document()
+    assert one.time[0] == here.time[0]
+
+
+def test_points_and_seeds_draw_others():
+    of = program()
+    told = simulate(of, MACHINE, p=[4, 4], seed=3)
+    other = simulate(of, MACHINE, p=[4], seed=4)
+    assert len({*told.time.tolist(), *other.time.tolist()}) == 3
+
+
+def test_replications_without_a_precision_are_all():
+    told = simulate(program(), MACHINE, p=[4], precision=None, replications=10)
+    assert told.cycles.tolist() == [10]
+    assert told.ended_by.tolist() == ["replications"]
+    assert told.to_document()["precision"] is None
+
+
+@pytest.mark.parametrize("kind", ["synchronous", "striped"])
+def test_a_time_limit_ends_it_and_is_told(kind):
+    of = program(kind, cycles=LONG)
+    told = simulate(of, MACHINE, p=[4, 8], precision=1e-6, most_seconds=1e-6)
+    assert told.ended_by.tolist() == ["most_seconds"] * 2
+    assert (
+        "The time limit ended the simulation before its precision was reached at 2 of 2 points, "
+        "first at p = 4." in told.warnings
+    )
+    with ThreadPoolExecutor(1) as executor:
+        told = simulate(
+            of, MACHINE, p=[4, 8], precision=1e-6, most_seconds=1e-6, executor=executor
+        )
+    assert told.ended_by.tolist() == ["most_seconds"] * 2
+
+
+def test_progress_is_told():
+    said = []
+    simulate(
+        Program(phase=[phase(), phase()]),
+        MACHINE,
+        p=[1, 2],
+        precision=0.1,
+        progress=lambda *x: said.append(x),
+    )
+    assert said == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_laws_replace_those_of_the_description():
+    of = Program(phase=[phase(name="solve"), phase(name="set-up", cycles=2)])
+    none = dict.fromkeys(("compute", "communication", "io"), "none")
+    told = simulate(of, MACHINE, p=[4], laws=none)
+    assert told.reached[0] < 1e-12
+    assert any(
+        text.startswith("Times of compute, communication, io vary as the laws given do")
+        for text in told.warnings
+    )
+    own = simulate(of, MACHINE, p=[4], laws=none | {"solve.io": np.array([1.0, 3.0])})
+    assert own.reached[0] > 1e-3
+
+
+def test_measured_and_drawn_times_have_the_described_mean():
+    of = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    for law in (np.array([1.0, 2.0, 6.0]), uniform):
+        told = simulate(of, MACHINE, p=[1], laws={"compute": law}, precision=0.005)
+        assert told.time[0] == pytest.approx(8.0, rel=0.015)
+
+
+def test_uniform_times_are_drawn_as_the_description_says():
+    of = program(compute={"variability": "uniform"}, communication={"group": 4, "contention": 0})
+    told = simulate(of, MACHINE, p=[4], precision=0.003)
+    assert abs(told.difference[0]) < 0.01
+
+
+def test_where_the_law_has_no_answer_there_is_none(monkeypatch):
+    of = program("clustered", reading="published")
+    told = simulate(of, MACHINE, p=[3, 4], d=2, precision=0.05)
+    assert np.isnan(told.predicted[:, 0]).tolist() == [True, False]
+    assert [row["predicted_s"] is None for row in told.rows()] == [True, False]
+    assert [row["difference"] is None for row in told.rows()] == [True, False]
+    assert any(text.startswith("The law has no answer at 1 of 2 points") for text in told.warnings)
+    assert told.warnings[-2].startswith("the published reading is of formulas") or any(
+        "published reading" in text for text in told.warnings
+    )
+    refused = iter([ParameterError("the grid is refused")])
+    times = Program.times
+
+    def once(self, machine, at):
+        for refusal in refused:
+            raise refusal
+        return times(self, machine, at)
+
+    monkeypatch.setattr(Program, "times", once)
+    assert not np.isnan(simulate(program(), MACHINE, p=[2], precision=0.1).predicted).any()
+
+
+def test_a_run_that_does_not_warm_up_is_made_longer_and_then_told(monkeypatch):
+    real, cycles = simulate_phase.simulate_steady, []
+
+    def cold(*args, **keys):
+        cycles.append(keys["cycles"])
+        return replace(real(*args, **keys | {"cycles": 20}), warmed_up=False)
+
+    monkeypatch.setattr(simulate_phase, "simulate_steady", cold)
+    told = simulate(program("striped", cycles=LONG), MACHINE, p=[2], precision=0.5)
+    assert cycles == [100, 400, 1600]
+    assert any("the times still changed when half" in text for text in told.warnings)
+    cycles.clear()
+    simulate(program("striped", cycles=LONG), MACHINE, p=[2], precision=0.5, most_seconds=1e-6)
+    assert cycles == [100]
+
+
+def test_it_says_what_is_known_within_an_interval_only():
+    of = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s +- 5%"}}])
+    told = simulate(of, MACHINE, p=[1])
+    assert told.warnings == (
+        "The middle values were taken of what is known within an interval only: compute.parallel.",
+    )
+
+
+def test_many_names_are_cut_short():
+    assert simulate_notes._listed("abcdef") == "a, b, c, d and 2 more"
+
+
+def test_many_cycles_at_most_are_told():
+    one = replace(simulate_phase.NOTHING, ended_by="most_cycles")
+    (said,) = simulate_notes.warnings_of_simulation(
+        program(),
+        {"p": np.array([4.0])},
+        {},
+        [[one]],
+        uncertain=[],
+        replaced=[],
+        refused=(0, ""),
+    )
+    assert said == (
+        "The number of cycles ended the simulation before its precision was reached at the point, "
+        "first at p = 4."
+    )
+
+
+def test_joined_runs_and_cycles_have_the_same_parts():
+    task = simulate_phase.Task
+    of = program(bursts_per_io=3).phase[0]
+    asked = of.demands(MACHINE, {"p": np.array([4.0])})
+    asked = type(asked)(
+        **{k: np.broadcast_to(getattr(asked, k), (1,)) for k in type(asked).__slots__}
+    )
+    laws = dict.fromkeys(("compute", "communication", "io"), "exponential")
+    one = simulate_phase.task_of(of, asked, np.ones(1), place=(0,), laws=laws)
+    assert isinstance(one, task)
+    cycles = simulate_joined(one.cycle, replications=4000)
+    runs = simulate_runs(one.cycle, cycles=4, replications=1000)
+    assert runs.makespan.value == pytest.approx(4 * cycles.cycle.value, rel=0.03)
+    for name in ("delay", "communication", "io", "waiting"):
+        assert getattr(runs, name).value == pytest.approx(
+            4 * getattr(cycles, name).value, rel=0.06
+        )
+
+
+# shapes, names, refusals
+
+
+def test_axes_are_in_the_order_of_predict():
+    of = Program(phase=[{"law": "spmd", "compute": {"parallel": "n * 8 s"}}])
+    told = simulate(of, MACHINE, p=[1, 2], d=3, n=[1, 2], precision=0.5)
+    assert told.shape == (2, 1, 2)
+    assert told.time[1, 0, :].tolist() == pytest.approx([4.0, 8.0])
+    row = list(told.rows())[-1]
+    assert (row["p"], row["d"], row["n"]) == (2, 3, 2)
+    varied = simulate(
+        of, MACHINE, p=[1], n=1, vary={"compute.parallel": [1.0, 2.0]}, precision=0.5
+    )
+    assert varied.time.ravel().tolist() == pytest.approx([1.0, 2.0])
+    assert varied.dimensions == {"compute.parallel": "time"}
+
+
+def test_the_names_are_public():
+    told = parcast.simulate(program(), MACHINE, p=[1])
+    assert isinstance(told, parcast.Simulation)
+    assert repr(told) == "Simulation(lu on gort: 1 p)"
+
+
+class Other(Phase):
+    """A phase of a law that is no queueing network."""
+
+    law: str = "other"
+
+    def cycle(self, machine, at):
+        pytest.fail(f"asked {machine} at {at}; a law that is no network is refused before")
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            {"p": np.arange(1, 10_002)},
+            "the grid must have at most 10,000 points to be simulated, got 10001 = 10,001. Take "
+            "wider steps.",
+        ),
+        ({"precision": 0}, "precision must be above 0, got 0. Leave it out for none."),
+        ({"most_seconds": -1}, "most_seconds must be above 0, got -1. Leave it out for none."),
+        (
+            {"replications": 1},
+            "replications must be a whole number of at least 2, got 1. One tells no deviation.",
+        ),
+        (
+            {"seed": -1},
+            "seed must be a whole number of at least 0, got -1. Any whole number will do.",
+        ),
+        (
+            {"laws": {"disk": "none"}},
+            "laws must be of compute, communication, io, got 'disk'. Name one of them.",
+        ),
+        (
+            {"laws": {"io": "gamma"}},
+            "laws['io'] must be a known law, got 'gamma'. Give \"none\", \"exponential\", "
+            "a coefficient of variation, measured times or a function.",
+        ),
+        ({"p": 0}, "p must be a whole number of at least 1, got 0. Count from 1."),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(keys, says):
+    with pytest.raises(ParameterError) as caught:
+        simulate(program(), MACHINE, **({"p": [4]} | keys))
+    assert str(caught.value) == says
+
+
+def test_other_laws_are_refused():
+    other = Program(phase=[phase(), Other()])
+    with pytest.raises(ParameterError) as caught:
+        simulate(other, MACHINE, p=[4])
+    assert str(caught.value) == (
+        "law must be \"spmd\" for a phase to be simulated, got 'other' in phase 2. Simulate the "
+        "other phases alone, or use predict."
+    )
+
+
+def test_what_takes_no_time_is_refused():
+    idle = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s * (p < 4)"}}])
+    with pytest.raises(ParameterError, match=r"services that are all 0 at p = 4\."):
+        simulate(idle, MACHINE, p=[2, 4])

@@ -1,0 +1,116 @@
+"""`parcast testbed`: its options, its refusals, and a command that it runs."""
+
+import re
+import subprocess
+
+import pytest
+
+from parcast.testbed.testbed import Testbed
+from parcast.testbed.words import in_bits, in_words
+from tests.conftest import COMMAND, ROOT
+
+REFERENCE = ROOT / "docs" / "reference" / "command-line.md"
+OBSTACLE = Testbed(hosts=2, cpu=None).obstacle()
+
+
+@pytest.fixture
+def attended(monkeypatch):
+    """Testbeds and commands that would have been run, each with the status 7."""
+    seen = []
+
+    def attend(testbed, command):
+        seen.append((testbed, command))
+        return 7
+
+    monkeypatch.setattr(Testbed, "attend", attend)
+    monkeypatch.setattr(Testbed, "require_means", lambda *_: None)
+    return seen
+
+
+def test_options_describe_the_testbed_and_the_rest_is_the_command(parcast, attended):
+    said = parcast(
+        *("testbed", "--hosts", 8, "--link", "10Mbit", "--bus", "--latency", "50us"),
+        *("--cpu", "5%", "--disk", "10MB/s", "--", "mpiexec", "--hosts", "x", "-n", "8"),
+    )
+    assert (said.status, said.out) == (7, "")
+    ((testbed, command),) = attended
+    assert testbed == Testbed(hosts=8, link=1.25e6, bus=True, latency=50e-6, cpu=0.05, disk=1e7)
+    assert command == ("mpiexec", "--hosts", "x", "-n", "8")
+    assert said.err == (
+        "parcast: testbed of 8 hosts on a bus, 10 Mbit/s together, 50 us more for each packet, "
+        "5% of a core each, 10 MB/s of disk each.\n"
+    )
+
+
+def test_without_options_it_is_four_hosts_on_a_switch(parcast, attended):
+    parcast("testbed", "true")
+    assert attended == [(Testbed(hosts=4), ("true",))]
+
+
+@pytest.mark.parametrize("link", ["1.25MB/s", "10Mbit/s", "10 Mbit", "none"])
+def test_a_link_is_given_in_bits_or_bytes(parcast, attended, link):
+    parcast("testbed", "--link", link, "--cpu", "none", "true")
+    assert attended[0][0].link == (None if link == "none" else 1.25e6)
+    assert attended[0][0].cap is None
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--hosts", "17", "true"], "--hosts must be a whole number from 1 to 16, got 17."),
+        (["--link", "3MB", "true"], '--link must be a rate such as "12.5 GB/s", got "3MB", which'),
+        (["--disk", "0 B/s", "true"], "--disk must be a rate of at least 1 kB/s, got 0."),
+        (
+            ["--latency", "50", "true"],
+            '--latency must be a time such as "150 us", got "50", which',
+        ),
+        (["--cpu", "fast", "true"], "--cpu must be a fraction such as"),
+        (["--cpu", "200%", "true"], "cores, got 200%. Give a share of one core, or"),
+        (["no-such-program-anywhere"], "COMMAND must be a program that is there"),
+        ([], "COMMAND is missing. Write it last, after --."),
+    ],
+)
+def test_wrong_use_is_told(parcast, options, says):
+    said = parcast("testbed", *options)
+    assert said.status == 2
+    assert says in said.err
+    assert said.err.endswith("See: parcast testbed --help\n")
+
+
+def test_where_it_cannot_be_made_the_status_is_4(parcast, monkeypatch):
+    told = "no. Or with cpu=None and disk=None, which."
+    monkeypatch.setattr(Testbed, "obstacle", lambda _: told)
+    said = parcast("testbed", "--hosts", "1", "--link", "none", "--cpu", "none", "true")
+    assert said.status == 4
+    assert said.err == (
+        "parcast: No testbed can be made here: no. Or with --cpu none and --disk none, which.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"), [(125e6, "1 Gbit/s"), (12.5e6, "100 Mbit/s"), (1e3, "8 kbit/s")]
+)
+def test_a_link_is_told_in_bits(rate, text):
+    assert in_bits(rate) == text
+    assert text in in_words(Testbed(hosts=2, link=rate))
+
+
+@pytest.mark.skipif(OBSTACLE is not None, reason=f"no testbed can be made: {OBSTACLE}")
+def test_the_command_runs_and_gives_its_status():
+    script = "cat $HYDRA_HOST_FILE; exit 5"
+    asked = [*COMMAND, "testbed", "--hosts", "2", "--cpu", "none", "--", "sh", "-c", script]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
+    assert (said.returncode, said.stdout) == (5, "10.9.0.1:1\n10.9.0.2:1\n")
+
+
+def test_help_has_two_examples_and_fits(parcast):
+    said = parcast("testbed", "--help")
+    assert said.out.partition("Examples:")[2].count("  parcast testbed ") == 2
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_every_option_is_in_the_reference(parcast):
+    page = REFERENCE.read_text(encoding="utf-8")
+    section = page.split("## parcast testbed\n")[1].split("\n## ")[0]
+    for option in re.findall(r"--[a-z-]+", parcast("testbed", "--help").out):
+        assert option in section or option in {"--help", "--", "-np"}

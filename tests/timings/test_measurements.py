@@ -1,0 +1,457 @@
+"""`parcast.timings.measurements`: the tables it accepts, those it refuses, and what it keeps of them."""
+
+import copy
+import pickle
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.timings.measurements import Measurements
+
+P, TIME, MACHINE = [1, 2, 4], [8.0, 4.5, 2.5], ["A", "A", "B"]
+RUNS = Measurements(p=P, time=TIME, machine=MACHINE, n=100, repetition=1)
+
+
+def refusal(**columns):
+    with pytest.raises(ParameterError) as caught:
+        Measurements(**({"p": 4, "time": 1.0} | columns))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("container", [list, tuple, np.array, pd.Series, pl.Series, pd.array])
+def test_columns_may_come_from_any_sequence(container):
+    given_ones = {"p": P, "time": TIME, "machine": MACHINE, "n": [100] * 3, "repetition": [1] * 3}
+    assert Measurements(**{name: container(x) for name, x in given_ones.items()}) == RUNS
+
+
+@pytest.mark.parametrize(
+    "number", [4, 4.0, np.int8(4), np.float32(4), Decimal(4), Fraction(4), np.array(4)]
+)
+def test_any_real_number_is_a_number(number):
+    assert Measurements(p=number, time=[1, 2]).p.tolist() == [4.0, 4.0]
+
+
+def test_single_values_are_repeated():
+    runs = Measurements(p=4, time=[1, 2], machine="A", n=7, repetition=3)
+    assert runs.axes["n"].tolist() == [7, 7]
+    assert runs.labels["machine"].tolist() == ["A", "A"]
+    assert runs.repetition.tolist() == [3, 3]
+    assert len(Measurements(p=4, time=1)) == 1
+
+
+def test_columns_are_offered_by_what_they_are():
+    assert list(RUNS.axes) == ["p", "n"]
+    assert list(RUNS.labels) == ["machine"]
+    assert RUNS.p is RUNS.axes["p"]
+    assert RUNS.time.tolist() == TIME
+    assert (RUNS.p.dtype, RUNS.repetition.dtype) == (np.float64, np.int64)
+    assert Measurements(p=1, time=1).repetition is None
+
+
+def test_repetitions_are_kept():
+    assert Measurements(p=[4, 4, 4], time=[1, 2, 1]).time.tolist() == [1, 2, 1]
+
+
+def test_blanks_at_the_ends_of_names_are_dropped():
+    assert Measurements(p=1, time=1, machine=" SP-2 ").labels["machine"].tolist() == ["SP-2"]
+
+
+def test_nothing_can_be_changed():
+    own = np.array(TIME)
+    runs = Measurements(p=P, time=own, machine=MACHINE)
+    own[0] = 99
+    assert runs.time[0] == 8
+    for column in runs.columns.values():
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = column[1]
+    for mapping in (runs.axes, runs.labels):
+        with pytest.raises(TypeError):
+            mapping["p"] = own
+    with pytest.raises(AttributeError):
+        runs.time = own
+
+
+def test_a_view_that_only_looks_frozen_is_copied():
+    own = np.array(TIME)
+    view = own[:]
+    view.setflags(write=False)
+    runs = Measurements(p=P, time=view)
+    own[0] = 99
+    assert runs.time[0] == 8
+
+
+def test_copies_and_pickles_are_equal_and_as_frozen():
+    for again in (copy.deepcopy(RUNS), pickle.loads(pickle.dumps(RUNS))):
+        assert again == RUNS
+        assert not again.time.flags.writeable
+
+
+def test_equality_is_that_of_the_columns():
+    assert Measurements(repetition=1, n=[100] * 3, machine=MACHINE, time=TIME, p=P) == RUNS
+    assert Measurements(p=1, time=1, a=1, b=2) == Measurements(p=1, time=1, b=2, a=1)
+    for other in (
+        Measurements(p=P, time=TIME, machine=MACHINE, n=100),
+        Measurements(p=P, time=TIME, machine="A", n=100, repetition=1),
+        Measurements(p=P, time=[8, 4.5, 2], machine=MACHINE, n=100, repetition=1),
+        "RUNS",
+    ):
+        assert other != RUNS
+    with pytest.raises(TypeError):
+        hash(RUNS)
+
+
+# tables
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"p": P, "time": TIME, "machine": MACHINE},
+        pd.DataFrame({"p": P, "time_s": TIME, "machine": MACHINE}),
+        pl.DataFrame({"p": P, "time_ms": [8000.0, 4500.0, 2500.0], "machine": MACHINE}),
+        np.rec.fromarrays([P, TIME, MACHINE], names="p,time_s,machine"),
+        np.array(
+            list(zip(P, TIME, MACHINE, strict=True)),
+            dtype=[("p", int), ("time_s", float), ("machine", "U1")],
+        ),
+    ],
+    ids=["dict", "pandas", "polars", "record", "structured"],
+)
+def test_any_table_with_named_columns_is_read(table):
+    expected = Measurements(p=P, time=TIME, machine=MACHINE)
+    assert Measurements.from_table(table) == expected
+
+
+@pytest.mark.parametrize(
+    ("unit", "seconds"),
+    [("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("min", 60), ("h", 3600), ("d", 86400)],
+)
+def test_the_unit_of_time_stands_in_the_name(unit, seconds):
+    for name in (f"time_{unit}", f"time [{unit}]", f"Time ({unit})"):
+        table = {"p": [1, 2], name: [3, 5]}
+        assert Measurements.from_table(table).time == pytest.approx([3 * seconds, 5 * seconds])
+
+
+def test_what_goes_to_pandas_comes_back():
+    frame = RUNS.to_pandas()
+    assert list(frame) == ["p", "n", "machine", "repetition", "time_s"]
+    assert Measurements.from_table(frame) == RUNS
+
+
+def test_without_pandas_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError) as caught:
+        RUNS.to_pandas()
+    assert str(caught.value) == "to_pandas needs pandas. Install with: pip install pandas"
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (
+            {"procs": [1], "time": [1]},
+            "table must have a column p, got procs, time. Rename the column of processors to p.",
+        ),
+        (
+            {"p": [1], "n": [1]},
+            "table must have one column of times, got p, n. "
+            "Call it time_s, or by another unit: s, ms, us, ns, min, h, d.",
+        ),
+        (
+            {"p": [1], "time_s": [1], "time_ms": [1]},
+            "table must have one column of times, got time_s, time_ms. "
+            "Call it time_s, or by another unit: s, ms, us, ns, min, h, d.",
+        ),
+        (
+            [1, 2],
+            "table must have columns by name, got list. "
+            "Give a dict of columns, a data frame or a structured array.",
+        ),
+        (
+            np.ones(3),
+            "table must have columns by name, got ndarray. "
+            "Give a dict of columns, a data frame or a structured array.",
+        ),
+        (
+            {},
+            "table must have columns by name, got dict. "
+            "Give a dict of columns, a data frame or a structured array.",
+        ),
+        (
+            {0: [1], "p": [1]},
+            "table must name each column once, in text, got 0. Rename it.",
+        ),
+        (
+            pd.DataFrame([[1, 2, 3]], columns=["p", "p", "time"]),
+            "table must name each column once, in text, got 'p'. Rename it.",
+        ),
+        (
+            pd.DataFrame({"p": [1, 2], "time_s": [1, None]}),
+            "time must be a time above 0, got nan. Leave out runs that failed.",
+        ),
+        (
+            {"p": np.array([1, pd.NA], dtype=object), "time_s": [1, 2]},
+            "p must be a whole number of at least 1, got <NA>. Count processors from 1.",
+        ),
+        (
+            {"p": [1], "time": [1], "machine": ["A"], "date": ["today"]},
+            "date must be a finite number, got 'today'. Only callpath and machine may be text; "
+            "ignore the column otherwise.",
+        ),
+    ],
+)
+def test_a_wrong_table_is_refused_with_a_remedy(table, says):
+    with pytest.raises(ParameterError) as caught:
+        Measurements.from_table(table)
+    assert str(caught.value) == says
+
+
+# values and names that are refused
+
+
+@pytest.mark.parametrize(
+    ("bad", "got"),
+    [
+        (0, "0"),
+        ([4, 1.5], "1.5"),
+        (-3, "-3"),
+        (np.nan, "nan"),
+        (np.inf, "inf"),
+        ("four", "'four'"),
+        ([4, "8"], "'8'"),
+        ([4, None], "None"),
+        (True, "True"),
+        (1 + 2j, "(1+2j)"),
+        (10**400, "inf"),
+        (np.ma.array([4, 8], mask=[False, True]), "a masked value"),
+    ],
+    ids=repr,
+)
+def test_p_counts_processors(bad, got):
+    says = f"p must be a whole number of at least 1, got {got}. Count processors from 1."
+    assert refusal(p=bad) == says
+
+
+@pytest.mark.parametrize(
+    ("bad", "got"),
+    [(0, "0"), ([1, -2.5], "-2.5"), (np.nan, "nan"), (np.inf, "inf"), ("fast", "'fast'")],
+    ids=repr,
+)
+def test_a_time_is_above_zero(bad, got):
+    says = f"time must be a time above 0, got {got}. Leave out runs that failed."
+    assert refusal(time=bad) == says
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        (
+            {"n": np.nan},
+            "n must be a finite number, got nan. Only callpath and machine may be text; "
+            "ignore the column otherwise.",
+        ),
+        (
+            {"machines": "SP"},
+            "machines must be a finite number, got 'SP'. Did you mean machine? Only callpath and "
+            "machine may be text; ignore the column otherwise.",
+        ),
+        (
+            {"repetition": [0, 1.5]},
+            "repetition must be a whole number of at least 0, got 1.5. "
+            "Number repetitions 1, 2, 3.",
+        ),
+        (
+            {"repetition": 2**53},
+            "repetition must be a whole number of at least 0, got 9.0072e+15. "
+            "Number repetitions 1, 2, 3.",
+        ),
+        (
+            {"machine": 7},
+            "machine must be a name: one line of text, not empty, got 7. "
+            "Leave it out if it is unknown.",
+        ),
+        (
+            {"machine": ["A", None]},
+            "machine must be a name: one line of text, not empty, got None. "
+            "Leave it out if it is unknown.",
+        ),
+        (
+            {"callpath": ["main", " "]},
+            "callpath must be a name: one line of text, not empty, got ' '. "
+            "Leave it out if it is unknown.",
+        ),
+        (
+            {"callpath": "two\nlines"},
+            "callpath must be a name: one line of text, not empty, got 'two\\nlines'. "
+            "Leave it out if it is unknown.",
+        ),
+        (
+            {"callpath": "\ud800"},
+            "callpath must be a name: one line of text, not empty, got '\\ud800'. "
+            "Leave it out if it is unknown.",
+        ),
+        (
+            {"p": [1, 2], "n": [1, 2, 3]},
+            "columns must be of one length, got p 2, n 3. Give every row a value in each column.",
+        ),
+        (
+            {"p": []},
+            "columns must hold at least one row, got none. Measure a run first.",
+        ),
+        (
+            {"p": [[1, 2], [3, 4]]},
+            "p must be one value, or one for each row, got (2, 2). Give it as a flat list.",
+        ),
+        (
+            {"time": [[1, 2], [3]]},
+            "time must be one value, or one for each row, got rows of different lengths. "
+            "Give it as a flat list.",
+        ),
+        (
+            {"speedup": 3},
+            "'speedup' must be the name of an axis, got what parcast computes. Leave it out.",
+        ),
+        (
+            {"time_s": 3},
+            "'time_s' must be the name of an axis, got a name for times. Rename it.",
+        ),
+        (
+            {"Time": 3},
+            "'Time' must be the name of an axis, got a name for times. Rename it.",
+        ),
+        (
+            {"rep": 3},
+            "'rep' must be the name of an axis, got a word for repetitions. "
+            "Rename it to repetition.",
+        ),
+        (
+            {"Machine": "A"},
+            "'Machine' must be the name of an axis, got that of another column. "
+            "Rename it to machine.",
+        ),
+        (
+            {"metric": 1},
+            "'metric' must be the name of an axis, got half of the pair metric,value. "
+            "Give both, or rename it.",
+        ),
+        (
+            {" n": 3},
+            "' n' must be one line without blanks at its ends. Name it as n or problem_size.",
+        ),
+    ],
+    ids=repr,
+)
+def test_a_bad_table_cannot_be_built(columns, says):
+    assert refusal(**columns) == says
+
+
+def test_an_unknown_unit_of_time_is_corrected():
+    assert refusal(time_sec=3) == (
+        "'time_sec' must end in a unit of time such as \"_s\". Did you mean time_s?"
+    )
+
+
+@given(
+    columns=st.fixed_dictionaries(
+        {"p": st.integers(1, 10**9), "time": st.floats(1e-30, 1e30)},
+        optional={
+            "n": st.floats(allow_nan=False, allow_infinity=False),
+            "repetition": st.integers(0, 2**53 - 1),
+        },
+    )
+)
+def test_whatever_lies_in_the_domain_is_kept_as_it_is(columns):
+    runs = Measurements(**columns)
+    assert {name: column.tolist() for name, column in runs.columns.items()} == {
+        name: [value] for name, value in columns.items()
+    }
+
+
+# selection
+
+
+def test_selected_rows_are_those_with_the_value():
+    assert RUNS.select(machine="A") == Measurements(
+        p=[1, 2], time=[8, 4.5], machine="A", n=100, repetition=1
+    )
+    assert RUNS.select(p=np.array([4, 1])).p.tolist() == [1, 4]
+    assert RUNS.select() == RUNS
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        (
+            {"machin": "A"},
+            "select must name columns of these measurements, got 'machin'. "
+            "Did you mean machine? There are p, n, machine, repetition, time.",
+        ),
+        (
+            {"machine": "Dibon"},
+            "machine must be one of those measured, got 'Dibon'. Did you mean Dibona? "
+            "There are Dibona, CTE.",
+        ),
+        (
+            {"p": 64},
+            "p must be one of those measured, got 64. "
+            "There are 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
+        ),
+        (
+            {"p": "4"},
+            "p must be one of those measured, got '4'. Did you mean 4? "
+            "There are 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
+        ),
+        (
+            {"machine": "CTE", "p": 1},
+            "select must leave at least one row, got none for machine='CTE', p=1. "
+            "Ask for values that were measured together.",
+        ),
+    ],
+)
+def test_a_selection_of_nothing_is_refused(wanted, says):
+    runs = Measurements(
+        p=[1, 2, 4, 8, 16, 32, 128, 256, 512, 1024],
+        time=1,
+        n=100,
+        repetition=1,
+        machine=["Dibona"] * 5 + ["CTE"] * 5,
+    )
+    with pytest.raises(ParameterError) as caught:
+        runs.select(**wanted)
+    assert str(caught.value) == says
+
+
+# what a person sees
+
+
+def test_the_repr_is_one_line():
+    assert repr(RUNS) == (
+        "Measurements(3 rows: p 1 to 4, n 100, machine 2 names, time 2.5 to 8 s)"
+    )
+    assert repr(Measurements(p=4, time=1)) == "Measurements(1 row: p 4, time 1 s)"
+
+
+def test_html_shows_the_first_rows_escaped_and_uncoloured():
+    shown = Measurements(p=range(1, 13), time=0.5, callpath="<b>&main")._repr_html_()
+    assert shown.startswith(
+        "<table><thead><tr><th>p</th><th>callpath</th><th>time [s]</th></tr></thead>"
+        "<tbody><tr><td>1</td><td>&lt;b&gt;&amp;main</td><td>0.5</td></tr>"
+    )
+    assert shown.count("<tr>") == 11
+    assert shown.endswith("</table><p>and 2 more rows</p>")
+    assert "<b>" not in shown
+    assert "color" not in shown
+    assert "style" not in shown
+
+
+@pytest.mark.parametrize(("rows", "note"), [(10, "</table>"), (11, "<p>and 1 more row</p>")])
+def test_html_counts_the_rows_it_leaves_out(rows, note):
+    assert Measurements(p=[1] * rows, time=1)._repr_html_().endswith(note)

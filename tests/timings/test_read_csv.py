@@ -1,0 +1,773 @@
+"""`parcast.timings.read_csv`: what it reads, what it says of other files, and what it writes."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from parcast.errors import FileProblems
+from parcast.timings.columns import axis_name_fault, is_label
+from parcast.timings.measurements import Measurements
+from parcast.timings.read_csv import read_measurements, write_measurements
+
+DATA = Path(__file__).parent / "data"
+ONLY_LABELS = "Only callpath and machine may be text; ignore the column otherwise."
+PLAIN = Measurements(p=[1, 2], time=[8.0, 4.5])
+
+
+def read(text, **options):
+    return read_measurements(io.StringIO(text), **options)
+
+
+def refusal(source, **options):
+    """What is said about a file, without its name and the number of faults."""
+    stream = io.StringIO(source) if isinstance(source, str) else io.BytesIO(source)
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(stream, **options)
+    return [line.strip() for line in str(caught.value).splitlines()[1:]]
+
+
+# what is read
+
+
+def test_a_small_study_is_read_with_its_comments_left_out():
+    assert read_measurements(DATA / "two_machines.csv") == Measurements(
+        p=[1, 2, 2, 1, 2],
+        n=1000,
+        callpath=["main", "main", "main", "main->solve, inner", "main->solve, inner"],
+        machine=["SP-2", "SP-2", "SP-2", "CTE", "CTE"],
+        repetition=[1, 1, 2, 1, 1],
+        time=[80, 41.5, 42.5, 60, 31],
+    )
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        b"p,time_s\n1,8\n2,4.5\n",
+        b"p,time_s\n1,8\n2,4.5",
+        b"p,time_s\r\n1,8\r\n2,4.5\r\n",
+        b"p,time_s\r1,8\r2,4.5\r",
+        b"\xef\xbb\xbfp,time_s\n1,8\n2,4.5\n",
+        b'"p","time_s"\n"1","8"\n"2","4.5"\n',
+        b" p , time_s \n 1 , 8 \n 2 , 4.5 \n",
+        b"# source: a talk\n\n  \np,time_s\n#,,,\n1,8\n,\n  \n2,4.5\n\n",
+        b"time_ms,p\n8e3,1\n4500.0,2.0\n",
+        b"p,metric,value\n1,time_s,8\n1,visits,-3\n2,visits,many\n2, time_s ,4.5\n",
+        b"value,p,metric\n8000,1,time_ms\n4500,2,time_ms\n",
+        b"p,time_min\n1,0.13333333333333333\n2,0.075\n",
+        b"p,time [s]\n1,8\n2,4.5\n",
+        b'p,"Time [ms]"\n1,8000\n2,4500\n',
+        b"time (ms),p\n8000,1\n4500,2\n",
+        b"p,time( min )\n1,0.13333333333333333\n2,0.075\n",
+        b"p,metric,value\n1,time [s],8\n2,time [s],4.5\n1,visits,3\n",
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 7, 2**18])
+def test_the_same_table_is_read_however_it_is_written(file, chunk):
+    assert read_measurements(io.BytesIO(file), chunk=chunk) == PLAIN
+
+
+def test_a_stream_of_text_and_standard_input_are_read(monkeypatch):
+    assert read("p,time_s\n1,8\n2,4.5\n") == PLAIN
+    monkeypatch.setattr(sys, "stdin", io.StringIO("p,time_s\n1,8\n2,4.5\n"))
+    assert read_measurements("-") == PLAIN
+    file = io.TextIOWrapper(io.BytesIO(b"p,time_s\n1,8\n2,4.5\n"))
+    monkeypatch.setattr(sys, "stdin", file)
+    assert read_measurements("-") == PLAIN
+
+
+def test_what_only_looks_like_another_separator_is_a_name():
+    runs = read("p,problem size,time_s,a;b;c\n1,2,8,3\n")
+    assert list(runs.axes) == ["p", "problem size", "a;b;c"]
+
+
+def test_progress_is_told_in_bytes(tmp_path):
+    path = tmp_path / "timings.csv"
+    path.write_bytes(b"p,time_s\n1,8\n2,4.5\n")
+    told = []
+    read_measurements(path, chunk=10, progress=lambda *told_now: told.append(told_now))
+    assert told == [(10, 19), (19, 19), (19, 19)]
+    told.clear()
+    read_measurements(io.BytesIO(path.read_bytes()), progress=lambda *now: told.append(now))
+    assert told == [(19, None), (19, None)]
+
+
+def test_a_long_table_is_read_in_many_blocks_with_few_objects():
+    rows = "".join(f"{2 ** (i % 10)},{i % 3},region {i % 7},{i + 0.5}\n" for i in range(20_000))
+    runs = read(f"p,repetition,callpath,time_ms\n{rows}", chunk=1000)
+    assert len(runs) == 20_000
+    assert runs.time[-1] == pytest.approx(19.9995)
+    assert len({id(name) for name in runs.labels["callpath"]}) == 7
+
+
+# what is refused: the whole file
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        (b"", "file  must hold a table, got nothing. Begin it with a line p,time_s."),
+        (b"# only\n\n", "file  must hold a table, got nothing. Begin it with a line p,time_s."),
+        (
+            b"p,time_s\n# none yet\n",
+            "file  must have rows below its header, got none. Add a row for each run.",
+        ),
+        (
+            "p,time_s\n1,8\n".encode("utf-16"),
+            "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
+            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+        ),
+        (
+            "p,time_s\n1,8\n".encode("utf-16-le"),
+            "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
+            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+        ),
+        (
+            "p,time_s\n1,8\n".encode("utf-16-be"),
+            "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
+            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+        ),
+        (
+            b"\x7fELF\x02\x01\x01\0\0\0\0\n\0",
+            "line 1  must be text, got a NUL byte. Is this a CSV file?",
+        ),
+        (
+            b"p,time_s\n1,8\n2,\0\n",
+            "line 3  must be text, got a NUL byte. Is this a CSV file?",
+        ),
+        (
+            b"PK\x03\x04\x14\0",
+            "file  must be text, got a spreadsheet or zip archive. Save the sheet as CSV UTF-8.",
+        ),
+        (
+            b"\x1f\x8b\x08\0",
+            "file  must be text, got a gzip archive. Unpack it: gunzip stream",
+        ),
+        (
+            b"p;time_s\n1;8\n",
+            "line 1  must separate columns by commas, got semicolons. "
+            "Convert it: tr ';' ',' < stream > converted.csv",
+        ),
+        (
+            b"p\ttime_s\n1\t8\n",
+            "line 1  must separate columns by commas, got tabs. "
+            "Convert it: tr '\\t' ',' < stream > converted.csv",
+        ),
+        (
+            b"p   time_s\n1   8\n",
+            "line 1  must separate columns by commas, got blanks. "
+            "Convert it: tr -s ' ' ',' < stream > converted.csv",
+        ),
+        (
+            b"1,8\n2,4.5\n",
+            "line 1  must name the columns, got numbers. Put a line such as p,time_s above it.",
+        ),
+        (
+            b'p,"time_s\n1,8\n',
+            "line 1  must name the columns, got text that cannot be split "
+            "(unexpected end of data). Check its quotation marks.",
+        ),
+        (
+            b"p,time_s,\xe9\n1,8,3\n",
+            "line 1  must be UTF-8, got the byte 0xe9. Save the file as CSV UTF-8.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 2**18])
+def test_a_file_that_is_no_table_is_refused_with_a_remedy(file, says, chunk):
+    assert refusal(file, chunk=chunk) == [says]
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        (
+            '# Excel\n"p";"time_s"\n1;8,5\n',
+            "line 2  must separate columns by commas, got semicolons and decimal commas. "
+            "Convert it: tr ',;' '.,' < stream > converted.csv",
+        ),
+        (
+            "p\ttime_s\n1\t8,5\n",
+            "line 1  must separate columns by commas, got tabs and decimal commas. "
+            "Convert it: tr ',\\t' '.,' < stream > converted.csv",
+        ),
+    ],
+)
+def test_decimal_commas_are_noticed_below_other_separators(file, says):
+    assert refusal(file) == [says]
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="runs the advised `tr` in a POSIX shell, which Windows lacks"
+)
+@pytest.mark.parametrize(
+    "file", [b"p;time_s\n1;8\n2;4,5\n", b"p\ttime_s\n1\t8\n2\t4.5\n", b"p  time_s\n1 8\n2 4.5\n"]
+)
+def test_the_advised_command_makes_the_file_readable(tmp_path, file):
+    (tmp_path / "my timings.csv").write_bytes(file)
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(tmp_path / "my timings.csv")
+    command = caught.value.problems[0].message.partition("Convert it: ")[2]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+    assert read_measurements(tmp_path / "converted.csv") == PLAIN
+
+
+def test_a_line_that_never_ends_is_refused_before_it_is_read():
+    told = []
+    says = refusal(b"p,time_s\n1," + b"9" * 5_000_000, progress=lambda read, _: told.append(read))
+    assert says == [
+        "line 2  must be rows of a table, got a line of more than 1 MiB. Is this a CSV file?"
+    ]
+    assert told[-1] < 2_000_000
+
+
+# what is refused: the path
+
+
+def path_refusal(path):
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(path)
+    assert caught.value.path == str(path)
+    return str(caught.value)
+
+
+def test_a_misspelt_name_is_corrected(tmp_path):
+    (tmp_path / "timings.csv").touch()
+    assert path_refusal(tmp_path / "timing.csv") == (
+        f"{tmp_path}/timing.csv: 1 problem\n"
+        f"  file  must exist, but is not in {tmp_path}. Did you mean {tmp_path}/timings.csv?"
+    )
+    assert path_refusal(tmp_path / "x") == (
+        f"{tmp_path}/x: 1 problem\n  file  must exist, but is not in {tmp_path}. Check the name."
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("times.txt", "times.csv"),
+        ("times", "times.csv"),
+        ("Times.cvs", "times.csv"),
+        ("runs.csv", ""),
+        ("b.csv", ""),
+        ("old.csv", ""),
+    ],
+)
+def test_only_a_file_whose_name_is_close_is_suggested(tmp_path, asked, meant):
+    for name in ("times.csv", "time_of_day.csv", "a.csv"):
+        (tmp_path / name).touch()
+    (tmp_path / "old").mkdir()
+    says = f"Did you mean {tmp_path}/{meant}?" if meant else "Check the name."
+    assert path_refusal(tmp_path / asked).endswith(says)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    assert path_refusal(tmp_path / "nowhere" / "x.csv") == (
+        f"{tmp_path}/nowhere/x.csv: 1 problem\n"
+        f"  file  must exist, but there is no folder {tmp_path}/nowhere. Check the path."
+    )
+
+
+def test_a_folder_is_no_file(tmp_path):
+    assert path_refusal(tmp_path) == (
+        f"{tmp_path}: 1 problem\n  file  must be a file, got a folder. Name a file in it."
+    )
+
+
+def test_a_file_that_may_not_be_read_says_how_to_allow_it(tmp_path, monkeypatch):
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", denied)
+    path = tmp_path / "my timings.csv"
+    assert path_refusal(path) == (
+        f"{path}: 1 problem\n"
+        f"  file  must be readable, got permission denied. Allow it: chmod u+r '{path}'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "got"), [("a" * 300, "File name too long."), ("a\0", "embedded null byte.")]
+)
+def test_an_impossible_path_is_refused(name, got):
+    assert path_refusal(name).endswith(f"  file  must be readable, got: {got}")
+
+
+def test_a_device_that_fails_while_it_is_read_is_named():
+    class Broken(io.BytesIO):
+        name = "/dev/tape"
+
+        def read(self, _):
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(Broken())
+    assert str(caught.value) == (
+        "/dev/tape: 1 problem\n  file  must be readable, got: Input/output error."
+    )
+
+
+def test_a_stream_opened_with_the_wrong_encoding_is_refused():
+    file = io.TextIOWrapper(io.BytesIO(b"p,time_s\n\xe9"), encoding="utf-8")
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(file)
+    assert caught.value.problems[0].message == (
+        "must be UTF-8 text, got other bytes. Save it as UTF-8, or open it as bytes."
+    )
+
+
+# what is refused: the header
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("procs,time_s", ["p", "must be a column, got procs. Rename it to p."]),
+        ("ranks,time_s", ["p", "must be a column, got ranks. Rename it to p."]),
+        ("np,time_s", ["p", "must be a column, got np. Rename it to p."]),
+        ("cores,time_s", ["p", "must be a column, got cores. Rename it to p."]),
+        ("P,time_s", ["p", "must be a column, got P. Rename it to p."]),
+        (
+            "nodes,time_s",
+            [
+                "p",
+                "must be a column, got nodes. Multiply the nodes by the processors of each, and "
+                "rename it to p.",
+            ],
+        ),
+        (
+            "nodes,Cores,time_s",
+            ["p", "must be a column, got nodes, Cores. Rename one of them to p."],
+        ),
+        ("n,time_s", ["p", "must be a column, got n, time_s. Add the number of processors."]),
+        (
+            "p,n",
+            ["time_s", "must be a column, got p, n. Add it, or time_ms, or a pair metric,value."],
+        ),
+        (
+            "p,runtime",
+            ["time_s", "must be a column, got runtime. Rename it to time_s or time_ms."],
+        ),
+        (
+            "p,walltime [s]",
+            ["time_s", "must be a column, got walltime [s]. Rename it to time_s or time_ms."],
+        ),
+        (
+            "p,Time/s",
+            ["time_s", "must be a column, got Time/s. Rename it to time_s or time_ms."],
+        ),
+        (
+            "p,time [sec]",
+            [
+                "time [sec]",
+                "must have a unit of time in its brackets, got sec. "
+                "Write one of s, ms, us, ns, min, h, d.",
+            ],
+        ),
+        (
+            "p,time ()",
+            [
+                "time ()",
+                "must have a unit of time in its brackets, got nothing. "
+                "Write one of s, ms, us, ns, min, h, d.",
+            ],
+        ),
+        (
+            "p,time_s,time (ms)",
+            ["time (ms)", "must be the only time, got time_s as well. Keep one of them."],
+        ),
+        (
+            "p,time",
+            ["time", "must end in its unit, got none. Rename it to time_s or time_ms."],
+        ),
+        (
+            "p,time_sec",
+            ["time_sec", 'must end in a unit of time such as "_s". Did you mean time_s?'],
+        ),
+        (
+            "p,time_s,time_ms",
+            ["time_ms", "must be the only time, got time_s as well. Keep one of them."],
+        ),
+        (
+            "p,time_s,metric,value",
+            ["value", "must be the only time, got time_s as well. Keep one of them."],
+        ),
+        (
+            "p,time_s,value",
+            [
+                "value",
+                "must be the name of an axis, got half of the pair metric,value. "
+                "Give both, or rename it.",
+            ],
+        ),
+        ("p,time_s,p", ["p", "must stand in the header once, got it twice. Remove one."]),
+        (",p,time_s", ["column 1", "must have a name, got nothing. Name it or remove it."]),
+        (
+            "p,time_s,run",
+            [
+                "run",
+                "must be the name of an axis, got a word for repetitions. "
+                "Rename it to repetition.",
+            ],
+        ),
+        (
+            "p,time_s,Machine",
+            [
+                "Machine",
+                "must be the name of an axis, got that of another column. Rename it to machine.",
+            ],
+        ),
+        (
+            "p,time_s,speedup",
+            ["speedup", "must be the name of an axis, got what parcast computes. Leave it out."],
+        ),
+    ],
+)
+def test_a_header_is_corrected(header, says):
+    values = ",".join("1" * len(header.split(",")))
+    assert refusal(f"# comment\n{header}\n{values}\n") == ["  ".join(["line 2", *says])]
+
+
+def test_faults_of_the_header_and_of_the_rows_come_together():
+    assert refusal("ranks,d,time\nmany,2,8\n2,two,4.5\n") == [
+        "line 1  time   must end in its unit, got none. Rename it to time_s or time_ms.",
+        "line 1  p      must be a column, got ranks. Rename it to p.",
+        f"line 2  ranks  must be a finite number, got 'many'. {ONLY_LABELS}",
+        f"line 3  d      must be a finite number, got 'two'. {ONLY_LABELS}",
+    ]
+
+
+# what is refused: rows
+
+
+@pytest.mark.parametrize(
+    ("cell", "got", "remedy"),
+    [
+        ("fast", "'fast'", "Write it as a number."),
+        ("1_000", "'1_000'", "Write it as a number."),
+        ("\u0663", "'\u0663'", "Write it as a number."),
+        ("NaN", "'NaN'", "Leave out runs that failed."),
+        ("inf", "'inf'", "Leave out runs that failed."),
+        ("-8", "'-8'", "Leave out runs that failed."),
+        ("0", "'0'", "Leave out runs that failed."),
+        ("1e-400", "'1e-400'", "Leave out runs that failed."),
+        ("1e400", "'1e400'", "Leave out runs that failed."),
+        ("", "nothing", "Leave out runs that failed."),
+        ('"8,5"', "'8,5'", "Write decimals with a point."),
+        ("8.5 s", "'8.5 s'", "Write the number alone; the header has its unit."),
+        ("x" * 99, f"'{'x' * 60}...'", "Write it as a number."),
+    ],
+)
+def test_a_time_is_above_zero(cell, got, remedy):
+    assert refusal(f"p,time_s\n1,8\n2,{cell}\n3,2\n") == [
+        f"line 3  time_s  must be a time above 0, got {got}. {remedy}"
+    ]
+
+
+@pytest.mark.parametrize("cell", ["1e308", "2.8e26", "2.7e-34", "1e-320"])
+def test_a_time_of_a_size_that_nobody_measures_is_refused(cell):
+    assert refusal(f"p,time_h\n1,2.7e26\n2,{cell}\n3,2.8e-34\n") == [
+        f"line 3  time_h  must lie between 1e-30 and 1e30 s, got '{cell}'. Check its unit."
+    ]
+
+
+def test_more_processors_than_any_machine_has_are_refused():
+    assert refusal("p,time_s\n1000000000,1\n1000000001,1\n") == [
+        "line 3  p  must be at most 1e9, got '1000000001'. No machine has more."
+    ]
+
+
+@pytest.mark.parametrize("cell", ["0", "1.5", "-1", "inf"])
+def test_p_counts_processors(cell):
+    assert refusal(f"p,time_s\n{cell},8\n") == [
+        f"line 2  p  must be a whole number of at least 1, got '{cell}'. Count processors from 1."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        (
+            "p,time_s\nfour,8\n",
+            "line 2  p  must be a whole number of at least 1, got 'four'. Write it as a number.",
+        ),
+        (
+            "p,n,time_s\n1,thin,8\n",
+            f"line 2  n  must be a finite number, got 'thin'. {ONLY_LABELS}",
+        ),
+        (
+            "p,repetition,time_s\n1,1.5,8\n",
+            "line 2  repetition  must be a whole number of at least 0, got '1.5'. "
+            "Number repetitions 1, 2, 3.",
+        ),
+        (
+            "p,machine,time_s\n1,A,8\n2,,4\n",
+            "line 3  machine  must be a name, got nothing. Fill it in, or remove the column.",
+        ),
+        (
+            "p,time_s\n1\n",
+            "line 2  must have 2 values as the header has, got 1. Fill in the others.",
+        ),
+        (
+            "p,time_s\n1,8,5\n",
+            "line 2  must have 2 values as the header has, got 3. "
+            "Write decimals with a point, and text with commas in quotes.",
+        ),
+        (
+            'p,machine,time_s\n1,"A,8\n2,B,4\n',
+            "line 2  must close its quotation marks, got an open one. "
+            'Write a " inside quotes twice.',
+        ),
+        (
+            'p,machine,time_s\n1,"A"B,8\n',
+            "line 2  must close its quotation marks, got text that cannot be split "
+            "(',' expected after '\"'). Write a \" inside quotes twice.",
+        ),
+        (
+            "p,metric,value\n1,visits,8\n1,bytes,3\n",
+            "file  metric  must have a time among its metrics, got visits, bytes. "
+            "Name one time_s or time_ms.",
+        ),
+        (
+            "p,metric,value\n1,visits,8\n1,time,3\n2,time,3\n",
+            "line 3  metric  time must end in its unit, got none. Write time_s or time_ms.",
+        ),
+        (
+            "p,metric,value\n1,time_secs,8\n2,time_secs,4\n",
+            'line 2  metric  time_secs must end in a unit of time such as "_s". '
+            "Did you mean time_s?",
+        ),
+        (
+            "p,metric,value\n1,time [secs],8\n",
+            "line 2  metric  time [secs] must have a unit of time in its brackets, got secs. "
+            "Write one of s, ms, us, ns, min, h, d.",
+        ),
+        (
+            "p,metric,value\n1,time_s,8\n1,time_ms,8000\n2,time_ms,4000\n",
+            "line 3  metric  time_ms must be the only time, got another as well. "
+            "Keep one of them.",
+        ),
+        (
+            "p,metric,value\n1,time_s,8\n2,time_s,-4\n",
+            "line 3  value  must be a time above 0, got '-4'. Leave out runs that failed.",
+        ),
+    ],
+)
+def test_a_bad_row_is_named_with_its_line_and_a_remedy(file, says):
+    assert refusal(file) == [says]
+
+
+def test_bytes_that_are_not_utf8_are_named_with_their_line():
+    file = "p,machine,time_s\n1,Jülich,8\n2,A,4\n4,Jülich,2\n".encode("latin-1")
+    assert refusal(file) == [
+        "line 2  must be UTF-8, got the byte 0xfc. Save the file as CSV UTF-8.",
+        "line 4  must be UTF-8, got the byte 0xfc. Save the file as CSV UTF-8.",
+    ]
+
+
+def test_a_value_in_quotes_does_not_go_on_in_the_next_line():
+    assert refusal('p,machine,time_s\n1,"A\nB",8\n') == [
+        'line 2  must close its quotation marks, got an open one. Write a " inside quotes twice.',
+        "line 3  must have 3 values as the header has, got 2. Fill in the others.",
+    ]
+
+
+def test_a_value_longer_than_csv_allows_is_named():
+    assert refusal(f"p,machine,time_s\n1,{'A' * 200_000},8\n") == [
+        "line 2  must have values of up to 131072 characters, got more. Shorten them."
+    ]
+
+
+@pytest.mark.parametrize("chunk", range(1, 30))
+def test_lines_are_those_of_the_file_whatever_is_between_them(chunk):
+    assert refusal("# one\r\n\r\np,time_s\r\n# four\r\n1,0\r\n,\r\n\r\n2,0\r\n", chunk=chunk) == [
+        "line 5  time_s  must be a time above 0, got '0'. Leave out runs that failed.",
+        "line 8  time_s  must be a time above 0, got '0'. Leave out runs that failed.",
+    ]
+
+
+def test_all_faults_come_together_and_those_alike_are_one():
+    with pytest.raises(FileProblems) as caught:
+        read("p,time_s\n0,slow\n1\n" + "1,0\n" * 40)
+    assert str(caught.value).startswith(
+        "stream: 4 problems\n"
+        "  line 2  p       must be a whole number of at least 1, got '0'. "
+        "Count processors from 1.\n"
+        "  line 2  time_s  must be a time above 0, got 'slow'. Write it as a number.\n"
+        "  line 3          must have 2 values as the header has, got 1. Fill in the others.\n"
+        "  line 4  time_s  must be a time above 0, got '0'. Leave out runs that failed. "
+        "Likewise lines 5, 6, 7 and 36 more."
+    )
+    assert (len(caught.value.problems), caught.value.unlisted) == (4, 0)
+
+
+def test_text_in_a_column_of_numbers_is_told_once():
+    names = ["Cirrus", "Thomas", "Tesseract", "ARCHER"]
+    text = "p,cluster,time_s\n" + "".join(f"{p},{names[p % 4]},8\n" for p in range(1, 21))
+    assert refusal(text) == [
+        "line 2  cluster  must be a finite number, got 'Thomas'. Did you mean machine? "
+        f"{ONLY_LABELS} Likewise lines 3, 4, 5 and 16 more."
+    ]
+    assert refusal(text, chunk=20) == refusal(text)
+
+
+def test_up_to_three_alike_are_listed_one_by_one():
+    assert refusal("p,time_s\n1,slow\n2,fast\n4,?\n8,1\n") == [
+        f"line {line}  time_s  must be a time above 0, got '{got}'. Write it as a number."
+        for line, got in ((2, "slow"), (3, "fast"), (4, "?"))
+    ]
+    assert refusal("p,time_s\n1,slow\n2,fast\n4,?\n8,-\n") == [
+        "line 2  time_s  must be a time above 0, got 'slow'. Write it as a number. "
+        "Likewise lines 3, 4, 5."
+    ]
+
+
+def test_twenty_messages_are_listed_and_others_counted():
+    with pytest.raises(FileProblems) as caught:
+        read(f"{','.join(f'x{i}' for i in range(30))},p,time_s\n" + 30 * "a," + "1,2\n")
+    assert str(caught.value).endswith("\n  and 10 more of the same kinds.")
+    assert (len(caught.value.problems), caught.value.unlisted) == (20, 10)
+
+
+@given(file=st.binary(max_size=300), chunk=st.sampled_from([1, 3, 50, 2**18]))
+@example(file=b"p,time_s\n1,\x1c\n", chunk=1)
+def test_random_bytes_are_refused_as_a_file_and_never_fail_otherwise(file, chunk):
+    with pytest.raises(FileProblems):
+        read_measurements(io.BytesIO(file), chunk=chunk)
+
+
+lines_like_a_table = st.lists(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["1", "2", "1.5", "time_s", "time_ms", "time", "A", "nan"]),
+            st.sampled_from(["", " ", "#", '"', '"a', '"a"', "'", ";", "\0", "\ufeff", "1,2"]),
+            st.text(max_size=5),
+        ),
+        max_size=5,
+    ).map(",".join),
+    max_size=8,
+)
+
+
+@given(
+    header=st.sampled_from(["p,time_s", "p,machine,time_ms", "p,n,metric,value", "n,time_s"]),
+    lines=lines_like_a_table,
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    chunk=st.sampled_from([1, 10, 2**18]),
+)
+def test_what_is_nearly_a_table_is_read_or_refused(header, lines, end, chunk):
+    try:
+        runs = read(end.join([header, *lines]), chunk=chunk)
+    except FileProblems:
+        return  # as it should be, and nothing else may be raised
+    assert 1 <= len(runs) <= len(lines)
+
+
+# what is written
+
+names = st.text(max_size=8).filter(is_label)
+axis_names = st.text(max_size=8).filter(lambda x: x != "p" and not axis_name_fault(x))
+
+
+@st.composite
+def tables(draw):
+    rows = draw(st.integers(1, 5))
+
+    def column(values):
+        return draw(st.lists(values, min_size=rows, max_size=rows))
+
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    axes = draw(st.lists(axis_names, max_size=2, unique=True))
+    columns = {name: column(finite) for name in axes}
+    for label in draw(st.sets(st.sampled_from(["machine", "callpath"]))):
+        columns[label] = column(names)
+    if draw(st.booleans()):
+        columns["repetition"] = column(st.integers(0, 2**53 - 1))
+    times = st.floats(1e-30, 1e30)
+    return Measurements(p=column(st.integers(1, 10**9)), time=column(times), **columns)
+
+
+@given(table=tables())
+def test_what_was_written_is_read_back_equal(tmp_path_factory, table):
+    path = tmp_path_factory.getbasetemp() / "again.csv"
+    write_measurements(table, path)
+    assert read_measurements(path, chunk=16) == table
+
+
+def test_the_file_is_plain_and_exact(tmp_path):
+    runs = Measurements(
+        p=[1, 2], n=[0.5, 1e300], time=[0.1, 8], machine='the "big", one', repetition=[1, 2]
+    )
+    write_measurements(runs, tmp_path / "timings.csv")
+    assert (tmp_path / "timings.csv").read_bytes() == (
+        b"p,n,machine,repetition,time_s\n"
+        b'1,0.5,"the ""big"", one",1,0.1\n'
+        b'2,1e+300,"the ""big"", one",2,8.0\n'
+    )
+    assert os.listdir(tmp_path) == ["timings.csv"]
+
+
+def test_a_long_table_is_written_in_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr("parcast.timings.read_csv.ROWS_AT_A_TIME", 3)
+    runs = Measurements(p=range(1, 9), time=1)
+    write_measurements(runs, tmp_path / "timings.csv")
+    assert read_measurements(tmp_path / "timings.csv") == runs
+
+
+def test_a_file_is_never_left_half_written(tmp_path, monkeypatch):
+    path = tmp_path / "timings.csv"
+    write_measurements(PLAIN, path)
+
+    class Full:
+        def writerows(self, rows):
+            next(rows)
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(csv, "writer", lambda *_, **__: Full())
+    with pytest.raises(FileProblems) as caught:
+        write_measurements(PLAIN.select(p=1), path)
+    assert str(caught.value) == (
+        f"{path}: 1 problem\n"
+        "  file  must be writable, got: No space left on device. Choose another place."
+    )
+    assert os.listdir(tmp_path) == ["timings.csv"]
+    assert read_measurements(path) == PLAIN
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "timings.csv")
+    write_measurements(PLAIN, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert read_measurements(tmp_path / "timings.csv") == PLAIN
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    write_measurements(PLAIN, os.devnull)
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path):
+    with pytest.raises(FileProblems, match=r"got: No such file or directory\. Choose"):
+        write_measurements(PLAIN, tmp_path / "nowhere" / "timings.csv")
+
+
+# Columns to pass over.
+
+
+def test_a_column_that_is_ignored_may_hold_anything():
+    table = "p,compiler,jobid,time_s\n1,gcc,17,8\n2,clang,18,4\n"
+    runs = read_measurements(io.StringIO(table), ignore=["compiler", "jobid"])
+    assert runs == Measurements(p=[1, 2], time=[8, 4])
+
+
+def test_a_column_to_be_ignored_must_be_there():
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(io.StringIO("p,time_s\n1,8\n"), ignore=["jobid"])
+    assert "jobid  must be a column to be ignored, got p, time_s." in str(caught.value)

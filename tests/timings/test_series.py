@@ -1,0 +1,191 @@
+"""`parcast.timings.series`: what is grouped with what, against a plain loop over the rows."""
+
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.timings.measurements import Measurements
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from([1, 2, 3, 4, 64]),  # p
+        st.sampled_from(["main", "solve", "io"]),
+        st.sampled_from([100, 200.5]),  # n
+        st.floats(1e-6, 1e6),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+def measured(table):
+    p, callpath, n, seconds = zip(*table, strict=True)
+    return Measurements(p=p, callpath=callpath, n=n, time=seconds)
+
+
+def robust_sd_of_logs(seconds):
+    logs = np.log(seconds)
+    return 1.4826 * statistics.median(np.abs(logs - statistics.median(logs)))
+
+
+@given(table=rows)
+def test_each_series_is_what_a_loop_over_the_rows_collects(table):
+    series = measured(table).series(by=["callpath", "n"])
+    expected = {}
+    for p, callpath, n, seconds in table:
+        expected.setdefault((callpath, n), {}).setdefault(p, []).append(seconds)
+    assert [tuple(key.values()) for key in series.keys] == list(expected)
+    for i, points in enumerate(expected.values()):
+        count = series.count[i]
+        assert series.p[i, :count].tolist() == sorted(points)
+        timings = [points[p] for p in sorted(points)]
+        assert series.repetitions[i, :count].tolist() == list(map(len, timings))
+        medians = list(map(statistics.median, timings))
+        assert series.time[i, :count] == pytest.approx(medians, rel=1e-12)
+        spreads = list(map(robust_sd_of_logs, timings))
+        assert series.spread[i, :count] == pytest.approx(spreads, rel=1e-9, abs=1e-12)
+
+
+@given(table=rows)
+def test_what_stands_right_of_a_series_is_padding(table):
+    series = measured(table).series(by=["callpath", "n"])
+    padding = np.arange(series.p.shape[1]) >= series.count[:, np.newaxis]
+    for values in (series.p, series.time, series.spread):
+        assert np.array_equal(np.isnan(values), padding)
+    assert np.array_equal(series.repetitions == 0, padding)
+    assert series.count.max() == series.p.shape[1]
+
+
+@given(table=rows, seed=st.integers(0, 1000))
+def test_the_order_of_rows_changes_only_the_order_of_series(table, seed):
+    shuffled = [table[i] for i in np.random.default_rng(seed).permutation(len(table))]
+    one, other = (measured(x).series(by=["callpath", "n"]) for x in (table, shuffled))
+    place = [other.keys.index(key) for key in one.keys]
+    for name in ("count", "p", "time", "repetitions", "spread"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)[place], equal_nan=True)
+
+
+@given(table=rows, factor=st.floats(1e-3, 1e3))
+def test_another_unit_of_time_scales_medians_and_leaves_spreads(table, factor):
+    scaled = [(p, callpath, n, seconds * factor) for p, callpath, n, seconds in table]
+    one, other = (measured(x).series(by=["callpath", "n"]) for x in (table, scaled))
+    assert other.time == pytest.approx(one.time * factor, rel=1e-12, nan_ok=True)
+    assert other.spread == pytest.approx(one.spread, rel=1e-6, abs=1e-9, nan_ok=True)
+
+
+def test_the_spread_of_normal_logs_is_their_standard_deviation():
+    logs = np.random.default_rng(7).normal(scale=0.1, size=20_000)
+    series = Measurements(p=4, time=np.exp(logs)).series()
+    assert series.spread[0, 0] == pytest.approx(0.1, rel=0.03)
+
+
+def test_one_repetition_has_no_spread():
+    assert Measurements(p=[1, 2], time=[8, 4]).series().spread.tolist() == [[0.0, 0.0]]
+
+
+def test_columns_that_take_one_value_are_no_keys_unless_they_are_labels():
+    runs = Measurements(p=[1, 1, 2], time=[8, 7, 4], n=[7, 7, 7], d=[1, 2, 2], machine="A")
+    assert runs.series().keys == [{"machine": "A", "d": 1.0}, {"machine": "A", "d": 2.0}]
+
+
+def test_without_columns_to_tell_apart_there_is_one_series():
+    series = Measurements(p=[4, 1], time=[3, 9]).series()
+    assert (series.keys, series.by, len(series)) == ([{}], (), 1)
+    assert series.p.tolist() == [[1, 4]]
+
+
+def test_one_name_is_taken_as_a_sequence_of_one():
+    runs = Measurements(p=[1, 2], time=[8, 4], callpath=["main", "io"])
+    assert runs.series(by="callpath").by == ("callpath",)
+    assert runs.series(by=["callpath", "callpath"]).by == ("callpath",)
+
+
+def test_sizes_that_share_a_count_of_processors_are_series_of_their_own():
+    runs = Measurements(p=[1, 2, 4, 8], time=[8, 4, 6, 3], n=[100, 100, 200, 200])
+    assert [key["n"] for key in runs.series().keys] == [100, 200]
+
+
+def test_a_problem_that_grows_with_p_on_each_machine_is_one_series_a_machine():
+    runs = Measurements(
+        p=[1, 2, 1, 2], n=[10, 20, 30, 60], time=[9, 9.5, 8, 8.5], machine=["A", "A", "B", "B"]
+    )
+    assert runs.series().keys == [{"machine": "A"}, {"machine": "B"}]
+
+
+def test_a_problem_that_grows_with_p_is_one_series():
+    weak = Measurements(p=[1, 2, 4], n=[100, 200, 400], time=[9, 9.5, 10])
+    assert weak.series(by=[]).time.tolist() == [[9, 9.5, 10]]
+    assert weak.series().time.tolist() == [[9, 9.5, 10]]
+    assert len(weak.series(by=["n"])) == 3
+
+
+def test_results_are_read_only_and_described_in_a_line():
+    series = Measurements(p=[1, 2], time=[8, 4], callpath="main").series()
+    for name in ("count", "p", "time", "repetitions", "spread"):
+        assert not getattr(series, name).flags.writeable
+    with pytest.raises(AttributeError):
+        series.p = None
+    assert repr(series) == "Series(1 by callpath, up to 2 values of p)"
+    assert repr(Measurements(p=1, time=1).series()) == "Series(1, up to 1 values of p)"
+
+
+MIXED = Measurements(
+    p=[1, 2, 1, 2], time=[8, 4, 6, 3], machine=["A", "A", "B", "B"], n=[1, 2, 2, 2]
+)
+
+
+@pytest.mark.parametrize(
+    ("by", "says"),
+    [
+        (
+            ["machin"],
+            "by must name columns of these measurements, got 'machin'. Did you mean machine? "
+            "There are machine, n.",
+        ),
+        (
+            ["p"],
+            "by must name columns of these measurements, got 'p'. There are machine, n.",
+        ),
+        (
+            [3],
+            "by must name columns of these measurements, got 3. There are machine, n.",
+        ),
+        (
+            ["n"],
+            "by must name every column that varies within a series, got ['n'] where machine "
+            "takes 2 values. Add 'machine' to by, or select one value: select(machine='A').",
+        ),
+    ],
+)
+def test_a_wrong_by_is_refused_with_a_remedy(by, says):
+    with pytest.raises(ParameterError) as caught:
+        MIXED.series(by=by)
+    assert str(caught.value) == says
+
+
+def test_sizes_are_not_taken_for_repetitions_of_one_another():
+    with pytest.raises(ParameterError) as caught:
+        Measurements(p=[1, 2, 2], time=[8, 4, 6], n=[100, 100, 200]).series(by=[])
+    assert str(caught.value) == (
+        "by must name every column that varies within a series, got [] where n takes 2 values. "
+        "Add 'n' to by, or select one value: select(n=100)."
+    )
+
+
+def test_machines_measured_at_different_p_are_not_folded_either():
+    runs = Measurements(p=[1, 2], time=[8, 4], machine=["A", "B"])
+    with pytest.raises(ParameterError, match="machine takes 2 values"):
+        runs.series(by=[])
+
+
+def test_a_quarter_million_rows_are_grouped_at_once():
+    p = [1, 2, 4, 8, 16] * 50_000
+    callpath = [f"main->region_{i // 25}" for i in range(len(p))]
+    seconds = np.random.default_rng(1).uniform(1, 2, len(p)).tolist()
+    series = Measurements(p=p, time=seconds, callpath=callpath, n=1000).series()
+    assert series.p.shape == (10_000, 5)
+    assert np.all(series.repetitions == 5)

@@ -1,0 +1,48 @@
+"""`parcast.timings.write_csv`: the text that is printed is that of the file, and reads back."""
+
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.timings import write_csv as measurements_csv
+from parcast.timings.columns import axis_name_fault, is_label
+from parcast.timings.measurements import Measurements
+from parcast.timings.read_csv import read_measurements, write_measurements
+from parcast.timings.write_csv import measurements_pieces
+
+names = st.text(max_size=8).filter(is_label)
+axis_names = st.text(max_size=8).filter(lambda x: x != "p" and not axis_name_fault(x))
+
+
+@st.composite
+def tables(draw):
+    rows = draw(st.integers(1, 5))
+
+    def column(values):
+        return draw(st.lists(values, min_size=rows, max_size=rows))
+
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    columns = {
+        name: column(finite) for name in draw(st.lists(axis_names, max_size=2, unique=True))
+    }
+    for label in draw(st.sets(st.sampled_from(["machine", "callpath"]))):
+        columns[label] = column(names)
+    if draw(st.booleans()):
+        columns["repetition"] = column(st.integers(0, 2**53 - 1))
+    times = st.floats(1e-30, 1e30)
+    return Measurements(p=column(st.integers(1, 10**9)), time=column(times), **columns)
+
+
+@given(table=tables())
+def test_what_is_printed_is_read_back_equal(table):
+    assert read_measurements(io.StringIO("".join(measurements_pieces(table)))) == table
+
+
+def test_it_is_what_the_file_would_hold_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurements_csv, "ROWS_AT_A_TIME", 3)
+    runs = Measurements(p=range(1, 9), time=0.1, callpath='the "big", größer one')
+    write_measurements(runs, tmp_path / "runs.csv")
+    pieces = list(measurements_pieces(runs))
+    assert len(pieces) == 4
+    assert "".join(pieces) == (tmp_path / "runs.csv").read_text(encoding="utf-8")
