@@ -1,7 +1,8 @@
 """The simulation of parcast beside the same model in SimPy: CPU time of one cycle of all jobs.
 
-The model is that of `parcast.queueing.simulation.simulate` with 5 bursts and exponential times: I/O where
-all jobs join, and I/O at one disk queue without a join. Run on one core, with SimPy installed:
+The model is that of `parcast.queueing.simulation.simulate` with 5 bursts and exponential times:
+I/O where all jobs join, and I/O at one disk queue without a join. Run on one core, with SimPy
+installed:
 
     taskset -c 0 .venv/bin/python benchmarks/simulation.py
 """

@@ -7,8 +7,8 @@ Circulating: K jobs share a queue, and all of them or those of a cluster a secon
 join. `two_varied_queues`, times the exact solution for exponential services over its own, beside
 that exact solution alone.
 
-Configurations are drawn at random and simulated by `parcast.queueing.simulation.simulate` (which the tests
-compare with SimPy) until the mean is known to half a per cent:
+Configurations are drawn at random and simulated by `parcast.queueing.simulation.simulate` (which
+the tests compare with SimPy) until the mean is known to half a per cent:
 
     taskset -c 0 .venv/bin/python benchmarks/varied_times.py [--configurations 150] [--seed 3]
 """

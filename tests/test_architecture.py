@@ -1,8 +1,11 @@
-"""The promises of the design that a reader cannot see in one module: layers and light imports."""
+"""Promises of the design that no module shows by itself: directions, circles, sizes, loading."""
 
 import ast
+import importlib.util
 import subprocess
 import sys
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,28 +13,24 @@ import pytest
 import parcast
 
 ROOT = Path(parcast.__file__).parent
-LAYERS = [  # a module may import its own layer and those above it in this list
-    {"errors", "units", "expressions", "amounts"},
-    {
-        *("description", "machine", "program", "breakdown", "prediction", "simulation_result"),
-        *("measurements", "columns", "series", "elsewhere", "text", "result", "fit_result"),
-        *("match_result", "counted_result", "calibration_result", "validation_result"),
-        *("profile", "instrument", "characterise_result"),
-    },
-    {"queueing"},
-    {"models"},
-    {"run"},
-    {"verbs"},
-    {"io", "plot", "report"},
-    {"cli", "web", "__main__"},
+FILES = sorted(ROOT.rglob("*.py"))
+DIRECTIONS = [  # a module imports from its own folder, and from folders above it in this list
+    {"aliases", "errors", "places", "version"},
+    {"units", "files", "queueing", "numerics"},
+    {"expressions", "words", "mpi"},
+    {"show"},
+    {"descriptions", "timings", "benchmarking", "testbed"},
+    {"laws", "instrument"},
+    {"importers"},
+    {"cli"},
+    {"forecasting", "fitting", "calibration"},
+    {"kernels", "prediction"},
+    {"validation", "characterisation"},
+    {"projection", "simulation"},
+    {"matching"},
+    {"__init__", "__main__"},
 ]
-EXCEPTIONS = {  # plot() of a result is a shorthand that loads the drawing when it is called
-    ("result", "plot"),
-    ("prediction", "plot"),
-    ("match_result", "plot"),
-    ("validation_result", "plot"),
-}
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+RANK = {name: rank for rank, names in enumerate(DIRECTIONS) for name in names}
 HEAVY = {
     "numpy",
     "scipy",
@@ -43,34 +42,64 @@ HEAVY = {
     "rich",
     "mpi4py",
 }
+MOST_LINES = 600  # of a module
+MOST_CODE = 60  # lines of a function, without its docstring, comments and blank lines
 
 
-def imported_from_parcast(tree: ast.AST) -> set[str]:
-    """Every part of parcast that a module imports, wherever in it the import stands."""
+def name_of(path: Path) -> str:
+    """Give the dotted name of a module from its path."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in FILES}
+PROGRAMS = ("__main__", "parcast.mpi.tied")  # what they do is done when they are loaded
+IMPORTABLE = [name for name in MODULES if not name.endswith(PROGRAMS)]
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Parse a module once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports_of(path: Path) -> frozenset[str]:
+    """Every module of parcast that a module imports: in functions and for types as well."""
     found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == "parcast":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("parcast."):
-            found.add(node.module.split(".")[1])
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name_of(path)} imports relatively; write the whole name"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in MODULES else node.module)
         elif isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("parcast.")}
-    return found
+            found |= {alias.name for alias in node.names}
+    return frozenset(found & MODULES.keys())
 
 
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_imports_point_down_the_layers(path):
-    here = path.relative_to(ROOT).parts[0].removesuffix(".py")
+def folder_of(module: str) -> str:
+    """Name the folder, or the module beside the folders, that a module lies in."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module):
+    here = folder_of(module)
+    assert here in RANK, f"{here} has no place in the list of directions"
     if here == "__init__":
         return
-    assert here in RANK, f"{here} has no place in the list of layers"
-    for there in imported_from_parcast(ast.parse(path.read_text(encoding="utf-8"))):
-        if there.startswith("__") or (here, there) in EXCEPTIONS:
-            continue
-        assert there in RANK, f"{path.name} imports parcast.{there}, which is in no layer"
-        assert RANK[there] <= RANK[here], f"{path.name} imports parcast.{there}"
+    for there in imports_of(MODULES[module]):
+        below = folder_of(there)
+        assert below == here or RANK[below] < RANK[here], f"{module} imports {there}"
+
+
+def test_no_imports_go_in_a_circle():
+    graph = {module: imports_of(path) for module, path in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as circle:
+        pytest.fail(" <- ".join(circle.args[1]))
 
 
 @pytest.mark.parametrize(
@@ -85,11 +114,73 @@ def test_what_every_command_loads_is_not_heavy(module):
 
 def test_no_module_is_called_utils_or_misc():
     forbidden = {"utils", "util", "misc", "common", "helpers"}
-    assert not forbidden & {path.stem for path in ROOT.rglob("*.py")}
+    assert not forbidden & {path.stem for path in FILES}
 
 
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_a_module_stays_readable_in_one_sitting(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_every_folder_says_what_lives_in_it():
+    for folder in {path.parent for path in FILES}:
+        assert ast.get_docstring(tree_of(folder / "__init__.py"))
+
+
+def test_a_module_stays_readable_in_one_sitting():
+    sizes = {name: len(path.read_text().splitlines()) for name, path in MODULES.items()}
+    assert {name: lines for name, lines in sizes.items() if lines > MOST_LINES} == {}
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Count the lines of a function on which something of its code stands."""
+    _, *rest = function.body if ast.get_docstring(function) else (None, *function.body)
+    whole = [*function.args.args, *function.args.kwonlyargs, *rest]
+    lines = {
+        line
+        for node in whole
+        for inner in ast.walk(node)
+        if hasattr(inner, "lineno")
+        for line in range(inner.lineno, inner.end_lineno + 1)
+    }
+    return len(lines | {function.lineno})
+
+
+def test_a_function_fits_on_a_screen():
+    long = {
+        f"{name}.{node.name}": code_lines(node)
+        for name, path in MODULES.items()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if code_lines(node) > MOST_CODE
+    }
+    assert long == {}
+
+
+def test_public_names_stay_what_they_are_after_every_module_was_imported():
+    code = (
+        "import importlib, parcast, sys\n"
+        "first = {name: getattr(parcast, name) for name in parcast.__all__}\n"
+        f"for module in {IMPORTABLE}:\n"
+        "    importlib.import_module(module)\n"
+        "changed = [name for name in first if getattr(parcast, name) is not first[name]]\n"
+        "called = [name for name in first if not callable(first[name])]\n"
+        "print(changed, called)\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert answer.stdout.strip() == "[] []", answer.stderr
+
+
+def test_dir_shows_public_names_only():
+    assert [n for n in dir(parcast) if not n.startswith("__")] == sorted(parcast.__all__)
+
+
+def test_every_place_named_as_text_can_be_loaded():
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                module, _, name = node.value.partition(":")
+                if (
+                    module.startswith("parcast.")
+                    and module.count(" ") == 0
+                    and name.isidentifier()
+                ):
+                    assert importlib.util.find_spec(module), f"{path.name}: {node.value}"
+                    assert hasattr(importlib.import_module(module), name), node.value

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from parcast.validation.result import Validation
     from parcast.validation.validate import validate
 
-
 __all__ = [
     "Calibration",
     "FileProblems",
@@ -78,6 +77,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "__version__": "parcast.version",
     "Calibration": "parcast.calibration.result",
     "FileProblems": "parcast.errors",
     "Fit": "parcast.fitting.result",
@@ -129,5 +129,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted([*globals(), *__all__])
+    """List the public names, loaded or not, and what every module has."""
+    return sorted([*(name for name in globals() if name.startswith("__")), *__all__])

@@ -116,7 +116,7 @@ def test_a_compiled_pingpong_that_cannot_write_aborts(mpi, tmp_path):
     if isinstance(program, str):  # no C compiler here
         pytest.skip(program)
     arguments = [str(program), *arguments_of(Plan(sizes=(0,), budget=0.0), tmp_path / "no" / "r")]
-    with pytest.raises(RunFailed, match=r"bench\.compiled on 2 ranks ended with status"):
+    with pytest.raises(RunFailed, match=r"benchmarking\.compiled on 2 ranks ended with status"):
         run_ranks("parcast.benchmarking.compiled", arguments, ranks=2, time_limit=PATIENCE)
 
 

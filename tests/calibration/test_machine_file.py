@@ -1,4 +1,4 @@
-"""`parcast.calibration.machine_file`: what is written is read again, and says where it comes from."""
+"""`calibration.machine_file`: what is written is read again, and says where it comes from."""
 
 import math
 import tomllib

@@ -1,4 +1,4 @@
-"""`parcast.descriptions.write_program` and `parcast.timings.speedups`: fitted descriptions out, runs in."""
+"""`descriptions.write_program` and `parcast.timings.speedups`: fitted programs out, runs in."""
 
 import io
 

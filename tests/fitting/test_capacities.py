@@ -1,4 +1,4 @@
-"""`parcast.fitting.capacities`: W, u and B of runs that were made from them, bounds, and doubts."""
+"""`fitting.capacities`: W, u and B of runs that were made from them, bounds, and doubts."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`parcast.forecasting.ensemble` against a plain loop over its members, its laws, and hard input."""
+"""`forecasting.ensemble` against a plain loop over its members, its laws, and hard input."""
 
 import numpy as np
 import pytest

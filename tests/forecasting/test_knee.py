@@ -1,4 +1,4 @@
-"""`parcast.forecasting.knee`: where more processors stop being worth it, against analytic counts."""
+"""`forecasting.knee`: where more processors stop being worth it, against analytic counts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`parcast.plot`: what is drawn, in which units and limits, and that files do not change."""
+"""`forecasting.picture`: what is drawn, in which units and limits, and that files do not change."""
 
 import subprocess
 import sys
@@ -635,7 +635,7 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
 
 def test_figures_leave_pyplot_and_the_settings_alone():
     program = """
-import sys, parcast, parcast.plot
+import sys, parcast, parcast.forecasting.picture
 assert "matplotlib" not in sys.modules
 runs = parcast.Measurements(p=[1, 2, 4], time=[8.0, 5.0, 3.0])
 figure = parcast.forecasting.picture.figure_of(parcast.forecast(runs, [8]))
@@ -687,8 +687,8 @@ def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
         asked.append(len(series))
         return curve_with_donors(series, *others)
 
-    for place in ("curve", "donors"):
-        monkeypatch.setattr(f"parcast.verbs.{place}.curve_with_donors", counted)
+    for place in ("curve", "donors.gather"):
+        monkeypatch.setattr(f"parcast.forecasting.{place}.curve_with_donors", counted)
     names = [f"f{i}" for i in range(40)]
     donors = several(names)
     machine = np.tile(["A", "B"], len(donors.p))

@@ -1,4 +1,4 @@
-"""`parcast.forecasting.result`: rows, the JSON document, labels, and what a result says of itself."""
+"""`forecasting.result`: rows, the JSON document, labels, and what a result says of itself."""
 
 import json
 from dataclasses import FrozenInstanceError, replace

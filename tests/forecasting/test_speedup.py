@@ -1,4 +1,4 @@
-"""`parcast.forecasting.scaling`: strong or weak told from times, speedup and efficiency of each."""
+"""`forecasting.scaling`: strong or weak told from times, speedup and efficiency of each."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`parcast.timings.measurements`: the tables it accepts, those it refuses, and what it keeps of them."""
+"""`timings.measurements`: the tables it accepts, those it refuses, and what it keeps of them."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""`parcast.timings.read_profiles`: runs from lines of ranks, and every fault of a file with its line."""
+"""`timings.read_profiles`: runs from lines of ranks, and every fault of a file with its line."""
 
 import json
 import sys

@@ -5,7 +5,7 @@
  * stream: one message of a window of up to 64 that rank 0 sends and rank 1 answers.
  *
  * Arguments: file, time for each size [s], fewest and most repetitions, sizes [B] ...
- * Writes the lines that parcast.run.bench.records reads. */
+ * Writes the lines that parcast.benchmarking.records reads. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -96,8 +96,8 @@ def primitive_formulas(calibration: Calibration) -> tuple[PrimitiveFormula, ...]
     Returns
     -------
     tuple of PrimitiveFormula
-        In the order of `parcast.descriptions.machine.PRIMITIVES`, of each primitive first that of ranks with
-        a core each, then that of ranks that share one, as far as there are any.
+        In the order of `parcast.descriptions.machine.PRIMITIVES`, of each primitive first that of
+        ranks with a core each, then that of ranks that share one, as far as there are any.
     """
     return tuple(_formulas(calibration))
 

@@ -1,4 +1,4 @@
-"""The command line, one module a command: each parses its arguments, calls a verb and prints.
+"""The command line, which loads a command when it is named: each parses, calls and prints.
 
 A command is loaded when it is named, and numpy when it computes, so that help answers at once.
 """

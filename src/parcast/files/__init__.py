@@ -1,5 +1,4 @@
-"""Files in and out, one format a module.
+"""Files in and out: text out of bytes, whole documents, faults with their lines.
 
-What stands here translates between text and the objects of parcast; it never computes. Readers
-report every fault of a file together; writers leave no half-written file behind.
+Readers report every fault of a file together; writers leave no half-written file behind.
 """

@@ -1,9 +1,9 @@
 """Time at any number of processors, from the times measured at a few.
 
 Between the measured counts the time is interpolated, a straight line in log-log; beyond the
-largest it is forecast by `parcast.forecasting.ensemble`, joined to the last measured time within the
-first doubling; below the smallest likewise, with the counts in the opposite order. Everything is
-computed for many series at once.
+largest it is forecast by `parcast.forecasting.ensemble`, joined to the last measured time within
+the first doubling; below the smallest likewise, with the counts in the opposite order. Everything
+is computed for many series at once.
 
 How wrong a forecast from timings may be: half-widths of 90 % intervals of log time.
 

@@ -195,7 +195,7 @@ class Forecast:
         return pd.DataFrame(list(self.rows()))
 
     def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> "Figure":
-        """Draw every series in one matplotlib figure, as `parcast.forecasting.picture.figure_of` does."""
+        """Draw every series in one matplotlib figure, as `figure_of` does."""
         from parcast.forecasting.picture import figure_of
 
         return figure_of(self, quantity=quantity)

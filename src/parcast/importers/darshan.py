@@ -19,9 +19,7 @@ from typing import NoReturn
 
 from parcast.files.decoding import opened
 from parcast.files.faults import Faults
-from parcast.importers import darshan_job as darshan_csv
-from parcast.importers import darshan_log, darshan_text
-from parcast.importers import darshan_log as darshan_json
+from parcast.importers import darshan_job, darshan_log, darshan_text
 from parcast.importers.axes import Constants
 from parcast.importers.darshan_job import RUN, Job
 from parcast.importers.registry import Imported
@@ -104,8 +102,8 @@ def _form(head: bytes) -> _Reader | None:
     if head.startswith(darshan_text.VERSION) or b"\n" + darshan_text.VERSION in head:
         return darshan_text.jobs
     if REPORT.match(head):
-        return darshan_json.jobs
-    return darshan_csv.jobs if STATS.match(head) else None
+        return darshan_log.jobs_in_json
+    return darshan_job.jobs if STATS.match(head) else None
 
 
 def _reader(path: Path, faults: Faults) -> _Reader:
@@ -153,7 +151,7 @@ def _times(job: Job) -> dict[str, float]:
 
 def _io(module: str) -> str:
     """Name the callpath of the I/O of a module."""
-    return "I/O" if module == darshan_csv.UNTOLD else f"I/O {module}"
+    return "I/O" if module == darshan_job.UNTOLD else f"I/O {module}"
 
 
 def _is_wanted(callpath: str, metric: str | None) -> bool:

@@ -45,6 +45,7 @@ class Format:
 
 
 _HERE = "parcast.importers"
+_OF_MACHINES = "parcast.calibration.benchmarks"
 
 FORMATS: Final = (
     Format(
@@ -103,21 +104,21 @@ FORMATS: Final = (
     Format(
         name="osu",
         title="OSU Micro-Benchmarks",
-        module=f"{_HERE}.osu",
+        module=f"{_OF_MACHINES}.osu",
         suffixes=(".txt",),
         makes="machine",
     ),
     Format(
         name="imb",
         title="Intel MPI Benchmarks",
-        module=f"{_HERE}.imb",
+        module=f"{_OF_MACHINES}.imb",
         suffixes=(".txt",),
         makes="machine",
     ),
     Format(
         name="ior",
         title="IOR text, JSON or CSV",
-        module=f"{_HERE}.ior",
+        module=f"{_OF_MACHINES}.ior",
         suffixes=(".txt", ".json", ".csv"),
         makes="machine",
     ),

@@ -1,5 +1,5 @@
-"""Timing laws, one a module, and what is computed from measured times with them.
+"""Timing laws, one a module: parameters in, times out, for a whole grid of configurations.
 
-Pure functions over arrays: no files, no printing. A law that can take part in a forecast offers
-``LAW``; `ensemble` combines them, `measured` and `doubt` turn them into times with intervals.
+Pure functions over arrays: no files, no printing. What stands here knows programs and machines by
+their descriptions; what is computed from measured times with the laws is in `parcast.forecasting`.
 """

@@ -8,7 +8,7 @@ pace       how much longer the machine takes for them: T(1) over the seconds cou
 M, V       messages between two ranks and their bytes, of all ranks together
 m          messages that one rank waits for, one after another: M / P where all send at once
 t0, r_inf  startup and rate of one message [1]_, r_sat rate of all pairs together, both measured
-T_q        time of a collective, see `parcast.laws.primitives.price`; an alltoall that was not measured
+T_q        time of a collective, see `laws.primitives.price`; an alltoall that was not measured
            is never faster than all its bytes at r_sat
 
 The two sides of the maximum are the bounds that a queue in front of the network obeys: each rank

@@ -89,8 +89,8 @@ def file_time(kind: str, machine: Machine, at: Point, volume: Array) -> Array:
     machine : Machine
         Its storage: `read_bandwidth` where it is given prices what is read.
     at : mapping
-        As for `parcast.descriptions.amount.Amount`; "d" is the machine's number of servers where it is not
-        given.
+        As for `parcast.descriptions.amount.Amount`; "d" is the machine's number of servers where
+        it is not given.
     volume : ndarray
         Bytes of all processors. [B]
 

@@ -17,8 +17,8 @@ Merge sort on one processor: the sequential program that sorters are compared wi
     T = alpha * n * lg(n) / W + 2 * gamma * n / B          [R], (1.1) and (1.2) of [1]_
 
 n keys are read from a disk, sorted and written back. Use it to see whether the processor or the
-disk holds a sort back, and to measure W and B (`parcast.fitting.capacity_sums`). It assumes that the
-keys fit into memory and that reading and computing do not overlap.
+disk holds a sort back, and to measure W and B (`parcast.fitting.capacity_sums`). It assumes that
+the keys fit into memory and that reading and computing do not overlap.
 
 References
 ----------

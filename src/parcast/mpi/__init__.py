@@ -1,4 +1,4 @@
-"""What really executes: the launcher of MPI ranks, micro-benchmarks and programs.
+"""Starts the ranks of MPI programs, and leaves none of them behind.
 
 mpi4py is imported inside functions only, so that everything else works without it.
 """

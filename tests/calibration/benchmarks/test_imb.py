@@ -1,4 +1,4 @@
-"""`parcast.calibration.benchmarks.imb`: what sections of IMB tell of a network, and what is refused."""
+"""`calibration.benchmarks.imb`: what sections of IMB tell of a network, and what is refused."""
 
 from contextlib import suppress
 from pathlib import Path

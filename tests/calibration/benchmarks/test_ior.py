@@ -1,4 +1,4 @@
-"""`parcast.calibration.benchmarks.ior`: what its three forms tell of a storage, and what is refused."""
+"""`calibration.benchmarks.ior`: what its three forms tell of a storage, and what is refused."""
 
 from contextlib import suppress
 from pathlib import Path

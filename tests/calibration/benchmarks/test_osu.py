@@ -1,4 +1,4 @@
-"""`parcast.calibration.benchmarks.osu`: what tables of any release tell of a network, and what is refused."""
+"""`calibration.benchmarks.osu`: what its tables tell of a network, and what is refused."""
 
 from contextlib import suppress
 from pathlib import Path

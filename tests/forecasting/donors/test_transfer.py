@@ -1,4 +1,4 @@
-"""`parcast.forecasting.donors.transfer` and `donated`: laws, shapes, and what is known of the answer."""
+"""`forecasting.donors.transfer` and `donated`: laws, shapes, and what is known of the answer."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""`parcast.laws.primitives.standard`: published figures, recovery, its laws, and what is refused."""
+"""`laws.primitives.standard`: published figures, recovery, its laws, and what is refused."""
 
 import numpy as np
 import pytest

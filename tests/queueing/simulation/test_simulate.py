@@ -1,4 +1,4 @@
-"""`parcast.queueing.simulation.simulate` against exact solutions, SimPy, its own laws, and bad input."""
+"""`queueing.simulation.simulate` against exact solutions, SimPy, its own laws, and bad input."""
 
 import random
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor

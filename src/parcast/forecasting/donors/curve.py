@@ -1,9 +1,9 @@
 """Time at any number of processors, from times measured here and on other machines.
 
-Joins `parcast.forecasting.measured`, which knows the target's own runs, with `parcast.forecasting.donors.transfer`.
-Beyond the target's own counts the donors tell how time goes on from the nearest one; between two
-of them, how far it is from the line that joins these in log-log. Everything is computed for many
-series at once, each with its own donors.
+Joins `parcast.forecasting.measured`, which knows the target's own runs, with
+`parcast.forecasting.donors.transfer`. Beyond the target's own counts the donors tell how time goes
+on from the nearest one; between two of them, how far it is from the line that joins these in
+log-log. Everything is computed for many series at once, each with its own donors.
 """
 
 from dataclasses import dataclass, replace

@@ -5,8 +5,8 @@ How much narrower an interval becomes with one more run, where other machines he
 What the donors tell rests on where the last own run is, and little on what it takes: a run is
 pretended to take what is forecast, and the forecast is made again with it. What the own runs tell
 would become far too sure in this way, as a run that is pretended never contradicts them; their
-half-width falls by the rule of `parcast.forecasting.next_runs.method` instead. The two are mixed by the
-share that the donors have in the forecast at the target before the run,
+half-width falls by the rule of `parcast.forecasting.next_runs.method` instead. The two are mixed
+by the share that the donors have in the forecast at the target before the run,
 
     half-width' = share * half-width of the forecast made again + (1 - share) * half-width * rule
 

@@ -22,8 +22,8 @@ of the model; whether the model holds beyond the measured range it cannot know.
 
 How alike log time is at two points of several axes: a sum over axes, pairs of axes, and all.
 
-Points are coordinates in [-1, 1]. See `parcast.forecasting.surface.kriging` for what the parts mean,
-and for the sources.
+Points are coordinates in [-1, 1]. See `parcast.forecasting.surface.kriging` for what the parts
+mean, and for the sources.
 
 References
 ----------

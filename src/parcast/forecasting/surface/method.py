@@ -5,7 +5,7 @@ Three members forecast, each sane where another is not:
 along p        the surface tells the time at every measured count for the values asked for, and
                `parcast.forecasting.measured` goes on along p from there, as from a single series;
 surface        kriging in logarithms, `parcast.forecasting.surface.kriging`;
-sum of terms   a sum of products of powers, `parcast.forecasting.surface.terms`; left out where runs
+sum of terms   a sum of products of powers, `forecasting.surface.terms`; left out where runs
                do not vary every two axes at once.
 
 Each is asked for what lies furthest in the direction of the question, told the rest (forward
@@ -15,11 +15,11 @@ times ``1 / (e + 0.05)`` as its weight, and the forecast is the weighted mean of
 The member along p is itself the median of fifteen forecasts and has eight votes.
 
 The half-width of the 90 % interval adds in quadrature how far the curve along p can be trusted
-(`parcast.forecasting.measured`), the same rule for what lies beyond the other axes, twice the half-width
-of the kriging's own 90 % interval at the values asked for, brought into the measured range, twice
-the disagreement of the members, and the noise of the runs, carried along p. The method and its
-constants are parcast's own [D]; the study behind them, with the coverage reached, is in
-``docs/explanation/several-parameters.md``.
+(`parcast.forecasting.measured`), the same rule for what lies beyond the other axes, twice the
+half-width of the kriging's own 90 % interval at the values asked for, brought into the measured
+range, twice the disagreement of the members, and the noise of the runs, carried along p. The
+method and its constants are parcast's own [D]; the study behind them, with the coverage reached,
+is in ``docs/explanation/several-parameters.md``.
 """
 
 from dataclasses import dataclass

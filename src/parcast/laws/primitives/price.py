@@ -10,8 +10,8 @@ communicates.
 
 The volume m of a call is the buffer of one partner, as the count of the MPI call has it and as the
 benchmarks of OSU and Intel print it: of gather, scatter and allgather what one rank gives or gets,
-of alltoall what one rank gives each other one; see `parcast.descriptions.machine.VOLUMES`. So a gather of
-1 MB each among 8 ranks has a volume of 1 MB, and its root gets 7 MB. A barrier has none.
+of alltoall what one rank gives each other one; see `parcast.descriptions.machine.VOLUMES`. So a
+gather of 1 MB each among 8 ranks has a volume of 1 MB, and its root gets 7 MB. A barrier has none.
 
 References
 ----------

@@ -123,7 +123,8 @@ def standard_time(
     p : array_like, shape (...)
         Processors, at least 1. [1]
     volume : array_like, broadcastable with `p`
-        Buffer of one partner, see `parcast.descriptions.machine.VOLUMES`; a barrier does not look at it. [B]
+        Buffer of one partner, see `parcast.descriptions.machine.VOLUMES`; a barrier does not look
+        at it. [B]
     startup : array_like, broadcastable with `p`
         Of one message. [s]
     byte : array_like, broadcastable with `p`

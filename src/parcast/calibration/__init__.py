@@ -1,0 +1,1 @@
+"""What this machine is: micro-benchmarks in, a machine file out (`parcast calibrate`)."""

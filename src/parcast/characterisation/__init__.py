@@ -1,0 +1,1 @@
+"""A program described from its own profiles, region by region: `parcast characterise`."""

@@ -1,0 +1,1 @@
+"""Commands that belong to no question: `import` and `testbed`."""

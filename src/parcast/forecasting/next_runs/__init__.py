@@ -1,0 +1,1 @@
+"""Which run to add next: how much narrower each would make the interval (`--plan-runs`)."""

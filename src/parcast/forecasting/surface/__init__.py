@@ -1,0 +1,1 @@
+"""Forecasts over several parameters at once, as one surface of log time (`--at`)."""

@@ -1,0 +1,1 @@
+"""A described program simulated event by event, beside the law's times: `parcast simulate`."""

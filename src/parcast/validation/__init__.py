@@ -1,0 +1,1 @@
+"""Whether a law holds on this machine: predict, run, compare (`parcast validate`)."""
