@@ -44,24 +44,7 @@ class Loop:
 
 
 def simple_loop(region: RegionRuns, clock: str) -> Loop:
-    """Loop whose iterations are alike.
-
-    Parameters
-    ----------
-    region : RegionRuns
-        Of kind "compute" or "replicated".
-    clock : {"processor", "wall"}
-        What times it.
-
-    Returns
-    -------
-    Loop
-
-    Raises
-    ------
-    FitFailed
-        If no run took time in it, or none counted an iteration.
-    """
+    """Loop whose iterations are alike."""
     kind = "replicated" if region.kind == "replicated" else "loop"
     time, most = region.most(clock), region.most("iterations")
     ran = (time > 0) & (most > 0)
@@ -97,14 +80,7 @@ def simple_loop(region: RegionRuns, clock: str) -> Loop:
 
 
 def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
-    """Small regions inside a loop, each as a loop of its own, and the condition of their counts.
-
-    Raises
-    ------
-    FitFailed
-        If nothing was counted, there are fewer rows than small regions, or the counts do not tell
-        them apart.
-    """
+    """Small regions inside a loop, each as its own loop, and the condition of their counts."""
     names = sorted({name for ranks in region.ranks for x in ranks if x for name in x.counts})
     rows = [x for ranks in region.ranks for x in ranks if x and getattr(x, clock) > 0]
     if not names or not rows:

@@ -1,6 +1,7 @@
-"""The table of a characterised program: the share of each region, and what the model misses.
+"""The regions of a characterised program: as a `regions` phase in TOML, and as rows of a table.
 
-A characterised program as a file: a `regions` phase in TOML, with what it rests on above it.
+A row has the share of a region in the time, and what the model misses; the TOML has above it what
+it rests on.
 """
 
 import json
@@ -33,19 +34,7 @@ class Called:
 
 
 def keys_of_loop(loop: Loop, rate: float | None) -> dict[str, str]:
-    """Keys of a loop in a program file.
-
-    Parameters
-    ----------
-    loop : Loop
-    rate : float, optional
-        Operations of a second on the machine of the runs; where it is given, iterations are
-        written as operations. [1/s]
-
-    Returns
-    -------
-    dict of str
-    """
+    """Keys of a loop in a program file; with a `rate` [1/s] iterations become operations."""
     unit = "s" if rate is None else "flop"
     text = _scaled(loop.iteration, 1.0 if rate is None else rate, unit)
     if loop.spread >= LEAST_SPREAD:
@@ -117,17 +106,7 @@ class Rows:
     def row(
         self, part: Loop | Called, region: RegionRuns, described: Region
     ) -> CharacterisedRegion:
-        """One region of the program, of a complex loop one small region.
-
-        Parameters
-        ----------
-        part : Loop or Called
-            As it was characterised.
-        region : RegionRuns
-            What it was characterised from.
-        described : Region
-            As the program file has it.
-        """
+        """One region of the program, of a complex loop one small region."""
         clock = self._clock(region)
         time, mean = region.most(clock), region.mean(clock)
         imbalance = np.divide(time, mean, out=np.ones_like(time), where=mean > 0)
@@ -182,8 +161,7 @@ class Rows:
     def explained(self, region: RegionRuns, described: Region) -> float | None:
         """Time that the machine gives a region over that measured, in the largest run. [1].
 
-        None of loops, whose time is that of the runs, and where there is no machine that prices
-        it, or no time.
+        None of loops, and where no machine prices it or it took no time.
         """
         run = self.gathered.largest
         time = self._time_in(region, run)

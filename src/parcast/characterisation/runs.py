@@ -1,9 +1,7 @@
-"""The runs that a program is characterised from: whether they are of one program, and its counts.
+"""The runs that a program is characterised from: whether they are of one program, and undisturbed.
 
 All runs must be of the same program and know the same regions; only communication may be missing
 from runs on one processor.
-
-Which runs of a program others disturbed, as its profiles tell.
 
 The slowest work quantum of a run on a host is compared with that of the other runs on as many
 ranks. The share of the run that a rank waited for its core is compared with that of other runs of
@@ -97,25 +95,7 @@ class RunsOfProgram:
 
 
 def runs_of_program(runs: Sequence[RunProfile], *, size: str = "n") -> RunsOfProgram:
-    """Gather the regions of runs of one program.
-
-    Parameters
-    ----------
-    runs : sequence of RunProfile
-        At least one.
-    size : str, default "n"
-        The parameter that formulas are to call n.
-
-    Returns
-    -------
-    RunsOfProgram
-
-    Raises
-    ------
-    FileProblems
-        If they are of several programs, know other regions, or differ in parameters that formulas
-        do not know: all that is wrong.
-    """
+    """Gather the regions of runs of one program; `size` is the parameter that formulas call n."""
     problems = [*_other_programs(runs), *_other_regions(runs), *_other_parameters(runs, size)]
     if problems:
         raise FileProblems("profiles", problems)
@@ -279,20 +259,7 @@ class Disturbance:
 def without_disturbed(
     runs: Sequence[RunProfile],
 ) -> tuple[tuple[RunProfile, ...], tuple[str, ...]]:
-    """Leave out disturbed runs where undisturbed ones of the same kind are at hand.
-
-    Parameters
-    ----------
-    runs : sequence of RunProfile
-        In any order. Runs of profiles that tell nothing of it are never left out.
-
-    Returns
-    -------
-    runs : tuple of RunProfile
-        That are left, in their order.
-    warnings : tuple of str
-        What was left out, and what was disturbed and stays.
-    """
+    """Leave out disturbed runs where undisturbed ones of the same kind are at hand, and say so."""
     found = _disturbances(runs)
     quiet = {_kind(run) for run, seen in zip(runs, found, strict=True) if not seen}
     kept: list[RunProfile] = []

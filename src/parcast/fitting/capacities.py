@@ -172,23 +172,10 @@ def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
 
 
 def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Measurements]:
-    """Put the disk's rate that a column `disk_s` gives into the program of a fit.
+    """Program whose disk has the rate that a column `disk_s` gives, and runs without the column.
 
-    Parameters
-    ----------
-    program : Program
-        One that is no single phase of a law that counts is given back as it is.
-    runs : Measurements
-
-    Returns
-    -------
-    program, runs
-        The rate with its interval, of 5 % where no repetitions say it; runs without the column.
-
-    Raises
-    ------
-    ParameterError
-        If the phase has no `capacities.disk`, or a value of the column is no time.
+    Without repetitions the rate is good to 5 %. Programs that are no single phase of a law that
+    counts are given back as they are.
     """
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:
@@ -209,15 +196,7 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
 
 
 def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> Iterator[str]:
-    """Say between what the network's rate lies, as the source finds it, where the runs tell.
-
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        As fitted: the rate of the disk and the startup of messages are taken from them.
-    runs : Measurements
-        What they were fitted to.
-    """
+    """Say between what the network's rate lies, as the source finds it, where the runs tell."""
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase):
         return

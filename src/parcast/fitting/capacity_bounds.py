@@ -38,20 +38,8 @@ def by_source(
 ) -> FoundCapacities:
     """W from serial runs, then u_P from those on P processors.
 
-    Parameters
-    ----------
-    phase, machine : SteadyStatePhase, Machine
-        What is known beforehand.
-    timed : TimedRuns
-    counts : ndarray, shape (runs, 4)
-        Steps, network bytes, messages and disk bytes of each run.
-    samples, seed : int
-        Sets of times that intervals are made from.
-
-    Raises
-    ------
-    FitFailed
-        If there is no run on one processor, or the rate of the disk is not known.
+    `counts` are of shape (runs, 4), in the order of `NAMES`; `samples` sets of times drawn with
+    `seed` give the intervals.
     """
     steps, sent, messages, disk_bytes = counts.T
     p = timed.axes["p"]
@@ -145,22 +133,7 @@ def _disk(
 def disk_rate(
     phase: SteadyStatePhase, machine: Machine, timed: TimedRuns, disk_bytes: Array
 ) -> Capacity:
-    """B from the seconds of the disk.
-
-    Parameters
-    ----------
-    phase, machine : SteadyStatePhase, Machine
-        What is known beforehand.
-    timed : TimedRuns
-        With seconds of the disk.
-    disk_bytes : ndarray, shape (runs,)
-        Above 0 in one of them. [B]
-
-    Raises
-    ------
-    ParameterError
-        If the seconds are none, or more than the run took.
-    """
+    """B from the seconds of the disk; `disk_bytes` [B], (runs,), are above 0 in one of them."""
     _, seconds = sampled(timed, SAMPLES, 0)
     found, _ = _disk(phase, machine, timed, disk_bytes, seconds)
     assert found is not None  # there are bytes

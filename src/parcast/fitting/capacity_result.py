@@ -1,6 +1,7 @@
-"""What `capacities` answers: W, u, B and t0 with their intervals, and the phase that has them.
+"""What `capacities` answers, and the runs it is found from.
 
-Runs as capacities are found from: the median of the repetitions, and how well it is known.
+W, u, B and t0 have intervals, and a phase has them; of the repetitions of a run the median counts,
+with how well it is known.
 """
 
 from collections.abc import Iterator, Mapping
@@ -167,20 +168,8 @@ class TimedRuns:
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
-    """Group measurements into configurations.
+    """Group measurements into configurations: rows that agree in all axes but `disk_s` are one.
 
-    Parameters
-    ----------
-    runs : Measurements
-        Rows that agree in all axes but `disk_s` are repetitions.
-
-    Raises
-    ------
-    ParameterError
-        If they are of several machines or call paths.
-
-    Examples
-    --------
     >>> timed = timed_runs(Measurements(p=[1, 1, 2], n=8, time=[4.0, 4.4, 2.5]))
     >>> timed.time, timed.axes["p"]
     (array([4.2, 2.5]), array([1., 2.]))
@@ -214,14 +203,10 @@ def timed_runs(runs: Measurements) -> TimedRuns:
 
 
 def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
-    """Times and disk times as they may have been, the measured ones first.
+    """Times and disk times [s] as they may have been, (samples + 1, runs), measured ones first.
 
-    Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
-
-    Returns
-    -------
-    times, disk : ndarray, shape (samples + 1, runs)
-        One row without repetitions. Disk times are 0 where none were measured. [s]
+    One row without repetitions; disk times are 0 where none were measured. Logarithms follow
+    Student's law: what few repetitions say of the noise is itself unsure.
     """
     disk = np.zeros_like(timed.time) if timed.disk is None else timed.disk
     if timed.deviation is None:

@@ -1,6 +1,6 @@
-"""What is to be said of a fit: its parameters, their intervals, and what the runs leave open.
+"""What a fit's coordinates mean: parameters, their intervals, and what the runs leave open.
 
-A description with fitted amounts in place of the described ones.
+They become a description with fitted amounts in place of the described ones.
 """
 
 import re

@@ -41,31 +41,11 @@ def with_guesses(
     free: Collection[str] | None,
     fixed: Collection[str] = (),
 ) -> tuple[Program, dict[str, str]]:
-    """Program with first guesses of the capacities that its laws need and nothing gives.
+    """Program with first guesses of the capacities that its laws need, and their texts by name.
 
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        Capacities of the machine are kept, unless the program would leave nothing to fit.
-    runs : Measurements
-        What guesses are made from.
-    free, fixed : collection of str
-        Names as `fit` takes them: with `free` only what it names is guessed, of `fixed` nothing.
+    What the machine gives is kept, unless the program would leave nothing to fit. With `free` only
+    what it names is guessed, of `fixed` nothing.
 
-    Returns
-    -------
-    program : Program
-        That given, where nothing was guessed.
-    guesses : dict of str
-        Texts by the names of the amounts.
-
-    Raises
-    ------
-    ParameterError
-        If a capacity is needed that nothing gives and that is not to be fitted.
-
-    Examples
-    --------
     >>> sorter = Program(phase=[{"law": "sort"}])
     >>> runs = Measurements(p=[1, 2], n=[1024, 1024], time=[1e-3, 7e-4])
     >>> list(with_guesses(sorter, Machine(), runs, free=None)[1].values())

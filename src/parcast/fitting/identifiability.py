@@ -4,9 +4,9 @@ The relative Jacobian d ln T/d ln parameter, over the noise and with what is kno
 it, has one singular value for each direction in the space of the parameters; its inverse is the
 standard deviation in that direction. Directions that are not known within a factor of e are said
 to be not determined [D]. Those of a singular value of 0 are algebra: with c = 1 only the sum of
-serial computing and start-up enters the delay of a burst, whatever is measured.
-
-Runs that might be made to learn more: other processors and disks within a sensible range.
+serial computing and start-up enters the delay of a burst, whatever is measured. Of other
+processors and disks within a sensible range, the run is advised that would determine a direction
+best.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,16 +61,9 @@ def weak_directions(
 ) -> tuple[Direction, ...]:
     """Directions that are not determined.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, parameters)
-        Jacobian by the logarithms of the parameters, over the noise.
-    relative : ndarray, shape (runs, parameters)
-        The same of the runs, not over the noise: shares of the time.
-    deviations : ndarray, shape (parameters,)
-        Standard deviations that +- says; infinite without.
-    names : sequence of str
-        Of the parameters.
+    `rows`, (rows, parameters), is the Jacobian by logarithms over the noise, `relative`, (runs,
+    parameters), that of the runs alone and not over the noise; `deviations` are infinite without
+    +-.
     """
     stacked = np.vstack([rows, np.diag(1.0 / deviations)])
     weak = _sparse_basis(stacked, 1.0 / WEAK)
@@ -125,15 +118,7 @@ def in_words(
 ) -> str:
     """Say that a direction is not determined: which parameters, and what of them is.
 
-    Parameters
-    ----------
-    direction : Direction
-    names : sequence of str
-        Of all parameters, in the order of the direction's parts.
-    units : mapping
-        Dimension and value of each parameter, None where it is a formula.
-    why : str
-        "because all runs have c = 1", or "".
+    `units` has dimension and value of each parameter, None where it is a formula.
     """
     reason = f", {why}" if why else ""
     listed = sorted(direction.names, key=list(names).index)
@@ -182,15 +167,8 @@ def advice(
 ) -> Iterator[str]:
     """Say for each direction which further run would determine it best.
 
-    Parameters
-    ----------
-    directions : sequence of Direction
-    precision : ndarray, shape (parameters, parameters)
-        Of what is known now.
-    candidates : sequence of mapping
-        Axes of runs that might be made, the cheapest first.
-    rows : ndarray, shape (candidates, parameters)
-        Jacobian of each by the logarithms of the parameters, over the noise.
+    `candidates` are the cheapest first, with `rows`, (candidates, parameters), as the Jacobian by
+    logarithms over the noise; `precision`, (parameters, parameters), is what is known now.
     """
     count = len(precision)
     covariance = np.linalg.inv(precision + np.eye(count) / UNKNOWN**2)
@@ -224,21 +202,9 @@ BEYOND: Final = 4  # times the largest measured: how far a run is advised
 
 
 def candidate_runs(model: Model, found: Array) -> tuple[list[dict[str, float]], Array]:
-    """Runs that were not made, the cheapest first.
+    """Runs that were not made, the cheapest first, and their Jacobian by the coordinates.
 
-    Parameters
-    ----------
-    model : Model
-        Its points are the runs that were made.
-    found : ndarray, shape (parameters,)
-        Coordinates of the parameters.
-
-    Returns
-    -------
-    runs : list of dict
-        Axes of each; d only where the program does I/O.
-    jacobian : ndarray, shape (candidates, parameters)
-        Of each, by the coordinates.
+    They have a d only where the program does I/O; the Jacobian is (candidates, parameters).
     """
     points = model.points
     measured = set(zip(points["p"].tolist(), points["d"].tolist(), strict=True))

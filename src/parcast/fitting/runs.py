@@ -1,6 +1,4 @@
-"""Measurements as a fit takes them: one median for each run, and which runs can be compared.
-
-How far runs scatter about the law, which says how well they determine anything.
+"""Measurements as a fit takes them: a median for each run, and their scatter about the law.
 
 The scatter is that of the residuals: s^2 = S/f with S their sum of squares and f the degrees of
 freedom, runs less the parameters that the runs determine; a parameter with +- counts as the part
@@ -51,21 +49,8 @@ def expected_noise(repetitions: float | None) -> Noise:
 
 
 def noise_of(squares: float, runs: int, determined: float, repetitions: float | None) -> Noise:
-    """Scatter of runs about the fitted law.
+    """Scatter of runs about the fitted law, from the sum of their squared logarithms.
 
-    Parameters
-    ----------
-    squares : float
-        Sum of the squared logarithms of model over measurement. [1]
-    runs : int
-        How many there are. [1]
-    determined : float
-        Parameters that the runs determine. [1]
-    repetitions : float or None
-        Standard deviation of what repetitions of a run leave of noise; None without any. [1]
-
-    Examples
-    --------
     >>> noise_of(40 * 0.02**2, 45, 5.0, None).level
     0.02
     """
@@ -80,12 +65,8 @@ def noise_of(squares: float, runs: int, determined: float, repetitions: float | 
 def determined_by_runs(rows: Array, deviations: Array) -> float:
     """Parameters that the runs determine, each counted as the part that +- does not say. [1].
 
-    Parameters
-    ----------
-    rows : ndarray, shape (runs, parameters)
-        Jacobian over the noise.
-    deviations : ndarray, shape (parameters,)
-        Standard deviations that +- says; infinite without.
+    `rows`, (runs, parameters), is the Jacobian over the noise; `deviations` are infinite without
+    +-.
     """
     known = np.diag(np.where(np.isfinite(deviations), 1.0 / deviations**2, 0.0))
     of_runs = rows.T @ rows
@@ -96,14 +77,7 @@ def determined_by_runs(rows: Array, deviations: Array) -> float:
 
 
 def noise_of_repetitions(log_times: Array, group: NDArray[np.intp]) -> float | None:
-    """Standard deviation of the median of a run's repetitions; None without repetitions. [1].
-
-    Parameters
-    ----------
-    log_times : ndarray, shape (timings,)
-    group : ndarray of int, shape (timings,)
-        The run that each timing is a repetition of.
-    """
+    """Standard deviation of the median of a run's repetitions; None without repetitions. [1]."""
     count = np.bincount(group)
     freedom = int(np.sum(count - 1))
     if not freedom:
@@ -133,15 +107,7 @@ class Runs:
 
 
 def runs_of(measurements: Measurements, program: Program, machine: Machine) -> Runs:
-    """Group measurements into runs.
-
-    Raises
-    ------
-    ParameterError
-        If they are of several programs or machines, or have an axis the program does not know.
-    FitFailed
-        If all times are the same.
-    """
+    """Group measurements into runs, of one program on one machine."""
     for label, values in measurements.labels.items():
         names = sorted({str(x) for x in values})
         if len(names) > 1:

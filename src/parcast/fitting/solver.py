@@ -1,16 +1,13 @@
-"""Least squares within bounds, for many starts at once: Levenberg and Marquardt on arrays.
+"""The least sum of squares within bounds, from many starts at once, and its intervals.
 
-Every set of coordinates takes its own steps with its own damping; a step that would leave the
-bounds ends on them, the other coordinates being solved for again. All sets are evaluated in one
-call [D].
+Levenberg and Marquardt on arrays: every set of coordinates takes its own steps with its own
+damping; a step that would leave the bounds ends on them, the other coordinates being solved for
+again. All sets are evaluated in one call [D].
 
-Profile likelihood: how far a parameter may go before the runs disagree, others adjusting.
-
-For a value of one parameter the others are fitted again; S(value) - S(best), with S the sum of
-squared residuals over their standard deviations, is 0 at the best value and reaches the square of
-Student's t at the ends of the interval. A parameter that can go to its bound has no end there.
-
-The sum of squares that a fit minimises: runs, parameters with +-, and the scale of speedups.
+The interval of a parameter is that of its profile likelihood [1]_. For a value of it the others
+are fitted again; S(value) - S(best), with S the sum of squared residuals over their standard
+deviations, is 0 at the best value and reaches the square of Student's t at the ends. A parameter
+that can go to its bound has no end there.
 
 References
 ----------
@@ -60,28 +57,11 @@ def least_squares(
     enough: float = 0.0,
     steps: int = MOST_STEPS,
 ) -> Solution:
-    """Coordinates with the least sum of squares near each start.
+    """Coordinates with the least sum of squares near each start, (sets, parameters).
 
-    Parameters
-    ----------
-    residuals : callable
-        From coordinates of shape (some sets, parameters) the residuals (some sets, rows) and
-        their Jacobian (some sets, rows, parameters).
-    start : ndarray, shape (sets, parameters)
-    lower, upper : ndarray, shape (parameters,)
-    held : ndarray of bool, shape (sets, parameters), optional
-        Coordinates that stay where they start.
-    tolerance : float, default 1e-10
-        Longest step, over the coordinate, that no longer matters. [1]
-    enough : float, default 0
-        Gain of a step, in the sum of squares, that no longer matters; besides a share of 1e-9 of
-        the sum. [1]
-    steps : int, default 100
-        How many each set may take. [1]
-
-    Returns
-    -------
-    Solution
+    `residuals` gives those of some sets, (sets, rows), and their Jacobian. Coordinates that are
+    `held` stay where they start. A set has ended where its step, over the coordinate, is below
+    `tolerance`, or gains less than `enough` and a share of 1e-9 of the sum.
     """
     x = np.clip(start, lower, upper)
     held = np.zeros(x.shape, dtype=bool) if held is None else held
@@ -176,27 +156,11 @@ def profile_intervals(
     upper: Array,
     limit: float,
 ) -> tuple[Array, Array]:
-    """Ends of the interval of every coordinate.
+    """Ends of the interval of every coordinate; infinite where the bound is reached first.
 
-    Parameters
-    ----------
-    residuals : callable
-        As for `least_squares`, each over its standard deviation.
-    best : ndarray, shape (parameters,)
-        Coordinates with the least sum of squares.
-    squares : float
-        That sum. [1]
-    sd : ndarray, shape (parameters,)
-        A guess of the standard deviation of each; may be infinite. [1]
-    lower, upper : ndarray, shape (parameters,)
-        Bounds of the coordinates.
-    limit : float
-        Root of the difference of sums of squares at the ends: Student's t. [1]
-
-    Returns
-    -------
-    low, high : ndarray, shape (parameters,)
-        Minus and plus infinity where the bound is reached first.
+    `residuals` are over their standard deviations, with the sum `squares` at `best`,
+    (parameters,); `sd` is a guess of each coordinate's deviation and may be infinite; `limit` is
+    Student's t.
     """
     count = len(best)
     which = np.tile(np.arange(count), 2)
@@ -266,7 +230,7 @@ MOST_OF_IT: Final = 0.5  # of the time alone
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Task:
-    """What is minimised."""
+    """The sum of squares of runs, parameters with +-, and the scale of speedups."""
 
     model: Model
     measured: Array  # logarithms, shape (runs,)

@@ -1,7 +1,4 @@
-"""The numbers in the picture of a match: counts of processors beside their points.
-
-One machine in the picture of a match, laid out: its curve, interval, colour and marker.
-"""
+"""One machine in the picture of a match, laid out, and the counts beside its points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,17 +42,7 @@ class Curve:
 def curve_of(candidate: Candidate, *, has_cost: bool) -> Curve:
     """Lay out one machine: cost over time [s], or time [s] over processors.
 
-    Parameters
-    ----------
-    candidate : Candidate
-        The machine.
-    has_cost : bool
-        Whether cost is drawn over time.
-
-    Returns
-    -------
-    Curve
-        Intervals are cut where they reach further than `WIDEST_BAND` times.
+    Intervals are cut where they reach further than `WIDEST_BAND` times.
     """
     time, cost = candidate.time, candidate.cost
     lower, upper = (np.clip(t, time / WIDEST_BAND, time * WIDEST_BAND) for t in _ends(candidate))
@@ -95,20 +82,7 @@ def name_counts(
 ) -> None:
     """Write counts beside their points: the chosen ones, and others as far as there is room.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        With all else already drawn, since that decides how large the axes are.
-    ax : matplotlib.axes.Axes
-        Where the curves are.
-    candidates : sequence of Candidate
-        The machines drawn.
-    curves : sequence of Curve
-        Each as it was drawn.
-    limits : sequence of Line2D
-        Lines of the limits.
-    only_chosen : bool
-        Whether the other counts go without, because the axis has them.
+    All else must be drawn already, since that decides how large the axes are.
     """
     with any_letters():
         figure.draw_without_rendering()  # lays out the axes

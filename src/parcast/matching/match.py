@@ -3,9 +3,8 @@
 On each machine the count of processors is chosen that serves the goal best among those where the
 constraints hold. The machines then stand in the order of the goal. How sure that order is, is said
 by the probability that a machine at its chosen count is better than every other at its own, with
-all that is uncertain drawn together (`parcast.matching.outcomes`).
-
-What the times of a match rest on, in words: measured, forecast from which runs, projected.
+all that is uncertain drawn together (`parcast.matching.outcomes`). What the times rest on is said
+in words: measured, forecast from which runs, projected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,20 +37,7 @@ from parcast.words import listed, whole
 
 
 def law_of(what: Program | Measurements, found: Sequence[Outcomes]) -> str:
-    """Name the law of the times.
-
-    Parameters
-    ----------
-    what : Program or Measurements
-        What was matched: the laws of a program are its own.
-    found : sequence of Outcomes
-        What may come out on each machine.
-
-    Returns
-    -------
-    str
-        Only what had a say is named: other machines that were given, but did not count, are not.
-    """
+    """Name the law of the times: of a program its own, else what had a say in the outcomes."""
     if isinstance(what, Program):
         return ", then ".join(dict.fromkeys(phase.law for phase in what.phase))
     ranked = machines_in(what)

@@ -85,28 +85,7 @@ def described(
 def measured(
     runs: Measurements, machine: Machine, p: Array, seed: int, donors: Measurements | None = None
 ) -> Outcomes:
-    """Outcomes on a machine that was run on, forecast from its runs and those on the others.
-
-    Parameters
-    ----------
-    runs : Measurements
-        On all machines that are ranked.
-    machine : Machine
-        Which of them.
-    p : ndarray, shape (points,)
-        Counts of processors, ascending. [1]
-    seed : int
-        Of the samples.
-    donors : Measurements, optional
-        Runs on machines that are not ranked.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be told which of the donors are of the same program and problem.
-    FitFailed
-        If its runs carry no forecast.
-    """
+    """Outcomes on a machine that was run on, forecast from its runs and those on the others."""
     here = runs.select(machine=machine.name)
     elsewhere = donors_of(machine.name, runs, donors)
 
@@ -129,13 +108,7 @@ def measured(
 def projected(
     runs: Measurements, machine: Machine, known: Sequence[Machine], p: Array, seed: int
 ) -> Outcomes:
-    """Outcomes on a machine without runs, scaled from that with runs whose rate is nearest.
-
-    Raises
-    ------
-    FitFailed
-        If no compute rate says how the two compare.
-    """
+    """Outcomes on a machine without runs, scaled from that with runs whose rate is nearest."""
     rate = _rate(machine)
     rates = {x.name: _rate(x) for x in known if len(set(_counts(runs, x.name))) > 1}
     bases = {name: abs(np.log(its / rate)) for name, its in rates.items() if its and rate}

@@ -36,17 +36,7 @@ LONGEST: Final = 40  # characters of a machine's name
 
 
 def draw_match(match: Match, path: str | PathLike[str]) -> None:
-    """Draw a match into a file: the same match gives the same bytes.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `path` ends in none of ``.svg``, ``.png`` and ``.pdf``.
-    OSError
-        If the file cannot be written; what was there before is still there.
-    """
+    """Draw a match into a file: the same match gives the same bytes."""
     save_figure(figure_of_match(match), path)
 
 
@@ -54,25 +44,8 @@ SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two column
 
 
 def figure_of_match(match: Match) -> "Figure":
-    """One figure of a match: cost over time, or time over processors without prices.
+    """Figure of the first 8 machines: cost over time, or time over processors without prices.
 
-    Parameters
-    ----------
-    match : Match
-        What to draw; of more than 8 machines the first 8 of the ranking.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-
-    Examples
-    --------
     >>> from parcast import Measurements
     >>> from parcast.matching.match import match
     >>> runs = Measurements(p=[1, 2, 4], time=[90, 50, 30], machine="A")

@@ -62,17 +62,7 @@ class Constraints:
 def verdict_of(found: Sequence[Outcomes], asked: Constraints) -> tuple[str, ...]:
     """Say how each machine fails at the count that comes nearest, and what would fit.
 
-    Parameters
-    ----------
-    found : sequence of Outcomes
-        None of which fits.
-    asked : Constraints
-        What they fail.
-
-    Returns
-    -------
-    tuple of str
-        A sentence for each machine, the nearest first, then one of what would fit.
+    A sentence for each machine, the nearest first, then one of what would fit.
     """
     order = sorted(found, key=lambda x: float(asked.excess(x).min()))
     return (*(_failure(x, asked) for x in order), *_remedies(found, asked))

@@ -28,19 +28,7 @@ def limits_of(
 ) -> tuple[str, ...]:
     """Say what takes most of the time along p, and from where something else does.
 
-    Parameters
-    ----------
-    found : Breakdown
-        Of the shape of the grid, p first. [s]
-    axes : mapping from names to ndarray
-        Their values.
-    dimensions : mapping from names to str, optional
-        Of the axes that are parameters with a unit.
-
-    Returns
-    -------
-    tuple of str
-        One line for each line of the grid along p, or for the first and the last of many.
+    One line for each line of the grid along p, or for the first and the last of many.
     """
     p = axes["p"]
     parts = np.stack([x.reshape(len(p), -1) for _, x in found.components()])
@@ -91,32 +79,12 @@ def _along(p: Array, dominant: NDArray[np.intp], share: Array) -> str:
 def warnings_of(
     program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
 ) -> tuple[str, ...]:
-    """Everything that a reader of the times must know.
-
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        What was predicted.
-    axes : mapping from names to ndarray
-        Their values.
-    uncertain : bool
-        Whether the times have an interval.
-    """
+    """Everything that a reader of the times must know."""
     return tuple(_warnings(program, machine, axes, uncertain=uncertain))
 
 
 def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:
-    """Name varied parameters on which no time depends: something else is taken in their place.
-
-    Parameters
-    ----------
-    program : Program
-        What was predicted.
-    time : ndarray
-        Of the shape of the grid. [s]
-    axes : mapping from names to ndarray
-        Their values, in the order of the dimensions.
-    """
+    """Name varied parameters on which no time depends: something else is taken in their place."""
     own = [name for name in program.parameters() if ".capacities." in f".{name}"]
     for dimension, (name, values) in enumerate(axes.items()):
         if name in ("p", "d", "n") or len(values) == 1:

@@ -1,6 +1,6 @@
-"""A program and a machine in, times out, for every configuration asked for.
+"""A program and a machine in, times out, for every configuration that is requested.
 
-Where time stops falling: the count of processors that is fastest, between those asked for.
+Where time stops falling between requested counts of processors, the fastest count is named too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,24 +31,10 @@ def fastest_of(
     axes: Mapping[str, Array],
     dimensions: Mapping[str, Dimension],
 ) -> tuple[str, ...]:
-    """Say with how many processors a program is fastest, where more than that were asked for.
+    """Say with how many processors a program is fastest, where the grid goes beyond that.
 
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        What was predicted.
-    time : ndarray
-        Of the shape of the grid, p first. [s]
-    axes : mapping from names to ndarray
-        Their values.
-    dimensions : mapping from names to str
-        Of the axes that are parameters with a unit.
-
-    Returns
-    -------
-    tuple of str
-        For each line of the grid along p, or for the first and the last of many; none where time
-        falls up to the largest count.
+    For each line of the grid along p, or for the first and the last of many; nothing where time
+    falls up to the largest count.
     """
     return tuple(_told(program, machine, time, axes, dimensions))
 

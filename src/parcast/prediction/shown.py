@@ -152,14 +152,7 @@ class Shown:
         return np.reshape(everything[positions], tuple(len(axis.values) for axis in self.axes))
 
     def even(self, array: Array, cells: int) -> tuple[list[Array], Array]:
-        """Interpolate what is shown of an array to places that are even along both axes.
-
-        Returns
-        -------
-        places : list of two ndarrays, shape (cells,)
-            See `GridAxis.places`.
-        values : ndarray, shape (cells, cells)
-        """
+        """Interpolate an array to `cells` places that are even along each of both axes."""
         from scipy import interpolate  # type: ignore[import-untyped]  # SciPy ships no types
 
         given = [axis.places(axis.values) for axis in self.axes]

@@ -1,17 +1,13 @@
-"""The speedup over two axes as a surface in space, coloured by the efficiency.
+"""Pictures of a prediction over two axes: a surface in space, filled contours, a map.
 
-Over processors and disks it is the surface s(p, d) of the literature. Both axes are logarithmic
-where their values allow; ticks are labelled with the values themselves.
+The surface is the speedup, over processors and disks the s(p, d) of the literature, coloured by
+the efficiency. Axes are logarithmic where their values allow; ticks are labelled with the values.
 
-Speedup, or time, over two axes as filled contours; over disks with how many are worth having.
+Contours are of the speedup, or of the time where processors are no axis, interpolated along the
+axes as they are drawn. Over disks they show how many are worth having: the ridge is, for each
+number of processors, the fewest disks whose time lies within 1 % of the best one at that number.
 
-The ridge is, for each number of processors, the fewest disks whose time lies within 1 % of the
-best one at that number. Between the points of the prediction, contours are interpolated along the
-axes as they are drawn.
-
-A map over two axes: efficiency or time as colour, and regions of what takes most of the time.
-
-Where processors are one of the axes, the colour is the efficiency, else the time. A region is
+The map has efficiency or time as colour, and regions of what takes most of the time: a region is
 where one component of the time is larger than each of the others.
 """
 
@@ -136,22 +132,8 @@ def draw_contours(shown: Shown) -> "Figure":
 
 
 def ridge(time: Array, disks: Array) -> Array:
-    """Fewest disks whose time is within 1 % of the best.
+    """Fewest disks whose time [s], (points, number of disks), is within 1 % of the best.
 
-    Parameters
-    ----------
-    time : ndarray, shape (points, number of disks)
-        Of every point with each number of disks. [s]
-    disks : ndarray, shape (number of disks,)
-        Ascending. [1]
-
-    Returns
-    -------
-    ndarray, shape (points,)
-        Disks. [1]
-
-    Examples
-    --------
     >>> ridge(np.array([[8.0, 4.0, 3.99], [3.0, 3.0, 3.5]]), np.array([1.0, 2.0, 4.0]))
     array([2., 1.])
     """
@@ -162,8 +144,6 @@ def ridge(time: Array, disks: Array) -> Array:
 def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
     """Round values to draw contours at: at least two, even where all heights are alike.
 
-    Examples
-    --------
     >>> levels_of(np.array([1.0, 6.2]), is_wide=False)
     [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
     >>> levels_of(np.array([1.0, 200.0]), is_wide=True)

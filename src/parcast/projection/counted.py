@@ -2,14 +2,9 @@
 
     pace  = (T(p0) - what it sends at p0) / computing of the busiest at p0                   [D]
 
-with the run at the fewest processors p0, at best 1, where nothing is sent. What runs on other
-machines say is taken over as `parcast.projection.counted` has it; of several, each counts by its
-likeness to this machine.
-
-How wrong a counted program's time may be, and what another machine's runs say of it.
-
-What such a time leaves out, dependent messages and messages sent while computing, stretches or
-shortens what is sent, so its error grows with the share of the time that sending takes [D]:
+with the run at the fewest processors p0, at best 1, where nothing is sent. What such a time leaves
+out, dependent messages and messages sent while computing, stretches or shortens what is sent, so
+its error grows with the share of the time that sending takes [D]:
 
     half-width^2 = COMPUTE^2 + (OWN * own / T)^2 + (SHARED * shared / T)^2
 
@@ -17,7 +12,8 @@ own is what each rank waits for by itself (startups, bytes at the rate of a pair
 and shared what the network shared by all adds, which is nearly sure: bytes that must pass it do.
 
 A run on another machine, the donor, shows this error there, log(measured / modelled). It is taken
-over as far as the same things take the time here [D]:
+over as far as the same things take the time here [D]; of several donors each counts by its
+likeness to this machine:
 
     log T = log T_model + k * log(T_donor / T_model,donor)
     k     = sum over parts of min(share here, share on the donor) / sum of shares on the donor
@@ -54,16 +50,6 @@ TOLD: Final = 0.25  # share of the variance that a donor like this machine remov
 def model_half_width(costs: CountedCosts) -> Array:
     """Half-width of the 90 % interval of log time, from what takes the time.
 
-    Parameters
-    ----------
-    costs : CountedCosts
-
-    Returns
-    -------
-    ndarray, shape of the costs
-
-    Examples
-    --------
     >>> zero, one = np.zeros(1), np.ones(1)
     >>> parts = {"compute": one, "imbalance": zero, "pairs": zero, "collectives": zero}
     >>> model_half_width(CountedCosts(**parts, startups=one, shared=2 * one)).round(3)
@@ -77,17 +63,7 @@ def model_half_width(costs: CountedCosts) -> Array:
 def carried_over(here: CountedCosts, donor: CountedCosts) -> tuple[Array, Array]:
     """How much of the donor's error is taken over, k, and how like it is to this machine.
 
-    Parameters
-    ----------
-    here, donor : CountedCosts
-        Of one program at the same counts of processors.
-
-    Returns
-    -------
-    carried : ndarray
-        k in [0, 1]; 0 where nothing is sent. [1]
-    likeness : ndarray
-        Shares in common over the larger sum of shares, in [0, 1]. [1]
+    k is 0 where nothing is sent; the likeness is shares in common over the larger sum of shares.
     """
     shares = [
         np.stack(
@@ -134,43 +110,18 @@ def project_counts(
     donors: Measurements | Any | None = None,
     donor_machines: Sequence[Machine] = (),
 ) -> CountedProjection:
-    """Times of a counted program on a machine.
+    """Times of a program of law "counted" at `p` processors on a machine.
 
-    Parameters
-    ----------
-    program : Program
-        With one phase, of law "counted".
-    machine : Machine
-        With its network, and best its primitives.
-    p : array_like
-        Processors asked for, whole numbers of at least 1. [1]
-    known : Measurements, or a table, optional
-        Runs on the machine; that at the smallest count, best p = 1, gives the pace. Without it
-        the pace is that of the phase.
-    donors : Measurements, or a table, optional
-        Runs of the program on other machines, with a column `machine`: each at two counts or
-        more, of which the smallest gives its pace.
-    donor_machines : sequence of Machine, optional
-        Descriptions of these machines, called as the column calls them.
+    Of the `known` runs on the machine that at the smallest count, best p = 1, gives the pace;
+    without them it is that of the phase. `donors` are runs on other machines, named by a column
+    `machine` and described by `donor_machines`: each at two counts or more, of which the smallest
+    gives its pace. The interval joins, on the log scale, what the model leaves out and the +- of
+    the machine.
 
-    Returns
-    -------
-    CountedProjection
-        Its interval joins, on the log scale, what the model leaves out and the +- of the
-        machine's amounts.
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain, a machine lacks a rate, a donor is not described,
-        or a run takes less time than what it sends.
-
-    Examples
-    --------
     >>> counts = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2 s"}]
     >>> program = Program(phase=[{"law": "counted", "count": counts}])
-    >>> told = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [24.0]})
-    >>> told.time.round(3), round(told.pace, 3)
+    >>> projected = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [24.0]})
+    >>> projected.time.round(3), round(projected.pace, 3)
     (array([24. ,  6.6]), 3.0)
     """
     phase = phase_of(program)
@@ -205,13 +156,7 @@ def project_counts(
 
 
 def phase_of(program: Program) -> CountedPhase:
-    """Only phase of a program, which must be of law "counted".
-
-    Raises
-    ------
-    ParameterError
-        If there are more, or its law is another.
-    """
+    """Only phase of a program, which must be of law "counted"."""
     if len(program.phase) != 1 or program.phase[0].law != "counted":
         laws = ", ".join(phase.law for phase in program.phase)
         raise ParameterError(

@@ -1,14 +1,11 @@
 """Times on a machine without runs, or with one, from runs on a base machine.
 
     T_target(P) = kappa * sum T_comp,base(P) + sum T_comm,target(P)         [S in words] [1]_
-    kappa       = T_target(1) / T_base(1)
+    kappa       = T_target(P0) / T_base(P0)
 
 Call paths that communicate are priced on the target, by its primitives; all others are scaled by
-kappa. Where the runs name no call paths, the whole is scaled, and that is said.
-
-How wrong times of another machine are that were scaled by one ratio: half-widths of log time.
-
-    T_target(P) = kappa * T_base(P) ,   kappa = T_target(P0) / T_base(P0)       [S in words] [1]_
+kappa, best known at P0 = 1. Where the runs name no call paths, the whole is scaled, and that is
+said.
 
 The ratio of two machines does not stay what it was: the one with the faster processors waits more
 for its network. How far it moves was measured [D]: on seven public sets of runs every machine in
@@ -53,24 +50,12 @@ WORTH: Final = 3.0  # machines that the formula counts as, beside those that wer
 
 
 def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None = None) -> Array:
-    """Half-width of the 90 % interval of log time that the base ratio leaves.
+    """Half-width of the 90 % interval of log time that the base ratio leaves, (points,).
 
-    Parameters
-    ----------
-    reach : array_like, shape (points,)
-        Distance in log p from the count at which the ratio is known, at least 0. [1]
-    ratio : float
-        Time of the target over that of the base there, above 0. [1]
-    moved : array_like, shape (machines, points), optional
-        Change of the log ratio between the base and each other machine over this distance; NaN
-        where it is not known.
+    `reach` is the distance in log p from where the ratio is known, `moved`, (machines, points),
+    the change of the log ratio between the base and each other machine over it; NaN where it is
+    not known.
 
-    Returns
-    -------
-    ndarray, shape (points,)
-
-    Examples
-    --------
     >>> moved_half_width([0.0, 2.0], ratio=1.0).round(2)
     array([0.08, 0.71])
     >>> moved_half_width([2.0], ratio=1.0, moved=[[0.1], [-0.05], [0.0]]).round(2)
@@ -147,49 +132,19 @@ def project(
     communication: Mapping[str, Phase] | None = None,
     others: Measurements | Any | None = None,
 ) -> Projection:
-    """Times on a target machine, scaled from a base machine.
+    """Times at `p` processors of a target machine, scaled from runs on a base machine.
 
-    Parameters
-    ----------
-    runs : Measurements, or a table
-        On the base machine, at two counts of processors or more. With a column `callpath` its
-        times must add up: those of a call path do not hold those of another.
-    p : array_like
-        Processors asked for, whole numbers of at least 1. [1]
-    base, target : Machine
-        What the runs come from, and what is asked for.
-    known : Measurements, or a table, optional
-        Runs of the whole program on the target; that at the smallest count gives the ratio, best
-        at p = 1.
-    ratio : number or str, optional
-        The ratio itself, as 0.15 or "0.15 +- 10%"; by default, where nothing is `known`, the
-        base's `compute.rate` over the target's. [1]
-    communication : mapping from call paths to Phase, optional
-        What each call path that communicates does, such as a phase of law "regions": its time on
-        the target is that of the target's primitives.
-    others : Measurements, or a table, optional
-        Runs of the whole program on further machines, with a column `machine`. How far the ratio
-        between them and the base moves with p tells how far it may move here.
+    With a column `callpath` the times of `runs` must add up; what call paths do that communicate
+    stands in `communication`, and is priced on the target. Of the `known` runs of the whole
+    program on the target that at the smallest count gives the ratio; else it is given itself, as
+    0.15 or "0.15 +- 10%", or is the base's `compute.rate` over the target's. `others` are runs on
+    further machines, with a column `machine`. The interval joins, on the log scale, the doubt of
+    the base's forecast, that of the ratio, how far ratios move with p, and the +- of the target.
 
-    Returns
-    -------
-    Projection
-        Its interval joins, on the log scale, the doubt of the base's own forecast, that of the
-        ratio, how far ratios were found to move with p, and the +- of the target's amounts.
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain, or no ratio is known.
-    FitFailed
-        If the runs hold fewer than two counts of processors.
-
-    Examples
-    --------
     >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
     >>> base, target = Machine(name="old"), Machine(name="new")
-    >>> told = project(runs, [1, 8], base=base, target=target, ratio="0.5 +- 5%")
-    >>> told.time, bool(np.all(told.lower < told.time))
+    >>> projected = project(runs, [1, 8], base=base, target=target, ratio="0.5 +- 5%")
+    >>> projected.time, bool(np.all(projected.lower < projected.time))
     (array([50.,  8.]), True)
     """
     runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)

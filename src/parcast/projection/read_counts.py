@@ -41,25 +41,8 @@ Row = tuple[int, dict[str, Any]]  # number of the line, and what tables of a pha
 
 
 def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Program, ...]:
-    r"""Read a table of counts from a CSV file.
+    r"""Read the programs of a table of counts, each with one phase of law "counted".
 
-    Parameters
-    ----------
-    source : path, "-" or stream
-        The file; "-" is standard input.
-
-    Returns
-    -------
-    tuple of Program
-        One for each program in the table, with one phase of law "counted", in their order.
-
-    Raises
-    ------
-    FileProblems
-        If anything in it is wrong, with everything that is.
-
-    Examples
-    --------
     >>> import io
     >>> text = "program,p,compute_s,calls_barrier\nsolve,1,8,1\nsolve,4,8.2,4\n"
     >>> [program] = read_counts(io.StringIO(text))

@@ -82,19 +82,9 @@ def warnings_of_simulation(
 ) -> Iterator[str]:
     """Give everything that a reader of the simulated times must know.
 
-    Parameters
-    ----------
-    program : Program
-    axes, dimensions : mappings
-        Values of the axes and their dimensions.
-    found : sequence of sequence of Simulated
-        Of each phase, at every point.
-    uncertain : sequence of str
-        Parameters that are known within an interval only.
-    replaced : sequence of str
-        What has other laws than those of the description.
-    refused : (int, str)
-        Points at which the law has no answer, and why at the first. [1]
+    `found` are the simulations of each phase at every point, `replaced` what has other laws than
+    those of the description, `refused` the points at which the law has no answer, and why at the
+    first.
     """
     shape = tuple(len(values) for values in axes.values())
     for i, phase in enumerate(program.phase):

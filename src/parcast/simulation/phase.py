@@ -91,20 +91,7 @@ def task_of(
     place: tuple[int, ...],
     laws: Mapping[str, Law],
 ) -> Task:
-    """Task of a phase at one point.
-
-    Parameters
-    ----------
-    phase : SpmdPhase
-    asked : Demands
-        Of the shape of the grid.
-    cycles : ndarray, of the shape of the grid
-        Their number. [1]
-    place : tuple of int
-        Of the point.
-    laws : mapping from "compute", "communication" and "io" to laws
-        How their times vary.
-    """
+    """Task of a phase at one point; `cycles` have the shape of the grid."""
     count = float(cycles[place])
     groups = round(float(asked.groups[place]))
     uncontended = float(((1.0 - asked.contention) * asked.transfer)[place])

@@ -1,14 +1,4 @@
-"""The fit of a law's capacities to launches of small sizes, for `validate`.
-
-The medians of the launches of every calibrated size and count give three kinds of equations, each
-relative to what was measured: wall time; processor time of the rank that computes most, which
-tells what is computing from what is waiting for the network; and time of access to files. Where
-processors are throttled, a processor second is taken for as many wall seconds as on one rank. The
-constants are those of at least 0 with the least sum of squares (`parcast.numerics`
-says why); wall times count ten times as much as the two others, since they are what is predicted.
-How far a prediction may be off because of the calibration is found by drawing launches again.
-
-The terms of a law with capacities that may depend on the count of ranks, as columns of a fit.
+"""A law calibrated by launches of small sizes, for `validate`: its terms, its fit, its constants.
 
     T = s/W * (1 + n_half/n + m_half*P/n + m_2^2*P/n^2) + bytes/u + messages*t0 + disk bytes/B + S0
 
@@ -24,6 +14,14 @@ not on one, a network is slower with all ranks on it, and ranks that wait for ea
 longer where they are many. Forms of a law say which; the simplest that predicts calibrated runs
 it was not fitted to as well as any is taken. Between two counts t0 and the inverses of W and u are
 interpolated over the logarithm of P, beyond them the nearest is taken [D].
+
+The medians of the launches of every calibrated size and count give three kinds of equations, each
+relative to what was measured: wall time; processor time of the rank that computes most, which
+tells what is computing from what is waiting for the network; and time of access to files. Where
+processors are throttled, a processor second is taken for as many wall seconds as on one rank. The
+constants are those of at least 0 with the least sum of squares (`parcast.numerics` says why); wall
+times count ten times as much as the two others, since they are what is predicted. How far a
+prediction may be off because of the calibration is found by drawing launches again.
 """
 
 from collections.abc import Sequence
@@ -75,15 +73,7 @@ class Form:
     columns: tuple[Column, ...]
 
     def terms(self, n: ArrayLike, p: ArrayLike, counted_more: ArrayLike = 1.0) -> Terms:
-        """Terms at points.
-
-        Parameters
-        ----------
-        n, p : array_like, shape (points,)
-            Sizes and counts of ranks. [1]
-        counted_more : array_like, shape (points,)
-            Steps that the program counted there, over those of the law. [1]
-        """
+        """Terms at points; `counted_more` are steps of the program over those of the law."""
         n, p = np.asarray(n, dtype=np.float64), np.asarray(p, dtype=np.float64)
         counted, more = self.subject.counted(n, p), np.asarray(counted_more, dtype=np.float64)
         sharing = np.ceil(p / self.cores)  # ranks on the core with most
@@ -108,12 +98,7 @@ class Form:
         """Matrix that makes constants of what is fitted; shape (columns, columns).
 
         What weighs on small sizes is fitted together with a rate, in a proportion that keeps its
-        half size at `HIGHEST` times the largest calibrated one at most: steps are never free.
-
-        Parameters
-        ----------
-        largest : float
-            Calibrated size. [1]
+        half size at `HIGHEST` times the `largest` calibrated one at most: steps are never free.
         """
         mixed = np.eye(len(self.columns))
         rates = [j for j, column in enumerate(self.columns) if column.symbol == "W"]
@@ -127,17 +112,7 @@ class Form:
 def forms_of(
     subject: Subject, counts: Sequence[int], sizes: Sequence[int], cores: int
 ) -> tuple[Form, ...]:
-    """Forms that the calibrated sizes and counts can show, those with fewest constants first.
-
-    Parameters
-    ----------
-    subject : Subject
-        The program.
-    counts, sizes : sequence of int
-        Calibrated counts of ranks and sizes. [1]
-    cores : int
-        That the ranks may use. [1]
-    """
+    """Forms that the calibrated sizes and counts can show, those with fewest constants first."""
     counts = tuple(sorted(counts))
     parallel = tuple(p for p in counts if p > 1)
     largest = subject.counted(max(sizes), counts)
@@ -277,17 +252,7 @@ def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
 
 
 def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration:
-    """Fit the capacities of the simplest form that predicts as well as any.
-
-    Parameters
-    ----------
-    forms : sequence of Form
-        Of one law, the simplest first.
-    cells : mapping from n and p to samples
-        Of the calibrated sizes and counts, at least one sample of each.
-    seed : int
-        Of the resampling. [1]
-    """
+    """Fit the capacities of the first form, the simplest, that predicts as well as any."""
     places = np.array(list(cells), dtype=np.float64)
     measured = [
         np.array([[x.time, x.compute, x.disk] for x in samples]) for samples in cells.values()

@@ -38,38 +38,12 @@ MOST_COUNTS: Final = len(COLOURS)
 
 
 def draw_validation(validation: Validation, path: str | PathLike[str]) -> None:
-    """Draw a validation into a file: the same validation gives the same bytes.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `path` ends in none of ``.svg``, ``.png`` and ``.pdf``.
-    OSError
-        If the file cannot be written; what was there before is still there.
-    """
+    """Draw a validation into a file: the same validation gives the same bytes."""
     save_figure(figure_of_validation(validation), path)
 
 
 def figure_of_validation(validation: Validation) -> "Figure":
-    """One figure of a validation: time over size, a panel for each program.
-
-    Parameters
-    ----------
-    validation : Validation
-        What to draw; of more than 9 programs the first 9, of more than 8 counts the first 8.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    """
+    """Figure of the first 9 programs, a panel each, with the first 8 counts of ranks."""
     programs = validation.programs[:MOST_PANELS]
     counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
     columns = min(len(programs), 3 if len(programs) > 4 else 2)

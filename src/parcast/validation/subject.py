@@ -37,20 +37,8 @@ class Subject:
 
 
 def subject_named(name: str) -> Subject:
-    """Give a program of the registry and its law.
+    """Give a program of the registry and its law, which must count steps, messages and bytes.
 
-    Parameters
-    ----------
-    name : str
-        Of a kernel.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such program, or its law does not count steps, messages and bytes.
-
-    Examples
-    --------
     >>> subject = subject_named("monte_carlo")
     >>> subject.phase.law, float(subject.counted(1000, 1).steps)
     ('monte_carlo', 64000.0)

@@ -36,27 +36,11 @@ def verdict_of(
     counts: Sequence[CountCheck],
     calibration: Sequence[TimedRun] = (),
 ) -> tuple[bool | None, tuple[str, ...]]:
-    """Tell whether a law holds, and by which rules.
+    """Tell whether a law holds, None where nothing can tell, and the rules that decided.
 
     A law is refused by points outside and by counts; it holds only where the points could have
-    refused it.
-
-    Parameters
-    ----------
-    compared : sequence of Comparison
-        Those that have runs.
-    counts : sequence of CountCheck
-        What the law counts beside what the program counted.
-    calibration : sequence of TimedRun, optional
-        Runs that the law was calibrated with. If more than half of those that count were
-        disturbed, points decide nothing.
-
-    Returns
-    -------
-    holds : bool or None
-        None where nothing was compared, or what was compared cannot tell.
-    rules : tuple of str
-        What decided.
+    refused it. If more than half of the `calibration` runs that count were disturbed, points
+    decide nothing.
     """
     differing = [check for check in counts if not check.agrees and check.what != "messages"]
     told = [_counted(check) for check in differing]
@@ -137,8 +121,6 @@ def _apart(x: Comparison) -> float:
 def points_allowed(points: int) -> int:
     """Points that may lie outside their 90 % intervals by chance.
 
-    Examples
-    --------
     >>> [points_allowed(m) for m in (1, 6, 20)]
     [1, 2, 4]
     """
@@ -160,15 +142,8 @@ def is_far(x: Comparison) -> bool:
 def count_checks(subject: Subject, cells: Cells, *, least: int) -> tuple[CountCheck, ...]:
     """Compare what the law counts with what the program counted.
 
-    Parameters
-    ----------
-    subject : Subject
-        The program and its law.
-    cells : mapping from n and p to samples
-        Calibrated and compared runs.
-    least : int
-        Size from which runs on several ranks count, if a rank has `BLOCKS` rows or blocks: fewer
-        cannot be dealt out evenly. [1]
+    Runs on several ranks count from the size `least` on, if a rank has `BLOCKS` rows or blocks:
+    fewer cannot be dealt out evenly.
     """
     runs = [
         s.runs[0]
