@@ -17,7 +17,7 @@ from parcast.errors import ParameterError, as_number, require
 from parcast.laws.spmd.demands import Demands
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
-from parcast.prediction.grid import axes_of, dimensions_of, require_times
+from parcast.prediction.grid import grid_of, require_times
 from parcast.prediction.notes import warnings_of
 from parcast.queueing.arguments import whole
 from parcast.queueing.simulation.cycle import Law, sampler
@@ -105,15 +105,15 @@ def simulate(
     phases = _spmd_phases(program)
     _require_effort(precision, replications, most_seconds, seed)
     given = _laws_of(program, laws or {})
-    axes = axes_of(program, machine, {"p": p, "d": d, "n": n}, vary or {})
-    shape = tuple(len(values) for values in axes.values())
-    points = int(np.prod([float(size) for size in shape]))
-    if points > MOST_POINTS:
-        raise ParameterError(
-            f"the grid must have at most {MOST_POINTS:,} points to be simulated, got "
-            f"{' x '.join(str(size) for size in shape)} = {points:,}. Take wider steps."
-        )
-    at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
+    grid = grid_of(
+        program,
+        machine,
+        {"p": p, "d": d, "n": n},
+        vary or {},
+        most=MOST_POINTS,
+        purpose=" to be simulated",
+    )
+    axes, shape, at = grid.axes, grid.shape, grid.at()
     tasks = [
         _tasks(phase, machine, program.at_phase(i, at), shape, given[i])
         for i, phase in enumerate(phases)
@@ -127,7 +127,7 @@ def simulate(
                 most_seconds=most_seconds,
                 seed=_seed(seed, point, i),
             )
-            for point in range(points)
+            for point in range(grid.points)
         ]
         for i in range(len(phases))
     ]
@@ -136,7 +136,6 @@ def simulate(
     breakdown = Breakdown(**{x: columns[x].sum(axis=0).reshape(shape) for x in COMPONENTS})
     require_times(breakdown.time, axes)
     half_width = np.sqrt(np.square(columns["half_width"]).sum(axis=0)).reshape(shape)
-    dimensions = dimensions_of(program, machine, vary or {})
     known = machine.parameters() | program.parameters()
     return Simulation(
         axes=axes,
@@ -154,7 +153,7 @@ def simulate(
             *warnings_of_simulation(
                 program,
                 axes,
-                dimensions,
+                grid.dimensions,
                 found,
                 uncertain=[k for k, x in known.items() if x.spread > 0 and k not in axes],
                 replaced=list(laws or {}),
@@ -165,7 +164,7 @@ def simulate(
         sources=tuple(dict.fromkeys(phase.source_of_law for phase in program.phase)),
         program=program.name,
         machine=machine.name,
-        dimensions=dimensions,
+        dimensions=grid.dimensions,
     )
 
 

@@ -2,13 +2,13 @@
 
 One mechanism for every program that has a kernel and a law that counts:
 
-1. a trial finds sizes that take some hundredths of a second (`validate_plan`);
+1. a trial finds sizes that take some hundredths of a second (`plan`);
 2. small sizes are timed with P = 1, 2, the largest count and perhaps one between, in several
    launches;
-3. the capacities of the law are fitted to them (`validate_calibration`);
-4. larger sizes and all counts are predicted, with intervals (`validate_interval`);
-5. these are run, those that others disturbed again for a while (`validate_cells`), and
-6. compared: whether the law holds is decided by rules that are told (`validate_verdict`).
+3. the capacities of the law are fitted to them (`calibration`);
+4. larger sizes and all counts are predicted, with intervals (`interval`);
+5. these are run, those that others disturbed again for a while (`cells`), and
+6. compared: whether the law holds is decided by rules that are told (`verdict`).
 
 What is predicted is predicted before it runs: no run of step 5 has a part in step 3 or 4.
 """
