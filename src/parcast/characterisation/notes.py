@@ -40,7 +40,7 @@ def notes_of(
         *_perturbed(took),
         *(_compared(gathered, plain) if plain is not None else ()),
         *gathered.warnings,
-        *(said for loop in loops for said in loop.warnings),
+        *(text for loop in loops for text in loop.warnings),
         *_inexact(rows),
         *_one_value(gathered),
         *_one_value_of_some(gathered),

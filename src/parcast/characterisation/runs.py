@@ -160,12 +160,14 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
     owns = [{x.name: x.kind for rank in run.ranks for x in rank.regions} for run in runs]
     kinds = _kinds(runs)
     # A lone processor need not communicate.
-    asked = {
+    eligible = {
         name: [i for i, run in enumerate(runs) if run.p > 1 or kind not in MESSAGE_KINDS]
         for name, kind in kinds.items()
     }
     expected = {
-        name for name in kinds if 2 * sum(name in owns[i] for i in asked[name]) >= len(asked[name])
+        name
+        for name in kinds
+        if 2 * sum(name in owns[i] for i in eligible[name]) >= len(eligible[name])
     }
     problems = []
     for i, (run, own) in enumerate(zip(runs, owns, strict=True)):
@@ -176,7 +178,7 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
                     "all runs with the same program."
                 )
                 problems.append(Problem(field=f'{run.place}, region "{name}"', message=message))
-        lacking = [name for name in kinds if i in asked[name] and name in expected - own.keys()]
+        lacking = [name for name in kinds if i in eligible[name] and name in expected - own.keys()]
         besides = [name for name in own if name not in expected]
         if lacking or besides:
             problems.append(Problem(field=run.place, message=_odd(lacking, besides, own)))
@@ -225,20 +227,20 @@ def _other_parameters(runs: Sequence[RunProfile], size: str) -> list[Problem]:
 
 def _partial(runs: Sequence[RunProfile]) -> list[str]:
     """Say which regions only some ranks entered."""
-    told: dict[str, str] = {}
+    warnings: dict[str, str] = {}
     for run in runs:
         for name, kind in _kinds([run]).items():
             entered = [i for i, total in enumerate(run.of_region(name)) if total is not None]
-            if len(entered) == run.p or name in told:
+            if len(entered) == run.p or name in warnings:
                 continue
             what = "its work is taken as uneven" if kind in LOOP_KINDS else "the others pass by"
             listed = ", ".join(map(str, entered[:MOST_NAMED]))
             more = ", ..." if len(entered) > MOST_NAMED else ""
-            told[name] = (
+            warnings[name] = (
                 f'Region "{name}" ran on rank {listed}{more} of {run.p} only (p = {run.p}): '
                 f"{what}."
             )
-    return list(told.values())
+    return list(warnings.values())
 
 
 MOST_NAMED_RUNS: Final = 3  # places of runs that are left out
@@ -260,13 +262,13 @@ def without_disturbed(
     runs: Sequence[RunProfile],
 ) -> tuple[tuple[RunProfile, ...], tuple[str, ...]]:
     """Leave out disturbed runs where undisturbed ones of the same kind are at hand, and say so."""
-    found = _disturbances(runs)
-    quiet = {_kind(run) for run, seen in zip(runs, found, strict=True) if not seen}
+    disturbances = _disturbances(runs)
+    quiet = {_kind(run) for run, seen in zip(runs, disturbances, strict=True) if not seen}
     kept: list[RunProfile] = []
     left: list[Disturbance] = []
     places: list[str] = []  # of the runs that are left out
     stay: list[Disturbance] = []
-    for run, seen in zip(runs, found, strict=True):
+    for run, seen in zip(runs, disturbances, strict=True):
         if not seen:
             kept.append(run)
         elif _kind(run) in quiet:

@@ -127,23 +127,23 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
         only_disk = np.zeros((int(used.sum()), len(NAMES)))
         only_disk[:, 3] = counts[used, 3]
         terms, times = np.vstack([terms, only_disk]), np.append(times, timed.disk[used])
-    found = fitted(terms, times)
-    told: list[Capacity | None] = []
+    solution = fitted(terms, times)
+    values: list[Capacity | None] = []
     warnings = []
     for i, name in enumerate(NAMES):
         if not (terms[:, i] > 0).any():
-            told.append(None)
+            values.append(None)
             continue
-        cost, ends = found.costs[i], (found.lower[i], found.upper[i])
+        cost, ends = solution.costs[i], (solution.lower[i], solution.upper[i])
         if cost <= 0:
-            told.append(None)
+            values.append(None)
             warnings.append(
                 f"The runs show no cost of {name}: it is lost in what else they take. "
                 "It is left as described."
             )
             continue
-        told.append(_inverse(name, cost, *ends))
-    left = found.left_out[: len(timed.time)]
+        values.append(_inverse(name, cost, *ends))
+    left = solution.left_out[: len(timed.time)]
     left = left[np.isfinite(left)]
     error = float(np.sqrt(np.mean(left**2))) if len(left) else None
     if error is None:
@@ -152,7 +152,7 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
             "more runs."
         )
     return result_of(
-        phase, told, by_p=[], warnings=warnings, method="fit", runs=len(timed.time), error=error
+        phase, values, by_p=[], warnings=warnings, method="fit", runs=len(timed.time), error=error
     )
 
 
@@ -188,8 +188,8 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
         raise ParameterError(
             f"capacities.disk must be given where runs have {DISK}. Write a first guess."
         )
-    found = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
-    text = found.text if "+-" in found.text else f"{found.text} +- {UNKNOWN}"
+    rate = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
+    text = rate.text if "+-" in rate.text else f"{rate.text} +- {UNKNOWN}"
     keys = phase.model_dump(exclude_none=True)
     keys["capacities"] |= {"disk": text}
     return program.model_copy(update={"phase": (type(phase)(**keys),)}), rest
@@ -201,15 +201,15 @@ def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> I
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase):
         return
     try:
-        found = capacities(phase, runs, machine, samples=0)
+        result = capacities(phase, runs, machine, samples=0)
     except (FitFailed, ParameterError):
         return
-    good = [each for each in found.network_by_p if 0 < each.value < np.inf]
+    good = [each for each in result.network_by_p if 0 < each.value < np.inf]
     if len(good) > 1:
         ordered = good[0].value >= good[-1].value
         meaning = "its upper and lower bound" if ordered else "so contention does not show"
         yield (
-            f"With W = {found.compute} of the runs on one processor, the network's rate is "
+            f"With W = {result.compute} of the runs on one processor, the network's rate is "
             f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}."
         )
-    yield from (text for text in found.warnings if text.startswith("u_"))
+    yield from (text for text in result.warnings if text.startswith("u_"))

@@ -111,12 +111,12 @@ def _disk(
     if not used.any():
         return None, np.full((len(disk_times), 1), np.inf)
     if timed.disk is not None:
-        found = timed.disk[used]
-        if not ((found > 0) & (found < timed.time[used])).all():
+        seconds = timed.disk[used]
+        is_time = (seconds > 0) & (seconds < timed.time[used])
+        if not is_time.all():
             raise ParameterError(
                 "disk_s must lie between 0 and the time of the run, got "
-                f"{found[~((found > 0) & (found < timed.time[used]))][0]:g}. Give the seconds "
-                "that reading and writing took."
+                f"{seconds[~is_time][0]:g}. Give the seconds that reading and writing took."
             )
         b = capacity(disk_bytes[used], 0.0, disk_times[:, used])
         return _from_samples("disk", b), b[:, None]
@@ -135,9 +135,9 @@ def disk_rate(
 ) -> Capacity:
     """B from the seconds of the disk; `disk_bytes` [B], (runs,), are above 0 in one of them."""
     _, seconds = sampled(timed, SAMPLES, 0)
-    found, _ = _disk(phase, machine, timed, disk_bytes, seconds)
-    assert found is not None  # there are bytes
-    return found
+    rate, _ = _disk(phase, machine, timed, disk_bytes, seconds)
+    assert rate is not None  # there are bytes
+    return rate
 
 
 def _given(name: str, phase: SteadyStatePhase, machine: Machine, timed: TimedRuns) -> Capacity:
@@ -183,11 +183,11 @@ def _between(by_p: list[Capacity]) -> Capacity | None:
     )
 
 
-def _negative(found: Capacity, took: float, should: float) -> str:
+def _negative(bound: Capacity, took: float, should: float) -> str:
     """Explain a u that cannot be."""
-    value = format_quantity(found.value, "rate") if np.isfinite(found.value) else "infinite"
+    value = format_quantity(bound.value, "rate") if np.isfinite(bound.value) else "infinite"
     return (
-        f"{found.symbol} is {'negative ' if found.value < 0 else ''}({value}): p = {found.p:g} "
+        f"{bound.symbol} is {'negative ' if bound.value < 0 else ''}({value}): p = {bound.p:g} "
         f"took {took:.3g} s, and computing and the disk alone should take {should:.3g} s. W was "
         "under-estimated: a processor does more steps a second in the parallel run, as where its "
         "part fits a cache. Measure W with a smaller serial run, or fit all runs together."

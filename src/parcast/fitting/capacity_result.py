@@ -115,7 +115,7 @@ class FoundCapacities:
 
 def result_of(
     phase: SteadyStatePhase,
-    told: list[Capacity | None],
+    values: list[Capacity | None],
     *,
     by_p: list[Capacity],
     warnings: list[str],
@@ -125,12 +125,12 @@ def result_of(
 ) -> FoundCapacities:
     """Put the capacities into the phase."""
     keys = phase.model_dump(exclude_none=True)
-    keys["capacities"] |= {each.name: each.text for each in told if each is not None}
+    keys["capacities"] |= {each.name: each.text for each in values if each is not None}
     if error is not None:
         spread = float(np.expm1(NORMAL_90 * error))
         text = phase.cycles.expression.text
         keys["cycles"] = f"{text} +- {_percentage(min(spread, WIDEST))}"
-    compute, network, latency, disk = told
+    compute, network, latency, disk = values
     return FoundCapacities(
         phase=type(phase)(**keys),
         compute=compute,

@@ -85,17 +85,17 @@ def fitted(terms: ArrayLike, time: ArrayLike) -> FittedTerms:
             f"No capacities. The runs cannot tell {names} apart: these grow alike in all of them. "
             "Measure other n or p, or give what is known."
         )
-    found = fit_non_negative(used, measured)
+    solution = fit_non_negative(used, measured)
     costs = np.zeros(matrix.shape[1])
-    costs[present] = found.coefficients
-    deviation, freedom = _deviations(relative, found.coefficients, found.residuals)
+    costs[present] = solution.coefficients
+    deviation, freedom = _deviations(relative, solution.coefficients, solution.residuals)
     wide = np.zeros(matrix.shape[1])
     wide[present] = deviation * special.stdtrit(freedom, (1.0 + INTERVAL) / 2.0)
     return FittedTerms(
         costs=costs,
         lower=np.maximum(costs - wide, 0.0),
         upper=costs + wide,
-        residuals=found.residuals,
+        residuals=solution.residuals,
         left_out=_left_out(used, measured),
         condition=condition,
     )

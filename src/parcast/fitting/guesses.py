@@ -56,18 +56,18 @@ def with_guesses(
     guesses: dict[str, str] = {}
     for i, phase in enumerate(program.phase):
         before = f"{label}.capacities." if (label := program.label(i)) else "capacities."
-        found = {}
+        texts = {}
         for key, text in _lacking(phase, runs):
             name = before + key
             is_fitted = name not in fixed and (free is None or name in free)
             if is_fitted and not (_has(machine, key) and free is None and has_own):
-                found[key] = guesses[name] = text
+                texts[key] = guesses[name] = text
             elif not _has(machine, key):
                 raise ParameterError(
                     f"{name} must be described, as it is not fitted here. Write it in the phase, "
                     f'such as capacities = {{ {key} = "{EXAMPLES[key]}" }}.'
                 )
-        phases.append(_with_capacities(phase, found))
+        phases.append(_with_capacities(phase, texts))
     if not guesses:
         return program, {}
     return program.model_copy(update={"phase": tuple(phases)}), guesses

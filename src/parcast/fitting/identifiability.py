@@ -75,8 +75,8 @@ def null_directions(rows: Array, deviations: Array, names: Sequence[str]) -> tup
     stacked = np.vstack([rows, np.diag(1.0 / deviations)])
     norms = np.linalg.norm(stacked, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
-    found = _sparse_basis(stacked / norms, NULL * np.sqrt(len(names)))
-    exact = (_direction(part / norms, rows, names, ALIKE) for part in found)
+    basis = _sparse_basis(stacked / norms, NULL * np.sqrt(len(names)))
+    exact = (_direction(part / norms, rows, names, ALIKE) for part in basis)
     return tuple(replace(direction, is_algebra=True) for direction in exact)
 
 
@@ -201,7 +201,7 @@ def advice(
 BEYOND: Final = 4  # times the largest measured: how far a run is advised
 
 
-def candidate_runs(model: Model, found: Array) -> tuple[list[dict[str, float]], Array]:
+def candidate_runs(model: Model, coordinates: Array) -> tuple[list[dict[str, float]], Array]:
     """Runs that were not made, the cheapest first, and their Jacobian by the coordinates.
 
     They have a d only where the program does I/O; the Jacobian is (candidates, parameters).
@@ -216,24 +216,24 @@ def candidate_runs(model: Model, found: Array) -> tuple[list[dict[str, float]], 
         for p, d in product(_counts(points["p"]), disks)
         if (p, d) not in measured
     ]
-    runs, rows = _possible(model, found, runs)
+    runs, rows = _possible(model, coordinates, runs)
     if not has_io:
         runs = [{axis: x for axis, x in run.items() if axis != "d"} for run in runs]
     return runs, rows
 
 
 def _possible(
-    model: Model, found: Array, runs: list[dict[str, float]]
+    model: Model, coordinates: Array, runs: list[dict[str, float]]
 ) -> tuple[list[dict[str, float]], Array]:
     """Keep the runs that the law can answer for, with their Jacobian."""
     at = {axis: np.array([run[axis] for run in runs]) for axis in runs[0]}
     try:
-        return runs, model.at(at).logs(found[None])[1][0]
+        return runs, model.at(at).logs(coordinates[None])[1][0]
     except ParameterError:  # one of them is no run of this program
         if len(runs) == 1:
-            return [], np.zeros((0, len(found)))
+            return [], np.zeros((0, len(coordinates)))
     half = len(runs) // 2
-    first, second = (_possible(model, found, part) for part in (runs[:half], runs[half:]))
+    first, second = (_possible(model, coordinates, part) for part in (runs[:half], runs[half:]))
     return [*first[0], *second[0]], np.concatenate([first[1], second[1]])
 
 

@@ -227,7 +227,7 @@ def _phase_slopes(
     if phase.law in KNOWN:
         return KNOWN[phase.law](phase, machine, at)
     time = phase.times(machine, at).time
-    found = {}
+    slopes = {}
     for name in names:
         factor = np.asarray(at[f"{name}*"])
         # Backwards only: a level of contention may be 1 already.
@@ -235,5 +235,5 @@ def _phase_slopes(
             phase.times(machine, {**at, f"{name}*": factor * np.exp(-step)}).time
             for step in (STEP, 2.0 * STEP)
         )
-        found[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
-    return time, found
+        slopes[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
+    return time, slopes

@@ -65,8 +65,8 @@ def least_squares(
     """
     x = np.clip(start, lower, upper)
     held = np.zeros(x.shape, dtype=bool) if held is None else held
-    found, slopes = (np.array(part) for part in residuals(x))
-    squares = np.sum(found**2, axis=-1)
+    values, slopes = (np.array(part) for part in residuals(x))
+    squares = np.sum(values**2, axis=-1)
     first, least, most = DAMPING
     damping = np.full(len(x), first)
     converged = np.zeros(len(x), dtype=bool)
@@ -74,19 +74,19 @@ def least_squares(
     for _ in range(steps):
         if not active.size:
             break
-        at, r, jacobian = x[active], found[active], slopes[active]
+        at, r, jacobian = x[active], values[active], slopes[active]
         step = _step(
             jacobian, r, damping[active], held=held[active], down=lower - at, up=upper - at
         )
         trial = np.clip(at + step, lower, upper)
         moved = np.max(np.abs(trial - at) / (np.abs(at) + SMALL), axis=-1)
-        new_found, new_slopes = residuals(trial)
-        new_squares = np.sum(new_found**2, axis=-1)
+        new_values, new_slopes = residuals(trial)
+        new_squares = np.sum(new_values**2, axis=-1)
         better = new_squares < squares[active]
         gain = squares[active] - new_squares
         taken = active[better]
         x[taken], squares[taken] = trial[better], new_squares[better]
-        found[taken], slopes[taken] = new_found[better], new_slopes[better]
+        values[taken], slopes[taken] = new_values[better], new_slopes[better]
         damping[active] = np.clip(
             np.where(better, damping[active] / 10.0, damping[active] * 5.0), least, most
         )
@@ -255,15 +255,15 @@ class Task:
     def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
         """Residuals over their standard deviations, and their Jacobian."""
         logs, jacobian = self.model.logs(coordinates)
-        found, slopes = [(logs - self.measured) / level], [jacobian / level]
+        values, slopes = [(logs - self.measured) / level], [jacobian / level]
         if self.scale is not None:
             alone, slope = self.model.logs_alone(coordinates)
-            found.append((alone[:, :1] - self.scale) / level / HOLD)
+            values.append((alone[:, :1] - self.scale) / level / HOLD)
             slopes.append(slope[:, :1] / level / HOLD)
         # Logarithms of a rate and of its inverse differ in sign alone.
-        found.append(np.log(coordinates) / self.deviations)
+        values.append(np.log(coordinates) / self.deviations)
         slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
-        return np.concatenate(found, axis=1), np.concatenate(slopes, axis=1)
+        return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
 
     def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
         """Least squares from some starts."""

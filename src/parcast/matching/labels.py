@@ -107,14 +107,14 @@ def name_counts(
     ]
     box = ax.get_window_extent()
     frame = np.array([box.x0, box.y0, box.x1, box.y1]) * point
-    found = places(
+    placed = places(
         labels,
         markers=_markers(ax, candidates, curves, point),
         lines=_lines(ax, curves, limits, point),
         frame=frame,
     )
     for (_, i, j), name, style, label, place in zip(
-        wanted, texts, styles, labels, found, strict=True
+        wanted, texts, styles, labels, placed, strict=True
     ):
         if place is None:
             continue
@@ -176,19 +176,19 @@ def _markers(
     ax: "Axes", candidates: Sequence[Candidate], curves: Sequence[Curve], point: float
 ) -> Array:
     """Circles around all markers, and the rings; shape (markers, 3). [pt]."""
-    found = []
+    circles = []
     for candidate, curve in zip(candidates, curves, strict=True):
         at = _seen(ax, curve.x, curve.y, point)
         radius = np.where(curve.useful, MARKER, MARKER / 2)
         radius[candidate.chosen] = RING / 2 + 1
-        found.append(np.column_stack([at, radius]))
-    return np.concatenate(found)
+        circles.append(np.column_stack([at, radius]))
+    return np.concatenate(circles)
 
 
 def _lines(ax: "Axes", curves: Sequence[Curve], limits: Sequence["Line2D"], point: float) -> Array:
     """Marks along all curves and limits; shape (marks, 2). [pt]."""
-    found = [marks(_seen(ax, x.within().x, x.within().y, point)) for x in curves]
+    dots = [marks(_seen(ax, x.within().x, x.within().y, point)) for x in curves]
     for line in limits:
         ends = np.column_stack([line.get_xdata(), line.get_ydata()])
-        found.append(marks(np.asarray(line.get_transform().transform(ends)) * point))
-    return np.concatenate(found)
+        dots.append(marks(np.asarray(line.get_transform().transform(ends)) * point))
+    return np.concatenate(dots)

@@ -25,7 +25,7 @@ MOST_LINES = 4  # of what limits, for a grid with many values of d
 
 
 def limits_of(
-    found: Breakdown,
+    breakdown: Breakdown,
     axes: Mapping[str, Array],
     dimensions: Mapping[str, Dimension] | None = None,
 ) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def limits_of(
     One line for each line of the grid along p, or for the first and the last of many.
     """
     p = axes["p"]
-    parts = np.stack([x.reshape(len(p), -1) for _, x in found.components()])
+    parts = np.stack([x.reshape(len(p), -1) for _, x in breakdown.components()])
     dominant = np.argmax(parts, axis=0)  # (p, lines)
     share = parts.max(axis=0) / parts.sum(axis=0)
     others = [(name, values) for name, values in axes.items() if name != "p"]

@@ -150,8 +150,8 @@ def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
     [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0]
     """
     low, high = float(heights.min()), float(heights.max())
-    found = nice_values(low, high, is_wide=is_wide)
-    return found if len(found) > 1 else [low * 0.99, high * 1.01]
+    levels = nice_values(low, high, is_wide=is_wide)
+    return levels if len(levels) > 1 else [low * 0.99, high * 1.01]
 
 
 def _beyond(heights: Array, levels: list[float]) -> str:

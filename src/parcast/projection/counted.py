@@ -94,7 +94,7 @@ def _sending(costs: CountedCosts) -> tuple[Array, ...]:
     return costs.startups, costs.pairs, costs.shared, costs.collectives
 
 
-Told = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
+ByDonor = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
 
 LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
 TINY: Final = 1e-300  # against division by nothing
@@ -133,9 +133,9 @@ def project_counts(
         pace, at = _pace(phase, machine, _medians(known, what="known"), what="known")
         phase, pace_from = _paced(phase, pace), f"a run at p = {at:g}"
     costs = _costs(phase, machine, counts)
-    told = _told_by(phase, donors, donor_machines, costs, counts)
-    correction, like = _together(told, counts)
-    total = np.maximum(sum((x for _, x in told.values()), start=np.zeros(counts.shape)), TINY)
+    by_donor = _corrections(phase, donors, donor_machines, costs, counts)
+    correction, like = _together(by_donor, counts)
+    total = np.maximum(sum((x for _, x in by_donor.values()), start=np.zeros(counts.shape)), TINY)
     width = donated_half_width(model_half_width(costs), like)
     width = np.hypot(width, _spread(program, phase, machine, counts))
     time = costs.time * np.exp(correction)
@@ -148,10 +148,10 @@ def project_counts(
         factor=np.exp(correction),
         pace=float(phase.pace({"p": np.ones(())})),
         pace_from=pace_from,
-        donors={name: likeness / total for name, (_, likeness) in told.items()},
+        donors={name: likeness / total for name, (_, likeness) in by_donor.items()},
         program=program.name,
         machine=machine.name,
-        warnings=tuple(_warnings(phase, machine, counts, known=known, told=told)),
+        warnings=tuple(_warnings(phase, machine, counts, known=known, by_donor=by_donor)),
     )
 
 
@@ -215,13 +215,13 @@ def _costs(phase: CountedPhase, machine: Machine, counts: Array) -> CountedCosts
     )
 
 
-def _told_by(
+def _corrections(
     phase: CountedPhase,
     donors: Measurements | Any | None,
     described: Sequence[Machine],
     here: CountedCosts,
     counts: Array,
-) -> Told:
+) -> ByDonor:
     """Give what each donor says."""
     if donors is None:
         return {}
@@ -232,7 +232,7 @@ def _told_by(
             "donors must have a column machine. Name in it the machine of each run."
         )
     by_name = {machine.name: machine for machine in described}
-    told: Told = {}
+    by_donor: ByDonor = {}
     for name in dict.fromkeys(names.tolist()):
         if name not in by_name:
             raise ParameterError(
@@ -240,20 +240,20 @@ def _told_by(
                 f"{', '.join(map(repr, by_name)) or 'none'}. Describe it, by that name."
             )
         of_donor = _medians(runs.select(machine=name), what="donors")
-        told[name] = _told_by_one(phase, by_name[name], of_donor, here, counts)
-    return told
+        by_donor[name] = _correction(phase, by_name[name], of_donor, here, counts)
+    return by_donor
 
 
-def _together(told: Told, counts: Array) -> tuple[Array, Array]:
+def _together(by_donor: ByDonor, counts: Array) -> tuple[Array, Array]:
     """Correction of log time by all donors, each by its likeness, and the largest likeness."""
-    if not told:
+    if not by_donor:
         return np.zeros(counts.shape), np.zeros(counts.shape)
-    corrections, likenesses = (np.array(x) for x in zip(*told.values(), strict=True))
+    corrections, likenesses = (np.array(x) for x in zip(*by_donor.values(), strict=True))
     share = likenesses / np.maximum(likenesses.sum(axis=0), TINY)
     return (share * corrections).sum(axis=0), likenesses.max(axis=0)
 
 
-def _told_by_one(
+def _correction(
     phase: CountedPhase,
     machine: Machine,
     runs: tuple[Array, Array],
@@ -280,10 +280,10 @@ def _spread(program: Program, phase: CountedPhase, machine: Machine, counts: Arr
     """Half-width of log time from the +- of the amounts, without their model's."""
     paced = program.model_copy(update={"phase": (phase,)})
     order = np.unique(counts)
-    told = predict(paced, machine, p=order, bounds=False)
-    if told.lower is None or told.upper is None:
+    predicted = predict(paced, machine, p=order, bounds=False)
+    if predicted.lower is None or predicted.upper is None:
         return np.zeros(counts.shape)
-    return np.asarray(np.interp(counts, order, np.log(told.upper / told.lower) / 2.0))
+    return np.asarray(np.interp(counts, order, np.log(predicted.upper / predicted.lower) / 2.0))
 
 
 def _warnings(
@@ -292,7 +292,7 @@ def _warnings(
     counts: Array,
     *,
     known: object,
-    told: Told,
+    by_donor: ByDonor,
 ) -> Iterator[str]:
     """Give what a reader of the times must know."""
     measured = phase.counted.p
@@ -314,7 +314,7 @@ def _warnings(
     most = machine.processors
     if most is not None and counts.max() > most:
         yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
-    for name, (_, likeness) in told.items():
+    for name, (_, likeness) in by_donor.items():
         if not np.any(likeness > LIKE):
             yield f"{name} says nothing here: other things take its time, or other counts."
     yield from phase.warnings(machine)

@@ -151,21 +151,21 @@ def project(
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
     priced = dict(communication or {})
     computing = _computing(runs, priced)
-    found = ratio_of(computing, base=base, target=target, known=known, ratio=ratio, priced=priced)
+    kappa = ratio_of(computing, base=base, target=target, known=known, ratio=ratio, priced=priced)
 
     ratio_is = "run" if known is not None else "given" if ratio is not None else "rates"
 
     scaled, own = on_base(computing, counts)
-    scaled = found.value * scaled
+    scaled = kappa.value * scaled
     sent, sent_width = on_target(priced, target, counts)
     time = scaled + sent
     share = scaled / time
-    moved = None if others is None else _moved(others, runs, counts, found.at)
+    moved = None if others is None else _moved(others, runs, counts, kappa.at)
     widths = {
         "forecast on the base": share * own,
-        "ratio": share * found.half_width,
+        "ratio": share * kappa.half_width,
         "ratio moves with p": share
-        * moved_half_width(np.log(counts / found.at), found.value, moved),
+        * moved_half_width(np.log(counts / kappa.at), kappa.value, moved),
         "+- of the target": (1.0 - share) * sent_width,
     }
     factor = np.exp(np.sqrt(sum((x**2 for x in widths.values()), start=np.zeros(len(counts)))))
@@ -176,14 +176,14 @@ def project(
         upper=time * factor,
         scaled=scaled,
         communication=sent if priced else None,
-        ratio=found.value,
-        ratio_from=found.words,
+        ratio=kappa.value,
+        ratio_from=kappa.words,
         widths=widths,
         base=base.name,
         target=target.name,
         warnings=tuple(
             _doubtful(counts, factor)
-            + list(_warnings(found, base, target, priced=priced, others=others, ratio_is=ratio_is))
+            + list(_warnings(kappa, base, target, priced=priced, others=others, ratio_is=ratio_is))
         ),
     )
 
@@ -220,27 +220,27 @@ def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: fl
     others = others if isinstance(others, Measurements) else Measurements.from_table(others)
     series = others.series(("machine",))
     here = runs.series(("callpath",) if "callpath" in runs.labels else ())
-    asked = np.append(counts, at)
+    wanted = np.append(counts, at)
     base = np.log(
-        sum(_inside(x, y, asked, np.exp) for x, y in zip(here.p, here.time, strict=True))
+        sum(_inside(x, y, wanted, np.exp) for x, y in zip(here.p, here.time, strict=True))
     )
     rows = []
     for x, y in zip(series.p, series.time, strict=True):
-        change = _inside(x, y, asked) - base
+        change = _inside(x, y, wanted) - base
         rows.append(change[:-1] - change[-1])
     return np.array(rows)
 
 
-def _inside(x: Array, y: Array, asked: Array, turn: Any = np.asarray) -> Array:
+def _inside(x: Array, y: Array, wanted: Array, turn: Any = np.asarray) -> Array:
     """Log time between measured counts, NaN beyond them; or `turn` of it."""
     there = np.isfinite(x)
     return np.asarray(
-        turn(np.interp(np.log(asked), np.log(x[there]), np.log(y[there]), np.nan, np.nan))
+        turn(np.interp(np.log(wanted), np.log(x[there]), np.log(y[there]), np.nan, np.nan))
     )
 
 
 def _warnings(
-    found: Ratio,
+    kappa: Ratio,
     base: Machine,
     target: Machine,
     *,
@@ -251,25 +251,25 @@ def _warnings(
     """Give what a reader of the times must know."""
     if not priced:
         yield (
-            f"All of the time on {base.name} is scaled by {found.value:.3g}: no call path is "
+            f"All of the time on {base.name} is scaled by {kappa.value:.3g}: no call path is "
             "known to communicate, so the network of the target has no say."
         )
     for path, phase in priced.items():
         for text in phase.warnings(target):
             yield f"{path}: {text}"
     if ratio_is != "run":
-        exact = found.half_width == 0.0
+        exact = kappa.half_width == 0.0
         yield (
-            f"No run on {target.name}: the ratio {found.value:.3g} comes from "
+            f"No run on {target.name}: the ratio {kappa.value:.3g} comes from "
             f"{'compute.rate of both machines' if ratio_is == 'rates' else 'you'}"
             + (
                 ", taken as exact. Say how well it is known, as +- 20%, for an honest interval."
                 if exact
-                else f", give or take {percent(np.expm1(found.half_width))}."
+                else f", give or take {percent(np.expm1(kappa.half_width))}."
             )
         )
-    elif found.at > 1:
-        yield f"The ratio is known at p = {found.at:g}, not at p = 1 as the method has it."
+    elif kappa.at > 1:
+        yield f"The ratio is known at p = {kappa.at:g}, not at p = 1 as the method has it."
     if others is None:
         yield "How far the ratio moves with p is that of other programs and machines."
     yield "Both machines must have been given the same optimisation level."

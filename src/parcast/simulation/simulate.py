@@ -95,10 +95,10 @@ def simulate(
     >>> from parcast import Machine, Program, simulate
     >>> compute = {"parallel": "8 s", "variability": "exponential"}
     >>> program = Program(phase=[{"law": "spmd", "cycles": 10, "compute": compute}])
-    >>> told = simulate(program, Machine(), p=[1, 4], seed=1)
-    >>> told.predicted.round(1)
+    >>> simulation = simulate(program, Machine(), p=[1, 4], seed=1)
+    >>> simulation.predicted.round(1)
     array([80. , 41.7])
-    >>> bool(np.all(abs(told.difference) < 0.03))
+    >>> bool(np.all(abs(simulation.difference) < 0.03))
     True
     """
     require_descriptions(program, machine)
@@ -131,8 +131,8 @@ def simulate(
         ]
         for i in range(len(phases))
     ]
-    found = _run_all(tasks, efforts, most_seconds, executor, progress)
-    columns = {name: _of_phases(found, name) for name in (*COMPONENTS, "half_width", "cycles")}
+    simulated = _run_all(tasks, efforts, most_seconds, executor, progress)
+    columns = {name: _of_phases(simulated, name) for name in (*COMPONENTS, "half_width", "cycles")}
     breakdown = Breakdown(**{x: columns[x].sum(axis=0).reshape(shape) for x in COMPONENTS})
     require_times(breakdown.time, axes)
     half_width = np.sqrt(np.square(columns["half_width"]).sum(axis=0)).reshape(shape)
@@ -144,17 +144,17 @@ def simulate(
         upper=breakdown.time + half_width,
         predicted=predicted,
         cycles=columns["cycles"].sum(axis=0).reshape(shape).astype(np.intp),
-        ended_by=np.array(ends_of(found)).reshape(shape),
+        ended_by=np.array(ends_of(simulated)).reshape(shape),
         precision=precision,
         seed=int(seed),
-        simulated=simulated_of(program, tasks, found),
+        simulated=simulated_of(program, tasks, simulated),
         warnings=(
             *warnings_of(program, machine, axes, uncertain=False),
             *warnings_of_simulation(
                 program,
                 axes,
                 grid.dimensions,
-                found,
+                simulated,
                 uncertain=[k for k, x in known.items() if x.spread > 0 and k not in axes],
                 replaced=list(laws or {}),
                 refused=refused,
@@ -202,7 +202,7 @@ def _require_effort(
 
 def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
     """How times vary in each phase: as described, unless another law is given."""
-    found: list[dict[str, Law]] = []
+    chosen: list[dict[str, Law]] = []
     known: dict[str, None] = {}
     for i, phase in enumerate(_spmd_phases(program)):
         label = program.label(i)
@@ -216,14 +216,14 @@ def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
             own = f"{label}.{part}" if label else part
             known |= {part: None, own: None}
             of_phase[part] = laws.get(own, laws.get(part, _law(variability)))
-        found.append(of_phase)
+        chosen.append(of_phase)
     for name, law in laws.items():
         if name not in known:
             raise ParameterError(
                 f"laws must be of {', '.join(known)}, got {shown(repr(name))}. Name one of them."
             )
         sampler(f"laws[{name!r}]", law)
-    return found
+    return chosen
 
 
 def _law(variability: Variability) -> Law:
@@ -239,19 +239,19 @@ def _tasks(
     laws: Mapping[str, Law],
 ) -> list[Task]:
     """Tasks of a phase at every point."""
-    asked = phase.demands(machine, at)
-    io = np.broadcast_to(phase.io_service(asked), shape)
+    demands = phase.demands(machine, at)
+    io = np.broadcast_to(phase.io_service(demands), shape)
     cycles = np.broadcast_to(phase.cycles(at), shape)
-    asked = Demands(
-        **{x.name: np.broadcast_to(getattr(asked, x.name), shape) for x in fields(asked)}
+    demands = Demands(
+        **{x.name: np.broadcast_to(getattr(demands, x.name), shape) for x in fields(demands)}
     )
-    idle = (cycles > 0) & (asked.computing + asked.delay + asked.queue + io <= 0)
+    idle = (cycles > 0) & (demands.computing + demands.delay + demands.queue + io <= 0)
     if idle.any():
         raise ParameterError(
             "a cycle must take time, got services that are all 0 at p = "
-            f"{asked.p[idle].flat[0]:g}. Give compute, communication or io."
+            f"{demands.p[idle].flat[0]:g}. Give compute, communication or io."
         )
-    return [task_of(phase, asked, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
+    return [task_of(phase, demands, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
 
 
 def _law_times(
@@ -266,16 +266,16 @@ def _law_times(
     full = {name: np.broadcast_to(values, shape) for name, values in at.items()}
     for place in np.ndindex(shape):
         try:
-            found = program.times(machine, {name: x[place] for name, x in full.items()})
-            times[place] = float(found.time)
+            breakdown = program.times(machine, {name: x[place] for name, x in full.items()})
+            times[place] = float(breakdown.time)
         except ParameterError as refusal:
             refusals.append(str(refusal))
     return times, (len(refusals), next(iter(refusals), ""))
 
 
-def _of_phases(found: list[list[Simulated]], name: str) -> Array:
+def _of_phases(simulated: list[list[Simulated]], name: str) -> Array:
     """A field of every phase, at every point, shape (phases, points)."""
-    return np.array([[getattr(one, name) for one in x] for x in found], dtype=np.float64)
+    return np.array([[getattr(one, name) for one in x] for x in simulated], dtype=np.float64)
 
 
 def _seed(seed: int, point: int, phase: int) -> int:

@@ -352,5 +352,5 @@ def _solved(terms: Terms, mixture: Array, measured: Array) -> Array:
     relative, ones_of_all = np.concatenate(rows), np.concatenate(ones)
     size = np.sqrt((relative**2).sum(axis=0))
     size = np.where(size > 0, size, 1.0)
-    found = nnls(relative / size, ones_of_all)[0] / size
-    return np.asarray(mixture @ np.where((relative * found).max(axis=0) > NOISE, found, 0.0))
+    solution = nnls(relative / size, ones_of_all)[0] / size
+    return np.asarray(mixture @ np.where((relative * solution).max(axis=0) > NOISE, solution, 0.0))

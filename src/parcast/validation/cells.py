@@ -46,10 +46,10 @@ Cells = Mapping[tuple[int, int], Sequence[Sample]]  # of each size and count of 
 
 def least_quanta(cells: Cells) -> dict[int, float]:
     """Work quantum of quiet processors, for each count of ranks that has any. [s]."""
-    found: dict[int, list[Run]] = {}
+    by_count: dict[int, list[Run]] = {}
     for (_, p), samples in cells.items():
-        found.setdefault(p, []).extend(run for sample in samples for run in sample.runs)
-    least = {p: least_quantum(run.quanta for run in runs) for p, runs in found.items()}
+        by_count.setdefault(p, []).extend(run for sample in samples for run in sample.runs)
+    least = {p: least_quantum(run.quanta for run in runs) for p, runs in by_count.items()}
     return {p: quantum for p, quantum in least.items() if quantum is not None}
 
 

@@ -116,14 +116,14 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
         random=random,
     )
     seed = task.seed + launches + AGAIN
-    found = launch(large, seed=seed)
-    is_complete = all(len(found.get((x.n, x.p), ())) >= rounds for x in predicted)
+    larger = launch(large, seed=seed)
+    is_complete = all(len(larger.get((x.n, x.p), ())) >= rounds for x in predicted)
     enough = min(ENOUGH, task.repetitions)
-    found = again(large, found, rounds=rounds, fewest=enough, seed=seed)
-    compared = with_runs(predicted, found, watch.quanta, fewest=enough)
+    larger = again(large, larger, rounds=rounds, fewest=enough, seed=seed)
+    compared = with_runs(predicted, larger, watch.quanta, fewest=enough)
     calibration_runs = timed_runs(cells, others, watch.quanta)
-    least = min((n for n, _ in found), default=sizes.calibrated[-1])
-    checks = count_checks(subject, joined(everything, found), least=least)
+    least = min((n for n, _ in larger), default=sizes.calibrated[-1])
+    checks = count_checks(subject, joined(everything, larger), least=least)
     holds, verdict = verdict_of([x for x in compared if x.runs], checks, calibration_runs)
     return ValidatedProgram(
         program=subject.name,
@@ -150,13 +150,13 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
 
 def with_runs(
     predicted: Sequence[Comparison],
-    found: Cells,
+    larger: Cells,
     least: Mapping[int, float],
     *,
     fewest: int,
 ) -> tuple[Comparison, ...]:
     """Put runs to what was predicted, disturbed ones apart where there are enough others."""
-    counting, others = parted(found, least, fewest=fewest)
+    counting, others = parted(larger, least, fewest=fewest)
     return tuple(
         replace(
             x,

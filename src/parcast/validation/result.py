@@ -212,9 +212,9 @@ class Validation:
     @property
     def coverage(self) -> float | None:
         """Share of their runs that lie in their intervals. [1]."""
-        told = undisturbed(self.compared)
-        runs = sum(len(x.runs) for x in told)
-        return sum(x.runs_inside for x in told) / runs if runs else None
+        counted = undisturbed(self.compared)
+        runs = sum(len(x.runs) for x in counted)
+        return sum(x.runs_inside for x in counted) / runs if runs else None
 
     @property
     def holds(self) -> bool | None:

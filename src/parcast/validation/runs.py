@@ -184,10 +184,12 @@ def launched_again(
     samples too. A size and count without a run is not lacking: time was over.
     """
     last = max((job.launch for job in jobs), default=0)
-    found = joined(cells, {})
+    samples = joined(cells, {})
     for launch in range(last + 1, last + rounds + 1):
         few = {
-            place for place in found if not is_enough(found[place], watch.quanta, fewest=fewest)
+            place
+            for place in samples
+            if not is_enough(samples[place], watch.quanta, fewest=fewest)
         }
         again = [
             replace(job, launch=launch, sizes=sizes)
@@ -195,15 +197,15 @@ def launched_again(
             if job.launch == 1 and (sizes := tuple(n for n in job.sizes if (n, job.p) in few))
         ]
         more = launched(name, again, runner=runner, seed=seed, watch=watch)
-        found = joined(found, more)
-    return found
+        samples = joined(samples, more)
+    return samples
 
 
 def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[Run]) -> None:
     """Refuse a launch that lacks runs, has a wrong result or a time that is none."""
     where = f"{name} on {p} rank{'s' if p > 1 else ''}"
-    made, asked = Counter(run.n for run in runs), Counter(sizes)
-    if set(made) != set(asked) or not made >= asked:
+    made, requested = Counter(run.n for run in runs), Counter(sizes)
+    if set(made) != set(requested) or not made >= requested:
         raise RunFailed(f"{where} gave times of other sizes than asked. Run it by itself.")
     if any(run.is_correct is False for run in runs):
         raise RunFailed(

@@ -31,9 +31,9 @@ class Subject:
     def counted(self, n: ArrayLike, p: ArrayLike) -> Counts:
         """Count, with every array of the shape of `n` and `p` broadcast together."""
         shape = np.broadcast_shapes(np.shape(n), np.shape(p))
-        told = self.phase.counts(n, p)
+        counts = self.phase.counts(n, p)
         names = ("steps", "network_bytes", "messages", "disk_bytes", "shared")
-        return Counts(**{x: np.broadcast_to(getattr(told, x), shape) for x in names})
+        return Counts(**{x: np.broadcast_to(getattr(counts, x), shape) for x in names})
 
 
 def subject_named(name: str) -> Subject:

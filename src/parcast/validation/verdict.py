@@ -43,35 +43,35 @@ def verdict_of(
     decide nothing.
     """
     differing = [check for check in counts if not check.agrees and check.what != "messages"]
-    told = [_counted(check) for check in differing]
+    rules = [_counted(check) for check in differing]
     if not compared:
-        return (False if differing else None), tuple(told)
+        return (False if differing else None), tuple(rules)
     used = [run.is_disturbed for run in calibration if run.counts]
     if 2 * sum(used) > len(used):
         while_calibrated = "others used the processors in most of the runs it was calibrated with"
-        return (False if differing else None), (*told, f"{while_calibrated}. {REMEDY}")
+        return (False if differing else None), (*rules, f"{while_calibrated}. {REMEDY}")
     sure = [x for x in compared if is_sure(x)]
     outside = [x for x in compared if not x.is_inside]
     refusing = [x for x in outside if is_sure(x)]
     allowed = points_allowed(len(sure))
     far = [x for x in refusing if is_far(x)]
     unknown = _why_unknown(compared, sure)
-    said = f"{len(compared) - len(outside)} of {len(compared)} medians lie in their intervals"
-    refused = bool(told) or bool(far) or len(refusing) > allowed
+    inside = f"{len(compared) - len(outside)} of {len(compared)} medians lie in their intervals"
+    refused = bool(rules) or bool(far) or len(refusing) > allowed
     if len(refusing) > allowed:
-        told.append(
-            f"{said}. Of a law that holds, more than {allowed} lie outside in less than "
+        rules.append(
+            f"{inside}. Of a law that holds, more than {allowed} lie outside in less than "
             f"{percent(CHANCE)} of cases"
         )
     elif not refused:
         end = f", but {unknown}. {REMEDY}" if unknown else ", as of a law that holds"
-        told.append(f"{said}{end}")
-    told += [
+        rules.append(f"{inside}{end}")
+    rules += [
         f"n = {x.n}, p = {x.p}: predicted {format_quantity(x.predicted, 'time')}, took "
         f"{format_quantity(x.measured, 'time')}, more than twice as far off as its interval allows"
         for x in far
     ]
-    return (False if refused else None if unknown else True), tuple(told)
+    return (False if refused else None if unknown else True), tuple(rules)
 
 
 def _why_unknown(compared: Sequence[Comparison], sure: Sequence[Comparison]) -> str:
