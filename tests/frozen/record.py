@@ -72,7 +72,7 @@ import parcast
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
-FORMATS = next(HERE.parent.rglob("formats/thicket.json")).parent  # files of other tools
+FORMATS = next(HERE.parent.rglob("thicket.json")).parent  # files of other tools
 EXPECTED = HERE / "expected"
 MADE_WITH = EXPECTED / "made_with.json"
 PACKAGES = ("click", "matplotlib", "numpy", "pandas", "pydantic", "scipy", "tomlkit")
