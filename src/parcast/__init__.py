@@ -3,7 +3,10 @@
 The names below are loaded when first asked for, so that ``import parcast`` costs nothing.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
+
+from parcast.former import FormerModules
 
 if TYPE_CHECKING:
     from parcast.calibration.calibrate import calibrate
@@ -115,6 +118,8 @@ _HOME = {
     "simulate": "parcast.simulation.simulate",
     "validate": "parcast.validation.validate",
 }
+if FormerModules not in sys.meta_path:
+    sys.meta_path.append(FormerModules)
 
 
 def __getattr__(name: str) -> Any:
