@@ -11,12 +11,12 @@ import parcast
 
 ROOT = Path(parcast.__file__).parent
 LAYERS = [  # a module may import its own layer and those above it in this list
-    {"errors", "units", "expressions", "amounts"},
+    {"errors", "places", "units", "expressions", "amounts"},
     {
         *("description", "machine", "program", "breakdown", "prediction", "simulation_result"),
         *("measurements", "columns", "series", "elsewhere", "text", "result", "fit_result"),
         *("match_result", "counted_result", "calibration_result", "validation_result"),
-        *("profile", "instrument", "characterise_result"),
+        *("profile", "instrument", "characterise_result", "show"),
     },
     {"queueing"},
     {"models"},
@@ -25,11 +25,9 @@ LAYERS = [  # a module may import its own layer and those above it in this list
     {"io", "plot", "report"},
     {"cli", "web", "__main__"},
 ]
-EXCEPTIONS = {  # plot() of a result is a shorthand that loads the drawing when it is called
-    ("result", "plot"),
-    ("prediction", "plot"),
-    ("match_result", "plot"),
-    ("validation_result", "plot"),
+EXCEPTIONS = {
+    ("text", "io"),  # the sheet of a calibration shows primitives as their file has them
+    ("show", "io"),  # save() of a result loads the writing of files when it is called
 }
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 HEAVY = {

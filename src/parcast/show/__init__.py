@@ -1,4 +1,1 @@
-"""Results as text: what a terminal, a notebook and ``print`` show.
-
-It lays out and rounds; it computes nothing. Widths and colours come from the `page` it is given.
-"""
+"""Answers as sheets of tables and facts, and their way onto a terminal and into a notebook."""
