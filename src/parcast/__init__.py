@@ -126,9 +126,9 @@ def __getattr__(name: str) -> Any:
     """Load a public name from its module when it is first asked for."""
     if name not in _HOME:
         raise AttributeError(f"module 'parcast' has no attribute {name!r}")
-    from importlib import import_module
+    from parcast.places import load
 
-    value = getattr(import_module(_HOME[name]), name)
+    value = load(f"{_HOME[name]}:{name}")
     globals()[name] = value
     return value
 

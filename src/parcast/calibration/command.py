@@ -14,6 +14,7 @@ import click
 from parcast.cli.failures import ANSWERED, INTERRUPTED
 from parcast.cli.options import debug_option, duration, json_option, written_option
 from parcast.cli.outputs import check_outputs, format_of, place_of_part, print_pieces, write_all
+from parcast.cli.screen import show_sheet
 from parcast.units import shown
 from parcast.version import __version__
 
@@ -286,9 +287,6 @@ def _write(
 ) -> None:
     """Write and show what was measured."""
     from parcast.calibration.machine_file import calibration_document, machine_figures
-    from parcast.calibration.primitives_file import primitive_words
-    from parcast.calibration.sheet import calibration_answer
-    from parcast.cli.screen import page_of_stdout, show
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
     figures = machine_figures(calibration, told=told, name=name)
@@ -310,10 +308,8 @@ def _write(
         elif "-" in outputs:
             write_all(figures.to_toml())
         else:
-            primitives = [*primitive_words(calibration)]
             taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
-            page = page_of_stdout()
-            show(calibration_answer(calibration, page, primitives=primitives, taken=taken))
+            show_sheet(calibration.to_sheet(taken=taken))
         for note in figures.notes:
             click.echo(f"parcast: {note}", err=True)
 

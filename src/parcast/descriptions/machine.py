@@ -214,6 +214,7 @@ _KINDS: Final[dict[str, Any]] = {
     **{name: (kind := _primitive(name), kind()) for name in VOLUMES},
     "barrier": (Barrier, Barrier()),
 }
+globals().update({kind.__name__: kind for kind, _ in _KINDS.values()})  # pickle looks there
 Primitives: Final[type[Description]] = create_model("Primitives", __base__=Description, **_KINDS)
 
 

@@ -9,7 +9,6 @@ import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
@@ -19,6 +18,7 @@ from parcast.errors import ParameterError
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants, checked_constants, named_axes
 from parcast.importers.content import HEAD, refuse_packed
+from parcast.places import load
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 
@@ -194,7 +194,7 @@ def format_of_beginning(head: bytes, path: Path) -> Format | None:
     """
     if _is_our_table(head):
         return None
-    found = [x for x in FORMATS if is_there(x) and _module(x).recognises(head, path)]
+    found = [x for x in FORMATS if is_there(x) and load(x.module).recognises(head, path)]
     return found[0] if len(found) == 1 else None
 
 
@@ -249,7 +249,7 @@ def import_timings(
             f"format must be one of timings, got {known.name}, which tells of a machine. "
             f"Import it: parcast import {known.name} FILES -o machine.toml"
         )
-    read = _module(known).read
+    read = load(known.module).read
     asked = {"metric": metric, "rename": rename or {}, "constants": constants or {}}
     declared = signature(read).parameters
     if metric is not None and "metric" not in declared:
@@ -282,7 +282,7 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
     FileProblems
         If a file is not in the format.
     """
-    return _module(format_named(format)).read(_files(paths))
+    return load(format_named(format).module).read(_files(paths))
 
 
 def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
@@ -342,11 +342,6 @@ def _is_our_table(head: bytes) -> bool:
     header = next((line for line in lines if line.strip(b", \t") and line[:1] != b"#"), b"")
     titles = {title.strip(b' "') for title in header.split(b",")}
     return len(titles) > 1 and b"p" in titles and header[:1] not in b"{["
-
-
-def _module(known: Format) -> Any:
-    """Load the module of a format."""
-    return import_module(known.module)
 
 
 def _files(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:

@@ -8,6 +8,7 @@ from parcast.cli.configurations import Configurations, configurations, read_conf
 from parcast.cli.failures import ANSWERED, NoAnswer, in_options
 from parcast.cli.options import debug_option, json_option, output_option
 from parcast.cli.outputs import PICTURES, check_outputs, format_of, give
+from parcast.cli.screen import show_sheet
 
 if TYPE_CHECKING:
     from parcast.prediction.result import Prediction
@@ -79,7 +80,7 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told, show_all=show_all),
+        show=lambda: show_sheet(told.to_sheet(show_all=show_all)),
         draw=lambda path: _draw(told, path, picture),
     )
     if interval and told.interval is None:
@@ -111,14 +112,3 @@ def _draw(told: "Prediction", path: str, picture: str | None) -> None:
     from parcast.prediction.picture import draw_prediction
 
     draw_prediction(told, path, picture=picture)
-
-
-def _show(told: "Prediction", *, show_all: bool) -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.prediction.sheet import prediction_answer
-
-    lines, left_out = prediction_answer(told, page_of_stdout(), show_all=show_all)
-    show(lines)
-    if left_out:
-        click.echo(f"parcast: {left_out}", err=True)

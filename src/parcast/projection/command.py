@@ -14,6 +14,7 @@ from parcast.cli.options import (
     processors,
 )
 from parcast.cli.outputs import check_outputs, give
+from parcast.cli.screen import show_sheet
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told),
+        show=lambda: show_sheet(told.to_sheet()),
     )
     return ANSWERED
 
@@ -131,14 +132,6 @@ def _ask(
         return project_counts(program, on, p.values, **runs, donor_machines=others)
     except ParameterError as refusal:
         raise NoAnswer(in_options(str(refusal))) from refusal
-
-
-def _show(told: "CountedProjection") -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.projection.sheet import counted_answer
-
-    show(counted_answer(told, page_of_stdout()))
 
 
 def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":

@@ -17,6 +17,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import check_outputs, give, place_of_part
+from parcast.cli.screen import show_sheet
 from parcast.errors import ParameterError
 from parcast.version import __version__
 
@@ -123,8 +124,8 @@ def command(
         as_json=as_json,
         rows=told.measurement_rows,
         document=told.to_document,
-        show=lambda: _show(told),
-        draw=lambda path: _draw(told, path),
+        show=lambda: show_sheet(told.to_sheet()),
+        draw=told.save,
     )
     return _status(told)
 
@@ -214,18 +215,3 @@ def _list_programs() -> None:
 
     for name in KERNELS:
         click.echo(f"{name:13}{kernel_named(name).title}")
-
-
-def _draw(told: "Validation", path: str) -> None:
-    """Draw the answer."""
-    from parcast.validation.picture import draw_validation
-
-    draw_validation(told, path)
-
-
-def _show(told: "Validation") -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.validation.sheet import validation_answer
-
-    show(validation_answer(told, page_of_stdout()))
