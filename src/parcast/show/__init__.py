@@ -1,4 +1,4 @@
-"""Answers as sheets of tables and facts, their way onto a terminal, a page and a file, and pictures.
+"""Answers as sheets of tables and facts, and their way to a terminal, a notebook and a file.
 
 It lays out and rounds; it computes nothing. Widths and colours come from the `page` it is given.
 """
