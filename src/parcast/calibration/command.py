@@ -4,14 +4,13 @@ What `parcast calibrate` begins with: parts to measure, what files tell, what it
 """
 
 import os
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWERED, INTERRUPTED
+from parcast.cli.failures import ANSWERED, INTERRUPTED, in_options
 from parcast.cli.options import debug_option, duration, json_option, written_option
 from parcast.cli.outputs import check_outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
@@ -267,14 +266,13 @@ def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
                 progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
             )
         except ParameterError as refusal:
-            raise click.UsageError(_in_options(str(refusal))) from refusal
+            raise click.UsageError(in_options(refusal, OPTIONS)) from refusal
     inputs = {
         **(calibration.inputs or {}),
         "options": {**asked, "only": list(only), "from": list(files)},
         "parcast": __version__,
     }
-    warnings = tuple(map(_in_options, calibration.warnings))
-    return replace(calibration, inputs=inputs, warnings=warnings)
+    return replace(calibration, inputs=inputs)
 
 
 def _write(
@@ -351,10 +349,3 @@ def _write_script(
         write_all(text)
     else:
         write_document(place, [text])
-
-
-def _in_options(message: str) -> str:
-    """Call the arguments of `calibrate` by the options that stand for them."""
-    for argument, option in OPTIONS.items():
-        message = re.sub(rf"(?:^|(?<=with )){argument}(?= must|, |\.)", option, message)
-    return message

@@ -181,9 +181,9 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
             interval=question.interval,
         )
     except ParameterError as refusal:
-        if str(refusal).startswith(("free must", "fixed must")):
+        if refusal.name in {"free", "fixed"}:
             raise  # wrong use of an option
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal)) from refusal
     inputs = {
         "program": from_program,
         "surface": from_surface,

@@ -84,8 +84,10 @@ def with_guesses(
                 found[key] = guesses[name] = text
             elif not _has(machine, key):
                 raise ParameterError(
-                    f"{name} must be described, as it is not fitted here. Write it in the phase, "
-                    f'such as capacities = {{ {key} = "{EXAMPLES[key]}" }}.'
+                    name,
+                    must="be described, as it is not fitted here",
+                    hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
+                    '" }.',
                 )
         phases.append(_with_capacities(phase, found))
     if not guesses:

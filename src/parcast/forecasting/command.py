@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
     Counts,
     columns,
@@ -315,6 +315,7 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     return [machine for machine, _ in told]
 
 
+@spelled_with(OPTIONS | {"upto": "-p"})
 def _knees(
     question: Question,
     runs: "Measurements",

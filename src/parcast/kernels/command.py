@@ -1,13 +1,12 @@
 """`parcast run`: a reference program that really runs, on ranks that are started for it."""
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
 from parcast.cli.options import (
     TABLES,
     Counts,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 
 FORMATS: Final = ("csv", "json")
+OPTIONS: Final = {"ranks": "-np"}  # what Python calls an argument, and what the command line does
 
 HELP = """Run a reference program with MPI, and time and count what it does.
 
@@ -182,7 +182,7 @@ def _ask(
                 name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked
             )
         except ParameterError as refusal:
-            raise ParameterError(re.sub(r"^ranks must", "-np must", str(refusal))) from refusal
+            raise click.ClickException(in_options(refusal, OPTIONS)) from refusal
 
 
 def _tell(

@@ -43,7 +43,8 @@ def kernel_named(name: str) -> Kernel:
     """
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
-        hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
-        raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
+        hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
+        must = "be that of a program"
+        raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
     kernel: Kernel = load(KERNELS[name])
     return kernel

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
@@ -28,7 +28,7 @@ from parcast.matching.options import (
     budget,
     certainty,
     check_budget,
-    in_match_options,
+    options_of_match,
     prices,
 )
 from parcast.version import __version__
@@ -264,8 +264,8 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
         )
     except ParameterError as refusal:
         file = inputs.get("runs", {}).get("file", asked.what)
-        text = in_match_options(str(refusal), runs=file, donors=asked.donors)
-        if text.startswith(("--price must", "--donors must")):
+        text = in_options(refusal, options_of_match(runs=file, donors=asked.donors))
+        if refusal.name in {"prices", "donors"}:
             raise click.UsageError(text, ctx) from refusal
         raise NoAnswer(text) from refusal
     currency = told.currency or (asked.budget.currency if asked.budget else "")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parcast.cli.configurations import Configurations, configurations, read_configurations
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
 from parcast.cli.options import debug_option, json_option, output_option
 from parcast.cli.outputs import PICTURES, check_outputs, format_of, give
 from parcast.cli.screen import show_sheet
@@ -55,6 +55,7 @@ Examples:
 @click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
 @debug_option
 @click.pass_context
+@spelled_with(OPTIONS | AXES)
 def command(
     ctx: click.Context,
     /,
@@ -103,7 +104,7 @@ def _ask(asked: Configurations, *, interval: bool | None) -> "Prediction":
     try:
         told = predict(read.program, read.machine, **read.grid, interval=interval is not False)
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
     return replace(told, inputs=read.inputs)
 
 

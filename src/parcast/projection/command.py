@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
     TABLES,
     Counts,
@@ -131,7 +131,7 @@ def _ask(
     try:
         return project_counts(program, on, p.values, **runs, donor_machines=others)
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
 
 
 def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":

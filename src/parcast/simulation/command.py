@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.configurations import Configurations, configurations, read_configurations
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
     TABLES,
     _above_0,
@@ -146,7 +146,7 @@ def _ask(
                 progress=progress,
             )
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
     return replace(told, inputs=read.inputs)
 
 

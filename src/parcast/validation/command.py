@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
@@ -48,7 +48,7 @@ Examples:
 """
 
 
-ARGUMENTS: Final = {
+ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
     "p": "-np",
     "name": "NAME",
     "sizes": "--sizes",
@@ -155,7 +155,7 @@ def _ask(
                 **options,
             )
     except ParameterError as refusal:
-        raise click.UsageError(_in_options(str(refusal))) from refusal
+        raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
     except KeyboardInterrupt:
         click.echo(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
@@ -172,18 +172,6 @@ def _ask(
         "parcast": __version__,
     }
     return replace(told, inputs=inputs)
-
-
-def _in_options(message: str) -> str:
-    """Call the arguments of `validate` by the options that stand for them.
-
-    >>> _in_options("calibrate_with must be at least 2 sizes, got 1.")
-    '--calibrate-with must be at least 2 sizes, got 1.'
-    """
-    for argument, option in ARGUMENTS.items():
-        if message.startswith(f"{argument} must"):
-            return option + message.removeprefix(argument)
-    return message
 
 
 def _is_cut(told: "Validation") -> bool:
