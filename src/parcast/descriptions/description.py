@@ -110,8 +110,10 @@ def tables_of(given: Any, name: str, header: str) -> tuple[Any, ...]:
     """Tables in a list, at least one, or a refusal that names the `header` of each."""
     if not isinstance(given, list | tuple) or not given:
         raise ParameterError(
-            f"{name} must be a list of tables, at least one, got {shown(repr(given))}. "
-            f"Write {header} before each."
+            name,
+            must="be a list of tables, at least one",
+            got=shown(repr(given)),
+            hint=f"Write {header} before each.",
         )
     return tuple(given)
 
@@ -121,8 +123,10 @@ def require_other_labels(labels: Sequence[str], name: str) -> None:
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if twice:
         raise ParameterError(
-            f'{name} must have names that differ, got "{shown(twice[0])}" twice. '
-            "Rename one of them."
+            name,
+            must="have names that differ",
+            got=f'"{shown(twice[0])}" twice',
+            hint="Rename one of them.",
         )
 
 
@@ -141,7 +145,7 @@ def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
         if error["type"] == "extra_forbidden":
             message = _unknown(str(place[-1]), sorted(type(of).model_fields))
         elif inner is not None:
-            message = str(inner).removeprefix(f"{_last(str(inner))} ")
+            message = _fault(inner)
         elif error["type"] in _KINDS:
             given = {"input": shown(repr(error["input"])), "field": place[-1]}
             message = _KINDS[error["type"]].format(**given, **error.get("ctx", {}))
@@ -151,9 +155,12 @@ def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
     return problems
 
 
-def _last(message: str) -> str:
-    """First word of a message, which is the name of what it is about."""
-    return message.split(" ", 1)[0]
+def _fault(inner: Exception) -> str:
+    """What a key must be; after its name may stand which part of it is meant: "after +-"."""
+    if not isinstance(inner, ParameterError):
+        return str(inner)
+    _, *part = inner.name.split(" ", 1)
+    return " ".join([*part, inner.fault])
 
 
 def _path(*place: str | int) -> str:

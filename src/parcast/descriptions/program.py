@@ -7,7 +7,6 @@ here by the place of their class; a plugin adds its own under the entry point ``
 import difflib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -25,6 +24,7 @@ from parcast.descriptions.description import (
 )
 from parcast.descriptions.machine import Machine
 from parcast.errors import Problem, require_kind
+from parcast.places import load
 from parcast.units import shown
 
 LAWS: Final = {
@@ -138,8 +138,7 @@ def law_named(law: object) -> type[Phase]:
             message = f"must be the name of a law, got {shown(repr(law))}. {hint}"
             raise DescriptionError("Phase", [Problem(message=message, field="law")])
         place = plugins[str(law)]
-    module, name = place.split(":")
-    kind: type[Phase] = getattr(import_module(module), name)
+    kind: type[Phase] = load(place)
     return kind
 
 

@@ -84,17 +84,24 @@ def capacities(
     """
     if not isinstance(phase, SteadyStatePhase):
         raise ParameterError(
-            f"phase must be of a law that counts, got {getattr(phase, 'law', type(phase))!s:.60}. "
-            "Take sort, square_sort, merge_sort, fractal, monte_carlo, matmul or gauss."
+            "phase",
+            must="be of a law that counts",
+            got=f"{getattr(phase, 'law', type(phase))!s:.60}",
+            hint="Take sort, square_sort, merge_sort, fractal, monte_carlo, matmul or gauss.",
         )
     if method not in ("source", "fit"):
         raise ParameterError(
-            f'method must be "source" or "fit", got {method!r:.60}. "fit" takes any runs.'
+            "method",
+            must='be "source" or "fit"',
+            got=f"{method!r:.60}",
+            hint='"fit" takes any runs.',
         )
     if phase.capacities.together is not None:
         raise ParameterError(
-            "capacities.together must be left out where capacities are found: the runs cannot "
-            "tell the processors apart. Add it afterwards."
+            "capacities.together",
+            must="be left out where capacities are found: the runs cannot tell the "
+            "processors apart",
+            hint="Add it afterwards.",
         )
     if not isinstance(runs, Measurements):
         runs = Measurements.from_table(runs)
@@ -186,7 +193,7 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
         return program, rest
     if phase.capacities.disk is None:
         raise ParameterError(
-            f"capacities.disk must be given where runs have {DISK}. Write a first guess."
+            "capacities.disk", must=f"be given where runs have {DISK}", hint="Write a first guess."
         )
     rate = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
     text = rate.text if "+-" in rate.text else f"{rate.text} +- {UNKNOWN}"
@@ -212,4 +219,4 @@ def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> I
             f"With W = {result.compute} of the runs on one processor, the network's rate is "
             f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}."
         )
-    yield from (text for text in result.warnings if text.startswith("u_"))
+    yield from result.network_warnings

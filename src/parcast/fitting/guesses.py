@@ -64,8 +64,10 @@ def with_guesses(
                 texts[key] = guesses[name] = text
             elif not _has(machine, key):
                 raise ParameterError(
-                    f"{name} must be described, as it is not fitted here. Write it in the phase, "
-                    f'such as capacities = {{ {key} = "{EXAMPLES[key]}" }}.'
+                    name,
+                    must="be described, as it is not fitted here",
+                    hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
+                    '" }.',
                 )
         phases.append(_with_capacities(phase, texts))
     if not guesses:

@@ -77,22 +77,28 @@ def parameters_of(
         amount = known[name]
         if name.endswith(INSEPARABLE):
             raise ParameterError(
-                f"free must name amounts that can be fitted, got {name}, which only multiplies "
-                "others. Free those, and leave it as it is."
+                "free",
+                must="name amounts that can be fitted",
+                got=f"{name}, which only multiplies others",
+                hint="Free those, and leave it as it is.",
             )
         values = amount(_for_amount(points))
         if not np.all(values > 0):
             if free is None:
                 continue
             raise ParameterError(
-                f"free must name amounts above 0 at every run, got {name} = {amount}. "
-                "Write a first guess in the description."
+                "free",
+                must="name amounts above 0 at every run",
+                got=f"{name} = {amount}",
+                hint="Write a first guess in the description.",
             )
         parameters.append(_parameter(name, amount, values, is_of_machine=name not in ours))
     if not parameters:
         raise ParameterError(
-            "free must leave at least one amount to fit, got none. "
-            f"There are {', '.join(known) or 'none'}."
+            "free",
+            must="leave at least one amount to fit",
+            got="none",
+            hint=f"There are {', '.join(known) or 'none'}.",
         )
     return tuple(parameters)
 
@@ -138,7 +144,7 @@ def _require_known(argument: str, name: str, known: Mapping[str, Amount]) -> Non
     near = difflib.get_close_matches(name.casefold(), list(known), n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"They give {', '.join(known) or 'none'}."
     raise ParameterError(
-        f"{argument} must name amounts that the descriptions give, got {shown(repr(name))}. {hint}"
+        argument, must="name amounts that the descriptions give", got=shown(repr(name)), hint=hint
     )
 
 

@@ -1,21 +1,21 @@
 """The programs by their names; each is loaded, and numpy with it, when it is asked for."""
 
-from importlib import import_module
 from typing import Final
 
 from parcast.errors import ParameterError
 from parcast.kernels.kernel import Kernel
+from parcast.places import load
 from parcast.units import shown
 from parcast.words import did_you_mean
 
-KERNELS: Final = {  # each name and its module, which holds its Kernel as KERNEL
-    "sort": "parcast.kernels.sort",
-    "square_sort": "parcast.kernels.square_sort",
-    "fractal": "parcast.kernels.fractal",
-    "monte_carlo": "parcast.kernels.monte_carlo",
-    "matmul": "parcast.kernels.matmul",
-    "gauss": "parcast.kernels.gauss",
-    "stencil": "parcast.kernels.stencil",
+KERNELS: Final = {  # each name and the place of its Kernel
+    "sort": "parcast.kernels.sort:KERNEL",
+    "square_sort": "parcast.kernels.square_sort:KERNEL",
+    "fractal": "parcast.kernels.fractal:KERNEL",
+    "monte_carlo": "parcast.kernels.monte_carlo:KERNEL",
+    "matmul": "parcast.kernels.matmul:KERNEL",
+    "gauss": "parcast.kernels.gauss:KERNEL",
+    "stencil": "parcast.kernels.stencil:KERNEL",
 }
 
 
@@ -43,7 +43,8 @@ def kernel_named(name: str) -> Kernel:
     """
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
-        hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
-        raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
-    kernel: Kernel = import_module(KERNELS[name]).KERNEL
+        hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
+        must = "be that of a program"
+        raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
+    kernel: Kernel = load(KERNELS[name])
     return kernel

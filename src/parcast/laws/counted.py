@@ -155,9 +155,8 @@ class CountedPhase(Phase):
         try:
             self._work = work_of(sorted(self.count, key=lambda count: count.p))
         except ParameterError as refusal:
-            name, must, said = str(refusal).partition(" must ")
-            field = name if name == "count" else f"count.{name}"
-            problem = Problem(message=f"{must.lstrip()}{said}", field=field)
+            field = refusal.name if refusal.name == "count" else f"count.{refusal.name}"
+            problem = Problem(message=refusal.fault, field=field)
             raise DescriptionError("CountedPhase", [problem]) from None
         return self
 
@@ -257,13 +256,17 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
     p = [count.p for count in counts]
     twice = sorted({x for x in p if p.count(x) > 1})
     if twice:
-        raise ParameterError(f"count must give each p once, got {twice[0]} twice. Remove one.")
+        raise ParameterError(
+            "count", must="give each p once", got=f"{twice[0]} twice", hint="Remove one."
+        )
     by_name: list[dict[str, Calls]] = []
     for count in counts:
         names = [call.kind for call in count.call]
         if len(set(names)) < len(names):
             raise ParameterError(
-                f"count must give each collective once at p = {count.p}. Add up its calls."
+                "count",
+                must=f"give each collective once at p = {count.p}",
+                hint="Add up its calls.",
             )
         by_name.append({call.kind: call for call in count.call})
     kinds = [name for name in COLLECTIVES if any(name in calls for calls in by_name)]
@@ -280,8 +283,10 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
         for count, named in zip(counts, by_name, strict=True):
             if name in named and named[name].volume is None:
                 raise ParameterError(
-                    f"volume of {name} must be given at every p or at none, got none at "
-                    f"p = {count.p}. Add it there."
+                    f"volume of {name}",
+                    must="be given at every p or at none",
+                    got=f"none at p = {count.p}",
+                    hint="Add it there.",
                 )
     compute = np.array([float(count.compute(at)) for count in counts])
     at_p = np.array(p, dtype=np.float64)

@@ -155,8 +155,9 @@ class Region(Description):
     def _keys_of_the_kind(self) -> "Region":
         if self.is_loop and self.iteration is None:
             raise ParameterError(
-                "region must give iteration where its kind is loop or replicated. Add the time of "
-                "one iteration."
+                "region",
+                must="give iteration where its kind is loop or replicated",
+                hint="Add the time of one iteration.",
             )
         wrong = {"volume"} if self.is_loop else {"iteration", "iterations"}
         wrong |= {"volume"} if self.kind == "barrier" else set()
@@ -164,8 +165,9 @@ class Region(Description):
         odd = sorted(wrong & self.model_fields_set)
         if odd:
             raise ParameterError(
-                f"region must not give {odd[0]} where its kind is {self.kind}. Leave it out, or "
-                "make it another region."
+                "region",
+                must=f"not give {odd[0]} where its kind is {self.kind}",
+                hint="Leave it out, or make it another region.",
             )
         return self
 

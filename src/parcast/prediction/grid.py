@@ -52,8 +52,10 @@ def grid_of(
     grid = Grid(axes=axes, dimensions={name: known[name].dimension for name in vary})
     if grid.points > most:
         raise ParameterError(
-            f"the grid must have at most {most:,} points{purpose}, got "
-            f"{' x '.join(str(size) for size in grid.shape)} = {grid.points:,}. Take wider steps."
+            "the grid",
+            must=f"have at most {most:,} points{purpose}",
+            got=f"{' x '.join(str(size) for size in grid.shape)} = {grid.points:,}",
+            hint="Take wider steps.",
         )
     return grid
 
@@ -73,8 +75,10 @@ def _axes(
     for name, values in vary.items():
         if name not in known:
             raise ParameterError(
-                f"vary must name parameters that the descriptions give, got {shown(repr(name))}. "
-                f"They give {', '.join(sorted(known)) or 'none'}."
+                "vary",
+                must="name parameters that the descriptions give",
+                got=shown(repr(name)),
+                hint=f"They give {', '.join(sorted(known)) or 'none'}.",
             )
         numbers = _numbers(name, values)
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
@@ -88,11 +92,13 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
     if numbers.ndim > 1 or numbers.size == 0:
         raise ParameterError(
-            f"{name} must have one dimension and at least one number, got the shape "
-            f"{numbers.shape}. {hint}"
+            name,
+            must="have one dimension and at least one number",
+            got=f"the shape {numbers.shape}",
+            hint=hint,
         )
     numbers = np.atleast_1d(numbers)
     require(name, numbers, np.isfinite(numbers), must="be finite", hint=hint)
@@ -109,6 +115,8 @@ def require_times(time: Array, axes: Mapping[str, Array]) -> None:
             for (name, values), i in zip(axes.items(), point, strict=True)
         )
         raise ParameterError(
-            f"the time must be above 0 and finite, got {time[point]:g} s at {at}. "
-            "Check the amounts there."
+            "the time",
+            must="be above 0 and finite",
+            got=f"{time[point]:g} s at {at}",
+            hint="Check the amounts there.",
         )

@@ -179,8 +179,10 @@ def _spmd_phases(program: Program) -> list[SpmdPhase]:
     for i, phase in enumerate(program.phase):
         if not isinstance(phase, SpmdPhase):
             raise ParameterError(
-                f'law must be "spmd" for a phase to be simulated, got {shown(repr(phase.law))} in '
-                f"phase {i + 1}. Simulate the other phases alone, or use predict."
+                "law",
+                must='be "spmd" for a phase to be simulated',
+                got=f"{shown(repr(phase.law))} in phase {i + 1}",
+                hint="Simulate the other phases alone, or use predict.",
             )
         phases.append(phase)
     return phases
@@ -220,7 +222,10 @@ def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
     for name, law in laws.items():
         if name not in known:
             raise ParameterError(
-                f"laws must be of {', '.join(known)}, got {shown(repr(name))}. Name one of them."
+                "laws",
+                must=f"be of {', '.join(known)}",
+                got=shown(repr(name)),
+                hint="Name one of them.",
             )
         sampler(f"laws[{name!r}]", law)
     return chosen
@@ -248,8 +253,10 @@ def _tasks(
     idle = (cycles > 0) & (demands.computing + demands.delay + demands.queue + io <= 0)
     if idle.any():
         raise ParameterError(
-            "a cycle must take time, got services that are all 0 at p = "
-            f"{demands.p[idle].flat[0]:g}. Give compute, communication or io."
+            "a cycle",
+            must="take time",
+            got=f"services that are all 0 at p = {demands.p[idle].flat[0]:g}",
+            hint="Give compute, communication or io.",
         )
     return [task_of(phase, demands, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
 

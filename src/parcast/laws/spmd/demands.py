@@ -41,7 +41,7 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine, level_of
-from parcast.errors import ParameterError, require
+from parcast.errors import Argument, ParameterError, require
 from parcast.queueing.order import deviation_of_maximum, expected_maximum
 
 if TYPE_CHECKING:
@@ -108,7 +108,11 @@ def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
     """
     at = {name: np.asarray(values, dtype=np.float64) for name, values in at.items()}
     if "p" not in at:
-        raise ParameterError("p must be given. Say how many processors, such as p=[1, 2, 4].")
+        raise ParameterError(
+            "p",
+            must="be given",
+            hint=("Say how many processors, such as ", Argument("p", [1, 2, 4]), "."),
+        )
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
     for axis, what in (("p", "processors"), ("d", "disks")):
         whole = (at[axis] >= 1) & np.isfinite(at[axis]) & (at[axis] == np.floor(at[axis]))
@@ -163,7 +167,7 @@ def _group(group: Array, p: Array) -> Array:
         # Of a p that is smaller the formula makes one group; of a larger one it changes nothing.
         formula = f', or write a formula such as "min(p, {c:g})"' if at < c else ""
         raise ParameterError(
-            f"{name} must divide p, got {c:g} at p = {at:g}. Leave that p out{formula}."
+            name, must="divide p", got=f"{c:g} at p = {at:g}", hint=f"Leave that p out{formula}."
         )
     return np.asarray(group)
 

@@ -109,9 +109,10 @@ def _require_equal_clusters(jobs: Array, d: Array) -> None:
     uneven = np.mod(jobs, d) != 0
     if uneven.any():
         raise ParameterError(
-            f'io.kind "clustered" must have p/c a multiple of d in the published reading, got '
-            f"{jobs[uneven].flat[0]:g} and d = {d[uneven].flat[0]:g}. "
-            'Leave that d out, or leave out reading = "published".'
+            'io.kind "clustered"',
+            must="have p/c a multiple of d in the published reading",
+            got=f"{jobs[uneven].flat[0]:g} and d = {d[uneven].flat[0]:g}",
+            hint='Leave that d out, or leave out reading = "published".',
         )
 
 
@@ -242,8 +243,10 @@ def _require_tame_services(phase: "SpmdPhase") -> None:
     """The time until all join is known for services that do not vary too much."""
     if phase.communication.cv > MOST_SERVICE_CV:
         raise ParameterError(
-            f"communication.variability must be at most {MOST_SERVICE_CV:g} where I/O is "
-            f"synchronous, got {phase.communication.cv:g}. Simulate it."
+            "communication.variability",
+            must=f"be at most {MOST_SERVICE_CV:g} where I/O is synchronous",
+            got=f"{phase.communication.cv:g}",
+            hint="Simulate it.",
         )
 
 

@@ -35,8 +35,11 @@ def _variability(value: object) -> object:
     number = quantity(value, "fraction", name="variability") if _is_number(value) else -1.0
     if not 0 <= number <= WIDEST_CV:
         raise ParameterError(
-            'variability must be "none", "exponential", "uniform" or a coefficient of variation '
-            f"between 0 and {WIDEST_CV:g}, got {shown(repr(value))}. Write such as 0.05."
+            "variability",
+            must='be "none", "exponential", "uniform" or a coefficient of variation '
+            f"between 0 and {WIDEST_CV:g}",
+            got=shown(repr(value)),
+            hint="Write such as 0.05.",
         )
     return number
 
@@ -142,7 +145,7 @@ class Communication(_Served):
     def _certain_group(self) -> "Communication":
         if self.group.spread > 0:
             raise ParameterError(
-                "group must be certain, as it counts processors. Leave out its +-."
+                "group", must="be certain, as it counts processors", hint="Leave out its +-."
             )
         return self
 
