@@ -27,6 +27,7 @@ from parcast.units import percent
 from parcast.words import disturbance
 
 MOST_NAMED: Final = 5  # regions in one message
+MOST_NAMED_RUNS: Final = 3  # places of runs that are left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -241,9 +242,6 @@ def _partial(runs: Sequence[RunProfile]) -> list[str]:
                 f"{what}."
             )
     return list(warnings.values())
-
-
-MOST_NAMED_RUNS: Final = 3  # places of runs that are left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,6 +24,9 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
     "disk": "rate",
 }
 SYMBOLS: Final = {"compute": "W", "network": "u", "latency": "t0", "disk": "B"}
+DISK: Final = "disk_s"  # column of seconds that the disk took
+FARTHEST: Final = 10.0  # logarithm of a time from the measured one
+OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,11 +155,6 @@ def _percentage(share: float) -> str:
     """Share in percent, two digits of it where it is small."""
     percent = 100.0 * share
     return f"{percent:.2g}%" if percent < 99.5 else f"{percent:.0f}%"
-
-
-DISK: Final = "disk_s"  # column of seconds that the disk took
-FARTHEST: Final = 10.0  # logarithm of a time from the measured one
-OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -31,6 +31,7 @@ NULL: Final = 1e-8  # of the largest singular value: rounding of the law
 UNKNOWN: Final = 7.0  # standard deviation of a logarithm of which nothing is known
 USEFUL: Final = 0.5  # of the deviation: what a run must bring it to, to be advised
 CLOSE: Final = 1.1  # times the best deviation: good enough where it is cheaper
+BEYOND: Final = 4  # times the largest measured: how far a run is advised
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -196,9 +197,6 @@ def advice(
         wanted.setdefault(text, []).append(together)
     for text, groups in wanted.items():
         yield text.format("; ".join(dict.fromkeys(groups)))
-
-
-BEYOND: Final = 4  # times the largest measured: how far a run is advised
 
 
 def candidate_runs(model: Model, coordinates: Array) -> tuple[list[dict[str, float]], Array]:

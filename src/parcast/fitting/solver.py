@@ -28,13 +28,20 @@ from parcast.fitting.model import HOLD, Model
 from parcast.fitting.runs import Noise, Runs, determined_by_runs, noise_of
 
 Residuals = Callable[[Array], tuple[Array, Array]]
-
 MOST_STEPS: Final = 100
 PASSES: Final = 4  # of a step that meets bounds
 SMALLEST: Final = 1e-10  # step, over the coordinate, that no longer matters
 SMALL: Final = 1e-6  # coordinate
 LITTLE_DAMPING: Final = 0.1  # what a step is not held short by
 DAMPING: Final = (1e-3, 1e-12, 1e12)  # first, least, most
+MOST_ROUNDS: Final = 25
+NEAR_ENOUGH: Final = 0.01  # of the root of the difference
+LOOSE: Final = 1e-4  # steps that do not matter here
+ENOUGH: Final = 2e-3  # of the difference at the ends: gains that do not matter here
+STEPS: Final = 12  # of the others, for one value
+FIRST_STEP: Final = (1e-6, 2.0)  # least and most, over the coordinate or 1
+FURTHEST: Final = 1e3  # times the coordinate or 1: as good as infinite
+MOST_OF_IT: Final = 0.5  # of the time alone
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -44,6 +51,79 @@ class Solution:
     coordinates: Array  # (sets, parameters)
     squares: Array  # sum of squared residuals, (sets,)
     converged: NDArray[np.bool_]  # (sets,)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Task:
+    """The sum of squares of runs, parameters with +-, and the scale of speedups."""
+
+    model: Model
+    measured: Array  # logarithms, shape (runs,)
+    runs: Runs
+    scale: float | None  # logarithm of the time alone that is held; None where times are known
+
+    @property
+    def lower(self) -> Array:
+        """Least coordinates."""
+        return np.array([x.lower for x in self.model.parameters])
+
+    @property
+    def upper(self) -> Array:
+        """Largest coordinates."""
+        return np.array([x.upper for x in self.model.parameters])
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the coordinates that +- says."""
+        return np.array([x.sigma for x in self.model.parameters])
+
+    def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
+        """Residuals over their standard deviations, and their Jacobian."""
+        logs, jacobian = self.model.logs(coordinates)
+        values, slopes = [(logs - self.measured) / level], [jacobian / level]
+        if self.scale is not None:
+            alone, slope = self.model.logs_alone(coordinates)
+            values.append((alone[:, :1] - self.scale) / level / HOLD)
+            slopes.append(slope[:, :1] / level / HOLD)
+        # Logarithms of a rate and of its inverse differ in sign alone.
+        values.append(np.log(coordinates) / self.deviations)
+        slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
+        return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
+
+    def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
+        """Least squares from some starts."""
+        return least_squares(
+            lambda x: self.residuals(level, x),
+            starts,
+            lower=self.lower,
+            upper=self.upper,
+            steps=steps,
+        )
+
+    def noise(self, coordinates: Array, level: float) -> Noise:
+        """Scatter about the law with these coordinates."""
+        logs, jacobian = self.model.logs(coordinates[None])
+        squares = float(np.sum((logs[0] - self.measured) ** 2))
+        inside = (coordinates > self.lower) & (coordinates < self.upper)
+        rows = jacobian[0] / level
+        if self.scale is not None:
+            alone = self.model.logs_alone(coordinates[None])[1][0, :1]
+            rows = np.vstack([rows, alone / level / HOLD])
+        determined = determined_by_runs(
+            rows[:, inside] * coordinates[inside], self.deviations[inside]
+        )
+        if self.scale is not None:
+            determined -= 1.0
+        return noise_of(squares, len(self.measured), determined, self.runs.repetitions)
+
+
+def with_scale(task: Task) -> Task:
+    """Hold the time alone, unless what is left as described makes up most of it."""
+    start = np.ones((1, len(task.model.parameters)))
+    alone, slope = task.model.logs_alone(start)
+    if np.sum(slope[0, 0]) < MOST_OF_IT:
+        return task
+    return replace(task, scale=float(alone[0, 0]))
 
 
 def least_squares(
@@ -137,15 +217,6 @@ def _step(
     return np.asarray(step)
 
 
-MOST_ROUNDS: Final = 25
-NEAR_ENOUGH: Final = 0.01  # of the root of the difference
-LOOSE: Final = 1e-4  # steps that do not matter here
-ENOUGH: Final = 2e-3  # of the difference at the ends: gains that do not matter here
-STEPS: Final = 12  # of the others, for one value
-FIRST_STEP: Final = (1e-6, 2.0)  # least and most, over the coordinate or 1
-FURTHEST: Final = 1e3  # times the coordinate or 1: as good as infinite
-
-
 def profile_intervals(
     residuals: Residuals,
     best: Array,
@@ -223,79 +294,3 @@ def _next(near: tuple[float, float], far: tuple[float, float], limit: float, roo
     # The root is nearly a line; never closer to either end than a tenth of the way.
     share = (limit - root) / (root_beyond - root)
     return float(at + (beyond - at) * np.clip(share, 0.1, 0.9))
-
-
-MOST_OF_IT: Final = 0.5  # of the time alone
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Task:
-    """The sum of squares of runs, parameters with +-, and the scale of speedups."""
-
-    model: Model
-    measured: Array  # logarithms, shape (runs,)
-    runs: Runs
-    scale: float | None  # logarithm of the time alone that is held; None where times are known
-
-    @property
-    def lower(self) -> Array:
-        """Least coordinates."""
-        return np.array([x.lower for x in self.model.parameters])
-
-    @property
-    def upper(self) -> Array:
-        """Largest coordinates."""
-        return np.array([x.upper for x in self.model.parameters])
-
-    @property
-    def deviations(self) -> Array:
-        """Standard deviations of the coordinates that +- says."""
-        return np.array([x.sigma for x in self.model.parameters])
-
-    def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
-        """Residuals over their standard deviations, and their Jacobian."""
-        logs, jacobian = self.model.logs(coordinates)
-        values, slopes = [(logs - self.measured) / level], [jacobian / level]
-        if self.scale is not None:
-            alone, slope = self.model.logs_alone(coordinates)
-            values.append((alone[:, :1] - self.scale) / level / HOLD)
-            slopes.append(slope[:, :1] / level / HOLD)
-        # Logarithms of a rate and of its inverse differ in sign alone.
-        values.append(np.log(coordinates) / self.deviations)
-        slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
-        return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
-
-    def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
-        """Least squares from some starts."""
-        return least_squares(
-            lambda x: self.residuals(level, x),
-            starts,
-            lower=self.lower,
-            upper=self.upper,
-            steps=steps,
-        )
-
-    def noise(self, coordinates: Array, level: float) -> Noise:
-        """Scatter about the law with these coordinates."""
-        logs, jacobian = self.model.logs(coordinates[None])
-        squares = float(np.sum((logs[0] - self.measured) ** 2))
-        inside = (coordinates > self.lower) & (coordinates < self.upper)
-        rows = jacobian[0] / level
-        if self.scale is not None:
-            alone = self.model.logs_alone(coordinates[None])[1][0, :1]
-            rows = np.vstack([rows, alone / level / HOLD])
-        determined = determined_by_runs(
-            rows[:, inside] * coordinates[inside], self.deviations[inside]
-        )
-        if self.scale is not None:
-            determined -= 1.0
-        return noise_of(squares, len(self.measured), determined, self.runs.repetitions)
-
-
-def with_scale(task: Task) -> Task:
-    """Hold the time alone, unless what is left as described makes up most of it."""
-    start = np.ones((1, len(task.model.parameters)))
-    alone, slope = task.model.logs_alone(start)
-    if np.sum(slope[0, 0]) < MOST_OF_IT:
-        return task
-    return replace(task, scale=float(alone[0, 0]))

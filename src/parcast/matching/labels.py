@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-
 WIDEST_BAND: Final = 20.0  # seen of an interval, times what is told
+RING: Final = 15.0  # across, of the ring around what was chosen [pt]
+MARKER: Final = 3.5  # radius of a marker [pt]
+BESIDE_RING, BESIDE_MARKER = 10.0, 5.0  # from a point to its number [pt]
+CROWDED: Final = 6.0  # between two points of a curve, of which one then has no number [pt]
+INCH: Final = 72.0  # [pt]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,13 +66,6 @@ def curve_of(candidate: Candidate, *, has_cost: bool) -> Curve:
 def _ends(candidate: Candidate) -> tuple[Array, Array]:
     """Ends of the interval of time. [s]."""
     return candidate.lower, candidate.upper
-
-
-RING: Final = 15.0  # across, of the ring around what was chosen [pt]
-MARKER: Final = 3.5  # radius of a marker [pt]
-BESIDE_RING, BESIDE_MARKER = 10.0, 5.0  # from a point to its number [pt]
-CROWDED: Final = 6.0  # between two points of a curve, of which one then has no number [pt]
-INCH: Final = 72.0  # [pt]
 
 
 def name_counts(

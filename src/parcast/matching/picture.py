@@ -29,18 +29,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-
 PALE, GREY, SHADE = "#E4E4E4", "#757575", "#F1EDE6"
 MOST_TICKS: Final = 8
 LONGEST: Final = 40  # characters of a machine's name
+SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two columns
 
 
 def draw_match(match: Match, path: str | PathLike[str]) -> None:
     """Draw a match into a file: the same match gives the same bytes."""
     save_figure(figure_of_match(match), path)
-
-
-SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two columns
 
 
 def figure_of_match(match: Match) -> "Figure":

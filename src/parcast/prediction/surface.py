@@ -41,12 +41,20 @@ if TYPE_CHECKING:
     from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
-
 CELLS: Final = 41  # of the mesh, in each direction
 PLACE: Final = (-0.02, 0.05, 0.88, 0.88)  # in the figure: left, bottom, width, height [1]
 BAR: Final = (0.88, 0.18, 0.022, 0.6)
 EYE: Final[dict[str, float]] = {"elev": 30.0, "azim": -75.0}  # sees both flanks [degrees]
 EDGES: Final = (4.0, 2.0)  # of the box, as they are seen [inch]
+CONTOUR_CELLS: Final = 201  # in each direction
+WIDE: Final = 30.0  # ratio of speedups from which levels are powers, not even steps
+NEARLY: Final = 1.01  # of the best time
+MOST_MARKERS: Final = 24  # on the ridge
+ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
+MAP_CELLS: Final = 240  # in each direction
+REGION: Final = SPENT_ON | {"communication": "network"}
+SMALLEST: Final = 0.004  # share of the map that a region with a label has
+NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
 def draw_surface(shown: Shown) -> "Figure":
@@ -84,13 +92,6 @@ def draw_surface(shown: Shown) -> "Figure":
     ax.set_box_aspect((1.45, 1.1, 0.9), zoom=1.1)
     add_efficiency_bar(colours, cax=figure.add_axes(BAR))
     return figure
-
-
-CONTOUR_CELLS: Final = 201  # in each direction
-WIDE: Final = 30.0  # ratio of speedups from which levels are powers, not even steps
-NEARLY: Final = 1.01  # of the best time
-MOST_MARKERS: Final = 24  # on the ridge
-ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
 
 
 def draw_contours(shown: Shown) -> "Figure":
@@ -199,12 +200,6 @@ def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
                 fontsize="small",
                 bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
             )
-
-
-MAP_CELLS: Final = 240  # in each direction
-REGION: Final = SPENT_ON | {"communication": "network"}
-SMALLEST: Final = 0.004  # share of the map that a region with a label has
-NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
 def draw_map(shown: Shown) -> "Figure":

@@ -45,57 +45,7 @@ COMPUTE: Final = 0.03  # half-width of log time of computing alone
 OWN: Final = 0.35  # of what a rank waits for by itself
 SHARED: Final = 0.1  # of what the shared network adds
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes
-
-
-def model_half_width(costs: CountedCosts) -> Array:
-    """Half-width of the 90 % interval of log time, from what takes the time.
-
-    >>> zero, one = np.zeros(1), np.ones(1)
-    >>> parts = {"compute": one, "imbalance": zero, "pairs": zero, "collectives": zero}
-    >>> model_half_width(CountedCosts(**parts, startups=one, shared=2 * one)).round(3)
-    array([0.105])
-    """
-    time = np.maximum(costs.time, TINY)
-    own = (costs.startups + costs.pairs + costs.collectives) / time
-    return np.asarray(np.sqrt(COMPUTE**2 + (OWN * own) ** 2 + (SHARED * costs.shared / time) ** 2))
-
-
-def carried_over(here: CountedCosts, donor: CountedCosts) -> tuple[Array, Array]:
-    """How much of the donor's error is taken over, k, and how like it is to this machine.
-
-    k is 0 where nothing is sent; the likeness is shares in common over the larger sum of shares.
-    """
-    shares = [
-        np.stack(
-            np.broadcast_arrays(
-                *(x / np.maximum(costs.time, TINY) for x in _sending(costs)),
-            )
-        )
-        for costs in (here, donor)
-    ]
-    common = np.minimum(*shares).sum(axis=0)
-    ours, theirs = (x.sum(axis=0) for x in shares)
-    carried = np.where(theirs > 0, common / np.maximum(theirs, TINY), 0.0)
-    most = np.maximum(ours, theirs)
-    return carried, np.where(most > 0, common / np.maximum(most, TINY), 0.0)
-
-
-def donated_half_width(model: Array, likeness: Array) -> Array:
-    """Half-width of log time after a donor's error was taken over.
-
-    >>> donated_half_width(np.array([0.4, 0.4]), np.array([0.0, 1.0])).round(2)
-    array([0.4 , 0.35])
-    """
-    return np.asarray(np.maximum(model * np.sqrt(1.0 - TOLD * likeness**2), COMPUTE))
-
-
-def _sending(costs: CountedCosts) -> tuple[Array, ...]:
-    """Give the parts of what is sent."""
-    return costs.startups, costs.pairs, costs.shared, costs.collectives
-
-
 ByDonor = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
-
 LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
 TINY: Final = 1e-300  # against division by nothing
 ABSURD: Final = 1e3  # pace, or its inverse, that only a wrong unit explains [D]
@@ -253,15 +203,6 @@ def _corrections(
     return by_donor
 
 
-def _together(by_donor: ByDonor, counts: Array) -> tuple[Array, Array]:
-    """Correction of log time by all donors, each by its likeness, and the largest likeness."""
-    if not by_donor:
-        return np.zeros(counts.shape), np.zeros(counts.shape)
-    corrections, likenesses = (np.array(x) for x in zip(*by_donor.values(), strict=True))
-    share = likenesses / np.maximum(likenesses.sum(axis=0), TINY)
-    return (share * corrections).sum(axis=0), likenesses.max(axis=0)
-
-
 def _correction(
     phase: CountedPhase,
     machine: Machine,
@@ -285,6 +226,15 @@ def _correction(
     inside = (counts >= measured[0]) & (counts <= measured[-1])
     error = np.interp(np.log(counts), np.log(measured), error)
     return np.where(inside, carried * error, 0.0), np.where(inside, likeness, 0.0)
+
+
+def _together(by_donor: ByDonor, counts: Array) -> tuple[Array, Array]:
+    """Correction of log time by all donors, each by its likeness, and the largest likeness."""
+    if not by_donor:
+        return np.zeros(counts.shape), np.zeros(counts.shape)
+    corrections, likenesses = (np.array(x) for x in zip(*by_donor.values(), strict=True))
+    share = likenesses / np.maximum(likenesses.sum(axis=0), TINY)
+    return (share * corrections).sum(axis=0), likenesses.max(axis=0)
 
 
 def _spread(program: Program, phase: CountedPhase, machine: Machine, counts: Array) -> Array:
@@ -341,3 +291,50 @@ def _absurd(pace: float, machine: Machine) -> Iterator[str]:
         f"{word} than the machine that counted: most likely a unit is wrong. Check the seconds of "
         "the run and of compute_s."
     )
+
+
+def model_half_width(costs: CountedCosts) -> Array:
+    """Half-width of the 90 % interval of log time, from what takes the time.
+
+    >>> zero, one = np.zeros(1), np.ones(1)
+    >>> parts = {"compute": one, "imbalance": zero, "pairs": zero, "collectives": zero}
+    >>> model_half_width(CountedCosts(**parts, startups=one, shared=2 * one)).round(3)
+    array([0.105])
+    """
+    time = np.maximum(costs.time, TINY)
+    own = (costs.startups + costs.pairs + costs.collectives) / time
+    return np.asarray(np.sqrt(COMPUTE**2 + (OWN * own) ** 2 + (SHARED * costs.shared / time) ** 2))
+
+
+def carried_over(here: CountedCosts, donor: CountedCosts) -> tuple[Array, Array]:
+    """How much of the donor's error is taken over, k, and how like it is to this machine.
+
+    k is 0 where nothing is sent; the likeness is shares in common over the larger sum of shares.
+    """
+    shares = [
+        np.stack(
+            np.broadcast_arrays(
+                *(x / np.maximum(costs.time, TINY) for x in _sending(costs)),
+            )
+        )
+        for costs in (here, donor)
+    ]
+    common = np.minimum(*shares).sum(axis=0)
+    ours, theirs = (x.sum(axis=0) for x in shares)
+    carried = np.where(theirs > 0, common / np.maximum(theirs, TINY), 0.0)
+    most = np.maximum(ours, theirs)
+    return carried, np.where(most > 0, common / np.maximum(most, TINY), 0.0)
+
+
+def donated_half_width(model: Array, likeness: Array) -> Array:
+    """Half-width of log time after a donor's error was taken over.
+
+    >>> donated_half_width(np.array([0.4, 0.4]), np.array([0.0, 1.0])).round(2)
+    array([0.4 , 0.35])
+    """
+    return np.asarray(np.maximum(model * np.sqrt(1.0 - TOLD * likeness**2), COMPUTE))
+
+
+def _sending(costs: CountedCosts) -> tuple[Array, ...]:
+    """Give the parts of what is sent."""
+    return costs.startups, costs.pairs, costs.shared, costs.collectives

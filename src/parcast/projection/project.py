@@ -47,31 +47,6 @@ UNLIKE: Final = 0.4  # more of it for each e-folding of kappa ... [D]
 MOST_UNLIKE: Final = 1.5  # ... up to so many [D]
 UNREPEATED: Final = 0.05  # sd of log time that one machine differs from itself [D]
 WORTH: Final = 3.0  # machines that the formula counts as, beside those that were run [D]
-
-
-def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None = None) -> Array:
-    """Half-width of the 90 % interval of log time that the base ratio leaves, (points,).
-
-    `reach` is the distance in log p from where the ratio is known, `moved`, (machines, points),
-    the change of the log ratio between the base and each other machine over it; NaN where it is
-    not known.
-
-    >>> moved_half_width([0.0, 2.0], ratio=1.0).round(2)
-    array([0.08, 0.71])
-    >>> moved_half_width([2.0], ratio=1.0, moved=[[0.1], [-0.05], [0.0]]).round(2)
-    array([0.51])
-    """
-    distance = np.abs(np.asarray(reach, dtype=np.float64))
-    unlike = np.minimum(np.abs(np.log(np.asarray(ratio, dtype=np.float64))), MOST_UNLIKE)
-    variance = (ALIKE + UNLIKE * unlike) ** 2 * distance
-    if moved is not None:
-        seen = NORMAL_90 * np.asarray(moved, dtype=np.float64)
-        known = np.isfinite(seen)
-        squares = np.where(known, seen, 0.0) ** 2
-        variance = (squares.sum(axis=0) + WORTH * variance) / (known.sum(axis=0) + WORTH)
-    return np.asarray(np.sqrt(variance + (NORMAL_90 * UNREPEATED) ** 2))
-
-
 DOUBTFUL: Final = 5.0  # upper over lower from which an interval says little [D]
 
 
@@ -188,15 +163,6 @@ def project(
     )
 
 
-def _doubtful(counts: Array, factor: Array) -> list[str]:
-    """Say where the interval is so wide that it tells little."""
-    i = int(np.argmax(counts))
-    wide = float(factor[i] ** 2)
-    if wide <= DOUBTFUL:
-        return []
-    return [f"Doubtful: at p = {counts[i]:g} the interval spans a factor of {wide:.2g}."]
-
-
 def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
     """Leave out the call paths that are priced on the target."""
     names = runs.labels.get("callpath")
@@ -219,6 +185,38 @@ def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
             hint="Name fewer.",
         )
     return runs.select(callpath=left) if priced else runs
+
+
+def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None = None) -> Array:
+    """Half-width of the 90 % interval of log time that the base ratio leaves, (points,).
+
+    `reach` is the distance in log p from where the ratio is known, `moved`, (machines, points),
+    the change of the log ratio between the base and each other machine over it; NaN where it is
+    not known.
+
+    >>> moved_half_width([0.0, 2.0], ratio=1.0).round(2)
+    array([0.08, 0.71])
+    >>> moved_half_width([2.0], ratio=1.0, moved=[[0.1], [-0.05], [0.0]]).round(2)
+    array([0.51])
+    """
+    distance = np.abs(np.asarray(reach, dtype=np.float64))
+    unlike = np.minimum(np.abs(np.log(np.asarray(ratio, dtype=np.float64))), MOST_UNLIKE)
+    variance = (ALIKE + UNLIKE * unlike) ** 2 * distance
+    if moved is not None:
+        seen = NORMAL_90 * np.asarray(moved, dtype=np.float64)
+        known = np.isfinite(seen)
+        squares = np.where(known, seen, 0.0) ** 2
+        variance = (squares.sum(axis=0) + WORTH * variance) / (known.sum(axis=0) + WORTH)
+    return np.asarray(np.sqrt(variance + (NORMAL_90 * UNREPEATED) ** 2))
+
+
+def _doubtful(counts: Array, factor: Array) -> list[str]:
+    """Say where the interval is so wide that it tells little."""
+    i = int(np.argmax(counts))
+    wide = float(factor[i] ** 2)
+    if wide <= DOUBTFUL:
+        return []
+    return [f"Doubtful: at p = {counts[i]:g} the interval spans a factor of {wide:.2g}."]
 
 
 def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:

@@ -41,6 +41,15 @@ from parcast.validation.subject import Subject
 LOWER: Final = {"n_half": 1, "m_half": 1, "m_2": 2}  # powers of n that weigh on small sizes
 HIGHEST: Final = 3.0  # half size over the largest calibrated one [1]
 CUBIC: Final = 2.5  # power of n above which steps have a second lower term [1]
+HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
+RESAMPLES: Final = 200
+NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
+ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
+UNITS: Final = {
+    **{"W": "1/s", "n_half": "1", "m_half": "1", "m_2": "1"},
+    **{"u": "B/s", "t0": "s", "B": "B/s", "S0": "s"},
+}
+AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,80 +118,6 @@ class Form:
         return mixed
 
 
-def forms_of(
-    subject: Subject, counts: Sequence[int], sizes: Sequence[int], cores: int
-) -> tuple[Form, ...]:
-    """Forms that the calibrated sizes and counts can show, those with fewest constants first."""
-    counts = tuple(sorted(counts))
-    parallel = tuple(p for p in counts if p > 1)
-    largest = subject.counted(max(sizes), counts)
-    sends, talks = np.any(largest.network_bytes > 0), np.any(largest.messages > 0)
-    one = parallel[:1]
-    choices = dict.fromkeys(
-        (rates, networks if sends else (), startups if talks else ())
-        for rates, startups, networks in product(
-            (counts[:1], counts[:2], counts), (one, parallel), (one, parallel)
-        )
-    )
-    forms = [
-        Form(
-            subject=subject,
-            counts=counts,
-            cores=cores,
-            rates=rates,
-            networks=networks,
-            startups=startups,
-            columns=_columns(subject, counts, sizes, (rates, networks, startups)),
-        )
-        for rates, networks, startups in choices
-    ]
-    return tuple(sorted(forms, key=lambda form: len(form.columns)))
-
-
-def _columns(
-    subject: Subject,
-    counts: tuple[int, ...],
-    sizes: Sequence[int],
-    own: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
-) -> tuple[Column, ...]:
-    """Name the columns of a form in which W, u and t0 have values of their own at these counts."""
-    rates, networks, startups = own
-    ends, most = [float(min(sizes)), float(max(sizes))], float(counts[-1])
-    alone = subject.counted(ends, 1.0)
-    lower = []
-    if ends[1] > ends[0]:
-        growth = float(np.log(alone.steps[1] / alone.steps[0]) / np.log(ends[1] / ends[0]))
-        lower = ["n_half", "m_half"] if most > 1 else ["n_half"]
-        lower += ["m_2"] if growth > CUBIC and len(set(sizes)) > 2 else []
-    columns = [Column(symbol="W", p=p if len(rates) > 1 else None) for p in rates]
-    columns += [Column(symbol=symbol) for symbol in lower]
-    columns += [Column(symbol="u", p=p if len(networks) > 1 else None) for p in networks]
-    columns += [Column(symbol="t0", p=p if len(startups) > 1 else None) for p in startups]
-    if np.any(alone.disk_bytes > 0):
-        columns += [Column(symbol="B"), Column(symbol="S0")]
-    return tuple(columns)
-
-
-def _weight(p: Array, counts: Sequence[int], of: int | None) -> Array:
-    """Share of the value of one count in that of others: a hat over the logarithm."""
-    if of is None:
-        return np.ones(p.shape)
-    knots = np.log(np.asarray(counts, dtype=np.float64))
-    values = np.isclose(knots, np.log(of)).astype(np.float64)
-    return np.asarray(np.interp(np.log(p), knots, values))
-
-
-HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
-RESAMPLES: Final = 200
-NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
-ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
-UNITS: Final = {
-    **{"W": "1/s", "n_half": "1", "m_half": "1", "m_2": "1"},
-    **{"u": "B/s", "t0": "s", "B": "B/s", "S0": "s"},
-}
-AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Calibration:
     """A calibrated law."""
@@ -243,12 +178,6 @@ class Calibration:
             upper=float(high) if np.isfinite(high) else None,
             unit=UNITS[column.symbol],
         )
-
-
-def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
-    """Divide by a cost, infinite where there is none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(cost) > 0, np.divide(amount, cost), np.inf)
 
 
 def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration:
@@ -354,3 +283,72 @@ def _solved(terms: Terms, mixture: Array, measured: Array) -> Array:
     size = np.where(size > 0, size, 1.0)
     solution = nnls(relative / size, ones_of_all)[0] / size
     return np.asarray(mixture @ np.where((relative * solution).max(axis=0) > NOISE, solution, 0.0))
+
+
+def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
+    """Divide by a cost, infinite where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(cost) > 0, np.divide(amount, cost), np.inf)
+
+
+def forms_of(
+    subject: Subject, counts: Sequence[int], sizes: Sequence[int], cores: int
+) -> tuple[Form, ...]:
+    """Forms that the calibrated sizes and counts can show, those with fewest constants first."""
+    counts = tuple(sorted(counts))
+    parallel = tuple(p for p in counts if p > 1)
+    largest = subject.counted(max(sizes), counts)
+    sends, talks = np.any(largest.network_bytes > 0), np.any(largest.messages > 0)
+    one = parallel[:1]
+    choices = dict.fromkeys(
+        (rates, networks if sends else (), startups if talks else ())
+        for rates, startups, networks in product(
+            (counts[:1], counts[:2], counts), (one, parallel), (one, parallel)
+        )
+    )
+    forms = [
+        Form(
+            subject=subject,
+            counts=counts,
+            cores=cores,
+            rates=rates,
+            networks=networks,
+            startups=startups,
+            columns=_columns(subject, counts, sizes, (rates, networks, startups)),
+        )
+        for rates, networks, startups in choices
+    ]
+    return tuple(sorted(forms, key=lambda form: len(form.columns)))
+
+
+def _columns(
+    subject: Subject,
+    counts: tuple[int, ...],
+    sizes: Sequence[int],
+    own: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
+) -> tuple[Column, ...]:
+    """Name the columns of a form in which W, u and t0 have values of their own at these counts."""
+    rates, networks, startups = own
+    ends, most = [float(min(sizes)), float(max(sizes))], float(counts[-1])
+    alone = subject.counted(ends, 1.0)
+    lower = []
+    if ends[1] > ends[0]:
+        growth = float(np.log(alone.steps[1] / alone.steps[0]) / np.log(ends[1] / ends[0]))
+        lower = ["n_half", "m_half"] if most > 1 else ["n_half"]
+        lower += ["m_2"] if growth > CUBIC and len(set(sizes)) > 2 else []
+    columns = [Column(symbol="W", p=p if len(rates) > 1 else None) for p in rates]
+    columns += [Column(symbol=symbol) for symbol in lower]
+    columns += [Column(symbol="u", p=p if len(networks) > 1 else None) for p in networks]
+    columns += [Column(symbol="t0", p=p if len(startups) > 1 else None) for p in startups]
+    if np.any(alone.disk_bytes > 0):
+        columns += [Column(symbol="B"), Column(symbol="S0")]
+    return tuple(columns)
+
+
+def _weight(p: Array, counts: Sequence[int], of: int | None) -> Array:
+    """Share of the value of one count in that of others: a hat over the logarithm."""
+    if of is None:
+        return np.ones(p.shape)
+    knots = np.log(np.asarray(counts, dtype=np.float64))
+    values = np.isclose(knots, np.log(of)).astype(np.float64)
+    return np.asarray(np.interp(np.log(p), knots, values))
