@@ -130,6 +130,18 @@ def selection(
     return wanted
 
 
+def select_option(help: str) -> Callable[[Any], Any]:
+    """Option for rows of a table to take."""
+    return click.option(
+        "--select", metavar="COLUMN=VALUE", multiple=True, callback=selection, help=help
+    )
+
+
+def ignore_option(help: str) -> Callable[[Any], Any]:
+    """Option for columns of a table to pass over."""
+    return click.option("--ignore", metavar="COLUMNS", callback=columns, help=help)
+
+
 def efficiency(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
     """Read a fraction above 0 and at most 1, such as 50% or 0.5."""
     if text is None:
