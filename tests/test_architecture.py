@@ -11,7 +11,7 @@ import parcast
 
 ROOT = Path(parcast.__file__).parent
 LAYERS = [  # a module may import its own layer and those above it in this list
-    {"errors", "units", "expressions", "amounts"},
+    {"errors", "units", "expressions", "amounts", "places", "plugins", "law_names"},
     {
         *("description", "machine", "program", "breakdown", "prediction", "simulation_result"),
         *("measurements", "columns", "series", "elsewhere", "text", "result", "fit_result"),

@@ -19,6 +19,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
 from parcast.errors import ParameterError, RunFailed
+from parcast.kernels.registry import KERNELS
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("csv", "json")
 
-HELP = """Run a reference program with MPI, and time and count what it does.
+*_NAMES, _LAST = KERNELS
+HELP = f"""Run a reference program with MPI, and time and count what it does.
 
-NAME is a program: sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil. Without it,
+NAME is a program: {", ".join(_NAMES)} or {_LAST}. Without it,
 the programs are listed. Ranks are started here; under an mpiexec of your own, use
 `mpiexec -n 4 python -m parcast.kernels NAME --n SIZES`.
 
@@ -246,7 +248,7 @@ def _show(document: dict[str, Any]) -> None:
 def _list_programs() -> None:
     """Print the programs there are."""
     from parcast.cli.screen import page_of_stdout, show
-    from parcast.kernels.registry import KERNELS, kernel_named
+    from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import listing
 
     found = [kernel_named(name) for name in KERNELS]
