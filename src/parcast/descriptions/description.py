@@ -63,6 +63,12 @@ class Description(BaseModel):
         except ValidationError as refusal:
             raise DescriptionError(type(self).__name__, _problems(refusal, self)) from None
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """Keep what was given; what is worked out from it and cached may hold functions."""
+        state = super().__getstate__()
+        given = {name: state["__dict__"][name] for name in type(self).model_fields}
+        return {**state, "__dict__": given}
+
     def amounts(self) -> Iterator[tuple[str, Amount]]:
         """Give every amount in it that is given, with its name."""
         for key in type(self).model_fields:
