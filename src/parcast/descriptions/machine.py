@@ -170,10 +170,10 @@ class Price(Description):
 class Primitive(Description):
     """Time of one communication primitive: startup + volume / bandwidth, on p processors."""
 
-    startup: Annotated[Amount, Of("time", name="startup")] | None = Field(
+    startup: Annotated[Amount, Of("time")] | None = Field(
         default=None, description="Time besides that of the bytes; may depend on p."
     )
-    bandwidth: Annotated[Amount, Of("rate", name="bandwidth")] | None = Field(
+    bandwidth: Annotated[Amount, Of("rate")] | None = Field(
         default=None, description="Bytes of the volume in a second; may depend on p."
     )
 
@@ -202,6 +202,7 @@ def _primitive(name: str) -> type[Primitive]:
         for key, dimension in dimensions.items()
     }
     made: type[Primitive] = create_model(name.capitalize(), __base__=Primitive, **keys)
+    globals()[made.__name__] = made  # where pickle looks for it
     return made
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Program, laws
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacity_bounds import by_source, disk_rate
 from parcast.fitting.capacity_result import (
@@ -83,11 +83,12 @@ def capacities(
     ('4.99973 Mflop/s', {'u_2': '62.2 kB/s', 'u_5': '53.5 kB/s'})
     """
     if not isinstance(phase, SteadyStatePhase):
+        *names, last = (law for law, kind in laws().items() if issubclass(kind, SteadyStatePhase))
         raise ParameterError(
             "phase",
             must="be of a law that counts",
             got=f"{getattr(phase, 'law', type(phase))!s:.60}",
-            hint="Take sort, square_sort, merge_sort, fractal, monte_carlo, matmul or gauss.",
+            hint=f"Take {', '.join(names)} or {last}.",
         )
     if method not in ("source", "fit"):
         raise ParameterError(

@@ -8,18 +8,17 @@ among them, are taken by differences.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount, Point
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Phase, Program
+from parcast.descriptions.program import Phase, Program, Slopes
 from parcast.errors import ParameterError
-from parcast.laws.spmd.slopes import spmd_slopes
 from parcast.units import shown
 
 LEAST: Final = 1e-9  # of what is described: stands for none at all
@@ -61,15 +60,16 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """Parameters that a fit changes: those `free`, less those `fixed`.
 
-    Without `free` all that the tables compute, communication, io and capacities of the phases give
-    and that are not 0 anywhere.
+    Without `free` all that the tables compute, communication, io and capacities of the phases
+    give, and that laws name, and that are not 0 anywhere.
     """
     ours, theirs = program.parameters(), machine.parameters()
     known = ours | theirs
     for argument, names in (("free", free), ("fixed", fixed)):
         for name in names or ():
             _require_known(argument, name, known)
-    chosen = [name for name in ours if is_usual(name)] if free is None else list(free)
+    chosen = usual_names(program) if free is None else list(free)
+    bounds = program.bounds()
     parameters = []
     for name in dict.fromkeys(chosen):
         if name in set(fixed or ()) or name in points:
@@ -92,7 +92,8 @@ def parameters_of(
                 got=f"{name} = {amount}",
                 hint="Write a first guess in the description.",
             )
-        parameters.append(_parameter(name, amount, values, is_of_machine=name not in ours))
+        bound = 1.0 if name.endswith(".contention") else bounds.get(name)
+        parameters.append(_parameter(name, amount, values, bound, is_of_machine=name not in ours))
     if not parameters:
         raise ParameterError(
             "free",
@@ -103,7 +104,9 @@ def parameters_of(
     return tuple(parameters)
 
 
-def _parameter(name: str, amount: Amount, values: Array, *, is_of_machine: bool) -> Parameter:
+def _parameter(
+    name: str, amount: Amount, values: Array, bound: float | None, *, is_of_machine: bool
+) -> Parameter:
     """Bounds and what is known of an amount before the runs."""
     most = float(np.max(values))
     return Parameter(
@@ -113,7 +116,7 @@ def _parameter(name: str, amount: Amount, values: Array, *, is_of_machine: bool)
         is_rate=amount.dimension in RATES,
         value=None if amount.expression.axes else most,
         lower=LEAST,
-        upper=1.0 / most if name.endswith(".contention") else MOST,
+        upper=MOST if bound is None else bound / most,
         sigma=float(np.log1p(amount.spread)) / NORMAL_90 if amount.spread else np.inf,
     )
 
@@ -126,10 +129,16 @@ def scaled(parameters: Iterable[Parameter], coordinates: Array) -> dict[str, Arr
     return at
 
 
-def is_usual(name: str) -> bool:
-    """Whether an amount is fitted unless something else is said."""
-    inner = f".{name}"
-    return any(f".{table}" in inner for table in TABLES) and not name.endswith(INSEPARABLE)
+def usual_names(program: Program) -> list[str]:
+    """Amounts of a program that are fitted unless something else is said."""
+    tables = tuple(f".{table}" for table in TABLES)
+    named = program.fitted()
+    return [
+        name
+        for name in program.parameters()
+        if name in named
+        or (any(table in f".{name}" for table in tables) and not name.endswith(INSEPARABLE))
+    ]
 
 
 def _for_amount(points: Point) -> Point:
@@ -148,14 +157,8 @@ def _require_known(argument: str, name: str, known: Mapping[str, Amount]) -> Non
     )
 
 
-Slopes = dict[str, Array]
-
 HOLD: Final = 0.05  # of the noise: how far a time alone that is held may be from its value
 STEP: Final = 1e-4  # of a logarithm, for differences
-
-KNOWN: Final[Mapping[str, Callable[[Any, Machine, Point], tuple[Array, Slopes]]]] = {
-    "spmd": spmd_slopes
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -230,8 +233,9 @@ def _phase_slopes(
     phase: Phase, machine: Machine, at: Point, names: Sequence[str]
 ) -> tuple[Array, Slopes]:
     """Time of a phase and its derivatives, by what its law knows or by differences. [s]."""
-    if phase.law in KNOWN:
-        return KNOWN[phase.law](phase, machine, at)
+    known = phase.slopes(machine, at)
+    if known is not None:
+        return known
     time = phase.times(machine, at).time
     slopes = {}
     for name in names:

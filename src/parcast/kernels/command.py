@@ -19,6 +19,7 @@ from parcast.cli.options import (
 from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
+from parcast.kernels.registry import KERNELS
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 FORMATS: Final = ("csv", "json")
 OPTIONS: Final = {"ranks": "-np"}  # what Python calls an argument, and what the command line does
 
-HELP = """Run a reference program with MPI, and time and count what it does.
+*_NAMES, _LAST = KERNELS
+HELP = f"""Run a reference program with MPI, and time and count what it does.
 
-NAME is a program: sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil. Without it,
+NAME is a program: {", ".join(_NAMES)} or {_LAST}. Without it,
 the programs are listed. Ranks are started here; under an mpiexec of your own, use
 `mpiexec -n 4 python -m parcast.kernels NAME --n SIZES`.
 
@@ -244,7 +246,7 @@ def _sheet(document: dict[str, Any]) -> "Sheet":
 
 def _list_programs() -> None:
     """Print the programs there are."""
-    from parcast.kernels.registry import KERNELS, kernel_named
+    from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import program_words
     from parcast.show.terminal import listing
 
