@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import debug_option, json_option, output_option
+from parcast.cli.options import as_written, debug_option, json_option, output_option
 from parcast.cli.outputs import check_outputs, give_result
 from parcast.cli.reading import read_description
 from parcast.version import __version__
@@ -50,10 +50,6 @@ class Question:
     size: str
     clock: str
     name: str | None
-
-    def options(self) -> dict[str, Any]:
-        """Give it as it stands in a document."""
-        return {"size": self.size, "clock": self.clock, "name": self.name}
 
 
 @click.command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
@@ -120,7 +116,7 @@ def _answer(question: Question) -> "Characterisation":
         ],
         "machine": from_machine,
         "plain": question.plain,
-        "options": question.options(),
+        "options": as_written(question, "profiles", "machine", "plain"),
         "parcast": __version__,
     }
     return replace(result, warnings=(*read.notes, *result.warnings), inputs=inputs)

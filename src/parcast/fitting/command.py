@@ -8,6 +8,7 @@ import click
 
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import (
+    as_written,
     columns,
     debug_option,
     ignore_option,
@@ -67,18 +68,6 @@ class Question:
     starts: int
     seed: int
     interval: bool
-
-    def options(self) -> dict[str, Any]:
-        """Give it as it stands in a document."""
-        return {
-            "free": self.free,
-            "fix": self.fix,
-            "select": [f"{name}={value}" for name, value in self.select],
-            "ignore": self.ignore,
-            "starts": self.starts,
-            "seed": self.seed,
-            "interval": self.interval,
-        }
 
 
 @click.command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
@@ -181,7 +170,7 @@ def _answer(question: Question) -> tuple["Fit", dict[str, str]]:
         "program": from_program,
         "surface": from_surface,
         "machine": from_machine,
-        "options": question.options(),
+        "options": as_written(question, "program", "surface", "machine"),
         "parcast": __version__,
     }
     return replace(result, inputs=inputs), texts

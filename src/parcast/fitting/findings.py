@@ -135,8 +135,8 @@ def findings(
         has_converged=has_converged,
         starts=starts,
         reached=reached,
-        law=", then ".join(dict.fromkeys(phase.law for phase in model.program.phase)),
-        sources=tuple(dict.fromkeys(phase.source_of_law for phase in model.program.phase)),
+        law=model.program.law,
+        sources=model.program.sources_of_law,
     )
 
 

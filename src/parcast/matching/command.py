@@ -10,6 +10,7 @@ from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
+    as_written,
     debug_option,
     disks,
     duration,
@@ -79,24 +80,6 @@ class Question:
     donors: tuple[str, ...]  # files of runs on machines that are not ranked
     target: tuple[str, ...]  # machines of the table that are ranked, all others being donors
     seed: int
-
-    def options(self) -> dict[str, Any]:
-        """Give it as it stands in a document."""
-        return {
-            "p": self.p.text if self.p else None,
-            "d": self.d.text if self.d else None,
-            "n": self.n.text if self.n else None,
-            "goal": self.goal,
-            "within_s": self.within,
-            "budget": self.budget.text if self.budget else None,
-            "certainty": self.certainty,
-            "price": [f"{name}={text}" for name, text in self.price.items()],
-            "select": [f"{name}={value}" for name, value in self.select],
-            "ignore": self.ignore,
-            "donors": list(self.donors),
-            "target": list(self.target),
-            "seed": self.seed,
-        }
 
 
 @click.command(name="match", help=HELP, short_help="Which machine, and how many processors?")
@@ -250,7 +233,7 @@ def _answer(ctx: click.Context, question: Question) -> "Match":
     currency = result.currency or (question.budget.currency if question.budget else "")
     inputs |= {
         "machines": [from_file for _, from_file in read],
-        "options": question.options(),
+        "options": as_written(question, "what", "machines", within="within_s"),
         "parcast": __version__,
     }
     return replace(result, inputs=inputs, currency=currency)

@@ -298,7 +298,7 @@ def _warnings(
 def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:
     """Name the law of the times: of a program its own, else what had a say in the outcomes."""
     if isinstance(what, Program):
-        return ", then ".join(dict.fromkeys(phase.law for phase in what.phase))
+        return what.law
     ranked = machines_in(what)
     groups: dict[tuple[bool, bool], list[Outcomes]] = {}  # by which other machines have a say
     bases: dict[str, list[str]] = {}
@@ -322,7 +322,7 @@ def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:
 def sources_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> tuple[str, ...]:
     """Name where the law comes from; nowhere, where every time is measured."""
     if isinstance(what, Program):
-        return tuple(dict.fromkeys(phase.source_of_law for phase in what.phase))
+        return what.sources_of_law
     if all(x.known.all() for x in outcomes):
         return ()
     return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())

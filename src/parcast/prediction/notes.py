@@ -123,9 +123,7 @@ def warnings_of(
     program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
 ) -> Iterator[str]:
     """Everything that a reader of the times must know."""
-    most = machine.processors
-    if most is not None and axes["p"].max() > most:
-        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
+    yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
     if servers is not None and "d" in axes and axes["d"].max() > servers:
         yield f"{machine.name} has {servers} I/O servers; d beyond that adds more like them."
@@ -141,6 +139,13 @@ def warnings_of(
             "The interval is that of the uncertain parameters; how wrong the law itself is comes "
             "on top."
         )
+
+
+def beyond_machine(machine: Machine, p: Array) -> Iterator[str]:
+    """Say that a machine has fewer processors, where it has."""
+    most = machine.processors
+    if most is not None and p.max() > most:
+        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
 
 
 def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:

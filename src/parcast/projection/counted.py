@@ -36,6 +36,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, require
 from parcast.laws.counted import CountedCosts, CountedPhase
+from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
 from parcast.projection.result import PARTS, CountedProjection
 from parcast.timings.measurements import Measurements
@@ -272,9 +273,7 @@ def _warnings(
         )
     else:
         yield from _absurd(float(phase.pace({"p": np.ones(())})), machine)
-    most = machine.processors
-    if most is not None and counts.max() > most:
-        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
+    yield from beyond_machine(machine, counts)
     for name, (_, likeness) in by_donor.items():
         if not np.any(likeness > LIKE):
             yield f"{name} says nothing here: other things take its time, or other counts."

@@ -8,7 +8,6 @@ programs apart. Lines that begin with `#` are comments.
 """
 
 import csv
-import difflib
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from parcast.laws.counted import COLLECTIVES, tables_of_counts
 from parcast.timings.csv_header import refuse_other_separators
 from parcast.timings.csv_rows import byte_fault
 from parcast.units import shown
+from parcast.words import did_you_mean
 
 LABELS: Final = ("program", "n")
 NEEDED: Final = ("p", "compute_s")
@@ -110,8 +110,7 @@ def _header(titles: list[str], line: int, faults: Faults) -> list[str]:
     """Check the titles of the columns; without any that is needed the rest is not read."""
     for title in dict.fromkeys(titles):
         if title not in TITLES:
-            near = difflib.get_close_matches(title, TITLES, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(TITLES)}."
+            hint = did_you_mean(title, TITLES).lstrip() or f"Known are {', '.join(TITLES)}."
             faults.add(f"is not a known column. {hint}", line=line, field=shown(title) or "column")
         elif titles.count(title) > 1:
             faults.add("must stand in the header once. Remove one.", line=line, field=title)
