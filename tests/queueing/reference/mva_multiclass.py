@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.queueing.mva import (
+from tests.queueing.reference.mva import (
     MeanValues,
     length_slopes,
     network,

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.queueing.mva import (
+from tests.queueing.reference.mva import (
     MeanValues,
     length_slopes,
     network,

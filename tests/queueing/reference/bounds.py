@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.queueing.mva import network, require_whole
+from tests.queueing.reference.mva import network, require_whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
