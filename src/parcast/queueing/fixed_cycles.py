@@ -44,6 +44,7 @@ References
 """
 
 from dataclasses import dataclass
+from typing import NotRequired, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +61,16 @@ OVERLAP = 0.09  # of the queue and the spread of many cycles
 BUNCH = 0.36  # of jobs that start at once
 MOST_SERVICE_CV = 3.0  # compared with simulation
 TOGETHER_FROM_1 = "Count the jobs that start together."
+
+
+class BurstTimes(TypedDict):
+    """Times of one cycle, arrays that broadcast together."""
+
+    delay: ArrayLike  # mean of the part that varies of the time before a visit to the queue [s]
+    service: ArrayLike  # mean at the queue, x [s]
+    delay_cv: ArrayLike  # standard deviation over mean of `delay`, in [0, 20] [1]
+    service_cv: NotRequired[ArrayLike]  # of a service, s, in [0, 3]; else 1 [1]
+    steady: NotRequired[ArrayLike]  # what every delay takes besides, without variation; else 0 [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -79,22 +90,13 @@ class FixedCycles:
 
 
 def fixed_cycles_time(
-    jobs: ArrayLike,
-    *,
-    cycles: ArrayLike,
-    delay: ArrayLike,
-    service: ArrayLike,
-    delay_cv: ArrayLike,
-    service_cv: ArrayLike = 1.0,
-    steady: ArrayLike = 0.0,
+    jobs: ArrayLike, *, cycles: ArrayLike, **times: Unpack[BurstTimes]
 ) -> FixedCycles:
     """Mean time until all of `jobs` have done `cycles` cycles of a delay and a queue, nearly. [s].
 
-    Arguments broadcast together: `jobs` (K) and `cycles` (n) of at least 1, not necessarily whole;
-    of the time before each visit to the queue the part that varies, of mean `delay` and
-    coefficient of variation `delay_cv` in [0, 20] (compared with simulation up to 1), and a
-    `steady` part [s]; the mean `service` at the queue [s] and its `service_cv` in [0, 3]. A
-    derivative at a kink, which there is only where nothing varies, is the mean of both sides.
+    `jobs` (K) and `cycles` (n), at least 1 and not necessarily whole, broadcast with the times; a
+    `delay_cv` above 1 was not compared with simulation. A derivative at a kink, which there is
+    only where nothing varies, is the mean of both sides.
 
     >>> end = fixed_cycles_time([1, 8, 64], cycles=5, delay=1.0, service=0.02, delay_cv=0.3)
     >>> end.value
@@ -103,15 +105,7 @@ def fixed_cycles_time(
     array(9.)
     """
     k = at_least("jobs", jobs, 1, hint=TOGETHER_FROM_1)
-    arguments = checked(
-        k,
-        cycles,
-        delay=delay,
-        steady=steady,
-        service=service,
-        delay_cv=delay_cv,
-        service_cv=service_cv,
-    )
+    arguments = cycle_arguments(k, cycles, **times)
     k, n, z, f, x, c, s = (v.ravel() for v in arguments)
     nothing = (z + f == 0) & (x == 0)  # slopes there are those of a queue that is never busy
     time = _time((k, n, np.where(nothing, 1.0, z), f, x, c, s))
@@ -119,17 +113,17 @@ def fixed_cycles_time(
     return FixedCycles.of(time.reshape(5, *arguments[0].shape))
 
 
-def checked(
+def cycle_arguments(
     jobs: Array,
     cycles: ArrayLike,
     *,
     delay: ArrayLike,
-    steady: ArrayLike,
     service: ArrayLike,
     delay_cv: ArrayLike,
-    service_cv: ArrayLike,
+    service_cv: ArrayLike = 1.0,
+    steady: ArrayLike = 0.0,
 ) -> tuple[Array, ...]:
-    """The arguments of `fixed_cycles_time`, in this order, broadcast together, or a refusal."""
+    """Jobs, cycles, delay, steady, service, delay_cv and service_cv broadcast together."""
     return np.broadcast_arrays(
         jobs,
         at_least("cycles", cycles, 1, hint="Count the visits of a job to the queue."),

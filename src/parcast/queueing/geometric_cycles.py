@@ -33,6 +33,8 @@ References
 .. [D] parcast's own formula and comparison, repeated by benchmarks/varied_times.py.
 """
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
@@ -42,8 +44,9 @@ from parcast.queueing.arguments import whole
 from parcast.queueing.dual_numbers import dual, power, product, ratio
 from parcast.queueing.fixed_cycles import (
     TOGETHER_FROM_1,
+    BurstTimes,
     FixedCycles,
-    checked,
+    cycle_arguments,
     fixed_cycles_time,
 )
 from parcast.queueing.fork_join import departure_sum
@@ -58,19 +61,11 @@ SMALL = 1e-8  # c^2 that stands for 0
 
 
 def geometric_cycles_time(
-    jobs: ArrayLike,
-    *,
-    cycles: ArrayLike,
-    delay: ArrayLike,
-    service: ArrayLike,
-    delay_cv: ArrayLike,
-    service_cv: ArrayLike = 1.0,
-    steady: ArrayLike = 0.0,
+    jobs: ArrayLike, *, cycles: ArrayLike, **times: Unpack[BurstTimes]
 ) -> FixedCycles:
     """Mean time until all of `jobs` have done a geometric number of cycles, nearly. [s].
 
-    Arguments are those of `fixed_cycles_time`, but `jobs` (K) are whole, and `cycles` (n) is the
-    mean number of cycles of a job.
+    `jobs` (K) are whole; `cycles` (n), at least 1, is the mean number of cycles of a job.
 
     >>> from parcast.queueing.fixed_cycles import fixed_cycles_time
     >>> burst = {"delay": 1.0, "service": 0.02, "delay_cv": 0.3}
@@ -80,15 +75,7 @@ def geometric_cycles_time(
     array([ 1.912,  3.526, 28.512])
     """
     k = whole("jobs", jobs, 1, hint=TOGETHER_FROM_1)
-    arguments = checked(
-        k,
-        cycles,
-        delay=delay,
-        steady=steady,
-        service=service,
-        delay_cv=delay_cv,
-        service_cv=service_cv,
-    )
+    arguments = cycle_arguments(k, cycles, **times)
     k, _, z, f, x, c, s = arguments
     once = fixed_cycles_time(k, cycles=1.0, delay=z, steady=f, service=x, delay_cv=c, service_cv=s)
     columns = [part.ravel() for part in arguments]

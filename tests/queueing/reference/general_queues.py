@@ -1,9 +1,9 @@
-"""Two queues whose service times follow any laws, in a closed network, nearly.
+"""One or two queues whose service times follow any laws, in a closed network.
 
-N customers circulate between a delay of mean z and two queues of mean service x and y. No exact
-solution is known. Each queue is taken as the exact one queue of
-`parcast.queueing.general_service` whose delay is everything else a customer does, the other
-queue's response included; the responses that agree are the answer [D]_::
+N customers circulate between a delay of mean z and the queues. One queue is solved exactly, by
+`parcast.queueing.general_service`. For two, of mean service x and y, no exact solution is known.
+Each queue is taken as the exact one queue whose delay is everything else a customer does, the
+other queue's response included; the responses that agree are the answer [D]_::
 
     R1 = F(z + R2, x),   R2 = G(z + R1, y),   X = N/C,   C = z + R1 + R2
 
@@ -72,30 +72,9 @@ def one_general_queue(
 ) -> GeneralQueue:
     """Equilibrium of one delay and one queue with service times of any law, exactly.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers in the network, a whole number of at least 1. [1]
-    delay : array_like, broadcastable with `customers`
-        Mean of the exponential time between visits to the queue, at least 0. [s]
-    service : array_like, broadcastable with `customers`
-        Mean service time, at least 0 and above 0 where `delay` is 0. [s]
-    law : ServiceLaw
-        Of the service times; its `cv` broadcasts with the other arguments.
+    Whole `customers`, at least 1, with the means of the exponential `delay` and of the `service`
+    [s]. Derivatives by a delay or a service of 0 are the limits from above.
 
-    Returns
-    -------
-    GeneralQueue
-        Arrays of the shape of the arguments broadcast together. Derivatives by a delay or a
-        service of 0 are the limits from above.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
     >>> one_general_queue(4, delay=1.0, service=0.5, law=exponential_service()).response
     array(1.21052632)
@@ -170,30 +149,10 @@ def two_general_queues(
 ) -> tuple[OneOfTwoQueues, OneOfTwoQueues]:
     """Equilibrium of one delay and two queues with service times of any laws, nearly.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers in the network, a whole number of at least 1. [1]
-    delay : array_like, broadcastable with `customers`
-        Mean time between leaving the second queue and joining the first, at least 0. [s]
-    services : two array_like, broadcastable with `customers`
-        Mean service times, at least 0; they and `delay` must not all be 0. [s]
-    laws : two ServiceLaw
-        Of the service times.
+    Whole `customers`, at least 1, with the mean `delay` between leaving the second queue and
+    joining the first, and the mean `services` of both [s], of the `laws`. Not all times may be 0;
+    derivatives by a time of 0 are the limits from above.
 
-    Returns
-    -------
-    two OneOfTwoQueues
-        Arrays of the shape of the arguments broadcast together; both have the same throughput.
-        Derivatives by a time of 0 are the limits from above.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
     >>> laws = exponential_service(), deterministic_service()
     >>> bus, disk = two_general_queues(4, delay=2.0, services=(0.5, 1.0), laws=laws)

@@ -1,4 +1,16 @@
-"""Order statistics by second routes: from a sample, and from the time between arrivals."""
+"""Order statistics by second routes: from a sample, and by the time that each of them is alone.
+
+The spacings are the mean times during which exactly i of c are still under way [1]_. Their sum is
+h(c), the mean of the largest of c times of mean 1::
+
+    s_i = integral over x of C(c,i) P(T > x)^i P(T <= x)^(c-i)
+
+References
+----------
+.. [1] H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003 (spacings; the
+   estimator from a sample: W. Hoeffding, Ann. Math. Statist., vol. 19, 1948, pp. 293-325,
+   :doi:`10.1214/aoms/1177730196`).
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,6 +18,7 @@ from scipy import special
 
 from parcast.aliases import Array
 from parcast.errors import require
+from parcast.queueing.arguments import whole
 from parcast.queueing.order import HINT, Slowest
 from parcast.queueing.time_laws import TimeLaw
 
@@ -15,31 +28,12 @@ STEP = 0.6  # of the rule for spacings, in standard deviations of its narrowest 
 
 
 def expected_maximum_of_sample(c: ArrayLike, sample: ArrayLike) -> Slowest:
-    """Mean of the largest of `c` times drawn without replacement from measured ones.
+    """Mean of the largest of `c` times drawn without replacement from measured ones. [s].
 
-    For whole `c` this is the unbiased estimate of the mean of the maximum under the law that the
-    sample came from. Between whole numbers it is linear: groups of the two sizes, mixed.
+    For whole `c`, at most as many as there are times, this is the unbiased estimate of the mean of
+    the maximum under the law that the sample came from. Between whole numbers it is linear: groups
+    of the two sizes, mixed; its derivative is towards larger `c`, at the last one towards smaller.
 
-    Parameters
-    ----------
-    c : array_like, shape (...)
-        How many wait for each other, at least 1 and at most as many as there are times. [1]
-    sample : array_like, shape (n,)
-        Measured times. [s]
-
-    Returns
-    -------
-    Slowest
-        Arrays of the shape of `c`; the derivative is towards larger `c`, at the last one towards
-        smaller. [s]
-
-    Raises
-    ------
-    ParameterError
-        If the sample is empty or holds a time that is not finite, or `c` lies outside its domain.
-
-    Examples
-    --------
     >>> expected_maximum_of_sample([1, 2, 3], [1.0, 2.0, 6.0]).value
     array([3.        , 4.66666667, 6.        ])
     """
@@ -72,37 +66,18 @@ def _largest_in_sample(c: Array, times: Array) -> Array:
 
 
 def spacings(c: int, law: TimeLaw) -> Array:
-    """Mean time during which exactly i of `c` are still under way, for i = 1..`c`.
+    """Mean time during which exactly i of `c` are still under way, for i = 1..`c`. [1].
 
-    Parameters
-    ----------
-    c : int
-        How many start together, at least 1. [1]
-    law : TimeLaw
-        Of the times.
+    In mean times, to 1e-10, of the shape of `law.cv` with one more axis of length `c`: the last is
+    the mean of the smallest, the first how long the slowest is alone.
 
-    Returns
-    -------
-    ndarray, shape of `law.cv` with one more axis of length `c`
-        Spacing i at index i - 1, in mean times, to 1e-10 of the mean time: the last is the mean
-        of the smallest, the first how long the slowest is alone. [1]
-
-    Raises
-    ------
-    ParameterError
-        If `c` is not a whole number of at least 1.
-
-    Examples
-    --------
     >>> from parcast.queueing.time_laws import exponential_times, uniform_times
     >>> spacings(4, exponential_times())
     array([1.        , 0.5       , 0.33333333, 0.25      ])
     >>> spacings(3, uniform_times())
     array([0.5, 0.5, 0.5])
     """
-    whole = np.asarray(c)
-    ok = np.isfinite(whole) & (whole >= 1) & (whole == np.floor(whole))
-    require("c", whole, ok, must="be a whole number of at least 1", hint=HINT)
+    whole("c", c, 1, hint=HINT)
     # With y = ln(P(T > x)/P(T <= x)) and by parts, s_i is an integral over y of the time itself.
     step = min(0.35, 2.0 * STEP / np.sqrt(c))
     reach = np.log(c) + REACH
