@@ -91,7 +91,7 @@ class Clusters:
     throughput_by_own: Array  # shape (..., groups) [1/s^2]
     throughput_by_shared: Array  # shape (..., groups) [1/s^2]
     error: Array  # estimated relative error of the throughputs, shape (...) [1]
-    response_slopes: ClusterSlopes | None  # of the response times, where asked for
+    response_slopes: ClusterSlopes | None  # of the response times, if requested
 
 
 def deal(customers: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
@@ -168,8 +168,10 @@ def clusters(
 def _check(customers: Array, count: Array, delay: Array, own: Array, shared: Array) -> None:
     if customers.ndim == 0:
         raise ParameterError(
-            "customers or count must have one number for each group, got a single number. "
-            "Write [8] for clusters of 8 customers."
+            "customers or count",
+            must="have one number for each group",
+            got="a single number",
+            hint="Write [8] for clusters of 8 customers.",
         )
     whole("customers", customers, 0, hint="Count the customers of one cluster, or use deal.")
     whole("count", count, 0, hint="Count the clusters of each group.")

@@ -94,9 +94,8 @@ def fixed_cycles_time(
 ) -> FixedCycles:
     """Mean time until all of `jobs` have done `cycles` cycles of a delay and a queue, nearly. [s].
 
-    `jobs` (K) and `cycles` (n), at least 1 and not necessarily whole, broadcast with the times; a
-    `delay_cv` above 1 was not compared with simulation. A derivative at a kink, which there is
-    only where nothing varies, is the mean of both sides.
+    `jobs` (K) and `cycles` (n), at least 1 and not necessarily whole, broadcast with the times. A
+    derivative at a kink, which there is only where nothing varies, is the mean of both sides.
 
     >>> end = fixed_cycles_time([1, 8, 64], cycles=5, delay=1.0, service=0.02, delay_cv=0.3)
     >>> end.value
