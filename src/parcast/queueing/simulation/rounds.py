@@ -87,6 +87,10 @@ class Moments:
             samples=n,
         )
 
+    def estimates(self, *names: str) -> dict[str, Estimate]:
+        """Estimates of the first quantities, by the names that are given to them."""
+        return {name: self.estimate(index) for index, name in enumerate(names)}
+
 
 def moments(samples: Array) -> Moments:
     """Moments of samples, shape (samples, quantities)."""

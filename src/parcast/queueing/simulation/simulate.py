@@ -130,14 +130,9 @@ def simulate_joined(
         rows_of_chunk(cycle.jobs),
         Effort(replications, 1, **limits),
     )
-    total, joined, io, delay, communication, waiting = map(sampled.estimate, range(6))
+    means = sampled.estimates("cycle", "joined", "io", "delay", "communication", "waiting")
     return JoinedCycles(
-        cycle=total,
-        joined=joined,
-        io=io,
-        delay=delay,
-        communication=communication,
-        waiting=waiting,
+        **means,
         cycles=sampled.samples,
         ended_by=ended,
     )
@@ -200,14 +195,11 @@ def simulate_steady(
         min(rows_of_chunk(cycle.jobs), 256),
         Effort(replications, cycles, **limits),
     )
-    total, communication, io, communication_busy, io_busy, delay = map(sampled.estimate, range(6))
+    means = sampled.estimates(
+        "cycle", "communication", "io", "communication_busy", "io_busy", "delay"
+    )
     return SteadyCycles(
-        cycle=total,
-        delay=delay,
-        communication=communication,
-        io=io,
-        communication_busy=communication_busy,
-        io_busy=io_busy,
+        **means,
         warm_up=cut.first * every,
         warmed_up=cut.warmed_up,
         replications=sampled.samples // batches,
@@ -245,13 +237,9 @@ def simulate_runs(
         rows_of_chunk(cycle.jobs),
         Effort(replications, cycles, **limits),
     )
-    makespan, delay, communication, io, waiting = map(sampled.estimate, range(5))
+    means = sampled.estimates("makespan", "delay", "communication", "io", "waiting")
     return Runs(
-        makespan=makespan,
-        delay=delay,
-        communication=communication,
-        io=io,
-        waiting=waiting,
+        **means,
         cycles=cycles,
         replications=sampled.samples,
         ended_by=ended,
