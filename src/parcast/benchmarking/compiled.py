@@ -20,20 +20,7 @@ PATIENCE: Final = 60.0  # with the compiler [s]
 
 
 def compile_pingpong(mpiexec: str, directory: Path) -> Path | str:
-    """Compile the program with the mpicc that stands beside mpiexec.
-
-    Parameters
-    ----------
-    mpiexec : str
-        Path of the launcher of the MPI.
-    directory : path
-        Where to put the program.
-
-    Returns
-    -------
-    path or str
-        The program; or why there is none.
-    """
+    """Compile the program with the mpicc beside mpiexec; a text says why there is none."""
     compiler = shutil.which("mpicc", path=os.path.dirname(os.path.abspath(mpiexec)))
     if compiler is None:
         return "there is no mpicc beside mpiexec"

@@ -132,8 +132,6 @@ def cost_of_a_call(comm: Any) -> float:
 def window_of(size: int) -> int:
     """Messages of a stream that are under way at once.
 
-    Examples
-    --------
     >>> window_of(8), window_of(2**20), window_of(2**24)
     (64, 32, 4)
     """
@@ -143,8 +141,6 @@ def window_of(size: int) -> int:
 def is_saturated(rates: Sequence[float]) -> bool:
     """Whether the last sizes brought no higher rate.
 
-    Examples
-    --------
     >>> is_saturated([1.0, 2.0, 2.01, 1.9]), is_saturated([1.0, 2.0, 2.5]), is_saturated([1.0])
     (True, False, False)
     """

@@ -35,17 +35,9 @@ class Recorder:
     def times(
         self, bench: str, size: int, times: Iterable[float], disturbed: Iterable[int] = ()
     ) -> None:
-        """Write the times of the repetitions of a benchmark at one size.
+        """Write the times of the repetitions of a benchmark at one size [B].
 
-        Parameters
-        ----------
-        bench : str
-        size : int
-            [B]
-        times : iterable of float
-            [s]
-        disturbed : iterable of int, optional
-            How often the system took the core from a rank in each repetition. [1]
+        `disturbed` says how often the system took the core from a rank in each repetition.
         """
         line = {"bench": bench, "ranks": self.ranks, "bytes": size, "times": list(times)}
         self._write(line | {"disturbed": list(disturbed)})
@@ -109,8 +101,6 @@ class Plan:
     def repetitions(self, cost: float) -> int:
         """Give how often something that takes `cost` [s] is measured.
 
-        Examples
-        --------
         >>> [Plan(sizes=(8,), budget=0.1).repetitions(x) for x in (1e-6, 1e-3, 10.0)]
         [200, 100, 5]
         """
@@ -121,19 +111,11 @@ class Plan:
 def read_launch(path: Path, *, is_pinned: bool = True) -> Launch:
     """Read what a benchmark wrote; nothing where there is no file.
 
-    Parameters
-    ----------
-    path : path
-    is_pinned : bool, default True
-        Whether each rank had a core of its own. Then repetitions in which the system took it for
-        another program are kept apart as `disturbed`, if at least 3 others are left; where ranks
-        take turns on a core, this is what is measured.
-
-    Returns
-    -------
-    Launch
-        Repetitions that took no or negative time, since the clock stepped or is too coarse, are
-        counted in `refused` and not among the times.
+    Repetitions that took no or negative time, since the clock stepped or is too coarse, are
+    counted in `refused` and not among the times. Where each rank had a core of its own
+    (`is_pinned`), those in which the system took it for another program are kept apart as
+    `disturbed`, if at least 3 others are left; where ranks take turns on a core, this is what is
+    measured.
     """
     found = Launch(times={})
     if not path.exists():
@@ -189,8 +171,6 @@ class Repetitions:
 def without_python(times: Sequence[float], cost: float) -> list[float]:
     """Times less what Python took, of which no more than half is taken off.
 
-    Examples
-    --------
     >>> [round(x, 2) for x in without_python([1.0, 0.3], 0.2)]
     [0.8, 0.15]
     """
@@ -225,27 +205,12 @@ def repeated(
     in_a_row: bool,
     counts: bool = True,
 ) -> "Repetitions":
-    """Measure the times of one turn of `run`.
+    """Measure the times of one turn of `run`, which does its part for each element of an iterator.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-        All of its ranks call this together.
-    run : callable
-        Does its part once for each element of an iterator.
-    plan : Plan
-        How often.
-    in_a_row : bool
-        Whether a repetition may be many turns, where one is too short to be timed.
-    counts : bool, default True
-        Whether the time of this rank does.
-
-    Returns
-    -------
-    Repetitions
-        For each the time of the slowest rank, each from its own leaving of a barrier (of many
-        turns: of one more turn after it) to the end of its part, over the turns; the same on all
-        ranks. [s]
+    All ranks call it together and get the same: for each repetition the time of the slowest rank
+    of those that count, from its own leaving of a barrier to the end of its part. `in_a_row`
+    allows a repetition of many turns where one is too short to be timed; one more turn then stands
+    between barrier and clock, and the time is divided by the turns.
     """
     from mpi4py import MPI
 

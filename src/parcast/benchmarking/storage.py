@@ -43,12 +43,9 @@ class Alone:
 
 @contextmanager
 def nameless(directory: Path, rank: int) -> Iterator[tuple[int, int | None]]:
-    """Open a file that has no name, for reading and writing, and again past the page cache.
+    """Descriptors of a file without a name, to read and write, and to read past the page cache.
 
-    Yields
-    ------
-    tuple of int and (int or None)
-        Descriptors; None where the file system does not read past the page cache.
+    The second is None where the file system does not read past it.
     """
     path = directory / f".parcast-{os.getpid()}-{rank}"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -74,15 +71,7 @@ def space_needed(plan: Plan, ranks: int) -> int:
 
 
 def measure(comm: Any, record: Recorder, plan: Plan) -> None:
-    """Record the times of requests of every size, or why there are none.
-
-    Parameters
-    ----------
-    comm : communicator
-    record : Recorder
-    plan : Plan
-        Sizes above 0, its `directory`, and repetitions.
-    """
+    """Record the times of requests of every size above 0 of a plan, or why there are none."""
     directory = Path(plan.directory)
     refusal = _together(comm, lambda: _check(directory, space_needed(plan, comm.size)))
     if refusal is None:

@@ -58,13 +58,7 @@ def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 
 
 def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
-    """Read the files of other benchmarks, those of one format together.
-
-    Raises
-    ------
-    click.UsageError, FileProblems
-        If one of them is of no benchmark, or cannot be read.
-    """
+    """Figures of the files of other benchmarks, those of one format read together."""
     from parcast.errors import ParameterError
     from parcast.importers.registry import import_machine, recognised_format
 
@@ -87,13 +81,7 @@ def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
 
 
 def left_to_measure(asked: Sequence[str], told: Sequence["MachineFigures"]) -> tuple[str, ...]:
-    """Leave out the parts of which the files tell enough.
-
-    Raises
-    ------
-    click.UsageError
-        If none is left.
-    """
+    """Parts of which the files do not tell enough; it is wrong use if none is left."""
     known = {figure.key for each in told for figure in each.figures}
     left = tuple(part for part in asked if part not in WHOLE or not WHOLE[part] <= known)
     if not left:
@@ -105,15 +93,7 @@ def left_to_measure(asked: Sequence[str], told: Sequence["MachineFigures"]) -> t
 
 
 def require_means(only: Sequence[str], directory: str | None) -> None:
-    """Refuse to begin where there is no MPI, or no place for files, that the parts need.
-
-    Raises
-    ------
-    RunFailed
-        If there is no MPI.
-    click.ClickException
-        If files cannot be written.
-    """
+    """Refuse to begin where there is no MPI, or no place for files, that the parts need."""
     import tempfile
 
     from parcast.errors import RunFailed

@@ -72,17 +72,9 @@ class Job:
 def counts_of(ranks: int, *, alike: int) -> tuple[int, ...]:
     """Numbers of ranks that are measured: 2, 4, 8, ... and `ranks`; none of a single rank.
 
-    Formulas in p need three counts, so 3 is one of them where else there are only 2 and 4.
+    Formulas in p need three counts, so 3 is one of them where else there are only 2 and 4. Up to
+    `alike` ranks are placed as 2 are: more share a core, which is another formula.
 
-    Parameters
-    ----------
-    ranks : int
-        The most. [1]
-    alike : int
-        Up to how many are placed as 2 are: more share a core, which is another formula. [1]
-
-    Examples
-    --------
     >>> counts_of(4, alike=2), counts_of(4, alike=64), counts_of(6, alike=6), counts_of(1, alike=1)
     ((2, 4), (2, 3, 4), (2, 4, 6), ())
     """
@@ -110,22 +102,9 @@ def jobs_of(
     mpi: Mpi | None,
     program: Path | None,
 ) -> list[Job]:
-    """Give all jobs of a calibration, in the order in which they are launched.
+    """All jobs of a calibration, in the order in which they are launched.
 
-    Parameters
-    ----------
-    only : sequence of str
-        Parts, of `PARTS`.
-    ranks : int
-        The most ranks.
-    quick : bool
-        Whether few sizes are measured, and each for a short time.
-    directory : path
-        Where the storage is measured.
-    mpi : Mpi or None
-        None: what one process can measure alone.
-    program : path or None
-        The compiled ping-pong and stream.
+    Without an MPI those of one process; without a compiled program Python sends the messages.
     """
     plans = QUICK if quick else FULL
     is_alike = placement_of(ranks) == placement_of(2)
@@ -200,30 +179,11 @@ def launch_all(
     progress: Progress,
     clock: Callable[[], float] = time.monotonic,
 ) -> Course:
-    """Launch jobs in turn.
+    """Launch jobs in turn, each `least` times and up to `most` times until it is settled.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        To which launches are added.
-    start : callable
-        Launches one.
-    records : path
-        Folder for what they write.
-    least, most : int
-        Launches of each.
-    time_limit : float
-        After which no launch is started that would end later, as far as is known, and one that is
-        under way is ended; what it had recorded is kept. The first has 5 s at least. [s]
-    is_settled : callable
-        Whether a job needs no more than `least` launches.
-    progress : callable
-    clock : callable, default time.monotonic
-
-    Returns
-    -------
-    Course
-        A KeyboardInterrupt ends it; what the launch had recorded is kept.
+    After `time_limit` [s] a launch that is under way is ended, and none begins that would end
+    later, as far as is known; the first has 5 s at least. A KeyboardInterrupt ends it all. What a
+    launch had recorded until then is kept.
     """
     began, done = clock(), 0
     is_out = False

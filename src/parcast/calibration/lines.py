@@ -58,19 +58,8 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Median of the values of launches and its 90 % interval.
+    """Median of the values of launches, at least one, and its 90 % interval.
 
-    Parameters
-    ----------
-    values : sequence of float
-        One of each launch, at least 0; at least one.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
     >>> found = estimate([1.02, 1.0, 0.99, 1.01, 1.2])
     >>> found.value, found.lower, found.upper
     (1.01, 0.99, 1.2)
@@ -90,22 +79,10 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def outliers(times: Sequence[float], disturbed: Sequence[float] = ()) -> tuple[int, float]:
-    """How many repetitions of a launch stand far above the others, and the worst of all.
+    """Number of repetitions far above the others, and the slowest of all over the median. [1].
 
-    Parameters
-    ----------
-    times : sequence of float
-        Those that the median is taken of. [s]
-    disturbed : sequence of float, optional
-        Those that were kept out of it, which count as others do. [s]
+    `disturbed` are those that were kept out of the median, which count as others do.
 
-    Returns
-    -------
-    tuple of int and float
-        Their number, and the slowest repetition over the median. [1]
-
-    Examples
-    --------
     >>> outliers([1.0, 1.01, 0.99, 1.0, 7.0])
     (1, 7.0)
     """
@@ -124,19 +101,7 @@ def sample_of(
     *,
     target: float,
 ) -> Sample:
-    """Time of one size, of the repetitions of each launch.
-
-    Parameters
-    ----------
-    size : int
-        [B]
-    launches : sequence of sequences of float
-        Times of repetitions, above 0; at least one of each, and at least one launch. [s]
-    disturbed : sequence of sequences of float
-        Times of those that are kept out of the medians, of each launch. [s]
-    target : float
-        Half-width of an interval over its value at which it is settled. [1]
-    """
+    """Time of one size [B], of repetitions [s] of each launch and of those kept out of medians."""
     found = estimate([median(times) for times in launches])
     stood_out = [outliers(*both) for both in zip(launches, disturbed, strict=True)]
     return Sample(
@@ -182,13 +147,7 @@ def fit_of_launch(
 ) -> MessageFit | None:
     """Line of a benchmark in one launch; None where there are too few sizes.
 
-    Parameters
-    ----------
-    launch : Launch
-    bench : str
-    ranks : int
-    long_only : bool, default False
-        Whether only sizes from 1/64 of the largest on count, which tell the rate of the bytes.
+    `long_only`: only sizes from 1/64 of the largest on, which tell the rate of the bytes.
     """
     sizes = launch.sizes(bench, ranks)
     if long_only and sizes:
@@ -199,19 +158,10 @@ def fit_of_launch(
 
 
 def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
-    """Line of a benchmark: medians of the lines of the launches, and what error it has.
+    """Line of a benchmark: medians of the lines of its launches, and what error it has.
 
-    Parameters
-    ----------
-    table : Table
-        Of the benchmark. One of a single size, such as of a barrier, has no rate.
-    launches : sequence of Launch
-        That it was made of.
-
-    Returns
-    -------
-    Line or None
-        None where no launch has two sizes, though the table has.
+    A table of a single size, such as of a barrier, has no rate. None where the table has more
+    sizes but no launch has two.
     """
     name, ranks = table.bench, table.ranks
     if len(table.samples) == 1:

@@ -86,18 +86,10 @@ class PrimitiveFormula:
 
 @lru_cache(maxsize=4)  # file, document and table ask for the same, which takes half a second
 def primitive_formulas(calibration: Calibration) -> tuple[PrimitiveFormula, ...]:
-    """Give the formulas of each primitive that was measured.
+    """Formulas of each primitive that was measured among two ranks or more.
 
-    Parameters
-    ----------
-    calibration : Calibration
-        Its tables of primitives among two ranks or more.
-
-    Returns
-    -------
-    tuple of PrimitiveFormula
-        In the order of `parcast.descriptions.machine.PRIMITIVES`, of each primitive first that of
-        ranks with a core each, then that of ranks that share one, as far as there are any.
+    Of each, in the order of PRIMITIVES, first that of ranks with a core each, then that of ranks
+    that share one.
     """
     return tuple(_formulas(calibration))
 
@@ -122,10 +114,10 @@ def _of(measured: Sequence[Found], name: str, *, shares: bool) -> list[Found]:
 
 
 def half_width(value: float, lower: float, upper: float) -> float | None:
-    """Half-width of an interval as +- has it, over the value; None of a value of 0 or without end.
+    """Half-width of an interval as +- has it, over the value; None of 0 or infinity. [1].
 
     It is infinite where the interval begins at 0 or has no end, and that of one launch where there
-    is no interval. [1].
+    is no interval.
 
     >>> round(half_width(100.0, 96.0, 103.0), 4), half_width(1.0, 0.0, 2.0)
     (0.0417, inf)

@@ -73,12 +73,8 @@ class Profiling:
     def stop(self) -> "RankRecord | None":
         """Write what was timed and time no more; give the record, None if there is none.
 
-        Raises
-        ------
-        OSError
-            If the file cannot be written; it is then as it was before.
-        ParameterError
-            If a later pass was given numbers below 0 or none, so that their sum is.
+        A file that cannot be written is left as it was before. A ParameterError says that numbers
+        of a later pass were below 0 or none, so that their sum is.
         """
         recorder, self.recorder = self.recorder, None
         atexit.unregister(self._stop_quietly)
@@ -184,14 +180,9 @@ def profile_parameters(*, program: str | None = None, **parameters: float) -> No
 
 
 def cost_of_a_region() -> tuple[float, int]:
-    """Time that a pass takes here, the least of several trials, and that seen inside it.
+    """Time that a pass takes here, the least of several trials [s], and that seen inside it [ns].
 
-    Returns
-    -------
-    pass : float
-        [s]
-    inside : int
-        Processor time of an empty region: what asking for it adds to each. [ns]
+    The latter is what asking for processor time adds to each region.
     """
     before, recorder = PROFILING.recorder, Recorder()
     PROFILING.recorder = recorder

@@ -56,22 +56,8 @@ def work(ledger: Ledger, state: tuple[int, Pixels]) -> Pixels:
 
 
 def pixels_of(n: int, first: int, step: int) -> Pixels:
-    """Iterations of the pixels first, first + step, ... of an image of n pixels.
+    """Iterations of the pixels first, first + step, ... of an image of n; `MOST` where one stays.
 
-    Parameters
-    ----------
-    n : int
-        Pixels of the image, row by row. [1]
-    first, step : int
-        Which of them. [1]
-
-    Returns
-    -------
-    ndarray of int32
-        Iterations until a point has left the circle of radius 2, `MOST` if it has not. [1]
-
-    Examples
-    --------
     >>> pixels_of(9, 0, 2)
     array([  3,  10, 256,   3,  10], dtype=int32)
     """

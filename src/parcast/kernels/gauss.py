@@ -81,13 +81,7 @@ def row_of(n: int, seed: int, number: int) -> Matrix:
 
 
 def work(ledger: Ledger, state: State) -> Triangle:
-    """Eliminate on all ranks.
-
-    Raises
-    ------
-    RunFailed
-        If the matrix is singular or has entries that are not finite.
-    """
+    """Eliminate on all ranks, which all refuse a matrix that is singular or not finite."""
     n, rows = state.n, state.rows
     order = list(range(n))
     pending = Pending(np.zeros((BLOCK, n + 1)), np.zeros((len(rows), BLOCK)))

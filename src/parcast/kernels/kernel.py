@@ -103,42 +103,13 @@ class Kernel:
         cores: int = 1,
         quanta: Quanta | None = None,
     ) -> Run:
-        """Run it once, on all ranks of a communicator.
+        """Run it once, on all ranks of a communicator, which all get the same.
 
-        Parameters
-        ----------
-        comm : Communicator
-            Of mpi4py, or `ledger.Alone`.
-        n : int
-            Problem size, at least 0. [1]
-        seed : int
-            Of the input. [1]
-        repetition : int
-            Number of this run among those of one start. [1]
-        check : bool, optional
-            Whether to compare with the serial reference; by default up to `checked_up_to`.
-        directory : Path, optional
-            Where its files stand, if it uses files.
-        cores : int
-            What is to be told of the cores that the ranks may use. [1]
-        quanta : Quanta, optional
-            What times work quanta around and in it.
+        It is checked up to `checked_up_to` unless `check` says otherwise; files stand in
+        `directory`. `repetition`, from 1, and `cores`, that the ranks may use, are told of the
+        run; `quanta` times work around and in it. RunFailed says that the input cannot be computed
+        with, such as a singular matrix, or that a file cannot be written.
 
-        Returns
-        -------
-        Run
-            The same on all ranks.
-
-        Raises
-        ------
-        ParameterError
-            If `n` or `seed` is below 0.
-        RunFailed
-            If the input cannot be computed with, such as a singular matrix, or a file cannot be
-            written.
-
-        Examples
-        --------
         >>> from parcast.kernels.ledger import Alone
         >>> from parcast.kernels.registry import kernel_named
         >>> run = kernel_named("monte_carlo").run(Alone(), 1000)

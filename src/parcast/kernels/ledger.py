@@ -80,23 +80,11 @@ class _Seconds:
 
 
 class Ledger:
-    """The account of one rank, and its way to the others.
+    """The account of one rank of `size`, and its way to the others; rank 0 is the master.
 
-    Attributes
-    ----------
-    rank, size : int
-        Which rank this is, and how many there are. Rank 0 is the master. [1]
-    directory : Path or None
-        Where files of the run stand; None where the program needs none.
-    steps : int
-        Operations done, in the unit of the program's law; the program adds to it. [1]
-    messages, sent : int
-        Messages and their bytes, sent by this rank. [1], [B]
-    disk_bytes : int
-        Bytes read from and written to files; the program adds to it. [B]
-    computing, accessing : context managers
-        ``with ledger.computing:`` adds processor seconds of the block, ``with ledger.accessing:``
-        wall seconds of access to files. Both add up in `.seconds`. [s]
+    `steps` [1] and `disk_bytes` [B] are added to by the program; `messages` [1] and their bytes,
+    `sent`, by the ledger. ``with ledger.computing:`` adds processor seconds of the block, ``with
+    ledger.accessing:`` wall seconds of access to files in `directory`; both add up in `.seconds`.
     """
 
     def __init__(self, comm: Communicator, directory: Path | None = None) -> None:
@@ -171,22 +159,8 @@ class Ledger:
 
 
 def shares(n: int, p: int) -> NDArray[np.int64]:
-    """Bounds of p contiguous shares of n elements, which differ by one element at most.
+    """Bounds, shape (p + 1,), of p contiguous shares of n elements, equal but for one at most.
 
-    Parameters
-    ----------
-    n : int
-        Elements, at least 0. [1]
-    p : int
-        Shares, at least 1; with more shares than elements some are empty. [1]
-
-    Returns
-    -------
-    ndarray of int64, shape (p + 1,)
-        Share i is from element `[i]` up to, not including, `[i + 1]`. [1]
-
-    Examples
-    --------
     >>> shares(10, 4)
     array([ 0,  2,  5,  7, 10])
     """

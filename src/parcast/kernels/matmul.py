@@ -75,15 +75,7 @@ def work(ledger: Ledger, state: State) -> Matrix:
 
 
 def multiply(a: Matrix, b: Matrix, c: Matrix) -> None:
-    """Set C to A B, tile by tile.
-
-    Parameters
-    ----------
-    a : ndarray, shape (m, n)
-    b : ndarray, shape (n, n)
-    c : ndarray, shape (m, n)
-        The product afterwards.
-    """
+    """Set C, shape (m, n), to A B, tile by tile."""
     c.fill(0.0)
     room = np.empty((TILE, TILE))
     for k in range(0, b.shape[0], TILE):

@@ -20,24 +20,8 @@ KERNELS: Final = {  # each name and its module, which holds its Kernel as KERNEL
 
 
 def kernel_named(name: str) -> Kernel:
-    """Give a program by its name.
+    """Give a program by its name; where there is none, the nearest is suggested.
 
-    Parameters
-    ----------
-    name : str
-        One of `KERNELS`.
-
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    ParameterError
-        If there is no such program; the nearest is suggested.
-
-    Examples
-    --------
     >>> kernel_named("sort").size
     'keys'
     """

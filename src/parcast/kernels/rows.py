@@ -26,13 +26,7 @@ class Circumstances:
 
 
 def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
-    """Say what others did to each of some runs, compared with all that are given on as many ranks.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Of any programs, sizes and ranks.
-    """
+    """Say what others did to each of some runs, compared with all of as many ranks."""
     least = {
         p: least_quantum(run.quanta for run in runs if run.p == p) for p in {run.p for run in runs}
     }
@@ -95,9 +89,9 @@ def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
 def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     """Give runs as rows of a table of measurements, one for each figure of a run.
 
-    The pair of columns `metric,value` holds the time, which a forecast reads, and all else, which
-    it passes over. A run that took no time or less, since the clock stepped, has no time. A
-    disturbed run that does not count has a "disturbed_time".
+    The columns `metric,value` hold the time, which a forecast reads, and all else, which it passes
+    over: so the "disturbed_time" of a run that does not count. Where the clock stepped there is
+    none.
     """
     for run, seen in zip(runs, circumstances(runs), strict=True):
         name = "time_s" if seen.counts else "disturbed_time"

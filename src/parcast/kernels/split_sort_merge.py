@@ -31,17 +31,7 @@ def split_sort_merge(
     state: tuple[KeyFiles | None, int, int],
     sort_part: Callable[[Ledger, Keys], Keys],
 ) -> None:
-    """Sort the keys of the master's disk on all ranks.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        Of this rank.
-    state : KeyFiles or None, n, seed
-        Of `prepare`.
-    sort_part : callable
-        Sorts a part and counts its steps.
-    """
+    """Sort the keys of the master's disk on all ranks; `sort_part` counts its steps."""
     files, n, _ = state
     if files is None:
         part = np.empty(len(range(ledger.rank, n, ledger.size)), dtype=np.int64)
@@ -92,25 +82,11 @@ def _collect(ledger: Ledger, merged: Keys, part: Keys) -> Keys:
 
 
 def merge_sorted_parts(keys: Keys, bounds: list[int]) -> int:
-    """Merge sorted parts that stand one behind the other, in place, and give the steps of it.
+    """Merge parts, sorted between neighbouring bounds, in place; give the keys of all merges. [1].
 
     NumPy's stable sort is a merge sort that finds what is sorted already, so on two sorted parts
     it is one merge.
 
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (n,)
-        Sorted between any two neighbouring bounds; sorted as a whole afterwards.
-    bounds : list of int
-        From 0 to n. [1]
-
-    Returns
-    -------
-    int
-        Keys of all merges. [1]
-
-    Examples
-    --------
     >>> keys = np.array([2, 5, 1, 9, 0])
     >>> merge_sorted_parts(keys, [0, 2, 4, 5]), keys
     (9, array([0, 1, 2, 5, 9]))

@@ -44,19 +44,8 @@ def sort_by_counting(ledger: Ledger, part: Keys) -> Keys:
 
 
 def smaller_keys(keys: Keys) -> Keys:
-    """Number of keys that are smaller than each, found by comparing it with all.
+    """Number of keys that are smaller than each, shape (m,), found by comparing it with all.
 
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (m,)
-
-    Returns
-    -------
-    ndarray of int64, shape (m,)
-        The place of the key in the sorted order; equal keys have the first of theirs. [1]
-
-    Examples
-    --------
     >>> smaller_keys(np.array([7, 3, 7, 1]))
     array([2, 1, 2, 0])
     """

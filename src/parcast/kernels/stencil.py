@@ -96,13 +96,7 @@ def row_of(n: int, seed: int, number: int) -> Grid:
 
 
 def work(ledger: Ledger, state: State) -> Plate:
-    """Take all steps on all ranks.
-
-    Raises
-    ------
-    OSError
-        If a checkpoint cannot be written.
-    """
+    """Take all steps on all ranks."""
     PROFILING.begin_run("stencil", n=state.n, steps=STEPS)
     n, rows = state.n, len(state.old) - 2
     inside = rows * max(n - 2, 0)

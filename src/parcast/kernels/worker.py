@@ -65,13 +65,6 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     """Run a task on all ranks of a communicator, and give each run when it has ended.
 
     A run whose processors were disturbed is given, and run again while patience lasts.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such program, or a size is too large for the memory.
-    RunFailed
-        If a run fails.
     """
     kernel = kernel_named(task.kernel)
     must, hint = "be at least 1", "Once is enough."
@@ -125,20 +118,8 @@ def _share_cores(hosts: Sequence[tuple[str, Collection[int], bool]]) -> bool:
 
 
 def whole_size(given: object) -> int:
-    """Problem size as a whole number.
+    """Problem size as a whole number of at least 0.
 
-    Parameters
-    ----------
-    given : number or str
-        Such as 1000 or "1e6", at least 0.
-
-    Raises
-    ------
-    ParameterError
-        If it is none.
-
-    Examples
-    --------
     >>> whole_size("1e6"), whole_size(0.0)
     (1000000, 0)
     """
@@ -156,25 +137,7 @@ def whole_size(given: object) -> int:
 
 
 def waiting_time(given: str, *, name: str) -> float:
-    """Time to wait for quiet processors. [s].
-
-    Parameters
-    ----------
-    given : str
-        With its unit, such as "10s".
-    name : str
-        What the user calls it.
-
-    Raises
-    ------
-    ParameterError
-        If it is no time of at least 0.
-
-    Examples
-    --------
-    >>> waiting_time("2 min", name="--patience")
-    120.0
-    """
+    """Time to wait for quiet processors, of a text such as "10s" that is called `name`. [s]."""
     seconds = quantity(given, "time", name=name)
     must, hint = "be at least 0 s", "Write such as 10s."
     require(name, seconds, seconds >= 0, must=must, hint=hint)
@@ -182,22 +145,7 @@ def waiting_time(given: str, *, name: str) -> float:
 
 
 def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> str:
-    """Say that a size needs more memory than is free on this host, or nothing.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The program.
-    n, p : int
-        Problem size and ranks. [1]
-    share : float, default 1
-        Of the ranks that are on this host. [1]
-
-    Returns
-    -------
-    str
-        "" if it fits, or if the system does not say what is free.
-    """
+    """Say that a size needs more memory than this host, with a share of the ranks, has free."""
     free = free_memory()
     if free is None or kernel.memory(n, p) * share <= free:
         return ""

@@ -39,13 +39,7 @@ class Mpi:
     mpiexec: str  # path
 
     def environment(self, *, crowded: bool) -> dict[str, str]:
-        """Variables that its ranks need.
-
-        Parameters
-        ----------
-        crowded : bool
-            Whether ranks share cores: waiting ones then have to give theirs up.
-        """
+        """Variables that its ranks need; if crowded, they give their core up while they wait."""
         if self.vendor == "Open MPI":
             return ONE_THREAD | {
                 "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -64,13 +58,7 @@ class Mpi:
 
 
 def find_mpi() -> Mpi:
-    """MPI that ranks can be started with: that of this environment, else the first on the path.
-
-    Raises
-    ------
-    RunFailed
-        If mpi4py or mpiexec is missing, or mpiexec does not run.
-    """
+    """MPI that ranks can be started with: that of this environment, else the first on the path."""
     if find_spec("mpi4py") is None:
         raise RunFailed(f"Starting ranks needs mpi4py, which is not installed. {INSTALL}")
     beside = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))

@@ -61,38 +61,13 @@ def run_ranks(
     environment: Mapping[str, str] | None = None,
     mpi: Mpi | None = None,
 ) -> Ended:
-    """Run a module on several ranks and wait for its end.
+    """Run a module, as ``python -m`` does, on several ranks and wait for its end with status 0.
 
-    Parameters
-    ----------
-    module : str
-        Which ``python -m`` finds; an exception in it aborts all ranks.
-    arguments : sequence of str
-        Its arguments.
-    ranks : int
-        Processes to start. [1]
-    time_limit : float
-        After which they are killed. [s]
-    placement : {"auto", "own", "one", "spread", "free"}
-        A core for each; all on one; dealt out to the cores in turn; or not pinned. "auto": a core
-        for each where there are enough, else all on one. Where the environment has the variable
-        PARCAST_PLACEMENT, "auto" is what that says.
-    environment : mapping, optional
-        Further variables of the ranks.
-    mpi : Mpi, optional
-        What to start them with, by default `find_mpi()`.
-
-    Returns
-    -------
-    Ended
-        With the status 0.
-
-    Raises
-    ------
-    RunFailed
-        If there is no MPI, a rank fails, or the time is over. No process is left.
-    ParameterError, FitFailed
-        If a rank raised it.
+    Placement: a core for each rank ("own"), all on one, dealt out to the cores in turn ("spread"),
+    or not pinned ("free"). "auto" is what the variable PARCAST_PLACEMENT says, else a core for
+    each where there are enough, else all on one. RunFailed says that there is no MPI, a rank
+    failed, or they were killed after `time_limit` [s]; no process is left. A ParameterError or
+    FitFailed of a rank is raised here.
     """
     if not 1 <= ranks <= MOST_RANKS:
         hint = "Count from 1." if ranks < 1 else "Start fewer."

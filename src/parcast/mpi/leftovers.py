@@ -50,13 +50,7 @@ def kill_processes_of(token: str) -> int:
 
 
 def remove_shared_memory(since: float) -> None:
-    """Remove segments of MPI that are ours, newer than a time, and used by no process.
-
-    Parameters
-    ----------
-    since : float
-        When the run began, as `time.time` has it. [s]
-    """
+    """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process."""
     if not SHARED_MEMORY.is_dir():
         return
     ours = [
@@ -72,13 +66,7 @@ def remove_shared_memory(since: float) -> None:
 
 
 def remove_session(mpiexec: int) -> None:
-    """Remove the folder in which an mpiexec of Open MPI that was killed kept its session.
-
-    Parameters
-    ----------
-    mpiexec : int
-        Number of the process.
-    """
+    """Remove the session's folder of an mpiexec of Open MPI that was killed, by its process."""
     shutil.rmtree(Path(tempfile.gettempdir(), f"ompi.{mpiexec}"), ignore_errors=True)
 
 

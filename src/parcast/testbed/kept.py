@@ -32,15 +32,7 @@ class Kept:
 
     @classmethod
     def started(cls, plan: Plan, streams: Mapping[str, Any]) -> "Kept":
-        """Start a keeper.
-
-        Parameters
-        ----------
-        plan : Plan
-            What it is to make and to run.
-        streams : mapping
-            Standard streams of COMMAND, as `subprocess.Popen` takes them.
-        """
+        """Start a keeper, with the streams of COMMAND as `subprocess.Popen` takes them."""
         watched, writing = os.pipe()
         reading, report = os.pipe()
         keeper = [sys.executable, "-m", "parcast.testbed.keeper"]
@@ -61,13 +53,7 @@ class Kept:
         return cls(process=process, lifeline=lifeline, report=said)
 
     def wait_until_made(self) -> None:
-        """Wait until COMMAND runs.
-
-        Raises
-        ------
-        RunFailed
-            If the testbed could not be made.
-        """
+        """Wait until COMMAND runs; RunFailed says why the testbed could not be made."""
         said = self.report.read()
         if said != READY:
             why = said.decode(errors="replace").strip().rstrip(".") or "its keeper was killed"
@@ -133,20 +119,7 @@ _DELAY: Final = "tc qdisc add dev lo root handle 1: netem delay 50us"
 def obstacle(
     *, cap: bool = True, disk: bool = False, latency: bool = False, bus: bool = False
 ) -> str | None:
-    """Reason why no testbed can be made here.
-
-    Parameters
-    ----------
-    cap, disk, latency : bool
-        Whether the processor, the disk and the delay of packets are to be limited.
-    bus : bool
-        Whether the hosts share one medium.
-
-    Returns
-    -------
-    str or None
-        What is missing and what to do; None if nothing is.
-    """
+    """Reason why no testbed with such limits can be made here, and what to do; None if one can."""
     if not sys.platform.startswith("linux"):
         return f"it needs Linux, and this is {sys.platform}. Run it in a virtual machine."
     for tool, package in TOOLS.items():
