@@ -19,6 +19,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
 from parcast.errors import ParameterError, RunFailed
+from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 
 
 FORMATS: Final = ("csv", "json")
+*_FIRST, _LAST = KERNELS
 
-HELP = """Run a reference program with MPI, and time and count what it does.
+HELP = f"""Run a reference program with MPI, and time and count what it does.
 
-NAME is a program: sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil. Without it,
-the programs are listed. Ranks are started here; under an mpiexec of your own, use
+NAME is a program: {", ".join(_FIRST)} or {_LAST}. Without it, the programs are listed.
+Ranks are started here; under an mpiexec of your own, use
 `mpiexec -n 4 python -m parcast.kernels NAME --n SIZES`.
 
 SIZES is one problem size or several: 1e6 or 1e5,1e6 or 1000..8000x2. LIST names counts of ranks:
@@ -234,7 +236,6 @@ def _measurement_rows(runs: "Sequence[Run]") -> Any:
 def _show(document: dict[str, Any]) -> None:
     """Print the answer for a person."""
     from parcast.cli.screen import page_of_stdout, show
-    from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import run_answer
 
     kernel = kernel_named(document["inputs"]["program"])
@@ -246,7 +247,6 @@ def _show(document: dict[str, Any]) -> None:
 def _list_programs() -> None:
     """Print the programs there are."""
     from parcast.cli.screen import page_of_stdout, show
-    from parcast.kernels.registry import KERNELS, kernel_named
     from parcast.kernels.sheet import listing
 
     found = [kernel_named(name) for name in KERNELS]

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import RunFailed
-from parcast.kernels.kernel import Kernel
+from parcast.kernels.kernel import Functions, Kernel, random_numbers
 from parcast.kernels.ledger import Ledger
 
 Matrix = NDArray[np.float64]
@@ -74,10 +74,7 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
 
 def row_of(n: int, seed: int, number: int) -> Matrix:
     """Give a row and its right-hand side: numbers from -1 to 1 at random."""
-    key = np.array([seed % 2**64, seed // 2**64 % 2**64], dtype=np.uint64)
-    counter = np.array([0, 0, 0, number], dtype=np.uint64)
-    source = np.random.Generator(np.random.Philox(counter=counter, key=key))
-    return source.uniform(-1, 1, n + 1)
+    return random_numbers(seed, number).uniform(-1, 1, n + 1)
 
 
 def work(ledger: Ledger, state: State) -> Triangle:
@@ -226,17 +223,13 @@ KERNEL: Final = Kernel(
     title="Gaussian elimination, one broadcast for each row",
     size="unknowns",
     step="thirds of an entry in a wave",
-    law="gauss",
-    densities={
+    phase={
+        "law": "gauss",
         "exchange": "pivot",
         "alpha": "6 * (n + 1) / (2 * n - 1)",
         "beta": "16 B * (n + 8) / n",
     },
-    prepare=prepare,
-    work=work,
-    is_correct=is_correct,
-    serial=serial,
-    memory=memory,
+    functions=Functions(prepare, work, is_correct, serial, memory),
     checked_up_to=2000,
     example=1000,
 )

@@ -7,7 +7,7 @@ computes on the second thread of the core makes them longer (`parcast.kernels.qu
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -131,10 +131,17 @@ class Ledger:
         """
         if self.rank == root:
             others = (rank for rank in range(self.size) if rank != root)
-            for request in [self.begin_send(array, rank) for rank in others]:
-                request.Wait()
+            wait_for([self.begin_send(array, rank) for rank in others])
         else:
             self.receive(array, root)
+
+    def deal(self, parts: Sequence[NDArray[Any]]) -> None:
+        """Send every other rank its part of these, contiguous each, by the master."""
+        wait_for([self.begin_send(parts[rank], rank) for rank in range(1, self.size)])
+
+    def collect(self, parts: Sequence[NDArray[Any]]) -> None:
+        """Receive from every other rank into its part of these, on the master."""
+        wait_for([self.begin_receive(parts[rank], rank) for rank in range(1, self.size)])
 
     def broadcast(self, array: NDArray[Any], root: int) -> None:
         """Send what the root has to all by a binomial tree, ceil(lg p) messages deep."""
@@ -156,6 +163,12 @@ class Ledger:
     def _count(self, array: NDArray[Any]) -> None:
         self.messages += 1
         self.sent += int(array.nbytes)
+
+
+def wait_for(requests: Iterable[Any]) -> None:
+    """Wait for the ends of messages."""
+    for request in requests:
+        request.Wait()
 
 
 def shares(n: int, p: int) -> NDArray[np.int64]:

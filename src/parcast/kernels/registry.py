@@ -1,14 +1,20 @@
-"""The programs by their names; each is loaded, and numpy with it, when it is asked for."""
+"""The programs by their names; each is loaded, and numpy with it, when it is asked for.
+
+A program is a module that holds its `Kernel` as KERNEL, and a line here: the command line, its
+help, ``python -m parcast.kernels`` and `validate` know no others.
+"""
 
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from parcast.errors import ParameterError
-from parcast.kernels.kernel import Kernel
 from parcast.units import shown
 from parcast.words import did_you_mean
 
-KERNELS: Final = {  # each name and its module, which holds its Kernel as KERNEL
+if TYPE_CHECKING:
+    from parcast.kernels.kernel import Kernel
+
+KERNELS: Final = {
     "sort": "parcast.kernels.sort",
     "square_sort": "parcast.kernels.square_sort",
     "fractal": "parcast.kernels.fractal",
@@ -19,7 +25,7 @@ KERNELS: Final = {  # each name and its module, which holds its Kernel as KERNEL
 }
 
 
-def kernel_named(name: str) -> Kernel:
+def kernel_named(name: str) -> "Kernel":
     """Give a program by its name; where there is none, the nearest is suggested.
 
     >>> kernel_named("sort").size

@@ -7,11 +7,31 @@ each key of every merge: n*lg(p) where p is a power of two.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from parcast.kernels.kernel import Functions, Kernel
 from parcast.kernels.key_files import KEY, KeyFiles, Keys, keys_of
-from parcast.kernels.ledger import Ledger
+from parcast.kernels.ledger import Ledger, wait_for
+
+
+def sorter(
+    name: str, title: str, sort_part: Callable[[Ledger, Keys], Keys], *, example: int
+) -> Kernel:
+    """Program that sorts by splitting and merging; `sort_part` sorts a part, counting steps."""
+    work = partial(split_sort_merge, sort_part=sort_part)
+    return Kernel(
+        name=name,
+        title=title,
+        size="keys",
+        step="comparisons",
+        phase={"law": name, "merge": "tree", "beta": "8 B * (p - 1) / p"},
+        functions=Functions(prepare, work, is_sorted_input, sorted_keys, key_memory, finish),
+        uses_files=True,
+        checked_up_to=4_000_000,
+        example=example,
+    )
 
 
 def prepare(ledger: Ledger, n: int, seed: int) -> tuple[KeyFiles | None, int, int]:
@@ -29,6 +49,7 @@ def finish(state: tuple[KeyFiles | None, int, int]) -> None:
 def split_sort_merge(
     ledger: Ledger,
     state: tuple[KeyFiles | None, int, int],
+    *,
     sort_part: Callable[[Ledger, Keys], Keys],
 ) -> None:
     """Sort the keys of the master's disk on all ranks; `sort_part` counts its steps."""
@@ -59,8 +80,7 @@ def _deal(ledger: Ledger, keys: Keys) -> Keys:
     with ledger.computing:
         parts = [np.ascontiguousarray(keys[rank :: ledger.size]) for rank in range(ledger.size)]
         ledger.steps += keys.size
-    for request in [ledger.begin_send(parts[rank], rank) for rank in range(1, ledger.size)]:
-        request.Wait()
+    ledger.deal(parts)
     return parts[0]
 
 
@@ -74,8 +94,7 @@ def _collect(ledger: Ledger, merged: Keys, part: Keys) -> Keys:
         for rank in range(1, ledger.size)
     ]
     merged[: part.size] = part
-    for request in requests:
-        request.Wait()
+    wait_for(requests)
     with ledger.computing:
         ledger.steps += merge_sorted_parts(merged, bounds)
     return merged

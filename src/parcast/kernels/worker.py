@@ -147,14 +147,14 @@ def waiting_time(given: str, *, name: str) -> float:
 def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> str:
     """Say that a size needs more memory than this host, with a share of the ranks, has free."""
     free = free_memory()
-    if free is None or kernel.memory(n, p) * share <= free:
+    if free is None or kernel.functions.memory(n, p) * share <= free:
         return ""
     low, high = 0, n
     while low < high:  # the largest that fits
         middle = (low + high + 1) // 2
-        fits = kernel.memory(middle, p) * share <= free
+        fits = kernel.functions.memory(middle, p) * share <= free
         low, high = (middle, high) if fits else (low, middle - 1)
-    needed = format_quantity(float(kernel.memory(n, p) * share), "size")
+    needed = format_quantity(float(kernel.functions.memory(n, p) * share), "size")
     return (
         f"n must leave the memory of the host enough, got {n:,}, for which {kernel.name} needs "
         f"{needed} where {format_quantity(free, 'size')} are free. Take n up to {low:,}."
