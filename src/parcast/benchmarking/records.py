@@ -1,9 +1,7 @@
-"""What a micro-benchmark writes while it runs, and how that is read again.
+"""What a micro-benchmark writes while it runs, how that is read, and how ranks time one thing.
 
 One JSON line for each benchmark and size with the times of all its repetitions, flushed at once,
 so that a launch that is interrupted keeps what it has. A torn last line is passed over.
-
-Times of something that several ranks do together, the slowest rank counting.
 """
 
 import json
@@ -99,11 +97,7 @@ class Plan:
         return cls(**{**told, "sizes": tuple(told["sizes"])})
 
     def repetitions(self, cost: float) -> int:
-        """Give how often something that takes `cost` [s] is measured.
-
-        >>> [Plan(sizes=(8,), budget=0.1).repetitions(x) for x in (1e-6, 1e-3, 10.0)]
-        [200, 100, 5]
-        """
+        """Give how often something that takes `cost` [s] is measured."""
         wanted = self.most if cost <= 0 else round(min(self.budget / cost, self.most))
         return max(self.fewest, wanted)
 
@@ -169,11 +163,7 @@ class Repetitions:
 
 
 def without_python(times: Sequence[float], cost: float) -> list[float]:
-    """Times less what Python took, of which no more than half is taken off.
-
-    >>> [round(x, 2) for x in without_python([1.0, 0.3], 0.2)]
-    [0.8, 0.15]
-    """
+    """Times less what Python took, of which no more than half is taken off."""
     return [x - min(cost, MOST_SHARE * x) for x in times]
 
 

@@ -1,7 +1,4 @@
-"""`parcast calibrate`: measure this machine, and write the file that describes it.
-
-What `parcast calibrate` begins with: parts to measure, what files tell, what it needs.
-"""
+"""`parcast calibrate`: measure this machine, and write the file that describes it."""
 
 import os
 import re

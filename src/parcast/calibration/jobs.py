@@ -1,9 +1,7 @@
-"""What is launched for a calibration, and how much each launch measures.
+"""What is launched for a calibration, how much each launch measures, and the launching in turn.
 
-Launches all jobs in turn, again and again, until their values are settled or time is over.
-
-In turn, so that what changes while it measures meets all of them, and so that what is interrupted
-has something of each.
+All jobs are launched again and again until their values are settled or time is over: in turn, so
+that what changes meanwhile meets all of them, and what is interrupted has something of each.
 """
 
 import os

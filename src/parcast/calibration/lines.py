@@ -1,14 +1,13 @@
-"""Straight lines of times over sizes, launch by launch, and where the protocol switches.
-
-One value of several launches: its median, its interval, and what stood out.
+"""What several launches say together: medians with intervals, and straight lines over sizes.
 
 Repetitions inside a launch agree with one another much better than launches do, since what differs
 between launches, where a process lies in memory and what else runs, is the same for all of them.
-So the interval is over launches, of which each gives the median of its repetitions, without those
+So an interval is over launches, of which each gives the median of its repetitions, without those
 in which another program had the core. Such ones are counted as repetitions and as outliers.
 
 From five launches on it is the exact one for a median: between two order statistics, whatever the
-distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D].
+distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D]. A line is
+fitted in each launch, too; where the protocol switches, it is cut into pieces over the medians.
 
 References
 ----------
@@ -58,12 +57,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Median of the values of launches, at least one, and its 90 % interval.
-
-    >>> found = estimate([1.02, 1.0, 0.99, 1.01, 1.2])
-    >>> found.value, found.lower, found.upper
-    (1.01, 0.99, 1.2)
-    """
+    """Median of the values of launches, at least one, and its 90 % interval."""
     ordered = sorted(values)
     middle, count = median(ordered), len(ordered)
     lower, upper, cv = nan, nan, nan
@@ -82,9 +76,6 @@ def outliers(times: Sequence[float], disturbed: Sequence[float] = ()) -> tuple[i
     """Number of repetitions far above the others, and the slowest of all over the median. [1].
 
     `disturbed` are those that were kept out of the median, which count as others do.
-
-    >>> outliers([1.0, 1.01, 0.99, 1.0, 7.0])
-    (1, 7.0)
     """
     given = np.asarray(times, dtype=np.float64)
     middle = float(np.median(given))

@@ -114,13 +114,10 @@ def _of(measured: Sequence[Found], name: str, *, shares: bool) -> list[Found]:
 
 
 def half_width(value: float, lower: float, upper: float) -> float | None:
-    """Half-width of an interval as +- has it, over the value; None of 0 or infinity. [1].
+    """Half-width of an interval as +- has it, over the value; None of 0 and infinity. [1].
 
     It is infinite where the interval begins at 0 or has no end, and that of one launch where there
     is no interval.
-
-    >>> round(half_width(100.0, 96.0, 103.0), 4), half_width(1.0, 0.0, 2.0)
-    (0.0417, inf)
     """
     if not 0 < value < inf:
         return None

@@ -344,13 +344,11 @@ class Recorder:
         )
 
     def _waited(self) -> float | None:
-        """Time that the core was another's, from the first region to the end of the last. [s].
-
-        It is told for all of the time until now, of which this is its share.
-        """
+        """Time that the core was another's, from the first region to the end of the last. [s]."""
         now, until_now = perf_counter_ns(), waited_for_core()
         if self.waited is None or until_now is None or get_ident() != self.thread:
             return None
+        # It is known for all of the time until now, of which this is the share.
         share = (self.last - self.first) / max(now - self.first, 1)
         return max(until_now - self.waited, 0.0) * min(max(share, 0.0), 1.0)
 

@@ -196,13 +196,14 @@ def _tell(
 ) -> None:
     """Show and write the runs, each whatever becomes of the others."""
     from parcast.files.document import json_pieces
+    from parcast.kernels.rows import measurement_rows
 
     with ExitStack() as others:
         for output in reversed(outputs):
             others.callback(
                 write_answer,
                 output if whole or output == "-" else place_of_part(output),
-                rows=lambda: _measurement_rows(runs),
+                rows=lambda: measurement_rows(runs),
                 document=lambda: document,
                 draw=lambda _: None,
             )
@@ -224,13 +225,6 @@ def _document(
     }
     inputs = {"program": name, "options": options, "parcast": __version__}
     return {**document_of(runs), "inputs": inputs}
-
-
-def _measurement_rows(runs: "Sequence[Run]") -> Any:
-    """Give the rows of a table of measurements."""
-    from parcast.kernels.rows import measurement_rows
-
-    return measurement_rows(runs)
 
 
 def _show(document: dict[str, Any]) -> None:

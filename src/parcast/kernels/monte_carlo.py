@@ -71,11 +71,7 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
 
 
 def path_bounds(n: int, p: int) -> NDArray[np.int64]:
-    """Bounds of the paths of each rank, all but the last a multiple of a block. [1].
-
-    >>> path_bounds(1200, 2)
-    array([   0,  512, 1200])
-    """
+    """Bounds of the paths of each rank, all but the last a multiple of a block. [1]."""
     return np.minimum(shares(-(-n // BLOCK), p) * BLOCK, n)
 
 

@@ -26,11 +26,7 @@ KERNELS: Final = {
 
 
 def kernel_named(name: str) -> "Kernel":
-    """Give a program by its name; where there is none, the nearest is suggested.
-
-    >>> kernel_named("sort").size
-    'keys'
-    """
+    """Give a program by its name; where there is none, the nearest is suggested."""
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
         hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."

@@ -11,7 +11,7 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from pathlib import Path
 from time import perf_counter
@@ -44,16 +44,7 @@ class Task:
 
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
-        return {
-            "kernel": self.kernel,
-            "sizes": list(self.sizes),
-            "repetitions": self.repetitions,
-            "seed": self.seed,
-            "check": self.check,
-            "directory": self.directory,
-            "patience": self.patience,
-            "quantum": self.quantum,
-        }
+        return asdict(self) | {"sizes": list(self.sizes)}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -118,11 +109,7 @@ def _share_cores(hosts: Sequence[tuple[str, Collection[int], bool]]) -> bool:
 
 
 def whole_size(given: object) -> int:
-    """Problem size as a whole number of at least 0.
-
-    >>> whole_size("1e6"), whole_size(0.0)
-    (1000000, 0)
-    """
+    """Problem size as a whole number of at least 0, of a number or a text such as "1e6"."""
     text = str(given)
     try:
         number = float(text)

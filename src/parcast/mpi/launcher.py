@@ -63,11 +63,11 @@ def run_ranks(
 ) -> Ended:
     """Run a module, as ``python -m`` does, on several ranks and wait for its end with status 0.
 
-    Placement: a core for each rank ("own"), all on one, dealt out to the cores in turn ("spread"),
-    or not pinned ("free"). "auto" is what the variable PARCAST_PLACEMENT says, else a core for
-    each where there are enough, else all on one. RunFailed says that there is no MPI, a rank
-    failed, or they were killed after `time_limit` [s]; no process is left. A ParameterError or
-    FitFailed of a rank is raised here.
+    Each rank has a core of its own ("own"), all share one, they are dealt out to the cores in turn
+    ("spread") or not pinned ("free"); "auto" is what PARCAST_PLACEMENT says, else "own" where
+    there are enough cores, else "one". A RunFailed says that there is no MPI, a rank failed, or
+    they were killed after `time_limit` [s]; a ParameterError or FitFailed of a rank is raised as
+    it is.
     """
     if not 1 <= ranks <= MOST_RANKS:
         hint = "Count from 1." if ranks < 1 else "Start fewer."

@@ -1,9 +1,8 @@
 """What a run may leave behind when it is killed: processes, shared memory, a session's folder.
 
 All processes of a run carry its token in their environment, wherever they stand in the tree of
-processes; ranks are often not children of the mpiexec that started them.
-
-Signals that end a program, taken as Ctrl-C is, so that what it started is ended and removed.
+processes; ranks are often not children of the mpiexec that started them. Signals that end a
+program are taken as Ctrl-C is, so that what it started is ended and removed.
 """
 
 import os

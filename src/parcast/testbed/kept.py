@@ -1,7 +1,4 @@
-"""The other end of a keeper: starts it, interrupts it, ends it.
-
-What a testbed needs of the system, each thing checked before anything is made.
-"""
+"""The other end of a keeper: starts it, ends it, and checks what it needs of the system."""
 
 import os
 import shutil
@@ -81,11 +78,7 @@ class Kept:
 
 
 def exit_status(code: int) -> int:
-    """Status as a shell gives it, of what `subprocess` calls the return code.
-
-    >>> exit_status(3), exit_status(-9)
-    (3, 137)
-    """
+    """Status as a shell gives it, of what `subprocess` calls the return code."""
     return code if code >= 0 else 128 - code
 
 

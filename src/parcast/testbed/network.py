@@ -1,4 +1,4 @@
-"""What `ip` and `tc` are told, to make the network of a testbed: a switch with links, or one bus.
+"""The network of a testbed by `ip` and `tc`, its namespaces and mounts, and the disk it stands on.
 
 On a switch each host has a link of its own, full duplex: a limit at the host for what it sends and
 one at the switch for what it receives. Transfers of different pairs do not hinder each other: the
@@ -8,10 +8,6 @@ between any two takes its time from all, and the contention level is 1.
 Both are made of token buckets: what a link carries in `BURST_TIME` travels at once after a pause.
 Shorter bursts follow the linear law of a link to shorter messages; longer ones lose less of a fast
 link where the processor is busy and a packet is sent on late.
-
-Which disk a directory is on.
-
-Namespaces and mounts of Linux by its own calls, which Python offers late or not at all.
 """
 
 import ctypes
@@ -27,11 +23,7 @@ FRONT: Final = "10.9.0.254"  # where COMMAND runs, on the switch
 
 
 def addresses(hosts: int) -> tuple[str, ...]:
-    """Addresses of the hosts, which are their names too.
-
-    >>> addresses(2)
-    ('10.9.0.1', '10.9.0.2')
-    """
+    """Addresses of the hosts, which are their names too."""
     return tuple(f"10.9.0.{number}" for number in range(1, hosts + 1))
 
 

@@ -3,11 +3,6 @@
 Every host has its own network, name, processor cap and disk limit; all share the files of this
 machine. What runs on them are real processes that exchange real TCP, so that a speedup curve
 measured there means something, without a cluster.
-
-Examples
---------
->>> Testbed(hosts=4, link=12.5e6).contention
-0
 """
 
 import json

@@ -27,22 +27,14 @@ def testbed_here() -> Testbed | None:
 
 
 def short_name(testbed: Testbed) -> str:
-    """Name of a testbed: its hosts and its network.
-
-    >>> short_name(Testbed(hosts=4, bus=True)), short_name(Testbed(hosts=1, link=None))
-    ('testbed of 4 hosts on a bus, 100 Mbit/s', 'testbed of 1 host on a switch')
-    """
+    """Name of a testbed, its hosts and its network: "testbed of 4 hosts on a bus, 100 Mbit/s"."""
     said = f"testbed of {testbed.hosts} host{'s' if testbed.hosts > 1 else ''} on a "
     said += "bus" if testbed.bus else "switch"
     return said if testbed.link is None else f"{said}, {in_bits(testbed.link)}"
 
 
 def in_words(testbed: Testbed) -> str:
-    """Say what a testbed is.
-
-    >>> in_words(Testbed(hosts=2, cpu=None))
-    'testbed of 2 hosts on a switch, 100 Mbit/s each.'
-    """
+    """Say what a testbed is: its network, and the limits of its hosts."""
     said = short_name(testbed)
     if testbed.link is not None:
         said += " together" if testbed.bus else " each"
