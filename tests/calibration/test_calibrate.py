@@ -492,7 +492,9 @@ def test_what_the_system_does_not_tell_is_left_out(monkeypatch, tmp_path):
         monkeypatch.setattr(calibrate_host, name, missing)
     assert calibrate_host.page_cache() is None
     monkeypatch.setattr("os.getloadavg", lambda: (_ for _ in ()).throw(OSError))
-    host = calibrate_host.host_of(load_before=nan, mpi=None, library="", placement={}, directory="")
+    host = calibrate_host.host_of(
+        load_before=nan, mpi=None, library="", placement={}, directory=""
+    )
     assert host.governor == ""
     assert host.row()["load_after"] is None
 

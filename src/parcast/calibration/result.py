@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.show.result import Result
 from parcast.units import Dimension
 
 RENAMED: Final = {"worst": "worst_over_median", "cv": "between_launch_cv"}  # in documents
@@ -187,8 +188,10 @@ class Host:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Calibration:
+class Calibration(Result):
     """A machine as it was measured."""
+
+    _sheet: ClassVar[str] = "parcast.calibration.sheet:sheet_of"
 
     name: str
     date: str  # ISO 8601 with the time and its zone, of the start
@@ -259,12 +262,6 @@ class Calibration:
             "warnings": list(self.warnings),
             "inputs": dict(self.inputs or {}),
         }
-
-    def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
 
     def __repr__(self) -> str:
         """Say what was measured, in one line."""

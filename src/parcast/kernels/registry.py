@@ -1,35 +1,33 @@
-"""The programs by their names; each is loaded, and numpy with it, when it is asked for.
+"""The programs by their names: that of a law is the module of its name beside this one.
 
-A program is a module that holds its `Kernel` as KERNEL, and a line here: the command line, its
-help, ``python -m parcast.kernels`` and `validate` know no others.
+Each is loaded, and numpy with it, when it is asked for.
 """
 
-from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Final
 
+from parcast.descriptions.law_names import LAWS
 from parcast.errors import ParameterError
+from parcast.places import load
 from parcast.units import shown
 from parcast.words import did_you_mean
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Kernel
 
-KERNELS: Final = {
-    "sort": "parcast.kernels.sort",
-    "square_sort": "parcast.kernels.square_sort",
-    "fractal": "parcast.kernels.fractal",
-    "monte_carlo": "parcast.kernels.monte_carlo",
-    "matmul": "parcast.kernels.matmul",
-    "gauss": "parcast.kernels.gauss",
-    "stencil": "parcast.kernels.stencil",
-}
+
+_BESIDE = {module.name for module in iter_modules([str(Path(__file__).parent)])}
+# Each name and the place of its Kernel.
+KERNELS: Final = {law: f"{__package__}.{law}:KERNEL" for law in LAWS if law in _BESIDE}
 
 
 def kernel_named(name: str) -> "Kernel":
     """Give a program by its name; where there is none, the nearest is suggested."""
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
-        hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
-        raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
-    kernel: Kernel = import_module(KERNELS[name]).KERNEL
+        hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
+        must = "be that of a program"
+        raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
+    kernel: Kernel = load(KERNELS[name])
     return kernel
