@@ -39,8 +39,8 @@ def compile_pingpong(mpiexec: str, directory: Path) -> Path | str:
     except (OSError, subprocess.TimeoutExpired) as failure:
         return f"mpicc failed: {failure}"
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        return f"mpicc failed: {said[0] if said else f'status {done.returncode}'}"
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        return f"mpicc failed: {lines[0] if lines else f'status {done.returncode}'}"
     return program
 
 

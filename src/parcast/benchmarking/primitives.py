@@ -98,9 +98,9 @@ def main(arguments: Sequence[str]) -> None:
                 break
             call = half_of(comm, size) if name in halves else call_of(comm, name, size)
             counts = halves.get(name, True)
-            found = repeated(comm, many(call), plan, in_a_row=False, counts=counts)
-            found = found.over(1, less=cost)
-            record.times(name, size, found.times, found.disturbed)
+            measured = repeated(comm, many(call), plan, in_a_row=False, counts=counts)
+            measured = measured.over(1, less=cost)
+            record.times(name, size, measured.times, measured.disturbed)
 
 
 if __name__ == "__main__":

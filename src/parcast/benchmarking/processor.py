@@ -61,12 +61,12 @@ def triad(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
 
 def largest_cache() -> int:
     """Size of the largest cache of the first core; 0 where the system does not tell. [B]."""
-    found = [0]
+    sizes = [0]
     for path in CACHES.glob("index*/size"):
         text = path.read_text(encoding="ascii").strip()
         if text[:-1].isdigit() and text[-1:] in SIZES:
-            found.append(int(text[:-1]) * SIZES[text[-1]])
-    return max(found)
+            sizes.append(int(text[:-1]) * SIZES[text[-1]])
+    return max(sizes)
 
 
 def measure_rate(record: Recorder, plan: Plan) -> None:

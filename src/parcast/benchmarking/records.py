@@ -93,8 +93,8 @@ class Plan:
     @classmethod
     def from_text(cls, text: str) -> "Plan":
         """Read what `to_text` wrote."""
-        told = json.loads(text)
-        return cls(**{**told, "sizes": tuple(told["sizes"])})
+        document = json.loads(text)
+        return cls(**{**document, "sizes": tuple(document["sizes"])})
 
     def repetitions(self, cost: float) -> int:
         """Give how often something that takes `cost` [s] is measured."""
@@ -111,19 +111,19 @@ def read_launch(path: Path, *, is_pinned: bool = True) -> Launch:
     `disturbed`, if at least 3 others are left; where ranks take turns on a core, this is what is
     measured.
     """
-    found = Launch(times={})
+    launch = Launch(times={})
     if not path.exists():
-        return found
+        return launch
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         with suppress(json.JSONDecodeError):  # the last line of a run that was killed
-            _take(found, json.loads(text), is_pinned=is_pinned)
-    return found
+            _take(launch, json.loads(text), is_pinned=is_pinned)
+    return launch
 
 
-def _take(found: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
+def _take(launch: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
     """Add one line."""
     if "fact" in line:
-        found.facts[line["fact"]] = line["value"]
+        launch.facts[line["fact"]] = line["value"]
         return
     cell = (line["bench"], line["ranks"], line["bytes"])
     flags = line.get("disturbed") or [0] * len(line["times"])
@@ -131,13 +131,13 @@ def _take(found: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
     times = [time for time, flag in pairs if not flag]
     if is_pinned and len(times) >= FEWEST_LEFT:
         if len(times) < len(pairs):
-            found.disturbed[cell] = [time for time, flag in pairs if flag]
+            launch.disturbed[cell] = [time for time, flag in pairs if flag]
     else:
         times = [time for time, _ in pairs]
     if times:
-        found.times.setdefault(cell, []).extend(times)
+        launch.times.setdefault(cell, []).extend(times)
     if len(pairs) < len(line["times"]):
-        found.refused[cell] = found.refused.get(cell, 0) + len(line["times"]) - len(pairs)
+        launch.refused[cell] = launch.refused.get(cell, 0) + len(line["times"]) - len(pairs)
 
 
 SHORTEST: Final = 50e-6  # of a repetition of something that may be done many times in a row [s]

@@ -141,11 +141,11 @@ def _timed(comm: Any, act: Callable[[], object]) -> float:
     except OSError as failure:
         refusal = failure.strerror or str(failure)
     mine = perf_counter() - began
-    told = comm.allgather((mine, refusal))
-    for _, other in told:
+    of_ranks = comm.allgather((mine, refusal))
+    for _, other in of_ranks:
         if other is not None:
             raise OSError(None, other)
-    return float(max(time for time, _ in told))
+    return float(max(time for time, _ in of_ranks))
 
 
 def _together(comm: Any, act: Callable[[], object]) -> str | None:
@@ -155,7 +155,7 @@ def _together(comm: Any, act: Callable[[], object]) -> str | None:
         act()
     except OSError as failure:
         refusal = failure.strerror or str(failure)
-    return next((told for told in comm.allgather(refusal) if told is not None), None)
+    return next((text for text in comm.allgather(refusal) if text is not None), None)
 
 
 def _check(directory: Path, needed: int) -> None:

@@ -85,9 +85,9 @@ def counts_of(ranks: int, *, alike: int) -> tuple[int, ...]:
 
 def placement_of(ranks: int) -> str:
     """How the launcher pins so many ranks: "own", "one", or what the environment says."""
-    told = os.environ.get(PLACEMENT, "auto")
-    if told != "auto":
-        return told
+    placement = os.environ.get(PLACEMENT, "auto")
+    if placement != "auto":
+        return placement
     return "own" if ranks <= len(available_cores()) else "one"
 
 
@@ -108,27 +108,27 @@ def jobs_of(
     is_alike = placement_of(ranks) == placement_of(2)
     alike = ranks if is_alike else len(available_cores())
     counts = counts_of(ranks, alike=alike) if mpi is not None else ()
-    found = []
+    jobs = []
     if "processor" in only:
-        found.append(Job(part="processor", module="processor", ranks=1, plan=plans["processor"]))
+        jobs.append(Job(part="processor", module="processor", ranks=1, plan=plans["processor"]))
     if "network" in only and counts and program is not None:
-        found.append(
+        jobs.append(
             Job(part="network", module="compiled", ranks=2, plan=plans["network"], program=program)
         )
     for part in ("network", "primitives"):
         if part in only:
             extra = ("compiled",) if part == "network" and program is not None else ()
-            found += [
+            jobs += [
                 Job(part=part, module=part, ranks=count, plan=plans[part], extra=extra)
                 for count in counts
             ]
     if "storage" in only:
         plan = plans["storage"]
         plan = Plan(sizes=plan.sizes, budget=0.0, fewest=plan.fewest, directory=str(directory))
-        found += [
+        jobs += [
             Job(part="storage", module="storage", ranks=count, plan=plan) for count in (1, *counts)
         ]
-    return found
+    return jobs
 
 
 Progress = Callable[[float, str], None]  # share that is done, and what is being done
@@ -241,11 +241,11 @@ def _launch(
         elif not (partial := _read(job, record)).is_empty:
             job.launches.append(partial)
     else:
-        found = _read(job, record)
-        if found.is_empty:
-            job.lost.append(str(found.facts.get("refused", "it measured nothing")))
+        launch = _read(job, record)
+        if launch.is_empty:
+            job.lost.append(str(launch.facts.get("refused", "it measured nothing")))
         else:
-            job.launches.append(found)
+            job.launches.append(launch)
     job.seconds = clock() - began
     return is_whole
 
@@ -276,6 +276,6 @@ def _start_alone(module: str, arguments: Sequence[str], seconds: float) -> None:
             f"{module} did not end within {seconds:.3g} s and was killed. Ask for less."
         ) from late
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        reason = f": {said[-1].strip()}" if said else ""
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        reason = f": {lines[-1].strip()}" if lines else ""
         raise RunFailed(f"{module} ended with status {done.returncode}{reason}. Try it again.")

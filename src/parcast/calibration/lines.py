@@ -93,21 +93,21 @@ def sample_of(
     target: float,
 ) -> Sample:
     """Time of one size [B], of repetitions [s] of each launch and of those kept out of medians."""
-    found = estimate([median(times) for times in launches])
+    result = estimate([median(times) for times in launches])
     stood_out = [outliers(*both) for both in zip(launches, disturbed, strict=True)]
     return Sample(
         bytes=size,
-        time=found.value,
+        time=result.value,
         p25=median(float(np.percentile(times, 25)) for times in launches),
-        lower=found.lower,
-        upper=found.upper,
-        cv=found.cv,
-        launches=found.launches,
+        lower=result.lower,
+        upper=result.upper,
+        cv=result.cv,
+        launches=result.launches,
         repetitions=sum(map(len, launches)) + sum(map(len, disturbed)),
         disturbed=sum(map(len, disturbed)),
         outliers=sum(count for count, _ in stood_out),
         worst=max(worst for _, worst in stood_out),
-        settled=found.is_within(target),
+        settled=result.is_within(target),
     )
 
 
@@ -202,11 +202,13 @@ def segments_of(table: Table) -> tuple[Segment, ...]:
         else:
             middle = low + int(np.searchsorted(sizes[low:high], switch))
             pieces += [(low, middle), (middle, high)]
-    found = []
+    segments = []
     for low, high in sorted(firsts):
         fit = fit_message(sizes[low:high], times[low:high])
-        found.append(Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte)))
-    return tuple(found)
+        segments.append(
+            Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte))
+        )
+    return tuple(segments)
 
 
 def _times(startup: float, byte: float, table: Table) -> Array:

@@ -42,7 +42,7 @@ def machine_keys() -> tuple[str, ...]:
 
 
 def machine_figures(
-    calibration: Calibration, *, told: Sequence[MachineFigures] = (), name: str | None = None
+    calibration: Calibration, *, others: Sequence[MachineFigures] = (), name: str | None = None
 ) -> MachineFigures:
     """What a machine file holds of a calibration and of what other benchmarks tell.
 
@@ -50,9 +50,9 @@ def machine_figures(
     """
     order = {key: i for i, key in enumerate(("processors", "storage.servers", *machine_keys()))}
     figures = {x.key: x for x in [*_values(calibration), *primitive_figures(calibration)]}
-    figures |= {x.key: x for each in told for x in each.figures}
-    theirs = {x.key for each in told for x in each.figures}
-    sources = [_source(calibration), *(f"others by {x.source}" for x in told)]
+    figures |= {x.key: x for each in others for x in each.figures}
+    theirs = {x.key for each in others for x in each.figures}
+    sources = [_source(calibration), *(f"others by {x.source}" for x in others)]
     return MachineFigures(
         name=name or calibration.name,
         source="; ".join(sources),
@@ -61,10 +61,10 @@ def machine_figures(
             *_facts(calibration, known=order),
             *primitives_without_rate(calibration),
             *line_remarks(calibration, leave_out=theirs),
-            *(remark for each in told for remark in each.remarks),
+            *(remark for each in others for remark in each.remarks),
         ),
         warnings=(*calibration.warnings, *few_counts(calibration)),
-        notes=(*few_counts(calibration), *(note for each in told for note in each.notes)),
+        notes=(*few_counts(calibration), *(note for each in others for note in each.notes)),
     )
 
 

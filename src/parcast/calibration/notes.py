@@ -63,8 +63,8 @@ def _lost(jobs: Sequence[Job]) -> Iterator[str]:
             of = len(job.lost) + len(job.launches)
             reason = shown(job.lost[-1], limit=LONGEST)
             yield f"{job.title}: {len(job.lost)} of {of} launches lost. The last: {reason}"
-        told = {x.facts["refused"] for x in job.launches if "refused" in x.facts}
-        for reason in sorted(told):
+        reasons = {x.facts["refused"] for x in job.launches if "refused" in x.facts}
+        for reason in sorted(reasons):
             yield f"{job.title}: not all sizes were measured: {reason}."
 
 

@@ -105,12 +105,12 @@ def _formulas(calibration: Calibration) -> Iterator[PrimitiveFormula]:
 
 def _of(measured: Sequence[Found], name: str, *, shares: bool) -> list[Found]:
     """Give what was measured of a primitive with so placed ranks, by their number."""
-    found = [
+    those = [
         x
         for x in measured
         if x.bench == name and x.ranks > 1 and (x.placement == SHARED) == shares
     ]
-    return sorted(found, key=lambda x: x.ranks)
+    return sorted(those, key=lambda x: x.ranks)
 
 
 def half_width(value: float, lower: float, upper: float) -> float | None:
@@ -172,11 +172,11 @@ def _times(name: str, tables: Sequence[Table]) -> dict[int, dict[int, float]]:
         return {table.ranks: {0: table.samples[0].time} for table in tables}
     sizes = sorted({x.bytes for table in tables for x in table.samples if x.bytes > 0})
     chosen = set(chosen_sizes(sizes))
-    found = {
+    chosen_times = {
         table.ranks: {x.bytes: x.time for x in table.samples if x.bytes in chosen}
         for table in tables
     }
-    return {ranks: times for ranks, times in found.items() if times}
+    return {ranks: times for ranks, times in chosen_times.items() if times}
 
 
 def _wider(spreads: list[float | None], *, many: bool, cost: float) -> float:

@@ -224,13 +224,13 @@ class Calibration(Result):
 
     def table(self, bench: str, ranks: int) -> Table | None:
         """Table of a benchmark among some ranks; None where it was not measured."""
-        found = (x for x in self.tables if (x.bench, x.ranks) == (bench, ranks))
-        return next(found, None)
+        those = (x for x in self.tables if (x.bench, x.ranks) == (bench, ranks))
+        return next(those, None)
 
     def line(self, bench: str, ranks: int) -> Line | None:
         """Straight line of a benchmark among some ranks; None where there is none."""
-        found = (x for x in self.lines if (x.bench, x.ranks) == (bench, ranks))
-        return next(found, None)
+        those = (x for x in self.lines if (x.bench, x.ranks) == (bench, ranks))
+        return next(those, None)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each value, as the JSON document and the CSV file have it."""

@@ -145,14 +145,14 @@ def _polynomial(launch: Launch) -> tuple[float, float] | None:
 
 def _peak_rate(launch: Launch, *_: object) -> float | None:
     """Give r_hat. [flop/s]."""
-    found = _polynomial(launch)
-    return None if found is None else found[0]
+    fit = _polynomial(launch)
+    return None if fit is None else fit[0]
 
 
 def _half_intensity(launch: Launch, *_: object) -> float | None:
     """Give f_half. [1]."""
-    found = _polynomial(launch)
-    return None if found is None else found[1]
+    fit = _polynomial(launch)
+    return None if fit is None else fit[1]
 
 
 def _time(launch: Launch, bench: str, ranks: int) -> float | None:

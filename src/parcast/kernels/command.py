@@ -62,20 +62,20 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
         return None
     from parcast.cli.ranges import parse_sizes
 
-    found: dict[float, None] = {}
+    numbers: dict[float, None] = {}
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
         try:
-            found |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
+            numbers |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-    for value in found:
+    for value in numbers:
         if value != int(value):
             raise click.UsageError(
                 f"{option.opts[0]} must be whole numbers, got {value:g}. "
                 "Write such as 1000 or 1e6."
             )
-    return [int(value) for value in found]
+    return [int(value) for value in numbers]
 
 
 def patience(_: click.Context, option: click.Parameter, text: str) -> float:
@@ -152,7 +152,7 @@ def command(
     ranks: Counts,
     outputs: tuple[str, ...],
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Run the program and return the exit status."""
     if name is None:
@@ -163,17 +163,19 @@ def command(
     check_outputs(outputs, sources=[], as_json=as_json, formats=FORMATS)
     ended: list[Run] = []
     try:
-        _ask(name, n, ranks, asked, ended)
+        _ask(name, n, ranks, options, ended)
     except (RunFailed, KeyboardInterrupt):
         if ended:
-            _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=False)
+            _answer(
+                _document(ended, name, n, ranks, options), ended, outputs, as_json, whole=False
+            )
         raise
-    _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=True)
+    _answer(_document(ended, name, n, ranks, options), ended, outputs, as_json, whole=True)
     return ANSWER_IS_NO if any(run.is_correct is False for run in ended) else ANSWERED
 
 
 def _ask(
-    name: str, n: list[int], ranks: Counts, asked: dict[str, Any], ended: "list[Run]"
+    name: str, n: list[int], ranks: Counts, options: dict[str, Any], ended: "list[Run]"
 ) -> None:
     """Run the program, and add its runs."""
     from parcast.kernels.run import run_kernel
@@ -181,13 +183,13 @@ def _ask(
     with Progress(f"running {name:.20}") as progress:
         try:
             run_kernel(
-                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked
+                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options
             )
         except ParameterError as refusal:
             raise click.ClickException(in_options(refusal, OPTIONS)) from refusal
 
 
-def _tell(
+def _answer(
     document: dict[str, Any],
     runs: "Sequence[Run]",
     outputs: Sequence[str],
@@ -215,14 +217,14 @@ def _tell(
 
 
 def _document(
-    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
+    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
     from parcast.kernels.rows import document_of
 
     times = {"time_limit": "time_limit_s", "patience": "patience_s"}
     options = {"n": n, "ranks": ranks.text} | {
-        times.get(key, key): value for key, value in asked.items()
+        times.get(key, key): value for key, value in options.items()
     }
     inputs = {"program": name, "options": options, "parcast": __version__}
     return {**document_of(runs), "inputs": inputs}

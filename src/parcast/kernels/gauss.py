@@ -190,26 +190,26 @@ def system_of(n: int, seed: int) -> tuple[Matrix, Matrix]:
 def solution(ledger: Ledger, state: State, triangle: Triangle) -> Matrix:
     """Solve by the triangle, on all ranks; its messages are not counted. Shape (n,)."""
     n = state.n
-    found = np.zeros(n)
+    unknowns = np.zeros(n)
     for i in reversed(range(n)):
         owner, value = i % ledger.size, 0.0
         if ledger.rank == owner:
             row = triangle.rows[i // ledger.size]
-            value = float((row[n] - row[i + 1 : n] @ found[i + 1 :]) / row[i])
-        found[i] = ledger.comm.bcast(value, owner)
+            value = float((row[n] - row[i + 1 : n] @ unknowns[i + 1 :]) / row[i])
+        unknowns[i] = ledger.comm.bcast(value, owner)
     in_order = np.empty(n)
-    in_order[triangle.order] = found
+    in_order[triangle.order] = unknowns
     return in_order
 
 
 def is_correct(ledger: Ledger, state: State, result: Triangle) -> bool:
     """Compare the solution with that of one processor, on the master."""
-    found = solution(ledger, state, result)
+    unknowns = solution(ledger, state, result)
     right = True
     if ledger.is_master:
         expected = serial(state.n, state.seed)
         largest = float(np.abs(expected).max(initial=0.0))
-        right = bool(np.allclose(found, expected, rtol=0.0, atol=1e-6 * largest))
+        right = bool(np.allclose(unknowns, expected, rtol=0.0, atol=1e-6 * largest))
     return ledger.all_agree(right)
 
 

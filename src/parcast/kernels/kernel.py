@@ -133,7 +133,7 @@ class Kernel:
                 verdict = self.functions.is_correct(ledger, state, result) if wanted else None
         finally:
             self.functions.finish(state)
-        told = comm.allgather(
+        of_ranks = comm.allgather(
             (
                 took,
                 ledger.computing.seconds,
@@ -147,7 +147,7 @@ class Kernel:
             )
         )
         times, compute, disk, steps, messages, sent, disk_bytes, waits, all_quanta = zip(
-            *told, strict=True
+            *of_ranks, strict=True
         )
         return Run(
             kernel=self.name,

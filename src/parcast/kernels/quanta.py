@@ -122,12 +122,12 @@ class Quanta:
 
         Waiting is computing: a processor that sleeps is given back, and may be woken elsewhere.
         """
-        found = self.timed()
-        while self._left > 0 and is_disturbed((found,), self._least):
+        longest = self.timed()
+        while self._left > 0 and is_disturbed((longest,), self._least):
             began = perf_counter()
-            found = self.timed()
+            longest = self.timed()
             self._left -= self._comm.bcast(perf_counter() - began, 0)
-        return found
+        return longest
 
     @contextmanager
     def around(self) -> Iterator[Watched]:

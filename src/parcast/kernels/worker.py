@@ -157,8 +157,8 @@ def free_memory() -> float | None:
     """Memory of this host that programs may have, or None where the system does not say. [B]."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        told = dict(line.split(":", 1) for line in lines)
-        return float(told["MemAvailable"].split()[0]) * 1024.0
+        amounts = dict(line.split(":", 1) for line in lines)
+        return float(amounts["MemAvailable"].split()[0]) * 1024.0
     except (OSError, KeyError, ValueError):
         return None
 

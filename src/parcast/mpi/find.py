@@ -73,14 +73,14 @@ def find_mpi() -> Mpi:
 def _described(path: str) -> Mpi:
     """Ask an mpiexec who made it."""
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError) as failure:
         raise RunFailed(f"{path} does not tell its version: {failure}. {INSTALL}") from failure
-    named = (name for name, known in _VENDORS.items() if re.search(known, told))
+    named = (name for name, known in _VENDORS.items() if re.search(known, answer))
     vendor = next(named, "unknown")
-    version = _VERSION.search(told)
+    version = _VERSION.search(answer)
     return Mpi(vendor=vendor, version=version[0] if version else "", mpiexec=path)
 
 

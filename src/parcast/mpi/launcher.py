@@ -73,14 +73,14 @@ def run_ranks(
     if not 1 <= ranks <= MOST_RANKS:
         hint = "Count from 1." if ranks < 1 else "Start fewer."
         raise ParameterError("ranks", must=f"lie in 1 to {MOST_RANKS}", got=f"{ranks}", hint=hint)
-    found, called = mpi or find_mpi(), called or _named(module)
+    chosen, called = mpi or find_mpi(), called or _named(module)
     token, began = uuid.uuid4().hex, time.time()
     if placement == "auto":
         placement = os.environ.get(PLACEMENT, "auto")  # type: ignore[assignment]  # ours to set
     crowded = placement == "one" or (placement != "free" and ranks > len(available_cores()))
-    command = [found.mpiexec, "-n", str(ranks), sys.executable, "-m", "parcast.mpi.rank"]
+    command = [chosen.mpiexec, "-n", str(ranks), sys.executable, "-m", "parcast.mpi.rank"]
     variables = {
-        **found.environment(crowded=crowded),
+        **chosen.environment(crowded=crowded),
         **os.environ,
         **(environment or {}),
         PLACEMENT: placement,
@@ -148,23 +148,23 @@ def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> 
     lines = [line.strip() for line in stderr.splitlines() if _WORD.search(line)]
     for line in lines:
         if REFUSAL in line:
-            told = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
-            kind = _KINDS.get(told["kind"])
-            return kind(**told["facts"]) if kind else RunFailed(told["message"])
-    said = next((line for line in lines if _is_exception(line)), "")
-    if not said:
-        said = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
-    reason = f": {shown(said, limit=LONGEST)}" if said else ""
+            facts = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
+            kind = _KINDS.get(facts["kind"])
+            return kind(**facts["facts"]) if kind else RunFailed(facts["message"])
+    words = next((line for line in lines if _is_exception(line)), "")
+    if not words:
+        words = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
+    reason = f": {shown(words, limit=LONGEST)}" if words else ""
     return RunFailed(
         f"{called} on {ranks} ranks ended with status {status}{reason}. "
         "Nothing of it runs on. Try fewer ranks, or look at the message."
     )
 
 
-def _signal_of(status: int, said: str) -> str:
+def _signal_of(status: int, words: str) -> str:
     """Say which signal ended mpiexec, or a rank of which mpiexec told, and what that may mean."""
-    told = _SIGNAL.search(said)
-    number = -status if status < 0 else int(told[1]) if told else 0
+    named = _SIGNAL.search(words)
+    number = -status if status < 0 else int(named[1]) if named else 0
     if number not in set(signal.Signals):
         return ""
     name = signal.strsignal(number) or f"signal {number}"

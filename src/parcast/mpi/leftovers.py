@@ -27,12 +27,12 @@ PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
 def processes_of(token: str) -> list[int]:
     """Give the numbers of the processes of a run that are alive, without this one."""
     wanted = f"{TOKEN}={token}".encode()
-    found = []
+    alive = []
     for number, folder in _processes():
         with suppress(OSError):  # it ended meanwhile, or it is not ours
             if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(number)
-    return found
+                alive.append(number)
+    return alive
 
 
 def kill_processes_of(token: str) -> int:

@@ -83,15 +83,15 @@ def hierarchies(*, cap: bool, disk: bool, root: Path = ROOT) -> tuple[Hierarchy,
                     f"the controller {name} is not passed on by {root}. "
                     f"As root: echo +{name} > {root}/cgroup.subtree_control"
                 )
-        found = [Hierarchy(root=root, controllers=tuple(wanted), version=2)]
+        places = [Hierarchy(root=root, controllers=tuple(wanted), version=2)]
     else:
         wanted = [name for name, is_wanted in (("cpu", cap), ("blkio", disk)) if is_wanted]
-        found = [Hierarchy(root=root / name, controllers=(name,), version=1) for name in wanted]
-    for each in found:
+        places = [Hierarchy(root=root / name, controllers=(name,), version=1) for name in wanted]
+    for each in places:
         if not each.root.is_dir():
             raise OSError(f"there is no control group {each.root}. Mount it, or ask for no limit.")
         _try(each.root)
-    return tuple(found)
+    return tuple(places)
 
 
 def make(
@@ -108,8 +108,8 @@ def make(
         top = place.root / f"{PREFIX}{name}"
         top.mkdir()
         if place.version == 2:
-            told = " ".join(f"+{controller}" for controller in place.controllers)
-            (top / "cgroup.subtree_control").write_text(told, encoding="ascii")
+            controllers = " ".join(f"+{controller}" for controller in place.controllers)
+            (top / "cgroup.subtree_control").write_text(controllers, encoding="ascii")
         for file, text in place.weight(len(hosts)).items():
             (top / file).write_text(text, encoding="ascii")
         (top / KEEPER).mkdir()

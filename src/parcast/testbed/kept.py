@@ -46,14 +46,14 @@ class Kept:
         finally:
             os.close(watched)
             os.close(report)
-        lifeline, said = open(writing, "wb", buffering=0), open(reading, "rb")  # noqa: SIM115 - closed by `end`
-        return cls(process=process, lifeline=lifeline, report=said)
+        lifeline, answer = open(writing, "wb", buffering=0), open(reading, "rb")  # noqa: SIM115 - closed by `end`
+        return cls(process=process, lifeline=lifeline, report=answer)
 
     def wait_until_made(self) -> None:
         """Wait until COMMAND runs; RunFailed says why the testbed could not be made."""
-        said = self.report.read()
-        if said != READY:
-            why = said.decode(errors="replace").strip().rstrip(".") or "its keeper was killed"
+        answer = self.report.read()
+        if answer != READY:
+            why = answer.decode(errors="replace").strip().rstrip(".") or "its keeper was killed"
             raise RunFailed(f"The testbed could not be made: {why}. Nothing of it is left.")
 
     def interrupt(self) -> None:
@@ -130,20 +130,22 @@ def _missing_in_kernel(*, latency: bool, bus: bool) -> Text | None:
     own = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork"]
     if os.geteuid() != 0:
         own.append("--map-root-user")
-    said = _refusal([*own, "true"])
-    if said is not None:
+    answer = _refusal([*own, "true"])
+    if answer is not None:
         who = "Run it as root" if os.geteuid() != 0 else "Allow it: containers need CAP_SYS_ADMIN"
-        return f"this system allows no private network ({said}). {who}, or use a virtual machine."
-    said = _refusal([*own, "sh", "-c", ("" if bus else _SWITCH) + _LIMIT])
-    if said is not None:
         return (
-            f"this kernel makes no limited network ({said}). "
+            f"this system allows no private network ({answer}). {who}, or use a virtual machine."
+        )
+    answer = _refusal([*own, "sh", "-c", ("" if bus else _SWITCH) + _LIMIT])
+    if answer is not None:
+        return (
+            f"this kernel makes no limited network ({answer}). "
             "Load its modules as root: modprobe -a bridge veth sch_tbf"
         )
-    said = _refusal([*own, "sh", "-c", _DELAY]) if latency else None
-    if said is not None:
+    answer = _refusal([*own, "sh", "-c", _DELAY]) if latency else None
+    if answer is not None:
         return (
-            f"this kernel delays no packets ({said}). Leave out ",
+            f"this kernel delays no packets ({answer}). Leave out ",
             Argument("latency", python="the latency"),
             ", or load its module as root: modprobe sch_netem",
         )
