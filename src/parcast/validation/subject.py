@@ -44,12 +44,13 @@ def subject_named(name: str) -> Subject:
     ('monte_carlo', 64000.0)
     """
     kernel = kernel_named(name)
-    phase = law_named(kernel.law).model_validate({"law": kernel.law, **kernel.densities})
+    law = kernel.phase["law"]
+    phase = law_named(law).model_validate(kernel.phase)
     if not isinstance(phase, SteadyStatePhase):
         raise ParameterError(
             "name",
             must="be that of a program whose law counts",
-            got=f'{name}: its law "{kernel.law}" has no counts of steps, messages and bytes',
+            got=f'{name}: its law "{law}" has no counts of steps, messages and bytes',
             hint=f"Run it with `parcast run {name}`.",
         )
     return Subject(
@@ -57,7 +58,7 @@ def subject_named(name: str) -> Subject:
         title=kernel.title,
         size=kernel.size,
         phase=phase,
-        memory=kernel.memory,
+        memory=kernel.functions.memory,
         example=kernel.example,
         block=kernel.block,
     )
