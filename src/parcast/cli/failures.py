@@ -4,13 +4,15 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Final
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, TextIO
 
 import click
 
 from parcast.errors import FileProblems, FitFailed, ParameterError, RunFailed
+from parcast.plugins import PluginWarning
 
 ANSWERED: Final = 0
 ANSWER_IS_NO: Final = 1
@@ -75,7 +77,8 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")
     try:
-        status = _invoked(command, given)
+        with _plugins_told():
+            status = _invoked(command, given)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as failure:  # whatever it is, the user gets one message
@@ -83,6 +86,31 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _told(failure)
     return status
+
+
+@contextmanager
+def _plugins_told() -> Iterator[None]:
+    """Say in a line which plugins are passed over, as everything else is said."""
+    shown = warnings.showwarning
+
+    def told(  # noqa: PLR0917 - the signature of `warnings.showwarning`
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, PluginWarning):
+            click.echo(f"parcast: {message}", err=True)
+        else:
+            shown(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = told
+    try:
+        yield
+    finally:
+        warnings.showwarning = shown
 
 
 def _invoked(command: click.Command, given: list[str]) -> int:

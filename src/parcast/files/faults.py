@@ -79,9 +79,9 @@ class Faults:
             return
         self._kinds.setdefault(key, _Kind()).add(message, line, field)
 
-    def refuse(self, message: str, *, line: int | None = None) -> NoReturn:
+    def refuse(self, message: str, *, line: int | None = None, field: str = "") -> NoReturn:
         """Raise `FileProblems` with this fault after all those noted so far."""
-        self.add(message, line=line)
+        self.add(message, line=line, field=field)
         self.raise_all()
 
     def raise_all(self) -> NoReturn:

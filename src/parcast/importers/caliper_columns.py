@@ -199,5 +199,4 @@ class Records:
 
     def _refuse(self, message: str, line: int | None, field: str) -> NoReturn:
         """Refuse the file with a fault at some place."""
-        self.faults.add(f"{message} Profile the run again.", line=line, field=shown(field))
-        self.faults.raise_all()
+        self.faults.refuse(f"{message} Profile the run again.", line=line, field=shown(field))

@@ -10,10 +10,11 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-from parcast.errors import FileProblems, Problem
+from parcast.errors import FileProblems, ParcastError, Problem
 from parcast.files.decoding import UTF8_MARK, opened
 from parcast.files.faults import Faults
 from parcast.units import shown
@@ -70,6 +71,13 @@ def text_lines(path: str | os.PathLike[str], faults: Faults) -> Iterator[tuple[i
         _refuse_empty(faults)
 
 
+def beginning(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
+    """Read how a file begins."""
+    with opened(path) as (_, stream):
+        head = stream.read(size)
+    return head if isinstance(head, bytes) else head.encode()
+
+
 def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
     """Read the first line that holds something, up to 64 KiB of it.
 
@@ -78,9 +86,7 @@ def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
     FileProblems
         If the file cannot be read, is no text, or has nothing in it.
     """
-    with opened(path) as (_, stream):
-        read = stream.read(HEAD)
-    head = read if isinstance(read, bytes) else read.encode()
+    head = beginning(path)
     refuse_packed(head, faults)
     text = head.removeprefix(UTF8_MARK).decode("utf-8", errors="replace").lstrip()
     if not text and len(head) < HEAD:
@@ -222,3 +228,15 @@ def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
         missing = MissingLibrary(faults.path, [Problem(message=message)])
         missing.name = name
         raise missing from error
+
+
+@contextmanager
+def reading_with(name: str, what: str, faults: Faults, remedy: str) -> Iterator[None]:
+    """Turn whatever a library raises while it reads `what` into a refusal of the file."""
+    try:
+        yield
+    except ParcastError:
+        raise
+    except Exception as error:  # of tar, zlib, XML, of their own, and failed assertions
+        why = shown(f"{type(error).__name__}: {error}".rstrip(": "), limit=100)
+        faults.refuse(f"must be {what} that {name} can read, got {why}. {remedy}")

@@ -13,20 +13,18 @@ writing and on metadata, as `darshan_job` describes.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from parcast.files.decoding import opened
 from parcast.files.faults import Faults
 from parcast.importers import darshan_job, darshan_log, darshan_text
-from parcast.importers.axes import Constants
+from parcast.importers.content import beginning
 from parcast.importers.darshan_job import RUN, Job
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
-HEAD = 2**16  # bytes that the form is told by
 LOG = re.compile(rb"\d\.\d\d?\0{4,5}(75d\0{5}|\0{5}d57)")  # version and magic number, either end
 REPORT = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"metadata"\s*:\s*\{\s*"job"\s*:\s*\{')
 STATS = re.compile(rb"log_file,(exe,)?job_id,uid,nprocs,")
@@ -38,61 +36,40 @@ MOST_NAMED = 3  # of what was left out
 _Reader = Callable[[Path, Faults], Iterator[Job]]
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is a Darshan log, in any of the four forms."""
     return _form(head) is not None
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read Darshan logs, one after the other.
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row `run` for each job, and one for each module that did I/O.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        Logs, or what `darshan-parser`, `to_json` or `job_stats --csv` wrote of them; the forms
-        may be mixed.
-    metric : str, optional
-        "run", "POSIX", "MPI-IO" or "STDIO", to have that time alone. Default: all.
-    rename : mapping of str to str, optional
-        New names of parameters: the only one is `p`.
-    constants : mapping, optional
-        Axes that the logs do not tell: ``{"n": 1000}``.
-
-    Returns
-    -------
-    Imported
-        A row `run` for each job, and one for each module that did I/O.
-
-    Raises
-    ------
-    MissingLibrary
-        If a log is to be read itself and pydarshan is not installed.
-    FileProblems
-        If a file is none of these, is cut off, or a counter is no number.
-    ParameterError
-        If what is to be renamed is not there.
+    `metric` is "run", "POSIX", "MPI-IO" or "STDIO", to have that time alone. Default: all. The
+    files are logs, or what `darshan-parser`, `to_json` or `job_stats --csv` wrote of them.
     """
-    runs = Runs(rename=rename, constants=constants)
     jobs: list[Job] = []
     met: set[str] = set()
-    faults = Faults("")
-    for path in paths:
-        faults = Faults(str(path))
+    for path, faults in runs.files():
         for job in _reader(path, faults)(path, faults):
             is_new = not job.identity or f"run of {job.identity}" not in met
             met.add(f"run of {job.identity}")
             _add(job, runs, metric, with_run=is_new)
             jobs.append(job)
     if jobs and metric is not None and not _callpaths(jobs, metric):
-        told = ", ".join(_callpaths(jobs, None))
-        faults.refuse(f"must have the time {shown(repr(metric))}, got {told}. Name one of them.")
-    return runs.imported(faults, notes=_notes(jobs, metric))
+        there = ", ".join(_callpaths(jobs, None))
+        runs.faults.refuse(
+            f"must have the time {shown(repr(metric))}, got {there}. Name one of them."
+        )
+    return runs.imported(notes=_notes(jobs, metric))
+
+
+FORMAT = Format(
+    title="Darshan logs, or text, JSON, CSV",
+    recognises=recognises,
+    timings=read,
+    extra="darshan",
+    extra_for=".darshan",
+)
 
 
 def _form(head: bytes) -> _Reader | None:
@@ -108,9 +85,7 @@ def _form(head: bytes) -> _Reader | None:
 
 def _reader(path: Path, faults: Faults) -> _Reader:
     """Find what reads a file, or say why nothing does."""
-    with opened(path) as (_, stream):
-        head = stream.read(HEAD)
-    head = head.encode() if isinstance(head, str) else head
+    head = beginning(path)
     found = _form(head)
     if found is None and path.suffix == ".darshan" and head and not head.startswith(PACKED):
         found = darshan_log.jobs  # which says what is wrong with it

@@ -162,12 +162,12 @@ def _job(row: dict[str, str], line: int, faults: Faults) -> Job:
             value[name] = float("nan")
         if value[name] - value[name] != 0 or (name == "time_by_slowest" and value[name] < 0):
             got = shown(repr(row[name]))
-            faults.add(f"must be a number of at least 0, got {got}. {ASK}", line=line, field=name)
-            faults.raise_all()
+            faults.refuse(
+                f"must be a number of at least 0, got {got}. {ASK}", line=line, field=name
+            )
     if row[FLAG] not in FLAGS:
         got = shown(repr(row[FLAG]))
-        faults.add(f"must be True or False, got {got}. {ASK}", line=line, field=FLAG)
-        faults.raise_all()
+        faults.refuse(f"must be True or False, got {got}. {ASK}", line=line, field=FLAG)
     return Job(
         faults=faults,
         p=value["nprocs"],

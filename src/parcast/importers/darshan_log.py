@@ -11,13 +11,11 @@ are passed over as they are read, which is most of a file.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from parcast.files.decoding import opened
 from parcast.files.faults import Faults
-from parcast.importers.content import json_document, library
+from parcast.importers.content import beginning, json_document, library, reading_with
 from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
@@ -46,12 +44,10 @@ def jobs(path: Path, faults: Faults) -> Iterator[Job]:
     FileProblems
         If it is no log, or is cut off.
     """
-    with opened(path) as (_, stream):  # says what is wrong with the path; pydarshan would not
-        size = len(stream.read(1))
-    if not size:
+    if not beginning(path, 1):  # which says what is wrong with the path; pydarshan would not
         faults.refuse("must be a Darshan log, got an empty file. Copy it again.")
     darshan = library("darshan", faults, extra="darshan", otherwise=WITHOUT)
-    with _said_plainly(faults):
+    with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
         report = darshan.DarshanReport(str(path), read_all=False)
     told, modules = report.metadata["job"], report.modules
     stored = sum(module.get("len", 0) for module in modules.values())
@@ -80,7 +76,7 @@ def _times(report: Any, module: str, faults: Faults) -> IoTimes:
     times = IoTimes(module)
     prefix = f"{PREFIXES[module]}_F_"
     place: dict[str, int] = {}
-    with _said_plainly(faults):
+    with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
         for record in report.mod_records(module, dtype="numpy"):
             if not place:
                 names = report.counters[module]["fcounters"]
@@ -91,19 +87,6 @@ def _times(report: Any, module: str, faults: Faults) -> IoTimes:
     if not times.records and report.modules[module].get("len", 0) and not is_partial:
         faults.refuse(f"must have the records of {module}, got none that is whole. {CUT_OFF}")
     return times
-
-
-@contextmanager
-def _said_plainly(faults: Faults) -> Iterator[None]:
-    """Turn what pydarshan raises into a refusal of the file."""
-    try:
-        yield
-    except (
-        Exception
-    ) as error:  # it names none of its own for a bad log: RuntimeError, KeyError ...
-        why = shown(f"{type(error).__name__}: {error}", limit=100)
-        faults.add(f"must be a Darshan log that pydarshan can read, got {why}. {CUT_OFF}")
-        faults.raise_all()
 
 
 ASK = "Write it again: python -m darshan to_json FILE.darshan > FILE.json"
@@ -123,7 +106,7 @@ def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
     for name in ("nprocs", "run_time", "start_time_sec", "end_time_sec"):
         if not is_number(told.get(name)):
             got = shown(repr(told.get(name)))
-            _refuse(faults, f"metadata.job.{name}", f"must be a number, got {got}. {ASK}")
+            faults.refuse(f"must be a number, got {got}. {ASK}", field=f"metadata.job.{name}")
     modules = _object(report.get("modules"), "modules", faults)
     start, end = told["start_time_sec"], told["end_time_sec"]
     job = Job(
@@ -154,11 +137,13 @@ def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTim
     names = _object(counters, f"counters.{module}", faults).get("fcounters")
     records = _object(report.get("records"), "records", faults).get(module)
     if not isinstance(names, list) or not isinstance(records, list):
-        _refuse(faults, f"records.{module}", f"must be records with their names, got none. {ASK}")
+        faults.refuse(
+            f"must be records with their names, got none. {ASK}", field=f"records.{module}"
+        )
     count = report["modules"][module].get("num_records", len(records))
     if count != len(records):
         got = f"{len(records)} of {shown(count)}"
-        _refuse(faults, f"records.{module}", f"must be all records, got {got}. {ASK}")
+        faults.refuse(f"must be all records, got {got}. {ASK}", field=f"records.{module}")
     prefix = f"{PREFIXES[module]}_F_"
     place = {
         name: names.index(prefix + name) for name in (*PARTS, SLOWEST) if prefix + name in names
@@ -169,12 +154,12 @@ def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTim
         values = _object(record, where, faults).get("fcounters")
         rank = record.get("rank")
         if not isinstance(values, list) or len(values) != len(names) or not isinstance(rank, int):
-            _refuse(faults, where, f"must have a rank and {len(names)} fcounters. {ASK}")
+            faults.refuse(f"must have a rank and {len(names)} fcounters. {ASK}", field=where)
         try:
             times.add(rank, {name: float(values[x]) for name, x in place.items()})
         except (KeyError, ValueError, TypeError) as error:
             name = prefix + str(error.args[0]) if error.args else "a time"
-            _refuse(faults, where, f"must tell {shown(name)} as a finite number. {ASK}")
+            faults.refuse(f"must tell {shown(name)} as a finite number. {ASK}", field=where)
     return times
 
 
@@ -182,11 +167,5 @@ def _object(value: Any, field: str, faults: Faults) -> dict[str, Any]:
     """Take an object, or refuse what is none."""
     if not isinstance(value, dict):
         got = shown(repr(value), limit=30)
-        _refuse(faults, field, f"must be an object as pydarshan writes it, got {got}. {ASK}")
+        faults.refuse(f"must be an object as pydarshan writes it, got {got}. {ASK}", field=field)
     return value
-
-
-def _refuse(faults: Faults, field: str, message: str) -> NoReturn:
-    """Refuse the file with a fault at some key."""
-    faults.add(message, field=field)
-    faults.raise_all()

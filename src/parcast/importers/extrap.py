@@ -7,15 +7,14 @@ The text format of Extra-P: `PARAMETER`, `POINTS`, `REGION`, `METRIC` and `DATA`
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.content import first_line, json_document, parsed, text_lines
 from parcast.importers.extrap_json import Packing, add_document, add_object, is_object_line
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
 WORDS = "PARAMETER, POINTS, REGION, METRIC or DATA"
@@ -166,50 +165,17 @@ DOCUMENT = re.compile(rb'"parameters"\s*:\s*\[')
 PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is a profile of Extra-P."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
     first = head.lstrip().split(b"\n", 1)[0]
     if TEXT.match(head) or is_object_line(first):
         return True
     return bool(OBJECT.match(head) and DOCUMENT.search(head) and PARTS.search(head))
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read profiles of Extra-P, one after the other.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        The files, in any of the four forms.
-    metric : str, optional
-        The metric that is the time. Default: the only one, or the only one called a time.
-    rename : mapping of str to str, optional
-        New names of parameters: ``{"processes": "p"}``.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"p": 64}``.
-
-    Returns
-    -------
-    Imported
-        One row for each value; the metric in seconds.
-
-    Raises
-    ------
-    FileProblems
-        If a file is not in any of these forms, or its values are no times.
-    ParameterError
-        If what is to be renamed is not there.
-    """
-    runs = Runs(rename=rename, constants=constants)
-    for path in paths:
-        faults = Faults(str(path))
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each value. Default of `metric`: the only one, or the only time."""
+    for path, faults in runs.files():
         match _form(path, faults):
             case "text":
                 add_text(text_lines(path, faults), runs, faults)
@@ -220,7 +186,10 @@ def read(
                 packing = Packing()
                 add_document(json_document(path, faults, hook=packing), packing, runs, faults)
                 del packing
-    return runs.imported(faults, metric=metric)
+    return runs.imported(metric=metric)
+
+
+FORMAT = Format(title="Extra-P text, JSON or JSON Lines", recognises=recognises, timings=read)
 
 
 def _form(path: Path, faults: Faults) -> str:

@@ -20,7 +20,7 @@ JSON Lines, one measurement a line::
 import json
 from array import array
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from parcast.files.faults import Faults
 from parcast.importers.runs import Runs
@@ -105,11 +105,9 @@ def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) ->
     """
     if not isinstance(document, dict) or not {"parameters", "measurements"} <= set(document):
         got = ", ".join(document) if isinstance(document, dict) else "another kind of JSON"
-        _refuse(
-            faults,
-            "",
+        faults.refuse(
             f'must have "parameters" and "measurements" as Extra-P writes them, got '
-            f"{shown(got) or 'nothing'}. Name the format if it is another.",
+            f"{shown(got) or 'nothing'}. Name the format if it is another."
         )
     if "callpaths" in document or "coordinates" in document:
         _add_older(document, packing, runs, faults)
@@ -151,16 +149,15 @@ def _add_newer(document: dict[str, Any], packing: Packing, runs: Runs, faults: F
             for i, one in enumerate(_list(measured, f"{path}.{shown(metric)}", faults)):
                 field = f"{path}.{shown(metric)}[{i}]"
                 if not isinstance(one, Packed):
-                    _refuse(
-                        faults, field, 'must be {"point": [...], "values": [...]}. Correct it.'
+                    faults.refuse(
+                        'must be {"point": [...], "values": [...]}. Correct it.', field=field
                     )
                 point, values = packing.unpacked(one)
                 if len(point) != len(names):
-                    _refuse(
-                        faults,
-                        f"{field}.point",
+                    faults.refuse(
                         f"must have {len(names)} values, {', '.join(names)}, got {len(point)}. "
                         "Correct it.",
+                        field=f"{field}.point",
                     )
                 at = dict(zip(names, point, strict=True))
                 runs.add(at, values, faults, metric=metric, callpath=callpath, field=field)
@@ -180,25 +177,24 @@ def _add_older(document: dict[str, Any], packing: Packing, runs: Runs, faults: F
             found = _object(pair, field, faults)
             name = parameters.get(_number_of(found, -1, field, faults, key="parameter_id"))
             if name is None:
-                _refuse(faults, field, "must refer to a parameter that is listed. Correct it.")
+                faults.refuse("must refer to a parameter that is listed. Correct it.", field=field)
             point[name] = _as_number(found.get("parameter_value"))
         points[_number_of(one, i, field, faults)] = point
     for i, one in enumerate(_list(document["measurements"], "measurements", faults)):
         field = f"measurements[{i}]"
         place, values = packing.unpacked(one) if isinstance(one, Packed) else ((), ())
         if len(place) != len(IDS):
-            _refuse(faults, field, 'must have "coordinate_id" and "value". Correct it.')
+            faults.refuse('must have "coordinate_id" and "value". Correct it.', field=field)
         coordinate, callpath, metric = place
         try:
             at = points[coordinate]
             of_path = callpaths[callpath] if callpaths else ""
             of_metric = metrics[metric] if metrics else ""
         except (KeyError, TypeError):
-            _refuse(
-                faults,
-                field,
+            faults.refuse(
                 "must refer to a coordinate, callpath and metric that are listed. "
                 "Was the file cut short?",
+                field=field,
             )
         runs.add(at, values, faults, metric=of_metric, callpath=of_path, field=field)
 
@@ -209,7 +205,7 @@ def _named(document: dict[str, Any], part: str, faults: Faults) -> dict[Any, str
     for i, one in enumerate(_list(document[part], part, faults)):
         name = _object(one, f"{part}[{i}]", faults).get("name")
         if not isinstance(name, str):
-            _refuse(faults, f"{part}[{i}]", 'must have a "name", got none. Add it.')
+            faults.refuse('must have a "name", got none. Add it.', field=f"{part}[{i}]")
         found[_number_of(one, i, f"{part}[{i}]", faults)] = name
     return found
 
@@ -220,7 +216,7 @@ def _number_of(
     """Give what a part is referred to by: its place in the list where it has no number."""
     number = part.get(key, i + 1)
     if not isinstance(number, int | str):
-        _refuse(faults, field, f'must have a number as "{key}", got {shown(repr(number))}.')
+        faults.refuse(f'must have a number as "{key}", got {shown(repr(number))}.', field=field)
     return number
 
 
@@ -238,14 +234,16 @@ def _texts(value: Any, field: str, faults: Faults) -> list[str]:
     """Take a list of names."""
     names = _list(value, field, faults)
     if not names or not all(isinstance(name, str) for name in names):
-        _refuse(faults, field, 'must be names such as ["p", "n"]. Correct it.')
+        faults.refuse('must be names such as ["p", "n"]. Correct it.', field=field)
     return names
 
 
 def _list(value: Any, field: str, faults: Faults) -> list[Any]:
     """Take a list, or refuse what is none."""
     if not isinstance(value, list):
-        _refuse(faults, field, f"must be a list, got {shown(repr(value), limit=30)}. Correct it.")
+        faults.refuse(
+            f"must be a list, got {shown(repr(value), limit=30)}. Correct it.", field=field
+        )
     return value
 
 
@@ -253,11 +251,5 @@ def _object(value: Any, field: str, faults: Faults) -> dict[str, Any]:
     """Take an object, or refuse what is none."""
     if not isinstance(value, dict):
         got = shown(repr(value), limit=30)
-        _refuse(faults, field, f"must be an object, got {got}. Correct it.")
+        faults.refuse(f"must be an object, got {got}. Correct it.", field=field)
     return value
-
-
-def _refuse(faults: Faults, field: str, message: str) -> NoReturn:
-    """Refuse the file with a fault at some key."""
-    faults.add(message, field=field)
-    faults.raise_all()

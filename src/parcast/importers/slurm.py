@@ -14,17 +14,16 @@ The table that `sacct -P` prints: a header, then jobs and their steps, with bars
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
 from typing import Any, Final
 
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.content import CUT_OFF, first_line, json_document, text_lines
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
 ASK: Final = "sacct -P -o JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # prints all that is read
@@ -63,14 +62,12 @@ def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
     document = json_document(path, faults, hook=_kept)
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
-        faults.add("must be a list, got none. Print it with: sacct --json", field="jobs")
-        faults.raise_all()
+        faults.refuse("must be a list, got none. Print it with: sacct --json", field="jobs")
     found = []
     for i, job in enumerate(jobs):
         if not isinstance(job, dict):
             got = shown(repr(job), limit=30)
-            faults.add(f"must be an object, got {got}. Print it again.", field=f"jobs[{i}]")
-            faults.raise_all()
+            faults.refuse(f"must be an object, got {got}. Print it again.", field=f"jobs[{i}]")
         found.append(_job(job, i, faults))
     return found
 
@@ -84,11 +81,10 @@ def _job(job: dict[str, Any], i: int, faults: Faults) -> Job:
     """Give what is known of a job."""
     elapsed = _number(_inside(job, "time", "elapsed"))
     if elapsed is not None and elapsed < 0:
-        faults.add(
+        faults.refuse(
             f"must be a time above 0, got {elapsed}. Leave the job out.",
             field=f"jobs[{i}].time.elapsed",
         )
-        faults.raise_all()
     return Job(
         name=str(job.get("name") or ""),
         cluster=str(job.get("cluster") or ""),
@@ -259,9 +255,8 @@ JOBS = re.compile(rb'"jobs"\s*:\s*\[')
 KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is what `sacct` prints."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
     if head.lstrip().startswith(b"{"):
         return bool(JOBS.search(head)) and sum(key in head for key in KEYS) >= 2
     first = head.lstrip().split(b"\n", 1)[0].lower()
@@ -269,95 +264,63 @@ def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format 
     return bool(titles & {b"jobid", b"jobidraw"} and titles & {b"elapsed", b"elapsedraw"})
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read accounts of Slurm, one after the other.
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each job that completed. The only `metric` is "elapsed".
 
-    Parameters
-    ----------
-    paths : sequence of path
-        What `sacct -P` or `sacct --json` printed.
-    metric : str, optional
-        "elapsed", the only one there is.
-    rename : mapping of str to str, optional
-        New names of parameters: the only one is `p`.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"n": 1000}``.
-
-    Returns
-    -------
-    Imported
-        One row for each job that completed. Several names of jobs become `callpath`, several
-        clusters `machine`. `p` are its tasks where they are told, else its processors.
-
-    Raises
-    ------
-    FileProblems
-        If a file is no account, or no job in it completed.
-    ParameterError
-        If what is to be renamed is not there.
+    Several names of jobs become `callpath`, several clusters `machine`. `p` are its tasks where
+    they are told, else its processors.
     """
-    runs = Runs(rename=rename, constants=constants)
-    sources: list[tuple[Faults, list[Job]]] = []
-    for path in paths:
-        faults = Faults(str(path))
-        if first_line(path, faults).startswith("{"):
-            found = jobs_of_json(path, faults)
-        else:
-            found = jobs_of_table(path, faults)
-        sources.append((faults, found))
-    done = [job for _, jobs in sources for job in jobs if job.state == "COMPLETED"]
+    jobs = [(job, faults) for path, faults in runs.files() for job in _jobs(path, faults)]
+    done = [(job, faults) for job, faults in jobs if job.state == "COMPLETED"]
     if not done:
-        states = sorted({job.state for _, jobs in sources for job in jobs})
+        states = sorted({job.state for job, _ in jobs})
         got = f"only {shown(', '.join(states))}" if states else "no job"
-        sources[-1][0].refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
-    timed = [job for job in done if job.elapsed != 0]
+        runs.faults.refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
+    timed = [job for job, _ in done if job.elapsed != 0]
     has_names = len({job.name for job in timed}) > 1
     has_clusters = len({job.cluster for job in timed}) > 1
-    for faults, jobs in sources:
-        for job in jobs:
-            if job.state == "COMPLETED":
-                runs.add(
-                    {"p": _processors(job, faults)},
-                    [_elapsed(job, faults)],
-                    faults,
-                    metric="elapsed",
-                    callpath=job.name if has_names else "",
-                    machine=job.cluster if has_clusters else "",
-                    line=job.line,
-                    field=job.field,
-                )
-    others = sum(len(jobs) for _, jobs in sources) - len(done)
-    return runs.imported(sources[-1][0], metric=metric, notes=_notes(timed, others))
+    for job, faults in done:
+        runs.add(
+            {"p": _processors(job, faults)},
+            [_elapsed(job, faults)],
+            faults,
+            metric="elapsed",
+            callpath=job.name if has_names else "",
+            machine=job.cluster if has_clusters else "",
+            line=job.line,
+            field=job.field,
+        )
+    return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done)))
+
+
+def _jobs(path: Path, faults: Faults) -> list[Job]:
+    is_json = first_line(path, faults).startswith("{")
+    return jobs_of_json(path, faults) if is_json else jobs_of_table(path, faults)
+
+
+FORMAT = Format(title="Slurm sacct -P or --json", recognises=recognises, timings=read)
 
 
 def _processors(job: Job, faults: Faults) -> int:
     """Give the tasks of a job where they are told, else its processors."""
     p = job.tasks or job.processors
     if not p:
-        faults.add(
+        faults.refuse(
             f"must tell the tasks or processors of each job, got neither. Ask for them: {ASK}",
             line=job.line,
             field=job.field,
         )
-        faults.raise_all()
     return p
 
 
 def _elapsed(job: Job, faults: Faults) -> float:
     """Give the wall time of a job. [s]."""
     if job.elapsed is None:
-        faults.add(
+        faults.refuse(
             f"must tell the time that elapsed, got none. Ask for it: {ASK}",
             line=job.line,
             field=job.field,
         )
-        faults.raise_all()
     return job.elapsed
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from parcast.calibration.benchmarks.collective_figures import Table, ends_of_lines, is_row, row_of
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
-from parcast.calibration.benchmarks.network_figures import machine_of_network
+from parcast.calibration.benchmarks.message_tables import Table, ends_of_lines, is_row, row_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
+from parcast.importers.registry import Format
 from parcast.units import shown
 
 BANNER = re.compile(rb"^#[ \t]*(?:Intel\s?\(R\) MPI Benchmark|Benchmarking )", re.MULTILINE)
@@ -54,29 +54,15 @@ class _Begun:
     points: list[tuple[int, float]] = field(default_factory=list)
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is output of the Intel MPI Benchmarks."""
     return b"#" in head and BANNER.search(head) is not None
 
 
 def read(paths: Sequence[Path]) -> MachineFigures:
-    """Read output of the Intel MPI Benchmarks: all of one machine.
+    """Network and primitives of one machine; several sections of one benchmark are runs of it."""
+    from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
-    Parameters
-    ----------
-    paths : sequence of path
-        The files; several sections of one benchmark are runs of it.
-
-    Returns
-    -------
-    MachineFigures
-        Latency, bandwidth and saturation of the network, and its primitives.
-
-    Raises
-    ------
-    FileProblems
-        If a file is none of these benchmarks, or nothing in the files tells of a machine.
-    """
     tables: list[Table] = []
     passed_over: dict[str, None] = {}
     timed_out: dict[str, None] = {}
@@ -101,6 +87,9 @@ def read(paths: Sequence[Path]) -> MachineFigures:
         notes.append(f"Other benchmarks are passed over: {named_first(passed_over)}.")
     hint = "Import PingPong, Multi-PingPong or a collective."
     return machine_of_network("Intel MPI Benchmarks", paths, tables, notes, hint=hint)
+
+
+FORMAT = Format(title="Intel MPI Benchmarks", recognises=recognises, machine=read)
 
 
 def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:

@@ -32,6 +32,7 @@ from parcast.calibration.benchmarks.machine_figures import (
 )
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
+from parcast.importers.registry import Format
 from parcast.units import percent, shown
 
 Form = Literal["text", "json", "csv", "mdtest"]
@@ -208,31 +209,13 @@ class _Test:
     is_direct: bool  # past the cache
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is output of IOR, or of its mdtest."""
-    return (
-        form_of(head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")) is not None
-    )
+    return form_of(head.decode("utf-8", errors="replace")) is not None
 
 
 def read(paths: Sequence[Path]) -> MachineFigures:
-    """Read output of IOR: all of one machine.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        The files, in any of the three forms.
-
-    Returns
-    -------
-    MachineFigures
-        Servers, bandwidth and latency of the storage, and its rate when it is read.
-
-    Raises
-    ------
-    FileProblems
-        If a file is no output of IOR, or has no results.
-    """
+    """Servers, bandwidth and latency of the storage of one machine, and its rate when read."""
     notes: list[str] = []
     tests = [_test(path, notes) for path in paths]
     writes, reads = (
@@ -282,6 +265,9 @@ def read(paths: Sequence[Path]) -> MachineFigures:
         remarks=tuple(remarks),
         notes=tuple(notes),
     )
+
+
+FORMAT = Format(title="IOR text, JSON or CSV", recognises=recognises, machine=read)
 
 
 def _test(path: Path, notes: list[str]) -> _Test:

@@ -178,12 +178,12 @@ def say(notes: Sequence[str]) -> None:
 
 def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:
     """Tell the name of a format, where there is one, from the files."""
-    from parcast.importers.registry import FORMATS, is_there
+    from parcast.importers.registry import formats
 
     if not words:
         return None, []
     first, *others = words
-    names = [known.name for known in FORMATS if is_there(known)]
+    names = formats()
     if first in names and (others or not os.path.exists(first)):
         return first, others
     if not others or first == "-" or os.path.exists(first) or not re.fullmatch(r"[\w-]+", first):
@@ -221,9 +221,9 @@ def _imported(
 
 def _show_formats() -> None:
     """Print a line for each format: its name, what it is, what it gives and needs."""
-    from parcast.importers.registry import FORMATS, is_there
+    from parcast.importers.registry import formats
 
-    listed = [known for known in FORMATS if is_there(known)]
+    listed = formats().values()
     names = max(len(known.name) for known in listed)
     titles = max(len(known.title) for known in listed)
     for known in listed:
