@@ -24,15 +24,7 @@ CUT_OFF = "The file may have been cut off: copy it again."
 
 
 def records_of_cali(path: Path, faults: Faults) -> Records:
-    """Read a `.cali` file.
-
-    Raises
-    ------
-    MissingLibrary
-        If hatchet, or the caliper-reader it brings, is not installed.
-    FileProblems
-        If it is no such file, or is cut off.
-    """
+    """Read a `.cali` file, which needs the caliper-reader that hatchet brings."""
     lines = text_lines(path, faults)
     first = next(lines)
     reader = library("caliperreader", faults, extra="caliper", otherwise=WITHOUT)

@@ -82,22 +82,9 @@ def time_column(name: str, unit: str | None = None) -> TimeColumn | None:
 
 
 def chosen_column(columns: Iterable[TimeColumn], wanted: str | None, faults: Faults) -> TimeColumn:
-    """Choose the column that is the time.
+    """Choose the column that is the time: `wanted` is "exclusive", "inclusive" or a name.
 
-    Parameters
-    ----------
-    columns : iterable of TimeColumn
-        Those of a file.
-    wanted : str or None
-        "exclusive", "inclusive", or a name. Default: exclusive, whose regions add up to the
-        total; inclusive where a file has no other.
-    faults : Faults
-        Those of the file.
-
-    Raises
-    ------
-    FileProblems
-        If there is none, or not the one asked for.
+    Default: exclusive, whose regions add up to the total; inclusive where a file has no other.
     """
     found = [x for x in columns if x.across in ACROSS or x.name == wanted]
     found.sort(
@@ -158,13 +145,7 @@ class Records:
         line: int | None = None,
         field: str = "",
     ) -> None:
-        """Take in one record.
-
-        Raises
-        ------
-        FileProblems
-            If its rank is none, or a time is not a finite number of at least 0.
-        """
+        """Take in one record, whose rank and times are checked here."""
         place = as_number(rank) if rank is not None else 0.0
         if place is None or not place.is_integer() or not 0 <= place < MOST_RANKS:
             self._refuse(f"must be a rank, got {shown(repr(rank))}.", line, field or "mpi.rank")

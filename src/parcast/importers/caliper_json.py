@@ -25,13 +25,7 @@ ASK = "Write it again: cali-query -q 'select * format json-split' FILE.cali > FI
 
 
 def records_of_json(path: Path, faults: Faults) -> Records:
-    """Read a file of either form.
-
-    Raises
-    ------
-    FileProblems
-        If it is of neither, or something in it does not fit.
-    """
+    """Read a file of either form."""
     records = Records(faults)
     document, blocks = _document(path, faults)
     if isinstance(document, list):

@@ -1,9 +1,7 @@
 """The content of a file of another tool: lines of text one by one, or one JSON document.
 
 Whatever cannot be such a file is refused with its place: an archive, other bytes than UTF-8, a
-document that was cut off.
-
-Libraries of other tools, which few need and which are therefore extras of parcast.
+document that was cut off. Where only a library reads a file, it is an extra of parcast.
 """
 
 import json
@@ -28,27 +26,7 @@ Hook = Callable[[dict[str, Any]], Any]
 
 
 def text_lines(path: str | os.PathLike[str], faults: Faults) -> Iterator[tuple[int, str]]:
-    """Go through the lines of a text file that hold something.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    faults : Faults
-        Where to note what is wrong.
-
-    Yields
-    ------
-    int
-        Number of the line, from 1.
-    str
-        Its text, without blanks at its ends.
-
-    Raises
-    ------
-    FileProblems
-        If the file cannot be read, is no UTF-8 text, or has nothing in it.
-    """
+    """Go through the lines of a UTF-8 file that hold something, stripped, with their numbers."""
     is_empty = True
     with opened(path) as (_, stream):
         number = 0
@@ -79,13 +57,7 @@ def beginning(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
 
 
 def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
-    """Read the first line that holds something, up to 64 KiB of it.
-
-    Raises
-    ------
-    FileProblems
-        If the file cannot be read, is no text, or has nothing in it.
-    """
+    """Read the first line that holds something, up to 64 KiB of it."""
     head = beginning(path)
     refuse_packed(head, faults)
     text = head.removeprefix(UTF8_MARK).decode("utf-8", errors="replace").lstrip()
@@ -97,27 +69,10 @@ def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
 def json_document(
     path: str | os.PathLike[str], faults: Faults, *, hook: Hook | None = None
 ) -> Any:
-    """Read a file that is one JSON document.
+    """Read a file that is one JSON document; `NaN` and `Infinity` are floats in it.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    faults : Faults
-        Where to note what is wrong.
-    hook : callable, optional
-        What to put in place of each object as soon as it is read, so that a large document
-        need not be in memory with all that is passed over.
-
-    Returns
-    -------
-    object
-        What `json.loads` gives. `NaN` and `Infinity` are floats, for the reader to refuse.
-
-    Raises
-    ------
-    FileProblems
-        If the file cannot be read, is empty, cut off, no JSON, or too large.
+    `hook` gives what to put in place of each object as soon as it is read, so that a large
+    document need not be in memory with all that is passed over.
     """
     with opened(path) as (_, stream):
         read = stream.read(LARGEST_DOCUMENT + 1)
@@ -137,13 +92,7 @@ def json_document(
 
 
 def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None) -> Any:
-    """Parse JSON that begins on some line of a file.
-
-    Raises
-    ------
-    FileProblems
-        If it is no JSON.
-    """
+    """Parse JSON that begins on some line of a file."""
     try:
         return json.loads(text, object_hook=hook)
     except json.JSONDecodeError as error:
@@ -200,23 +149,9 @@ class MissingLibrary(  # type: ignore[misc]  # noqa: N818 - both have a path; sa
 
 
 def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
-    """Load the library that reads a file.
+    """Load the library that reads a file, or say which extra of parcast installs it.
 
-    Parameters
-    ----------
-    name : str
-        What is imported.
-    faults : Faults
-        Those of the file.
-    extra : str
-        The extra of parcast that installs it.
-    otherwise : str
-        What to do without it, one sentence that takes `{path}`.
-
-    Raises
-    ------
-    MissingLibrary
-        If it is not installed, or does not load on this machine.
+    `otherwise` is what to do without it, one sentence that takes `{path}`.
     """
     try:
         return import_module(name)

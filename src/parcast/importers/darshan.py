@@ -24,6 +24,7 @@ from parcast.importers.darshan_job import RUN, Job
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
+from parcast.words import listed
 
 LOG = re.compile(rb"\d\.\d\d?\0{4,5}(75d\0{5}|\0{5}d57)")  # version and magic number, either end
 REPORT = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"metadata"\s*:\s*\{\s*"job"\s*:\s*\{')
@@ -160,15 +161,16 @@ def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
         )
     if negative := [f"{x} ({_file(job)})" for job in jobs for x in job.negative]:
         some = "1 time below 0 is" if len(negative) == 1 else f"{len(negative)} times below 0 are"
-        notes.append(f"{some} left out of the I/O times: {_named(negative)}.")
+        notes.append(f"{some} left out of the I/O times: {listed(negative, MOST_NAMED)}.")
     if unknown := [f"I/O {x} ({_file(job)})" for job in jobs for x in job.unknown]:
         notes.append(
-            f"Shared files that do not tell their slowest rank are left out of {_named(unknown)}."
+            "Shared files that do not tell their slowest rank are left out of "
+            f"{listed(unknown, MOST_NAMED)}."
         )
     if partial := [f"{x} ({_file(job)})" for job in jobs for x in job.partial]:
         notes.append(
             "Darshan ran out of memory for records, and these counters are incomplete, their I/O "
-            f"times too short: {_named(partial)}."
+            f"times too short: {listed(partial, MOST_NAMED)}."
         )
     for callpath in io:
         over = [job for job in jobs if _times(job).get(callpath, 0.0) > job.run_time > 0]
@@ -186,7 +188,9 @@ def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
         notes.append(f"Not read: {', '.join(others)}.")
     programs = sorted({Path(job.program).name for job in jobs} - {""})
     if len(programs) > 1:
-        notes.append(f"The logs are of several programs: {_named([shown(x) for x in programs])}.")
+        notes.append(
+            f"The logs are of several programs: {listed(map(shown, programs), MOST_NAMED)}."
+        )
     return notes
 
 
@@ -200,9 +204,3 @@ def _some(count: int, jobs: Sequence[Job]) -> str:
 def _file(job: Job) -> str:
     """Name the file of a job without its folder."""
     return shown(Path(job.faults.path).name)
-
-
-def _named(what: Sequence[str]) -> str:
-    """Name the first of several, and count the others."""
-    more = len(what) - MOST_NAMED
-    return ", ".join(what[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

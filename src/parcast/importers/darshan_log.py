@@ -1,13 +1,12 @@
-"""Darshan logs themselves, through pydarshan (the extra `darshan`).
+"""Darshan logs themselves, through pydarshan (the extra `darshan`), or as the JSON it prints.
 
-Only the records of POSIX, MPI-IO and STDIO are asked for, one after the other: DXT traces, which
-are most of a log that has them, are never loaded, and neither is APMPI, whose records pydarshan
-cannot make a table of.
+Of a log only the records of POSIX, MPI-IO and STDIO are asked for, one after the other. DXT
+traces, which are most of a log that has them, are never loaded, and neither is APMPI, whose
+records pydarshan cannot make a table of.
 
-Darshan logs as the JSON that `python -m darshan to_json` prints; needs no library here.
-
-Records are lists of counters whose names stand once, under `counters`. The whole-number counters
-are passed over as they are read, which is most of a file.
+The JSON of `python -m darshan to_json` needs no library here. Its records are lists of counters
+whose names stand once, under `counters`; the whole-number counters are passed over as they are
+read, which is most of a file.
 """
 
 from collections.abc import Iterator
@@ -35,15 +34,7 @@ CUT_OFF = "It may have been cut off: copy it again."
 
 
 def jobs(path: Path, faults: Faults) -> Iterator[Job]:
-    """Read the job of a log.
-
-    Raises
-    ------
-    MissingLibrary
-        If pydarshan is not installed.
-    FileProblems
-        If it is no log, or is cut off.
-    """
+    """Read the job of a log."""
     if not beginning(path, 1):  # which says what is wrong with the path; pydarshan would not
         faults.refuse("must be a Darshan log, got an empty file. Copy it again.")
     darshan = library("darshan", faults, extra="darshan", otherwise=WITHOUT)
@@ -93,13 +84,7 @@ ASK = "Write it again: python -m darshan to_json FILE.darshan > FILE.json"
 
 
 def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
-    """Read the job that a JSON of pydarshan tells of.
-
-    Raises
-    ------
-    FileProblems
-        If it is no such JSON, a record is missing, or a counter is no number.
-    """
+    """Read the job that a JSON of pydarshan tells of."""
     document = json_document(path, faults, hook=_without_whole_numbers)
     report = _object(document, "the file", faults)
     told = _object(_object(report.get("metadata"), "metadata", faults).get("job"), "job", faults)

@@ -48,13 +48,7 @@ CUT_OFF = f"The text may have been cut off. {ASK}"
 
 
 def jobs(path: Path, faults: Faults) -> Iterator[Job]:
-    """Read the job that a text of `darshan-parser` tells of.
-
-    Raises
-    ------
-    FileProblems
-        If it is no such text, is cut off, or a counter is no number.
-    """
+    """Read the job that a text of `darshan-parser` tells of."""
     text = _Text(faults)
     raw = b"\n"
     with opened(path) as (_, stream):

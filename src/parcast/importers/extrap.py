@@ -1,9 +1,8 @@
 """Profiles of Extra-P: its text format, both dialects of its JSON, and JSON Lines.
 
 The values of a metric are in seconds unless its name ends in another unit. In text, `DATA` lines
-stand in the order of the points; in JSON each measurement names its point.
-
-The text format of Extra-P: `PARAMETER`, `POINTS`, `REGION`, `METRIC` and `DATA` lines.
+stand in the order of the points, below `PARAMETER`, `POINTS`, `REGION` and `METRIC`; in JSON each
+measurement names its point.
 """
 
 import re
@@ -19,6 +18,46 @@ from parcast.units import shown
 
 WORDS = "PARAMETER, POINTS, REGION, METRIC or DATA"
 GROUP = re.compile(r"\(([^()]*)\)")
+TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*PARAMETER[ \t]+\S")
+OBJECT = re.compile(rb"\s*\{")
+BEGUN = re.compile(r'\{\s*"params"\s*:')  # a line of JSON Lines, even if it is cut off
+DOCUMENT = re.compile(rb'"parameters"\s*:\s*\[')
+PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
+
+
+def recognises(head: bytes, _: Path) -> bool:
+    """Tell by its first bytes whether a file is a profile of Extra-P."""
+    first = head.lstrip().split(b"\n", 1)[0]
+    if TEXT.match(head) or is_object_line(first):
+        return True
+    return bool(OBJECT.match(head) and DOCUMENT.search(head) and PARTS.search(head))
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each value. Default of `metric`: the only one, or the only time."""
+    for path, faults in runs.files():
+        match _form(path, faults):
+            case "text":
+                add_text(text_lines(path, faults), runs, faults)
+            case "lines":
+                for line, text in text_lines(path, faults):
+                    add_object(parsed(text, faults, line=line), line, runs, faults)
+            case _:  # not bound to a name, which would keep it while the table is built
+                packing = Packing()
+                add_document(json_document(path, faults, hook=packing), packing, runs, faults)
+                del packing
+    return runs.imported(metric=metric)
+
+
+FORMAT = Format(title="Extra-P text, JSON or JSON Lines", recognises=recognises, timings=read)
+
+
+def _form(path: Path, faults: Faults) -> str:
+    """Tell the form by the first line that holds something."""
+    first = first_line(path, faults)
+    if not first.startswith("{"):
+        return "text"
+    return "lines" if is_object_line(first) or BEGUN.match(first) else "document"
 
 
 class _State:
@@ -34,13 +73,7 @@ class _State:
 
 
 def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> None:
-    """Add what some numbered lines of the text format hold.
-
-    Raises
-    ------
-    FileProblems
-        If a line is none of the format, or there are more or fewer `DATA` lines than points.
-    """
+    """Add what some numbered lines of the text format hold."""
     state = _State()
     line = 0
     for line, text in lines:
@@ -156,45 +189,3 @@ def _end_block(state: _State, faults: Faults) -> None:
             line=state.begun or None,
         )
     state.done = 0
-
-
-TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*PARAMETER[ \t]+\S")
-OBJECT = re.compile(rb"\s*\{")
-BEGUN = re.compile(r'\{\s*"params"\s*:')  # a line of JSON Lines, even if it is cut off
-DOCUMENT = re.compile(rb'"parameters"\s*:\s*\[')
-PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    """Tell by its first bytes whether a file is a profile of Extra-P."""
-    first = head.lstrip().split(b"\n", 1)[0]
-    if TEXT.match(head) or is_object_line(first):
-        return True
-    return bool(OBJECT.match(head) and DOCUMENT.search(head) and PARTS.search(head))
-
-
-def read(runs: Runs, metric: str | None) -> Imported:
-    """Take in a row for each value. Default of `metric`: the only one, or the only time."""
-    for path, faults in runs.files():
-        match _form(path, faults):
-            case "text":
-                add_text(text_lines(path, faults), runs, faults)
-            case "lines":
-                for line, text in text_lines(path, faults):
-                    add_object(parsed(text, faults, line=line), line, runs, faults)
-            case _:  # not bound to a name, which would keep it while the table is built
-                packing = Packing()
-                add_document(json_document(path, faults, hook=packing), packing, runs, faults)
-                del packing
-    return runs.imported(metric=metric)
-
-
-FORMAT = Format(title="Extra-P text, JSON or JSON Lines", recognises=recognises, timings=read)
-
-
-def _form(path: Path, faults: Faults) -> str:
-    """Tell the form by the first line that holds something."""
-    first = first_line(path, faults)
-    if not first.startswith("{"):
-        return "text"
-    return "lines" if is_object_line(first) or BEGUN.match(first) else "document"

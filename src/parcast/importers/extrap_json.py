@@ -96,13 +96,7 @@ def is_object_line(line: str | bytes) -> bool:
 
 
 def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) -> None:
-    """Add what a document of either dialect holds, read with the hook `packing`.
-
-    Raises
-    ------
-    FileProblems
-        If it is not of these dialects.
-    """
+    """Add what a document of either dialect holds, read with the hook `packing`."""
     if not isinstance(document, dict) or not {"parameters", "measurements"} <= set(document):
         got = ", ".join(document) if isinstance(document, dict) else "another kind of JSON"
         faults.refuse(
@@ -116,13 +110,7 @@ def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) ->
 
 
 def add_object(found: Any, line: int, runs: Runs, faults: Faults) -> None:
-    """Add one line of JSON Lines.
-
-    Raises
-    ------
-    FileProblems
-        If it has no parameters or no value.
-    """
+    """Add one line of JSON Lines."""
     if not isinstance(found, dict) or not isinstance(found.get("params"), dict):
         faults.refuse('must be {"params": {...}, "value": ...}. Correct the line.', line=line)
     if "value" not in found:

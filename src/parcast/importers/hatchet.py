@@ -9,9 +9,7 @@ Whatever Hatchet can read becomes one: HPCToolkit, TAU, gprof, Caliper and more.
 profiles are runs and whose metadata tell `p` and other axes. A pickle is refused, since reading
 one runs what it holds; so is HDF5, in which Hatchet keeps pickles.
 
-The JSON of Hatchet and Thicket: a graph of regions, and a table with a row for each.
-
-::
+The JSON is a graph of regions, and a table with a row for each::
 
     {"graph": [{"0": {"data": {"name": "main"}, "children": [1]}, ...}],
      "dataframe_indices": ["node", "rank"],
@@ -56,16 +54,60 @@ PROFILE = "profile"  # what Thicket calls a run, unless told otherwise
 
 CallPath = tuple[str, ...]
 Found = tuple[list[CallProfile], TimeColumn]  # the runs, and what their time is
+GRAPH = re.compile(rb'\s*\{\s*"graph"\s*:\s*\[\s*\{\s*"\d+"\s*:\s*\{\s*"data"\s*:')
+LITERAL = re.compile(rb'\s*\[\s*\{[^\[\]]*"frame"\s*:\s*\{')
+PICKLE, HDF5 = b"\x80", b"\x89HDF"
+
+
+def recognises(head: bytes, _: Path) -> bool:
+    """Tell by its first bytes whether a file is a JSON of Hatchet or Thicket."""
+    return bool(GRAPH.match(head) or (LITERAL.match(head) and b'"metrics"' in head))
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each region of each run, its `callpath` as ``main->solve``.
+
+    `metric` is "exclusive", "inclusive" or the name of a metric; with ":mean" behind it, or "mean"
+    alone, the mean over the ranks. Default: that of the slowest rank, exclusive where there is
+    one, since the exclusive times of regions add up to the total.
+    """
+    wanted, mean = split_mean(metric)
+    profiles: list[CallProfile] = []
+    chosen: list[TimeColumn] = []
+    for path, faults in runs.files():
+        _refuse_others(path, faults)
+        document = json_document(path, faults)
+        read_profiles = profiles_of_literal if isinstance(document, list) else profiles_of_graph
+        of_file, column = read_profiles(document, wanted, faults)
+        profiles += of_file
+        chosen.append(column)
+    notes = [*notes_on(chosen), "Times are taken for seconds."]
+    notes += add_profiles(profiles, runs, mean=mean)
+    return runs.imported(notes=notes)
+
+
+FORMAT = Format(title="Hatchet or Thicket JSON", recognises=recognises, timings=read)
+
+
+def _refuse_others(path: Path, faults: Faults) -> None:
+    """Refuse what is no JSON, with the way to one."""
+    if path.is_dir():
+        faults.refuse(f"must be a JSON of Hatchet, got a folder. Read it with Hatchet: {ASK}")
+    head = beginning(path, 8)
+    if not head:
+        faults.refuse(f"must be a profile, got an empty file. {ASK}")
+    if head.startswith(PICKLE):
+        faults.refuse(
+            f"must not be a pickle, since reading one runs what it holds. Save it as JSON: {ASK}"
+        )
+    if head.startswith(HDF5):
+        faults.refuse(f"must be JSON, got HDF5, in which Hatchet keeps pickles. {ASK}")
+    if head.startswith(b"__rec="):
+        faults.refuse("must be JSON, got a .cali file. Its format is caliper.")
 
 
 def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Found:
-    """Make profiles of what `GraphFrame.to_json` or `Thicket.to_json` gave.
-
-    Raises
-    ------
-    FileProblems
-        If a part is missing, does not fit, or a time is none.
-    """
+    """Make profiles of what `GraphFrame.to_json` or `Thicket.to_json` gave."""
     parts = {"graph", "dataframe", "inclusive_metrics", "exclusive_metrics"}
     if not isinstance(document, dict) or not all(isinstance(document.get(x), list) for x in parts):
         got = ", ".join(document) if isinstance(document, dict) else "another kind of JSON"
@@ -118,13 +160,7 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
 
 
 def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults) -> Found:
-    """Make a profile of a tree of nodes, as `GraphFrame.to_literal` gives it.
-
-    Raises
-    ------
-    FileProblems
-        If a node has no name or metrics, or a time is none.
-    """
+    """Make a profile of a tree of nodes, as `GraphFrame.to_literal` gives it."""
     nodes: list[tuple[CallPath, dict[str, Any]]] = []
     below: list[tuple[CallPath, Any, str]] = [
         ((), one, f"[{i}]") for i, one in reversed(list(enumerate(document)))
@@ -229,55 +265,3 @@ def _time(value: Any, column: TimeColumn, field: str, faults: Faults) -> float:
             f"{shown(column.name)} must be a time of at least 0, got {got}. {ASK}", field=field
         )
     return time * column.scale
-
-
-GRAPH = re.compile(rb'\s*\{\s*"graph"\s*:\s*\[\s*\{\s*"\d+"\s*:\s*\{\s*"data"\s*:')
-LITERAL = re.compile(rb'\s*\[\s*\{[^\[\]]*"frame"\s*:\s*\{')
-PICKLE, HDF5 = b"\x80", b"\x89HDF"
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    """Tell by its first bytes whether a file is a JSON of Hatchet or Thicket."""
-    return bool(GRAPH.match(head) or (LITERAL.match(head) and b'"metrics"' in head))
-
-
-def read(runs: Runs, metric: str | None) -> Imported:
-    """Take in a row for each region of each run, its `callpath` as ``main->solve``.
-
-    `metric` is "exclusive", "inclusive" or the name of a metric; with ":mean" behind it, or "mean"
-    alone, the mean over the ranks. Default: that of the slowest rank, exclusive where there is
-    one, since the exclusive times of regions add up to the total.
-    """
-    wanted, mean = split_mean(metric)
-    profiles: list[CallProfile] = []
-    chosen: list[TimeColumn] = []
-    for path, faults in runs.files():
-        _refuse_others(path, faults)
-        document = json_document(path, faults)
-        read_profiles = profiles_of_literal if isinstance(document, list) else profiles_of_graph
-        of_file, column = read_profiles(document, wanted, faults)
-        profiles += of_file
-        chosen.append(column)
-    notes = [*notes_on(chosen), "Times are taken for seconds."]
-    notes += add_profiles(profiles, runs, mean=mean)
-    return runs.imported(notes=notes)
-
-
-FORMAT = Format(title="Hatchet or Thicket JSON", recognises=recognises, timings=read)
-
-
-def _refuse_others(path: Path, faults: Faults) -> None:
-    """Refuse what is no JSON, with the way to one."""
-    if path.is_dir():
-        faults.refuse(f"must be a JSON of Hatchet, got a folder. Read it with Hatchet: {ASK}")
-    head = beginning(path, 8)
-    if not head:
-        faults.refuse(f"must be a profile, got an empty file. {ASK}")
-    if head.startswith(PICKLE):
-        faults.refuse(
-            f"must not be a pickle, since reading one runs what it holds. Save it as JSON: {ASK}"
-        )
-    if head.startswith(HDF5):
-        faults.refuse(f"must be JSON, got HDF5, in which Hatchet keeps pickles. {ASK}")
-    if head.startswith(b"__rec="):
-        faults.refuse("must be JSON, got a .cali file. Its format is caliper.")

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from parcast.errors import ParameterError
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants, checked_constants, chosen_metric, named_axes
+from parcast.importers.axes import (
+    Constants,
+    checked_constants,
+    chosen_metric,
+    named_axes,
+    names_of,
+)
 from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
@@ -90,8 +96,8 @@ class Runs:
             self._names = tuple(point)
         if len(point) != len(self._names) or not all(name in point for name in self._names):
             faults.refuse(
-                f"must have the same parameters as the runs before, {_listed(self._names)}, "
-                f"got {_listed(tuple(point))}. Import them one by one.",
+                f"must have the same parameters as the runs before, {names_of(self._names)}, "
+                f"got {names_of(tuple(point))}. Import them one by one.",
                 line=line,
                 field=field,
             )
@@ -258,8 +264,3 @@ def _numbered(groups: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[n
     numbers = np.arange(1.0, counts.sum() + 1)
     numbers += np.repeat(offsets - starts, counts)
     return numbers
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write the names of parameters one after another."""
-    return ", ".join(shown(name) for name in names) or "none"

@@ -3,13 +3,9 @@
 A job is one run; its steps are parts of it and tell only how many tasks it had. Its wall time is
 what elapsed from its start to its end, in whole seconds, whatever it did besides computing.
 
-One job as `sacct` tells it, in whichever form.
-
-The JSON that `sacct --json` prints, in the schemas from Slurm 21.08 on.
-
-Newer schemas wrap numbers ({"set": true, "number": 5}) and list the states of a job.
-
-The table that `sacct -P` prints: a header, then jobs and their steps, with bars between.
+The table is a header, then jobs and their steps, with bars between. The JSON is read in the
+schemas from Slurm 21.08 on: newer ones wrap numbers ({"set": true, "number": 5}) and list the
+states of a job.
 """
 
 import os
@@ -28,6 +24,8 @@ from parcast.units import shown
 
 ASK: Final = "sacct -P -o JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # prints all that is read
 PARTS: Final = frozenset({"batch", "extern", "interactive"})  # steps that Slurm adds to a job
+JOBS = re.compile(rb'"jobs"\s*:\s*\[')
+KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +42,94 @@ class Job:
     field: str = ""
 
 
+def recognises(head: bytes, _: Path) -> bool:
+    """Tell by its first bytes whether a file is what `sacct` prints."""
+    if head.lstrip().startswith(b"{"):
+        return bool(JOBS.search(head)) and sum(key in head for key in KEYS) >= 2
+    first = head.lstrip().split(b"\n", 1)[0].lower()
+    titles = {title.strip() for title in first.split(b"|")}
+    return bool(titles & {b"jobid", b"jobidraw"} and titles & {b"elapsed", b"elapsedraw"})
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each job that completed. The only `metric` is "elapsed".
+
+    Several names of jobs become `callpath`, several clusters `machine`. `p` are its tasks where
+    they are told, else its processors.
+    """
+    jobs = [(job, faults) for path, faults in runs.files() for job in _jobs(path, faults)]
+    done = [(job, faults) for job, faults in jobs if job.state == "COMPLETED"]
+    if not done:
+        states = sorted({job.state for job, _ in jobs})
+        got = f"only {shown(', '.join(states))}" if states else "no job"
+        runs.faults.refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
+    timed = [job for job, _ in done if job.elapsed != 0]
+    has_names = len({job.name for job in timed}) > 1
+    has_clusters = len({job.cluster for job in timed}) > 1
+    for job, faults in done:
+        runs.add(
+            {"p": _processors(job, faults)},
+            [_elapsed(job, faults)],
+            faults,
+            metric="elapsed",
+            callpath=job.name if has_names else "",
+            machine=job.cluster if has_clusters else "",
+            line=job.line,
+            field=job.field,
+        )
+    return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done)))
+
+
+def _jobs(path: Path, faults: Faults) -> list[Job]:
+    is_json = first_line(path, faults).startswith("{")
+    return jobs_of_json(path, faults) if is_json else jobs_of_table(path, faults)
+
+
+FORMAT = Format(title="Slurm sacct -P or --json", recognises=recognises, timings=read)
+
+
+def _processors(job: Job, faults: Faults) -> int:
+    """Give the tasks of a job where they are told, else its processors."""
+    p = job.tasks or job.processors
+    if not p:
+        faults.refuse(
+            f"must tell the tasks or processors of each job, got neither. Ask for them: {ASK}",
+            line=job.line,
+            field=job.field,
+        )
+    return p
+
+
+def _elapsed(job: Job, faults: Faults) -> float:
+    """Give the wall time of a job. [s]."""
+    if job.elapsed is None:
+        faults.refuse(
+            f"must tell the time that elapsed, got none. Ask for it: {ASK}",
+            line=job.line,
+            field=job.field,
+        )
+    return job.elapsed
+
+
+def _notes(timed: Sequence[Job], others: int) -> list[str]:
+    """Say what was left out, and what p is."""
+    notes = []
+    if others:
+        are = "job is" if others == 1 else "jobs are"
+        notes.append(f"{others} {are} left out, not being COMPLETED.")
+    by_tasks = sum(bool(job.tasks) for job in timed)
+    if by_tasks == len(timed):
+        notes.append("p is the number of tasks of each job.")
+    elif by_tasks == 0:
+        notes.append("p is the number of processors allocated to each job: tasks are not told.")
+    else:
+        notes.append(
+            f"p is the number of tasks of {by_tasks} of {len(timed)} jobs; of the others, which "
+            "do not tell it, the number of processors allocated."
+        )
+    return notes
+
+
 KEPT = {  # keys
     *("jobs", "name", "cluster", "state", "current", "time", "elapsed", "steps", "step", "id"),
     *("step_id", "tasks", "count", "tres", "allocated", "type", "required", "CPUs"),
@@ -52,13 +138,7 @@ KEPT = {  # keys
 
 
 def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
-    """Read the jobs of a document, each with the tasks of its largest step.
-
-    Raises
-    ------
-    FileProblems
-        If the file is no such document.
-    """
+    """Read the jobs of a document, each with the tasks of its largest step."""
     document = json_document(path, faults, hook=_kept)
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
@@ -153,13 +233,7 @@ SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is no
 
 
 def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
-    """Read the jobs of a table, each with the tasks of its largest step.
-
-    Raises
-    ------
-    FileProblems
-        If the file is no such table.
-    """
+    """Read the jobs of a table, each with the tasks of its largest step."""
     columns: list[str] | None = None
     jobs: dict[str, Job] = {}
     tasks: dict[str, int] = {}
@@ -249,95 +323,3 @@ def _seconds(text: str, line: int, faults: Faults) -> float:
         return float(text)
     days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
     return 86400 * days + 3600 * hours + 60 * minutes + seconds
-
-
-JOBS = re.compile(rb'"jobs"\s*:\s*\[')
-KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    """Tell by its first bytes whether a file is what `sacct` prints."""
-    if head.lstrip().startswith(b"{"):
-        return bool(JOBS.search(head)) and sum(key in head for key in KEYS) >= 2
-    first = head.lstrip().split(b"\n", 1)[0].lower()
-    titles = {title.strip() for title in first.split(b"|")}
-    return bool(titles & {b"jobid", b"jobidraw"} and titles & {b"elapsed", b"elapsedraw"})
-
-
-def read(runs: Runs, metric: str | None) -> Imported:
-    """Take in a row for each job that completed. The only `metric` is "elapsed".
-
-    Several names of jobs become `callpath`, several clusters `machine`. `p` are its tasks where
-    they are told, else its processors.
-    """
-    jobs = [(job, faults) for path, faults in runs.files() for job in _jobs(path, faults)]
-    done = [(job, faults) for job, faults in jobs if job.state == "COMPLETED"]
-    if not done:
-        states = sorted({job.state for job, _ in jobs})
-        got = f"only {shown(', '.join(states))}" if states else "no job"
-        runs.faults.refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
-    timed = [job for job, _ in done if job.elapsed != 0]
-    has_names = len({job.name for job in timed}) > 1
-    has_clusters = len({job.cluster for job in timed}) > 1
-    for job, faults in done:
-        runs.add(
-            {"p": _processors(job, faults)},
-            [_elapsed(job, faults)],
-            faults,
-            metric="elapsed",
-            callpath=job.name if has_names else "",
-            machine=job.cluster if has_clusters else "",
-            line=job.line,
-            field=job.field,
-        )
-    return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done)))
-
-
-def _jobs(path: Path, faults: Faults) -> list[Job]:
-    is_json = first_line(path, faults).startswith("{")
-    return jobs_of_json(path, faults) if is_json else jobs_of_table(path, faults)
-
-
-FORMAT = Format(title="Slurm sacct -P or --json", recognises=recognises, timings=read)
-
-
-def _processors(job: Job, faults: Faults) -> int:
-    """Give the tasks of a job where they are told, else its processors."""
-    p = job.tasks or job.processors
-    if not p:
-        faults.refuse(
-            f"must tell the tasks or processors of each job, got neither. Ask for them: {ASK}",
-            line=job.line,
-            field=job.field,
-        )
-    return p
-
-
-def _elapsed(job: Job, faults: Faults) -> float:
-    """Give the wall time of a job. [s]."""
-    if job.elapsed is None:
-        faults.refuse(
-            f"must tell the time that elapsed, got none. Ask for it: {ASK}",
-            line=job.line,
-            field=job.field,
-        )
-    return job.elapsed
-
-
-def _notes(timed: Sequence[Job], others: int) -> list[str]:
-    """Say what was left out, and what p is."""
-    notes = []
-    if others:
-        are = "job is" if others == 1 else "jobs are"
-        notes.append(f"{others} {are} left out, not being COMPLETED.")
-    by_tasks = sum(bool(job.tasks) for job in timed)
-    if by_tasks == len(timed):
-        notes.append("p is the number of tasks of each job.")
-    elif by_tasks == 0:
-        notes.append("p is the number of processors allocated to each job: tasks are not told.")
-    else:
-        notes.append(
-            f"p is the number of tasks of {by_tasks} of {len(timed)} jobs; of the others, which "
-            "do not tell it, the number of processors allocated."
-        )
-    return notes

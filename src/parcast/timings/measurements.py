@@ -19,9 +19,10 @@ from parcast.errors import ParameterError, as_list
 from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
 from parcast.timings.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
-from parcast.words import did_you_mean
+from parcast.words import did_you_mean, listed
 
 HTML_ROWS = 10
+MOST_NAMED = 8  # in a message
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -118,12 +119,12 @@ class Measurements:
         times = [name for name in names if name == "time" or time_unit(name)]
         if "p" not in names:
             raise ParameterError(
-                f"table must have a column p, got {_listed(names)}. "
+                f"table must have a column p, got {_names(names)}. "
                 "Rename the column of processors to p."
             )
         if len(times) != 1:
             raise ParameterError(
-                f"table must have one column of times, got {_listed(times or names)}. "
+                f"table must have one column of times, got {_names(times or names)}. "
                 f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}."
             )
         columns = {name: table[name] for name in names}
@@ -330,7 +331,7 @@ def _no_column(argument: str, name: str, known: Sequence[str]) -> str:
     """Say that a column was asked for that is not there."""
     return (
         f"{argument} must name columns of these measurements, got {name!r}."
-        f"{did_you_mean(str(name), known)} There are {_listed(known)}."
+        f"{did_you_mean(str(name), known)} There are {_names(known)}."
     )
 
 
@@ -338,15 +339,12 @@ def _no_value(name: str, value: object, column: NDArray[Any]) -> str:
     """Say that a value was asked for that was not measured."""
     known = [_short(x) for x in dict.fromkeys(column.tolist())]
     near = did_you_mean(value, known) if isinstance(value, str) else ""
-    return (
-        f"{name} must be one of those measured, got {value!r}.{near} There are {_listed(known)}."
-    )
+    return f"{name} must be one of those measured, got {value!r}.{near} There are {_names(known)}."
 
 
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    """Write names one after another, the first of them where there are many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(map(str, names[:most])) or "none") + more
+def _names(of: Sequence[object]) -> str:
+    """Write names or values one after another, as a message may show them."""
+    return listed(map(str, of), MOST_NAMED) or "none"
 
 
 def _short(value: object) -> str:

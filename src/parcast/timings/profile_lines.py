@@ -91,22 +91,7 @@ class _Keys:
 
 
 def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:
-    """Rank's record in a line.
-
-    Parameters
-    ----------
-    document : object
-        What the line holds as JSON.
-    line : int
-        Its number, from 1.
-    faults : Faults
-        Where to note what is wrong.
-
-    Returns
-    -------
-    RankRecord or None
-        None where something is wrong, which is noted.
-    """
+    """Rank's record in what a line holds as JSON; None where something is wrong and noted."""
     before = len(faults)
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith(_FAMILY):
         faults.add(

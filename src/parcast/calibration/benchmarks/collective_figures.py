@@ -28,22 +28,7 @@ Keys = dict[str, str]  # "startup" and "bandwidth", as a machine file has them
 def collective_figures(
     tables: Sequence[Table], notes: list[str]
 ) -> tuple[list[Figure], list[str]]:
-    """Give the primitives that the tables tell, and add notes on them.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        All that was read.
-    notes : list of str
-        Where to add what a reader must know.
-
-    Returns
-    -------
-    figures : list of Figure
-        Keys of `primitives`.
-    remarks : list of str
-        What was measured and makes no key: collectives without a rate.
-    """
+    """Give keys of `primitives` and remarks on collectives without a rate; add notes on them."""
     figures: list[Figure] = []
     remarks: list[str] = []
     single, too_short, bad = [], [], []

@@ -75,29 +75,7 @@ def form_of(text: str) -> Form | None:
 
 
 def runs_of(text: str, form: Form, faults: Faults, notes: list[str]) -> list[Run]:
-    """Read the results of a file.
-
-    Parameters
-    ----------
-    text : str
-        The file.
-    form : {"text", "json", "csv"}
-        Its form.
-    faults : Faults
-        Where to note what is wrong.
-    notes : list of str
-        Where to add what a reader must know.
-
-    Returns
-    -------
-    list of Run
-        At least one, in their order.
-
-    Raises
-    ------
-    FileProblems
-        If there are no results, or one is no rate above 0.
-    """
+    """Read the results of a file, at least one, in their order; add notes."""
     rows = _of_json(text, faults, notes) if form == "json" else _of_table(text, form, faults)
     runs = [run for line, row in rows if (run := _run(row, line, faults)) is not None]
     if len(faults):

@@ -57,27 +57,9 @@ def row_of(
     line: int,
     size: int | None = 0,
 ) -> tuple[int, float] | None:
-    """Read size and value of a row, or note what is wrong with it.
+    """Read size [B] and value of a row, in the unit of the file, or note what is wrong with it.
 
-    Parameters
-    ----------
-    text : str
-        The row.
-    columns : sequence of str
-        What its columns are called.
-    wanted : int
-        Which one is the value.
-    faults : Faults
-        Where to note what is wrong.
-    line : int
-        Number of the line.
-    size : int, optional
-        Which column is the size; None where there is none.
-
-    Returns
-    -------
-    (int, float) or None
-        Size [B], 0 without a column of it, and value in the unit of the file.
+    `wanted` and `size` are the places of their columns; without one of sizes, the size is 0.
     """
     words = text.split()
     if len(words) != len(columns):

@@ -146,13 +146,7 @@ def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
 
 
 def in_options(ask: Callable[[], Answer]) -> Answer:
-    """Do what may be refused, and call arguments by the options that stand for them.
-
-    Raises
-    ------
-    click.ClickException
-        If an option is wrong, or an extra is missing.
-    """
+    """Do what may be refused, and call arguments by the options that stand for them."""
     from parcast.errors import FileProblems, ParameterError
 
     try:
