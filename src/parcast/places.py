@@ -1,4 +1,4 @@
-"""Objects named by where they stand, "parcast.cli.run:command", and loaded when asked for."""
+"""Objects named by where they stand, "parcast.matching.command:command", loaded when asked for."""
 
 from importlib import import_module
 from typing import Any

@@ -12,7 +12,7 @@ class PluginWarning(UserWarning):
 
 
 def plugins(
-    group: str, *, taken: Collection[str], is_one: Callable[[Any], bool], what: str
+    group: str, *, taken: Collection[str], is_one: Callable[[str, Any], bool], what: str
 ) -> dict[str, Any]:
     """Load what the installed packages add to a group, by name.
 
@@ -26,7 +26,7 @@ def plugins(
     taken : collection of str
         Names that come with parcast, which no plugin replaces.
     is_one : callable
-        Whether a loaded object is one of the registry.
+        Whether an object of a name is one of the registry.
     what : str
         What such an object is, for the warning: "a class derived from Phase".
     """
@@ -46,7 +46,7 @@ def plugins(
                 why = f"{type(error).__name__}: {error}".partition("\n")[0][:LONGEST]
                 fault = f"{point.value} cannot be loaded, {why.rstrip('.')}"
             else:
-                if is_one(loaded):
+                if is_one(point.name, loaded):
                     found[point.name] = loaded
                     continue
                 fault = f"{point.value} must be {what}"

@@ -6,14 +6,13 @@ document that was cut off. Where only a library reads a file, it is an extra of 
 
 import json
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
 from parcast.errors import FileProblems, ParcastError, Problem
-from parcast.files.decoding import UTF8_MARK, opened
+from parcast.files.decoding import UTF8_MARK, in_shell, opened
 from parcast.files.faults import Faults
 from parcast.units import shown
 
@@ -98,7 +97,7 @@ def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None
     except json.JSONDecodeError as error:
         place = line + error.lineno - 1
         rest = text[error.pos : error.pos + 40].strip()
-        if not rest or error.msg.startswith("Unterminated"):
+        if not rest or error.msg.startswith("Unterminated"):  # json tells it by its text alone
             faults.refuse(f"must be whole JSON, got its end before that. {CUT_OFF}", line=place)
         faults.refuse(
             f"must be JSON, got {shown(repr(rest), limit=24)} at column {error.colno}. "
@@ -126,7 +125,7 @@ def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
 
 def refuse_packed(start: bytes, faults: Faults) -> None:
     """Refuse archives and UTF-16 by how they begin."""
-    path = shlex.quote(faults.path)
+    path = in_shell(faults.path)
     if start.startswith(b"\x1f\x8b"):
         faults.refuse(f"must be unpacked, got a gzip archive. Unpack it: gunzip {path}")
     if start.startswith(b"PK\x03\x04"):
@@ -158,7 +157,7 @@ def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
     except (ImportError, OSError, RuntimeError) as error:  # darshan: no libdarshan-util found
         is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
         why = "which is not installed" if is_absent else f"which does not load: {error}"
-        route = otherwise.format(path=shlex.quote(faults.path))
+        route = otherwise.format(path=in_shell(faults.path))
         message = f"needs {name}, {why}. Install it: pip install 'parcast[{extra}]'. {route}"
         missing = MissingLibrary(faults.path, [Problem(message=message)])
         missing.name = name

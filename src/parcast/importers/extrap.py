@@ -163,7 +163,7 @@ def _add_data(text: str, line: int, state: _State, runs: Runs, faults: Faults) -
     try:
         values = list(map(float, text.split()))
     except ValueError as error:
-        got = str(error).partition(": ")[2] or text
+        got = str(error).partition(": ")[2] or text  # Python names the word nowhere else
         faults.refuse(f"DATA must be numbers, got {shown(got)}. Correct the line.", line=line)
     if not values:
         faults.refuse("DATA must have a value, got none. Add it.", line=line)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from parcast.errors import ParameterError
-from parcast.files.decoding import UTF8_MARK, opened
+from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, refuse_packed
@@ -84,7 +84,7 @@ def format_named(name: str) -> Format:
     names = [*FORMATS, *others]
     near = difflib.get_close_matches(str(name), names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
-    raise ParameterError(f"format must be one that is known, got {shown(repr(name))}. {hint}")
+    raise ParameterError("format", must="be one that is known", got=shown(repr(name)), hint=hint)
 
 
 def _built_in(name: str) -> Format:
@@ -97,7 +97,7 @@ def _of_plugins() -> dict[str, Format]:
     found = plugins(
         GROUP,
         taken=FORMATS,
-        is_one=lambda x: isinstance(x, Format),
+        is_one=lambda _, x: isinstance(x, Format),
         what="a parcast.importers.registry.Format",
     )
     return {name: replace(known, name=name) for name, known in found.items()}
@@ -196,8 +196,10 @@ def import_timings(
     known = format_named(format) if format is not None else recognised_format(files)
     if known.timings is None:
         raise ParameterError(
-            f"format must be one of timings, got {known.name}, which tells of a machine. "
-            f"Import it: parcast import {known.name} FILES -o machine.toml"
+            "format",
+            must="be one of timings",
+            got=f"{known.name}, which tells of a machine",
+            hint=f"Import it: parcast import {known.name} FILES -o machine.toml",
         )
     members = [path / known.member if known.member and path.is_dir() else path for path in files]
     return known.timings(Runs(members, rename=rename, constants=constants), metric)
@@ -211,8 +213,10 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
     known = format_named(format)
     if known.machine is None:
         raise ParameterError(
-            f"format must be one of machines, got {known.name}, which tells of timings. "
-            f"Import it: parcast import {known.name} FILES -o timings.csv"
+            "format",
+            must="be one of machines",
+            got=f"{known.name}, which tells of timings",
+            hint=f"Import it: parcast import {known.name} FILES -o timings.csv",
         )
     return known.machine(_files(paths))
 
@@ -225,13 +229,17 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
         if known is None:
             _refuse_unfit(path)
             raise ParameterError(
-                f"format must be named for {os.fspath(path)}, which is not recognised. "
-                f"There is {', '.join(formats())}."
+                "format",
+                must=f"be named for {name_of(path)}, which is not recognised",
+                hint=f"There is {', '.join(formats())}.",
             )
         by_name[known.name] = known
     if len(by_name) > 1:
         raise ParameterError(
-            f"files must be in one format, got {', '.join(by_name)}. Import them one by one."
+            "files",
+            must="be in one format",
+            got=", ".join(by_name),
+            hint="Import them one by one.",
         )
     return next(iter(by_name.values()))
 
@@ -244,7 +252,7 @@ def _refuse_unfit(path: str | os.PathLike[str]) -> None:
         pass
     if not os.path.isfile(path):
         return
-    faults = Faults(os.fspath(path))
+    faults = Faults(name_of(path))
     with open(path, "rb") as stream:
         head = stream.read(HEAD)
     if not head.strip():
@@ -271,4 +279,6 @@ def _files(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
     try:
         return [Path(path) for path in as_paths(paths, hint=hint)]
     except TypeError:
-        raise ParameterError(f"paths must be names of files, got {paths!r:.60}. {hint}") from None
+        raise ParameterError(
+            "paths", must="be names of files", got=f"{paths!r:.60}", hint=hint
+        ) from None

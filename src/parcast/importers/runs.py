@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import ParameterError
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.axes import (
     Constants,
@@ -71,7 +72,7 @@ class Runs:
     def files(self) -> Iterator[tuple[Path, Faults]]:
         """Go through the files, each with where to note what is wrong with it."""
         for path in self._paths:
-            self.faults = Faults(str(path))
+            self.faults = Faults(name_of(path))
             yield path, self.faults
 
     def add(

@@ -20,6 +20,7 @@ from parcast.calibration.benchmarks.message_tables import (
     is_row,
     row_of,
 )
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
@@ -94,7 +95,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     uncounted: dict[str, None] = {}
     from_names: dict[str, None] = {}
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         for begun in _tables(path, faults):
             table = _finished(begun, path, from_names)
             if begun.kind == "" or begun.wanted is None:
