@@ -218,15 +218,15 @@ class _Translation:
         pieces = []
         end = 0
         while end < len(self.text):
-            found = token.match(self.text, end)
-            if found is None:
+            match = token.match(self.text, end)
+            if match is None:
                 must = "be made of numbers, names and operators"
                 self.refuse(must, (end, end + 1), _GRAMMAR)
-            start, end = found.span()
-            if found["number"]:
-                piece = f"{self.si_value(found)!r} "
+            start, end = match.span()
+            if match["number"]:
+                piece = f"{self.si_value(match)!r} "
             else:
-                piece = "**" if found["power"] else found[0]
+                piece = "**" if match["power"] else match[0]
             pieces.append(piece)
             self.spans += [(start, end)] * len(piece)
         return "".join(pieces)
@@ -369,5 +369,5 @@ def at_character(name: str, number: int) -> str:
 def _nearest(name: str, known: Iterable[str]) -> str | None:
     """Find the known name that `name` may be a slip for."""
     plain = {word.casefold(): word for word in known} | _OTHER_NAMES
-    found = difflib.get_close_matches(name.casefold(), plain, n=1, cutoff=0.7)
-    return plain[found[0]] if found else None
+    near = difflib.get_close_matches(name.casefold(), plain, n=1, cutoff=0.7)
+    return plain[near[0]] if near else None

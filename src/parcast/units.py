@@ -114,10 +114,10 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     noun, example, _ = EXPECTED[dimension]
     must = f"be {noun} such as {example}"
     if isinstance(value, str):
-        found = _QUANTITY.fullmatch(value.strip())
-        if found is None:
+        match = _QUANTITY.fullmatch(value.strip())
+        if match is None:
             raise ParameterError(name, must=must, got=f"{got}, which does not begin with a number")
-        number, unit = found[1], found[2].replace("\u00b5", "u").replace("\u03bc", "u")
+        number, unit = match[1], match[2].replace("\u00b5", "u").replace("\u03bc", "u")
     elif isinstance(value, Real) and not isinstance(value, bool):
         number, unit = str(value), ""
     else:

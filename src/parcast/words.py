@@ -95,14 +95,14 @@ def disturbance(slowdown: float, waiting: float) -> str:
     >>> disturbance(1.0, 0.31)
     'ranks waited for their core for up to 31% of a run'
     """
-    told = []
+    parts = []
     if slowdown >= TOLD[0]:
-        told.append(
+        parts.append(
             f"processors took up to {slowdown:.2g} times as long for the same work around them"
         )
     if waiting >= TOLD[1]:
-        told.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
-    return ", and ".join(told)
+        parts.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
+    return ", and ".join(parts)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

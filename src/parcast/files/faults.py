@@ -77,8 +77,8 @@ class Faults:
 
     def raise_all(self) -> NoReturn:
         """Raise `FileProblems` with the faults noted, in the order of their lines."""
-        found = [problem for kind in self._kinds.values() for problem in kind.problems()]
-        in_order = sorted(found, key=lambda problem: problem.line or 0)
+        problems = [problem for kind in self._kinds.values() for problem in kind.problems()]
+        in_order = sorted(problems, key=lambda problem: problem.line or 0)
         unlisted = self._unlisted + max(0, len(in_order) - MOST_LISTED)
         raise FileProblems(self.path, in_order[:MOST_LISTED], unlisted=unlisted)
 

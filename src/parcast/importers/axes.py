@@ -163,10 +163,10 @@ def _refuse_other_units(metric: str, faults: Faults) -> None:
     """Refuse a metric whose name ends with a unit that is not one of ours."""
     if UNIT_AT_END.search(metric):
         return
-    found = BRACKETED.search(metric) or ABBREVIATED.search(metric)
-    if found and found[1]:
+    match = BRACKETED.search(metric) or ABBREVIATED.search(metric)
+    if match and match[1]:
         faults.refuse(
-            f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(found[1]))} in "
+            f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(match[1]))} in "
             f"the name of the metric {shown(repr(metric))}. Write one of these in its place."
         )
 
@@ -178,8 +178,8 @@ def is_time(metric: str) -> bool:
 
 def seconds_in(metric: str) -> float:
     """Give the seconds in the unit that ends a name; 1 where there is none. [s]."""
-    found = UNIT_AT_END.search(metric)
-    unit = (found[1] or found[2]).lower() if found else "s"
+    match = UNIT_AT_END.search(metric)
+    unit = (match[1] or match[2]).lower() if match else "s"
     return TIME_UNITS["s" if unit.startswith("s") else unit]
 
 

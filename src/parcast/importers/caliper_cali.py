@@ -50,8 +50,8 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
                 columns[name] = time_column(name, unit)
         times = {x: record[x.name] for x in map(columns.get, record) if x is not None}
         if times and record.get("spot.channel", "regionprofile") == "regionprofile":
-            found = record.get("path", [])
-            path_of_regions = tuple(found) if isinstance(found, list) else (found,)
+            regions = record.get("path", [])
+            path_of_regions = tuple(regions) if isinstance(regions, list) else (regions,)
             records.add(path_of_regions, record.get("mpi.rank"), times, line=place[0])
 
     known = stream.db.attributes

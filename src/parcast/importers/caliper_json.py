@@ -32,8 +32,8 @@ def records_of_json(path: Path, faults: Faults) -> Records:
         _add_objects(document, records, "", faults)
     elif isinstance(document, dict) and isinstance(document.get("records"), list):
         _add_objects(document["records"], records, "records", faults)
-        told = document.get("globals")
-        records.metadata = told if isinstance(told, dict) else {}
+        metadata = document.get("globals")
+        records.metadata = metadata if isinstance(metadata, dict) else {}
     elif isinstance(document, dict) and all(isinstance(document.get(x), list) for x in PARTS):
         _add_table(document, blocks, records, faults)
         records.metadata = {x: y for x, y in document.items() if x not in PARTS}
@@ -76,10 +76,10 @@ def _blocks(text: str, start: int, stop: int, faults: Faults) -> Iterator[list[A
         start = end.end() if end else stop
 
 
-def _add_objects(found: list[Any], records: Records, key: str, faults: Faults) -> None:
+def _add_objects(listed: list[Any], records: Records, key: str, faults: Faults) -> None:
     """Add records that are objects, with their regions as text."""
-    columns = {name: time_column(name) for x in found if isinstance(x, dict) for name in x}
-    for i, one in enumerate(found):
+    columns = {name: time_column(name) for x in listed if isinstance(x, dict) for name in x}
+    for i, one in enumerate(listed):
         field = f"{key}[{i}]"
         path = one.get("path", "") if isinstance(one, dict) else None
         if not isinstance(path, str):

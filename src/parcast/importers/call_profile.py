@@ -120,10 +120,10 @@ def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = Fa
     `p`, where it is told, and other numbers that vary between the runs become axes. A time is that
     of the slowest rank, or the mean over the ranks.
     """
-    told = [profile.p for profile in profiles]
+    counts = [profile.p for profile in profiles]
     axes, passed_over = _axes(profiles)
-    for profile, p in zip(profiles, told, strict=True):
-        if p is None and any(told):
+    for profile, p in zip(profiles, counts, strict=True):
+        if p is None and any(counts):
             profile.faults.refuse(
                 "must tell its ranks as the other files do, got none. Import it alone: --set p=..."
             )

@@ -110,6 +110,21 @@ def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None
         faults.refuse(f"must be JSON that can be read, got {shown(got)}.", line=line)
 
 
+def json_object(
+    value: Any,
+    field: str,
+    faults: Faults,
+    *,
+    kind: str = "an object",
+    remedy: str = "Correct it.",
+) -> dict[str, Any]:
+    """Take an object of a document, or refuse what is none."""
+    if not isinstance(value, dict):
+        got = shown(repr(value), limit=30)
+        faults.refuse(f"must be {kind}, got {got}. {remedy}", field=field)
+    return value
+
+
 def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
     """Turn bytes into text, or say which byte is not UTF-8."""
     raw = raw.removeprefix(UTF8_MARK) if line in (None, 1) else raw

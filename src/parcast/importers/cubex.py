@@ -127,8 +127,8 @@ def _times(
         of_node = values.cnode_values(
             node, convert_to_inclusive=is_inclusive, convert_to_exclusive=not is_inclusive
         )
-        found = np.asarray(of_node, dtype=np.float64)[list(places)]
-        times[callpath] = times[callpath] + found if callpath in times else found
+        by_place = np.asarray(of_node, dtype=np.float64)[list(places)]
+        times[callpath] = times[callpath] + by_place if callpath in times else by_place
         below += [(child, callpath) for child in reversed(node.get_children())]
     return times
 
@@ -137,9 +137,9 @@ def _point(path: Path, cube: Any) -> tuple[dict[str, float], str]:
     """Give the parameters of a run: by its folder, with `p` by its processes where untold."""
     point: dict[str, float] = {}
     for part in path.absolute().parent.name.split(".")[1:]:
-        found = PARAMETER.fullmatch(part)
-        if found and found[1] != "r":  # repetitions are numbered as they come
-            point[found[1]] = float(found[2].replace(",", "."))
+        match = PARAMETER.fullmatch(part)
+        if match and match[1] != "r":  # repetitions are numbered as they come
+            point[match[1]] = float(match[2].replace(",", "."))
     if "p" in point:
         return point, "p is what the folders of the files tell."
     locations = [x for x in cube.get_locations() if "thread" in (x.type or "thread").lower()]

@@ -87,12 +87,12 @@ def _form(head: bytes) -> _Reader | None:
 def _reader(path: Path, faults: Faults) -> _Reader:
     """Find what reads a file, or say why nothing does."""
     head = beginning(path)
-    found = _form(head)
-    if found is None and path.suffix == ".darshan" and head and not head.startswith(PACKED):
-        found = darshan_log.jobs  # which says what is wrong with it
-    if found is None:
+    reader = _form(head)
+    if reader is None and path.suffix == ".darshan" and head and not head.startswith(PACKED):
+        reader = darshan_log.jobs  # which says what is wrong with it
+    if reader is None:
         _refuse_foreign(head, faults)
-    return found
+    return reader
 
 
 def _refuse_foreign(head: bytes, faults: Faults) -> NoReturn:
@@ -137,8 +137,8 @@ def _is_wanted(callpath: str, metric: str | None) -> bool:
 
 def _callpaths(jobs: Sequence[Job], metric: str | None) -> list[str]:
     """List the callpaths that are wanted and there."""
-    found = dict.fromkeys(callpath for job in jobs for callpath in _times(job))
-    return [callpath for callpath in found if _is_wanted(callpath, metric)]
+    there = dict.fromkeys(callpath for job in jobs for callpath in _times(job))
+    return [callpath for callpath in there if _is_wanted(callpath, metric)]
 
 
 def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:

@@ -10,11 +10,12 @@ read, which is most of a file.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
-from parcast.importers.content import beginning, json_document, library, reading_with
+from parcast.importers.content import beginning, json_document, json_object, library, reading_with
 from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
@@ -40,17 +41,17 @@ def jobs(path: Path, faults: Faults) -> Iterator[Job]:
     darshan = library("darshan", faults, extra="darshan", otherwise=WITHOUT)
     with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
         report = darshan.DarshanReport(str(path), read_all=False)
-    told, modules = report.metadata["job"], report.modules
+    of_job, modules = report.metadata["job"], report.modules
     stored = sum(module.get("len", 0) for module in modules.values())
     if stored > path.stat().st_size:
         got = f"{path.stat().st_size} of at least {stored} bytes"
         faults.refuse(f"must be a whole log, got {got}. {CUT_OFF}")
     job = Job(
         faults=faults,
-        p=told["nprocs"],
-        run_time=told["run_time"],
+        p=of_job["nprocs"],
+        run_time=of_job["run_time"],
         is_in_whole_seconds=counted_in_whole_seconds(
-            told["run_time"], told["start_time_sec"], told["end_time_sec"]
+            of_job["run_time"], of_job["start_time_sec"], of_job["end_time_sec"]
         ),
         program=str(report.metadata.get("exe", "")).partition(" ")[0],
         partial=[name for name, module in modules.items() if module.get("partial_flag")],
@@ -81,24 +82,25 @@ def _times(report: Any, module: str, faults: Faults) -> IoTimes:
 
 
 ASK = "Write it again: python -m darshan to_json FILE.darshan > FILE.json"
+_object = partial(json_object, kind="an object as pydarshan writes it", remedy=ASK)
 
 
 def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
     """Read the job that a JSON of pydarshan tells of."""
     document = json_document(path, faults, hook=_without_whole_numbers)
     report = _object(document, "the file", faults)
-    told = _object(_object(report.get("metadata"), "metadata", faults).get("job"), "job", faults)
+    of_job = _object(_object(report.get("metadata"), "metadata", faults).get("job"), "job", faults)
     for name in ("nprocs", "run_time", "start_time_sec", "end_time_sec"):
-        if not is_number(told.get(name)):
-            got = shown(repr(told.get(name)))
+        if not is_number(of_job.get(name)):
+            got = shown(repr(of_job.get(name)))
             faults.refuse(f"must be a number, got {got}. {ASK}", field=f"metadata.job.{name}")
     modules = _object(report.get("modules"), "modules", faults)
-    start, end = told["start_time_sec"], told["end_time_sec"]
+    start, end = of_job["start_time_sec"], of_job["end_time_sec"]
     job = Job(
         faults=faults,
-        p=told["nprocs"],
-        run_time=told["run_time"],
-        is_in_whole_seconds=counted_in_whole_seconds(told["run_time"], start, end),
+        p=of_job["nprocs"],
+        run_time=of_job["run_time"],
+        is_in_whole_seconds=counted_in_whole_seconds(of_job["run_time"], start, end),
         program=str(report["metadata"].get("exe", "")).partition(" ")[0],
         partial=[x for x in modules if _object(modules[x], x, faults).get("partial_flag")],
         unread=[module for module in modules if module not in PREFIXES],
@@ -109,11 +111,11 @@ def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
     yield job
 
 
-def _without_whole_numbers(found: dict[str, Any]) -> dict[str, Any]:
+def _without_whole_numbers(record: dict[str, Any]) -> dict[str, Any]:
     """Drop the counters that are no times, of each record as soon as it is read."""
-    if "fcounters" in found:
-        found.pop("counters", None)
-    return found
+    if "fcounters" in record:
+        record.pop("counters", None)
+    return record
 
 
 def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTimes:
@@ -146,11 +148,3 @@ def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTim
             name = prefix + str(error.args[0]) if error.args else "a time"
             faults.refuse(f"must tell {shown(name)} as a finite number. {ASK}", field=where)
     return times
-
-
-def _object(value: Any, field: str, faults: Faults) -> dict[str, Any]:
-    """Take an object, or refuse what is none."""
-    if not isinstance(value, dict):
-        got = shown(repr(value), limit=30)
-        faults.refuse(f"must be an object as pydarshan writes it, got {got}. {ASK}", field=field)
-    return value

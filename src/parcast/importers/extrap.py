@@ -97,9 +97,9 @@ def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> No
                 faults.refuse("PARAMETER must stand above POINTS. Move it up.", line=line)
             state.parameters += rest.split()
         elif word == "POINTS":
-            found = _points(rest, line, state.parameters, faults)
-            state.points += found
-            state.lines += [line] * len(found)
+            points = _points(rest, line, state.parameters, faults)
+            state.points += points
+            state.lines += [line] * len(points)
         else:
             faults.refuse(
                 f"must begin with {WORDS}, got {shown(repr(word), limit=24)}. "

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.importers.content import json_object
 from parcast.importers.runs import Runs
 from parcast.units import shown
 
@@ -47,13 +48,13 @@ class Packing:
         self._values = array("d")
         self._odd: dict[int, tuple[tuple[Any, ...], list[Any]]] = {}  # to be refused
 
-    def __call__(self, found: dict[str, Any]) -> Any:
+    def __call__(self, one: dict[str, Any]) -> Any:
         """Take the place of each object as it is read: measurements are packed."""
-        if "values" in found and "point" in found:
-            return self._packed(found["point"], found["values"])
-        if "value" in found and "coordinate_id" in found:
-            return self._packed([found.get(key) for key in IDS], [_as_number(found["value"])])
-        return found
+        if "values" in one and "point" in one:
+            return self._packed(one["point"], one["values"])
+        if "value" in one and "coordinate_id" in one:
+            return self._packed([one.get(key) for key in IDS], [_as_number(one["value"])])
+        return one
 
     def unpacked(self, number: Packed) -> tuple[tuple[Any, ...], Sequence[Any]]:
         """Give the place of a measurement, its point or its numbers, and its values."""
@@ -89,10 +90,12 @@ class Packing:
 def is_object_line(line: str | bytes) -> bool:
     """Tell whether a line is one measurement of JSON Lines."""
     try:
-        found = json.loads(line)
+        parsed = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and isinstance(found.get("params"), dict) and "value" in found
+    return (
+        isinstance(parsed, dict) and isinstance(parsed.get("params"), dict) and "value" in parsed
+    )
 
 
 def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) -> None:
@@ -109,31 +112,39 @@ def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) ->
         _add_newer(document, packing, runs, faults)
 
 
-def add_object(found: Any, line: int, runs: Runs, faults: Faults) -> None:
+def add_object(measured: Any, line: int, runs: Runs, faults: Faults) -> None:
     """Add one line of JSON Lines."""
-    if not isinstance(found, dict) or not isinstance(found.get("params"), dict):
+    if not isinstance(measured, dict) or not isinstance(measured.get("params"), dict):
         faults.refuse('must be {"params": {...}, "value": ...}. Correct the line.', line=line)
-    if "value" not in found:
+    if "value" not in measured:
         faults.refuse('must have a "value", got none. Add it, or remove the line.', line=line)
-    metric, callpath = found.get("metric", ""), found.get("callpath", "")
+    metric, callpath = measured.get("metric", ""), measured.get("callpath", "")
     for key, text in (("metric", metric), ("callpath", callpath)):
         if not isinstance(text, str):
             faults.refuse(
                 f'"{key}" must be text, got {shown(repr(text))}. Put it in quotes.', line=line
             )
-    value = found["value"]
+    value = measured["value"]
     values = value if isinstance(value, list) else [value]
     runs.add(
-        found["params"], values, faults, metric=metric, callpath=callpath, line=line, field="value"
+        measured["params"],
+        values,
+        faults,
+        metric=metric,
+        callpath=callpath,
+        line=line,
+        field="value",
     )
 
 
 def _add_newer(document: dict[str, Any], packing: Packing, runs: Runs, faults: Faults) -> None:
     """Add measurements by callpath and metric."""
     names = _texts(document["parameters"], "parameters", faults)
-    for callpath, of_callpath in _object(document["measurements"], "measurements", faults).items():
+    for callpath, of_callpath in json_object(
+        document["measurements"], "measurements", faults
+    ).items():
         path = f"measurements.{shown(callpath)}"
-        for metric, measured in _object(of_callpath, path, faults).items():
+        for metric, measured in json_object(of_callpath, path, faults).items():
             for i, one in enumerate(_list(measured, f"{path}.{shown(metric)}", faults)):
                 field = f"{path}.{shown(metric)}[{i}]"
                 if not isinstance(one, Packed):
@@ -159,14 +170,14 @@ def _add_older(document: dict[str, Any], packing: Packing, runs: Runs, faults: F
     points: dict[Any, dict[str, Any]] = {}
     for i, one in enumerate(_list(document.get("coordinates"), "coordinates", faults)):
         field = f"coordinates[{i}]"
-        pairs = _object(one, field, faults).get("parameter_value_pairs")
+        pairs = json_object(one, field, faults).get("parameter_value_pairs")
         point: dict[str, Any] = {}
         for pair in _list(pairs, f"{field}.parameter_value_pairs", faults):
-            found = _object(pair, field, faults)
-            name = parameters.get(_number_of(found, -1, field, faults, key="parameter_id"))
+            parameter = json_object(pair, field, faults)
+            name = parameters.get(_number_of(parameter, -1, field, faults, key="parameter_id"))
             if name is None:
                 faults.refuse("must refer to a parameter that is listed. Correct it.", field=field)
-            point[name] = _as_number(found.get("parameter_value"))
+            point[name] = _as_number(parameter.get("parameter_value"))
         points[_number_of(one, i, field, faults)] = point
     for i, one in enumerate(_list(document["measurements"], "measurements", faults)):
         field = f"measurements[{i}]"
@@ -189,13 +200,13 @@ def _add_older(document: dict[str, Any], packing: Packing, runs: Runs, faults: F
 
 def _named(document: dict[str, Any], part: str, faults: Faults) -> dict[Any, str]:
     """Give the names of a numbered part by their numbers."""
-    found = {}
+    names = {}
     for i, one in enumerate(_list(document[part], part, faults)):
-        name = _object(one, f"{part}[{i}]", faults).get("name")
+        name = json_object(one, f"{part}[{i}]", faults).get("name")
         if not isinstance(name, str):
             faults.refuse('must have a "name", got none. Add it.', field=f"{part}[{i}]")
-        found[_number_of(one, i, f"{part}[{i}]", faults)] = name
-    return found
+        names[_number_of(one, i, f"{part}[{i}]", faults)] = name
+    return names
 
 
 def _number_of(
@@ -232,12 +243,4 @@ def _list(value: Any, field: str, faults: Faults) -> list[Any]:
         faults.refuse(
             f"must be a list, got {shown(repr(value), limit=30)}. Correct it.", field=field
         )
-    return value
-
-
-def _object(value: Any, field: str, faults: Faults) -> dict[str, Any]:
-    """Take an object, or refuse what is none."""
-    if not isinstance(value, dict):
-        got = shown(repr(value), limit=30)
-        faults.refuse(f"must be an object, got {got}. Correct it.", field=field)
     return value

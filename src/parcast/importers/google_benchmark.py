@@ -90,18 +90,18 @@ def _benchmarks(path: Path, faults: Faults) -> Iterable[tuple[int, dict[str, Any
     return enumerate(listed)
 
 
-def _kept(found: dict[str, Any]) -> dict[str, Any]:
+def _kept(entry: dict[str, Any]) -> dict[str, Any]:
     """Keep what is read of an object."""
-    return {key: value for key, value in found.items() if key in KEPT}
+    return {key: value for key, value in entry.items() if key in KEPT}
 
 
 def _singles(
-    found: list[tuple[Faults, int, dict[str, Any]]], notes: list[str]
+    entries: list[tuple[Faults, int, dict[str, Any]]], notes: list[str]
 ) -> list[tuple[Faults, int, dict[str, Any]]]:
     """Keep single runs; of files that have none, the medians, or else the means."""
-    kinds = [_aggregate(one) for _, _, one in found]
+    kinds = [_aggregate(one) for _, _, one in entries]
     for kind in ("", "median", "mean"):
-        kept = [x for x, y in zip(found, kinds, strict=True) if y == kind]
+        kept = [x for x, y in zip(entries, kinds, strict=True) if y == kind]
         if kept:
             if kind:
                 notes.append(f"Only aggregates are there: the {kind} of the repetitions is taken.")

@@ -146,7 +146,7 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         faults.refuse(
             f"must have times as {shown(column.name)}, got none. {ASK}", field="dataframe"
         )
-    found = [
+    profiles = [
         CallProfile(
             faults=faults,
             times=of_profile,
@@ -156,7 +156,7 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         )
         for profile, of_profile in times.items()
     ]
-    return found, column
+    return profiles, column
 
 
 def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults) -> Found:
@@ -211,9 +211,9 @@ def _paths_of_graph(graphs: list[Any], faults: Faults) -> dict[str, CallPath]:
                     f"must have data and children. {ASK}", field=f"graph.{shown(number)}"
                 )
             children[number] = [str(child) for child in below]
-            told = frame.get("name") or frame.get("file") or frame.get("type") or "unnamed"
+            name = frame.get("name") or frame.get("file") or frame.get("type") or "unnamed"
             line = f":{frame['line']}" if "name" not in frame and "line" in frame else ""
-            names[number] = f"{told}{line}"
+            names[number] = f"{name}{line}"
         called = {child for of in children.values() for child in of}
         if missing := called - set(graph):
             faults.refuse(
@@ -250,10 +250,10 @@ def _chosen(
 
 def _metadata(document: dict[str, Any], index: str, faults: Faults) -> dict[str, dict[str, Any]]:
     """Give the metadata of each profile of a Thicket."""
-    told = document.get("metadata", [])
-    if not isinstance(told, list) or not all(isinstance(x, dict) for x in told):
+    metadata = document.get("metadata", [])
+    if not isinstance(metadata, list) or not all(isinstance(x, dict) for x in metadata):
         faults.refuse("must be objects, one a profile. Write Thicket.to_json().", field="metadata")
-    return {str(x.get(index, "")): {y: z for y, z in x.items() if y != index} for x in told}
+    return {str(x.get(index, "")): {y: z for y, z in x.items() if y != index} for x in metadata}
 
 
 def _time(value: Any, column: TimeColumn, field: str, faults: Faults) -> float:

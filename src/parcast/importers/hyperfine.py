@@ -84,10 +84,10 @@ def _times(result: dict[str, Any], i: int, faults: Faults) -> tuple[list[Any], i
 
 def _parameters(result: dict[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
     """Give the parameters of a result: those that are numbers, and those that are text."""
-    found = result.get("parameters")
+    given = result.get("parameters")
     numbers: dict[str, float] = {}
     texts: dict[str, str] = {}
-    for name, value in found.items() if isinstance(found, dict) else ():
+    for name, value in given.items() if isinstance(given, dict) else ():
         if isinstance(value, str) and not re.fullmatch(rf"[-+]?{NUMBER}", value.strip()):
             texts[name] = value
         else:
@@ -141,8 +141,8 @@ def _programs(results: Sequence[dict[str, Any]], points: Sequence[Any]) -> list[
 def _template(result: dict[str, Any]) -> str:
     """Give a command with the names of its parameters in place of their values."""
     command = str(result.get("command", ""))
-    found = result.get("parameters")
-    for name, value in found.items() if isinstance(found, dict) else ():
+    given = result.get("parameters")
+    for name, value in given.items() if isinstance(given, dict) else ():
         text = re.escape(str(value))
         command = re.sub(rf"(?<![\w.]){text}(?![\w.])", f"{{{name}}}".replace("\\", ""), command)
     return shown(command.strip(), limit=200)

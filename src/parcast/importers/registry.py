@@ -94,13 +94,13 @@ def _built_in(name: str) -> Format:
 
 def _of_plugins() -> dict[str, Format]:
     """Formats of other packages; what is broken is passed over with a warning."""
-    found = plugins(
+    loaded = plugins(
         GROUP,
         taken=FORMATS,
         is_one=lambda _, x: isinstance(x, Format),
         what="a parcast.importers.registry.Format",
     )
-    return {name: replace(known, name=name) for name, known in found.items()}
+    return {name: replace(known, name=name) for name, known in loaded.items()}
 
 
 def recognised(path: str | os.PathLike[str]) -> Format | None:

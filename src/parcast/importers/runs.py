@@ -130,18 +130,22 @@ class Runs:
         chosen, scale, of_metric = chosen_metric(list(self._metrics), metric, faults)
         for bad in self._bad.get(chosen, []):
             bad.raise_all()
-        told = [
+        labels = [
             x for i, x in enumerate(("callpath", "machine")) if any(key[i] for key in self._labels)
         ]
         names, of_axes = named_axes(
-            self._names or (), faults, labels=told, rename=self._rename, constants=self._constants
+            self._names or (),
+            faults,
+            labels=labels,
+            rename=self._rename,
+            constants=self._constants,
         )
         all_notes = [*notes, *of_metric, *of_axes]
         if zeros := self._zeros.get(chosen, 0):
             some = "1 time of 0 is" if zeros == 1 else f"{zeros} times of 0 are"
             all_notes.append(f"{some} left out: a time must be above 0.")
         self._check_processors(names)
-        columns = self._columns(names, told, self._metrics[chosen], scale, faults)
+        columns = self._columns(names, labels, self._metrics[chosen], scale, faults)
         try:
             measurements = Measurements(**columns | self._constants)
         except ParameterError as error:  # as a name of two lines, or a time below 1e-30 s
@@ -212,7 +216,12 @@ class Runs:
             faults.refuse(f"must {must}, got {p[i]:g}. {hint}", line=line, field=where)
 
     def _columns(
-        self, names: Sequence[str], told: Sequence[str], metric: int, scale: float, faults: Faults
+        self,
+        names: Sequence[str],
+        labelled: Sequence[str],
+        metric: int,
+        scale: float,
+        faults: Faults,
     ) -> dict[str, NDArray[Any]]:
         """Give the columns of the table, each as long as there are times."""
         points = np.array(list(self._points), dtype=np.float64).reshape(len(self._points), -1)
@@ -235,7 +244,7 @@ class Runs:
             columns["repetition"] = repetition
         for i, name in enumerate(names):
             columns[name] = np.repeat(points[point, i], counts)
-        for name in told:
+        for name in labelled:
             i = ("callpath", "machine").index(name)
             of_label = np.array([key[i] or ROOT for key in labels], dtype=object)
             columns[name] = np.repeat(of_label[label], counts)

@@ -143,18 +143,18 @@ def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
         faults.refuse("must be a list, got none. Print it with: sacct --json", field="jobs")
-    found = []
+    read = []
     for i, job in enumerate(jobs):
         if not isinstance(job, dict):
             got = shown(repr(job), limit=30)
             faults.refuse(f"must be an object, got {got}. Print it again.", field=f"jobs[{i}]")
-        found.append(_job(job, i, faults))
-    return found
+        read.append(_job(job, i, faults))
+    return read
 
 
-def _kept(found: dict[str, Any]) -> dict[str, Any]:
+def _kept(keys: dict[str, Any]) -> dict[str, Any]:
     """Keep what is read of an object: a job has hundreds of other keys."""
-    return {key: value for key, value in found.items() if key in KEPT}
+    return {key: value for key, value in keys.items() if key in KEPT}
 
 
 def _job(job: dict[str, Any], i: int, faults: Faults) -> Job:
@@ -206,11 +206,11 @@ def _allocated(job: dict[str, Any]) -> int | None:
     return None
 
 
-def _inside(found: Any, *keys: str) -> Any:
+def _inside(value: Any, *keys: str) -> Any:
     """Follow keys into objects; None where the path ends."""
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _number(value: Any) -> float | None:
@@ -312,14 +312,14 @@ def _count_in_cell(text: str | None, line: int, faults: Faults) -> int | None:
 def _seconds(text: str, line: int, faults: Faults) -> float:
     """Read [DD-]HH:MM:SS, or plain seconds. [s]."""
     is_plain = text.isascii() and text.isdigit()
-    found = DURATION.fullmatch(text)
-    if not (is_plain or found):
+    match = DURATION.fullmatch(text)
+    if not (is_plain or match):
         faults.refuse(
             f"must have an elapsed time such as 1-02:03:04, got {shown(repr(text))}. "
             "Print it again with sacct -P.",
             line=line,
         )
-    if found is None:
+    if match is None:
         return float(text)
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return 86400 * days + 3600 * hours + 60 * minutes + seconds

@@ -197,11 +197,11 @@ class Measurements:
                 chosen |= is_value
             keep &= chosen
         if not keep.any():
-            asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+            conditions = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
             raise ParameterError(
                 "select",
                 must="leave at least one row",
-                got=f"none for {asked}",
+                got=f"none for {conditions}",
                 hint="Ask for values that were measured together.",
             )
         return Measurements(**{name: column[keep] for name, column in columns.items()})
@@ -278,8 +278,8 @@ class Measurements:
         """Say in one line what was measured."""
         columns = self.columns
         columns.pop("repetition", None)
-        told = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
-        return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {told} s)"
+        ranges = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
+        return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {ranges} s)"
 
     def _repr_html_(self) -> str:
         """Show the first rows as a table in a notebook."""

@@ -91,10 +91,10 @@ def _notes(single: Sequence[str], too_short: Sequence[str], bad: Sequence[str]) 
 
 def _times(tables: Sequence[Table], name: str) -> dict[int, dict[int, float]]:
     """Times by processes and size; without those of 0 bytes, for which nothing is done."""
-    found = {p: medians(values) for p, values in by_processes(tables, name).items() if p > 1}
-    sizes = sorted({size for times in found.values() for size in times if size > 0})
+    by_p = {p: medians(values) for p, values in by_processes(tables, name).items() if p > 1}
+    sizes = sorted({size for times in by_p.values() for size in times if size > 0})
     chosen = chosen_sizes(sizes)
-    kept = {p: {m: times[m] for m in chosen if m in times} for p, times in found.items()}
+    kept = {p: {m: times[m] for m in chosen if m in times} for p, times in by_p.items()}
     return {p: times for p, times in kept.items() if times}
 
 

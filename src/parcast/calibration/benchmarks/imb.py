@@ -100,8 +100,8 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
     for line, text in text_lines(path, faults):
         first = first or text
         is_finished = is_finished or FINISHED in text
-        if found := SECTION.match(text):
-            begun.append(_Begun(name=found[1], line=line))
+        if match := SECTION.match(text):
+            begun.append(_Begun(name=match[1], line=line))
         elif begun:
             _add_line(begun[-1], text, line, faults)
     if not begun:
@@ -124,11 +124,11 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
 
 def _add_line(section: _Begun, text: str, line: int, faults: Faults) -> None:
     """Take a line of a section for what it is."""
-    if found := PROCESSES.match(text):
-        section.processes = int(found[1])
-    elif found := GROUPS.match(text):
-        section.groups = int(found[1])
-        section.processes = int(found[1]) * int(found[2])
+    if match := PROCESSES.match(text):
+        section.processes = int(match[1])
+    elif match := GROUPS.match(text):
+        section.groups = int(match[1])
+        section.processes = int(match[1]) * int(match[2])
     elif text.startswith(("#bytes ", "#repetitions ")):
         section.columns = text.split()
     elif section.name in KINDS and is_row(text):

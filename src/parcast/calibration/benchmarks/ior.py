@@ -100,13 +100,13 @@ def _of_json(text: str, faults: Faults, notes: list[str]) -> Iterator[tuple[int,
             "one by one."
         )
     line, last = 1, 0
-    for found in FLAT.finditer(text):
-        access = RESULT.search(found[0])
+    for match in FLAT.finditer(text):
+        access = RESULT.search(match[0])
         if access is None:
             continue
-        at = found.start() + access.start()
+        at = match.start() + access.start()
         line, last = line + text.count("\n", last, at), at
-        row = {key.casefold(): value.strip('"') for key, value in PAIR.findall(found[0])}
+        row = {key.casefold(): value.strip('"') for key, value in PAIR.findall(match[0])}
         yield line, row | {"access": access[1]}
 
 
@@ -260,7 +260,7 @@ def _test(path: Path, notes: list[str]) -> _Test:
     if form is None or form == "mdtest":
         _refuse(form, text, faults)
     runs = runs_of(text, form, faults, notes)
-    command = found[1] if (found := COMMAND.search(text)) else ""
+    command = match[1] if (match := COMMAND.search(text)) else ""
     tasks, nodes = TASKS.search(text), NODES.search(text)
     return _Test(
         name=shown(path.name),
@@ -300,14 +300,18 @@ def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
             f"Nothing tells whether a cache helped in {', '.join(unknown)}: CSV has no options. "
             "Import the text or the JSON."
         )
-    told = [test for test in tests if test.form != "csv" and not test.is_direct]
-    kept = [t.name for t in told if not t.is_forced and any(r.access == "write" for r in t.runs)]
+    options_known = [test for test in tests if test.form != "csv" and not test.is_direct]
+    kept = [
+        t.name
+        for t in options_known
+        if not t.is_forced and any(r.access == "write" for r in t.runs)
+    ]
     if kept:
         yield (
             f"Writes may have ended in memory: {', '.join(kept)}. Run IOR with -e, which forces "
             "them to the disk."
         )
-    near = [test.name for test in told if _is_cached(test)]
+    near = [test.name for test in options_known if _is_cached(test)]
     if near:
         yield (
             f"Reads may have come from the memory of the node that wrote: {', '.join(near)}. Run "

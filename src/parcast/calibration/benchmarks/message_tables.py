@@ -100,13 +100,13 @@ def ends_of_lines(paths: Iterable[Path]) -> Iterator[str]:
 
 def by_processes(tables: Iterable[Table], kind: str) -> dict[int, Values]:
     """Give the values of one kind above 0, by processes and then by size, both in order."""
-    found: dict[int, Values] = defaultdict(lambda: defaultdict(list))
+    values: dict[int, Values] = defaultdict(lambda: defaultdict(list))
     for table in tables:
         if table.kind == kind:
             for size, value in table.points:
                 if value > 0:
-                    found[table.processes][size].append(value)
-    return {p: dict(sorted(found[p].items())) for p in sorted(found)}
+                    values[table.processes][size].append(value)
+    return {p: dict(sorted(values[p].items())) for p in sorted(values)}
 
 
 def medians(values: Values) -> dict[int, float]:

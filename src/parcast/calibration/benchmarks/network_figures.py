@@ -132,8 +132,8 @@ def _too_short(tool: str, size: int, key: str) -> str:
 
 def _highest_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str] | None:
     """Give the highest rate of a stream of messages from one process to another."""
-    found = [*_highest(tables, "rate", "network.bandwidth", notes)]
-    return found[0][:2] if found else None
+    rates = [*_highest(tables, "rate", "network.bandwidth", notes)]
+    return rates[0][:2] if rates else None
 
 
 def _rates_of_pairs(tables: Sequence[Table], notes: list[str]) -> Iterator[Rate]:

@@ -185,7 +185,7 @@ def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _imported(
-    known: "Format", paths: Sequence[str], asked: dict[str, Any]
+    known: "Format", paths: Sequence[str], options: dict[str, Any]
 ) -> tuple[Callable[[], Any], Sequence[str]]:
     """Read the files; give what makes the text of the answer, and the notes."""
     from parcast.importers.registry import import_machine, import_timings
@@ -193,21 +193,21 @@ def _imported(
 
     if known.makes == "machine":
         for argument, option in ARGUMENTS.items():
-            if asked[argument]:
+            if options[argument]:
                 raise click.UsageError(
                     f"{option} must not be given with {known.name}, which tells of a machine. "
                     "Leave it out."
                 )
         figures = import_machine(paths, known.name)
         return lambda: iter([figures.to_toml()]), figures.notes
-    told = import_timings(
+    imported = import_timings(
         paths,
         known.name,
-        metric=asked["metric"],
-        rename=dict(asked["rename"]),
-        constants=dict(asked["constants"]),
+        metric=options["metric"],
+        rename=dict(options["rename"]),
+        constants=dict(options["constants"]),
     )
-    return lambda: measurements_pieces(told.measurements), told.notes
+    return lambda: measurements_pieces(imported.measurements), imported.notes
 
 
 def _show_formats() -> None:
