@@ -1,4 +1,4 @@
-"""The runs that a program is characterised from: whether they are of one program, and its counts.
+"""The runs that a program is characterised from: whether they are of one program.
 
 All runs must be of the same program and know the same regions; only communication may be missing
 from runs on one processor.
@@ -85,25 +85,7 @@ class RunsOfProgram:
 
 
 def runs_of_program(runs: Sequence[RunProfile], *, size: str = "n") -> RunsOfProgram:
-    """Gather the regions of runs of one program.
-
-    Parameters
-    ----------
-    runs : sequence of RunProfile
-        At least one.
-    size : str, default "n"
-        The parameter that formulas are to call n.
-
-    Returns
-    -------
-    RunsOfProgram
-
-    Raises
-    ------
-    FileProblems
-        If they are of several programs, know other regions, or differ in parameters that formulas
-        do not know: all that is wrong.
-    """
+    """Gather the regions of runs of one program; `size` is the parameter that formulas call n."""
     problems = [*_other_programs(runs), *_other_regions(runs), *_other_parameters(runs, size)]
     if problems:
         raise FileProblems("profiles", problems)
@@ -168,12 +150,14 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
     owns = [{x.name: x.kind for rank in run.ranks for x in rank.regions} for run in runs]
     kinds = _kinds(runs)
     # A lone processor need not communicate.
-    asked = {
+    eligible = {
         name: [i for i, run in enumerate(runs) if run.p > 1 or kind not in MESSAGE_KINDS]
         for name, kind in kinds.items()
     }
     expected = {
-        name for name in kinds if 2 * sum(name in owns[i] for i in asked[name]) >= len(asked[name])
+        name
+        for name in kinds
+        if 2 * sum(name in owns[i] for i in eligible[name]) >= len(eligible[name])
     }
     problems = []
     for i, (run, own) in enumerate(zip(runs, owns, strict=True)):
@@ -184,7 +168,7 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
                     "all runs with the same program."
                 )
                 problems.append(Problem(field=f'{run.place}, region "{name}"', message=message))
-        lacking = [name for name in kinds if i in asked[name] and name in expected - own.keys()]
+        lacking = [name for name in kinds if i in eligible[name] and name in expected - own.keys()]
         besides = [name for name in own if name not in expected]
         if lacking or besides:
             problems.append(Problem(field=run.place, message=_odd(lacking, besides, own)))
@@ -233,17 +217,17 @@ def _other_parameters(runs: Sequence[RunProfile], size: str) -> list[Problem]:
 
 def _partial(runs: Sequence[RunProfile]) -> list[str]:
     """Say which regions only some ranks entered."""
-    told: dict[str, str] = {}
+    warnings: dict[str, str] = {}
     for run in runs:
         for name, kind in _kinds([run]).items():
             entered = [i for i, total in enumerate(run.of_region(name)) if total is not None]
-            if len(entered) == run.p or name in told:
+            if len(entered) == run.p or name in warnings:
                 continue
             what = "its work is taken as uneven" if kind in LOOP_KINDS else "the others pass by"
             listed = ", ".join(map(str, entered[:MOST_NAMED]))
             more = ", ..." if len(entered) > MOST_NAMED else ""
-            told[name] = (
+            warnings[name] = (
                 f'Region "{name}" ran on rank {listed}{more} of {run.p} only (p = {run.p}): '
                 f"{what}."
             )
-    return list(told.values())
+    return list(warnings.values())

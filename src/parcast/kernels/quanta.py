@@ -52,22 +52,9 @@ class Watched:
 class Quanta:
     """Work quanta of all ranks of a communicator, and how long one may wait for quiet ones.
 
-    Parameters
-    ----------
-    comm : Communicator
-        Its ranks all call each method, and all get the same.
-    patience : float, default 0
-        Time to wait for processors that nobody disturbs, and to repeat disturbed runs. [s]
-    least : float, optional
-        The least quantum known from earlier launches of as many ranks. [s]
-    may_wait : bool, default False
-        Whether ranks wait for their cores anyway, as those that are throttled do.
-
-    Examples
-    --------
-    >>> from parcast.kernels.ledger import Alone
-    >>> 0.0 < Quanta(Alone()).timed() < 1.0
-    True
+    All ranks call each method and get the same. `patience` [s] is for waiting and for repeating
+    disturbed runs; `least` [s] is the least quantum of earlier launches of as many ranks;
+    `may_wait` says that ranks wait for their cores anyway, as those that are throttled do.
     """
 
     def __init__(
@@ -96,12 +83,12 @@ class Quanta:
 
         Waiting is computing: a processor that sleeps is given back, and may be woken elsewhere.
         """
-        found = self.timed()
-        while self._left > 0 and is_disturbed((found,), self._least):
+        longest = self.timed()
+        while self._left > 0 and is_disturbed((longest,), self._least):
             began = perf_counter()
-            found = self.timed()
+            longest = self.timed()
             self._left -= self._comm.bcast(perf_counter() - began, 0)
-        return found
+        return longest
 
     @contextmanager
     def around(self) -> Iterator[Watched]:
@@ -123,16 +110,9 @@ class Quanta:
         watched.quanta.append(self.timed())
 
     def may_repeat(self, quanta: Sequence[float], waiting: float, took: float) -> bool:
-        """Whether a run was disturbed and there is patience for another; its time is taken off.
+        """Whether a run was disturbed and patience is left for another, which is taken off.
 
-        Parameters
-        ----------
-        quanta : sequence of float
-            Before, during and after the run. [s]
-        waiting : float
-            Share of it that a rank waited for its core. [1]
-        took : float
-            Time that this rank spent on it, input and check included; that of rank 0 counts. [s]
+        `took` is what this rank spent on it, input and check included; that of rank 0 counts. [s].
         """
         took = self._comm.bcast(took, 0)
         if self._left <= 0 or self._left < took:
