@@ -293,7 +293,7 @@ def _ask(
             **question.at,
         )
     if question.top is not None:
-        from parcast.forecasting.call_paths import largest_regions
+        from parcast.forecasting.regions import largest_regions
 
         told = largest_regions(told, question.top)
     planned = plan_of_question(runs, question, donors, machines)

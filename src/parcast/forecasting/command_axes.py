@@ -88,7 +88,7 @@ def check_axes_of_file(runs: "Measurements", asked: Any) -> None:
         return
     from parcast.forecasting.forecast import forecast
     from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.forecasting.questions import parameters_of
+    from parcast.forecasting.question import parameters_of
     from parcast.forecasting.surface.runs import check_axes
 
     if "p" in asked.at:

@@ -24,10 +24,10 @@ from parcast.forecasting.next_runs.result import (
     said_of_reach,
 )
 from parcast.forecasting.next_runs.with_donors import Help, help_of, planned_with_donors
-from parcast.forecasting.questions import check_keywords
-from parcast.forecasting.surface.forecast import answered
+from parcast.forecasting.question import check_keywords
 from parcast.forecasting.surface.runs import (
     Runs,
+    answered_at,
     axes_of_question,
     counts_of,
     runs_by_label,
@@ -257,23 +257,23 @@ def _planned(
     """Plan one run after the other, each the best one for its cost."""
     if not len(candidates):
         return
-    told = answered(program, asked, combinations, candidates)
+    told = answered_at(program, asked, combinations, candidates)
     every = np.column_stack(
         [np.tile(asked, len(combinations)), np.repeat(combinations, len(asked), axis=0)]
     )
     kept = program.used
     now = told.half_width.ravel()
     widest = np.argsort(-now, kind="stable")[:MOST_TARGETS]
-    plan = plan_of(told.said, program.axes[:, kept], every[:, kept])
+    plan = plan_of(told.estimate, program.axes[:, kept], every[:, kept])
     plan = _only(plan, widest)
     target = dict(zip(program.names, every[widest[0]].tolist(), strict=True))
     target_time = float(np.exp(told.log_time.ravel()[widest[0]]))
 
-    log_time = told.said.log_time[len(every) :]
-    own = told.said.doubts.half_width()[len(every) :]
+    log_time = told.estimate.log_time[len(every) :]
+    own = told.estimate.doubts.half_width()[len(every) :]
     time = np.exp(log_time)
     costs = costs_of(cost, candidates[:, 0], time)
-    places = told.said.coordinates.logs(candidates[:, kept])
+    places = told.estimate.coordinates.logs(candidates[:, kept])
     free = np.ones(len(candidates), dtype=bool)
     before = plan.doubts.half_width()
     for _ in range(min(runs, len(candidates))):

@@ -20,8 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.donors.curve import Curves, DonatedCurve, donated_curve
-from parcast.forecasting.donors.gather import curves_of
+from parcast.forecasting.donors.curve import (
+    DonatedCurve,
+    Elsewhere,
+    Timings,
+    donated_curve,
+    timings_of,
+)
 from parcast.forecasting.measured import NORMAL_90
 from parcast.forecasting.next_runs.method import shortened
 from parcast.forecasting.next_runs.result import (
@@ -32,7 +37,6 @@ from parcast.forecasting.next_runs.result import (
     costs_of,
     said_of_reach,
 )
-from parcast.forecasting.result import Elsewhere
 from parcast.timings.series import Series
 
 POINTS_AT_ONCE = 200_000  # of all runs, counts and donors together: bounds the memory
@@ -42,8 +46,8 @@ POINTS_AT_ONCE = 200_000  # of all runs, counts and donors together: bounds the 
 class DonatedPlan:
     """What is known of the targets of each series, before and after runs that are planned."""
 
-    here: Curves  # the series, and the runs planned for them so far
-    elsewhere: Curves  # all donors
+    here: Timings  # the series, and the runs planned for them so far
+    elsewhere: Timings  # all donors
     of: NDArray[np.intp]  # (series, donors): which of them each series has; -1 as padding
     likeness: Array  # (series, donors)
     targets: Array  # (targets,): counts [1]
@@ -71,7 +75,7 @@ class DonatedPlan:
         at_once = max(1, POINTS_AT_ONCE // points)
         parts = [slice(start, start + at_once) for start in range(0, len(counts), at_once)]
         told = [self._again(series[x], counts[x], times[x]) for x in parts]
-        again = np.concatenate([x.said.half_width for x in told])
+        again = np.concatenate([x.curve.half_width for x in told])
         mine = self.share[series]
         mixed = mine * again + (1 - mine) * self.half_width[series] * self._rule(series, counts)
         least = NORMAL_90 * self.here.noise[series, None]
@@ -118,11 +122,11 @@ class DonatedPlan:
         return donated_curve(here, self.elsewhere, self.of[series], self.targets, likeness)
 
 
-def _ordered(p: Array, time: Array, count: NDArray[np.int64], noise: Array) -> Curves:
+def _ordered(p: Array, time: Array, count: NDArray[np.int64], noise: Array) -> Timings:
     """Bring the counts of every series into their order; NaN, the padding, comes last."""
     order = np.argsort(p, axis=1)
     p, time = (np.take_along_axis(x, order, axis=1) for x in (p, time))
-    return Curves(p=p, time=time, count=count, noise=noise)
+    return Timings(p=p, time=time, count=count, noise=noise)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -131,8 +135,8 @@ class Help:
 
     series: Series
     elsewhere: Elsewhere
-    ours: Curves  # of `series`
-    theirs: Curves  # of the donors
+    ours: Timings  # of `series`
+    theirs: Timings  # of the donors
 
     def is_there(self, i: int) -> bool:
         """Whether a series has a donor."""
@@ -141,7 +145,7 @@ class Help:
 
 def help_of(series: Series, elsewhere: Elsewhere) -> Help:
     """Bring series and their donors to what plans are made from."""
-    ours, theirs = curves_of(series), curves_of(elsewhere.runs)
+    ours, theirs = timings_of(series), timings_of(elsewhere.runs)
     return Help(series=series, elsewhere=elsewhere, ours=ours, theirs=theirs)
 
 
@@ -206,10 +210,12 @@ def _planned(
     plan, told = _begun(helped, rows, asked, every)
     series = np.repeat(np.arange(len(rows)), [len(x) for x in candidates])
     place = len(asked) + np.searchsorted(every, counts)
-    time, lower, upper = (np.exp(x[series, place]) for x in (told.said.log_time, *told.said.ends))
+    time, lower, upper = (
+        np.exp(x[series, place]) for x in (told.curve.log_time, *told.curve.ends)
+    )
     costs = costs_of(cost, counts, time)
     widest = np.argmax(plan.half_width, axis=1)
-    target_times = np.exp(told.said.log_time[:, : len(asked)])
+    target_times = np.exp(told.curve.log_time[:, : len(asked)])
 
     left = np.arange(len(counts))  # runs not planned, of series not done
     for _ in range(runs):
@@ -258,12 +264,12 @@ def _begun(
 ) -> tuple[DonatedPlan, DonatedCurve]:
     """Forecast at what is asked and at every count that a run may have; begin the plan."""
     ours = helped.ours
-    here = Curves(
+    here = Timings(
         p=ours.p[rows], time=ours.time[rows], count=ours.count[rows], noise=ours.noise[rows]
     )
     of, likeness = helped.elsewhere.of[rows], helped.elsewhere.likeness[rows]
     told = donated_curve(here, helped.theirs, of, np.concatenate([asked, every]), likeness)
-    half_width, share = told.said.half_width[:, : len(asked)], told.share[:, : len(asked)]
+    half_width, share = told.curve.half_width[:, : len(asked)], told.share[:, : len(asked)]
     kept = np.arange(len(asked))
     if len(asked) > MOST_TARGETS:
         kept = np.argsort(-half_width[0], kind="stable")[:MOST_TARGETS]

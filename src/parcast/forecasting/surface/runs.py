@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
-from parcast.forecasting.surface.method import SurfaceForecast
+from parcast.forecasting.measured import noise as pooled_noise
+from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
 from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
@@ -211,10 +212,41 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Answered:
-    """What one program's runs say about every combination of values and every count."""
+    """What one program's runs tell of every combination of values and every count."""
 
     runs: Runs
-    said: SurfaceForecast  # at (combinations x points) targets
+    estimate: SurfaceForecast  # at (combinations x points) targets
     log_time: Array  # (combinations, points)
     half_width: Array  # (combinations, points), with noise
     noise: float  # standard deviation of log time among repetitions
+
+
+def every_combination(p: Array, combinations: Array) -> Array:
+    """Points at every count for each combination of the other axes: (points, axes), p first."""
+    return np.column_stack(
+        [np.tile(p, len(combinations)), np.repeat(combinations, len(p), axis=0)]
+    )
+
+
+def answered_at(runs: Runs, p: Array, combinations: Array, more: Array | None = None) -> Answered:
+    """Forecast every combination of values, shape (combinations, axes besides p), at every `p`.
+
+    `more` are further points, shape (points, axes); their log times come last in `estimate`.
+    """
+    targets = every_combination(p, combinations)
+    if more is not None:
+        targets = np.concatenate([targets, more])
+    axes = runs.axes[:, runs.used]
+    order = np.lexsort(axes.T[::-1])
+    noise = float(pooled_noise(runs.spread[None], runs.repetitions[None] > 1)[0])
+    estimate = forecast_surface(axes[order], runs.time[order], targets[:, runs.used], noise)
+    shape = (len(combinations), len(p))
+    count = shape[0] * shape[1]
+    half_width = estimate.doubts.half_width()
+    return Answered(
+        runs=runs,
+        estimate=estimate,
+        log_time=estimate.log_time[:count].reshape(shape),
+        half_width=half_width[:count].reshape(shape),
+        noise=noise,
+    )
