@@ -1,4 +1,4 @@
-"""`forecasting.picture`: what is drawn, in which units and limits, and that files do not change."""
+"""`forecasting.picture`: what is drawn, in which units and limits, and files that stay."""
 
 import subprocess
 import sys

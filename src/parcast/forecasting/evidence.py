@@ -5,7 +5,7 @@ from them is in `parcast.forecasting.curve`; what is said of it in `parcast.fore
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class SeriesCurves:
     def notes(self) -> list[SeriesNotes]:
         """What the forecast of each series rests on."""
         curve, estimate = self.evidence.curve, self.estimate
-        p, donated = estimate.targets[:-1], estimate.donated
+        p, donated = self.evidence.p, estimate.donated
         notes = notes_of(
             curve.series,
             estimate,
@@ -60,6 +60,7 @@ class SeriesCurves:
 class SeriesEvidence:
     """What series along p are forecast from; made by `series_evidence`."""
 
+    p: Array  # (points,): counts asked for [1]
     curve: Curve
     reasons: Sequence[str]  # why each series scales as it does
     refused: Mapping[str, str]  # label of each series that has no answer, and why
@@ -91,39 +92,32 @@ class SeriesEvidence:
         """Say where the laws come from."""
         return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
 
-    def parts(self, points: int) -> Iterator["SeriesEvidence"]:
+    def parts(self) -> Iterator["SeriesEvidence"]:
         """Cut it into parts that are answered one after the other, by themselves."""
-        for part in self.curve.parts(points):
-            yield SeriesEvidence(
-                curve=self.curve.only(part),
-                reasons=self.reasons[part],
-                refused={},
-                everything=self.everything,
-            )
+        for part in self.curve.parts(len(self.p)):
+            yield replace(self, curve=self.curve.only(part), reasons=self.reasons[part])
 
-    def curves(self, p: Array) -> SeriesCurves:
-        """Forecast all series at once, at `p` of shape (points,) [1]."""
-        furthest = p.max()
+    def curves(self) -> SeriesCurves:
+        """Forecast all series at once."""
+        furthest = self.p.max()
         beside = furthest / 1.25 if furthest >= 1.25 else furthest * 1.25
-        return SeriesCurves(evidence=self, estimate=self.curve.estimate(np.append(p, beside)))
+        return SeriesCurves(evidence=self, estimate=self.curve.estimate(np.append(self.p, beside)))
 
-    def together(
-        self, table: Array, notes: list[SeriesNotes], p: Array
-    ) -> tuple[Array, list[SeriesNotes]]:
+    def together(self, table: Array, notes: list[SeriesNotes]) -> tuple[Array, list[SeriesNotes]]:
         """Make the answers of call paths that must add up agree."""
         profile = profile_of(self.curve.series)
         if profile is None:
             return table, notes
-        table = made_consistent(self.curve.series, profile, table, p)
+        table = made_consistent(self.curve.series, profile, table, self.p)
         return table, notes_of_profile(notes, profile)
 
-    def observed(self, p: Array) -> Array:
-        """Median time measured at each of `p`, NaN where none was: (series, points) [s]."""
+    def observed(self) -> Array:
+        """Median time measured at each count, NaN where none was: (series, points) [s]."""
         row_of = {tuple(key.values()): row for row, key in enumerate(self.everything.keys)}
         rows = np.array([row_of[tuple(key.values())] for key in self.curve.series.keys])
-        observed = np.full((len(rows), len(p)), np.nan)
+        observed = np.full((len(rows), len(self.p)), np.nan)
         for column in range(self.everything.p.shape[1]):
-            here = self.everything.p[rows, column, None] == p
+            here = self.everything.p[rows, column, None] == self.p
             observed = np.where(here, self.everything.time[rows, column, None], observed)
         return observed
 
@@ -148,6 +142,7 @@ def series_evidence(question: Question) -> SeriesEvidence:
     size = size_of_runs(question.measurements, series.by)
     strong, reasons = scaling_with_donors(series, elsewhere, question.scaling, size=size)
     return SeriesEvidence(
+        p=question.p.ravel(),
         curve=Curve(series=series, elsewhere=elsewhere, strong=strong),
         reasons=reasons,
         refused=refused,

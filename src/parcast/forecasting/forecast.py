@@ -100,21 +100,20 @@ def forecast(
         at=at,
     )
     evidence = evidence_of(question)
-    counts = question.p.ravel()
     tables, notes = [], list[SeriesNotes]()
-    for part in evidence.parts(len(counts)):
-        curves = part.curves(counts)
+    for part in evidence.parts():
+        curves = part.curves()
         tables.append(curves.table)
         notes += curves.notes()
         if progress:
             progress(len(notes), len(evidence))
-    table, notes = evidence.together(np.concatenate(tables, axis=1), notes, counts)
+    table, notes = evidence.together(np.concatenate(tables, axis=1), notes)
     shape = (len(evidence), *question.p.shape) if evidence.by else question.p.shape
     columns = Columns(*(np.reshape(column, shape) for column in table))
     return Forecast(
         p=question.p,
         **columns._asdict(),
-        observed=np.reshape(evidence.observed(counts), shape),
+        observed=np.reshape(evidence.observed(), shape),
         by=evidence.by,
         notes=tuple(notes),
         refused=evidence.refused,

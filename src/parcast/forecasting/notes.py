@@ -138,9 +138,10 @@ def _warnings(
         )
     other = curve.without_last[i, furthest]
     if targets[furthest] > last and abs(other - curve.log_time[i, furthest]) > np.log(HANGS):
+        time = format_quantity(np.exp(other), "time")
         yield (
             f"It hangs on the runs at p = {last}: without them the forecast for "
-            f"{whole(float(targets[furthest]))} would be {format_quantity(np.exp(other), 'time')}. "
+            f"{whole(float(targets[furthest]))} would be {time}. "
             f"Repeat them, or measure one count more."
         )
     if count == 2 and not helped:

@@ -210,12 +210,11 @@ def _planned(
     plan, told = _begun(helped, rows, asked, every)
     series = np.repeat(np.arange(len(rows)), [len(x) for x in candidates])
     place = len(asked) + np.searchsorted(every, counts)
-    time, lower, upper = (
-        np.exp(x[series, place]) for x in (told.curve.log_time, *told.curve.ends)
-    )
+    curve = told.curve
+    time, lower, upper = (np.exp(x[series, place]) for x in (curve.log_time, *curve.ends))
     costs = costs_of(cost, counts, time)
     widest = np.argmax(plan.half_width, axis=1)
-    target_times = np.exp(told.curve.log_time[:, : len(asked)])
+    target_times = np.exp(curve.log_time[:, : len(asked)])
 
     left = np.arange(len(counts))  # runs not planned, of series not done
     for _ in range(runs):

@@ -1,7 +1,7 @@
 """What programs whose runs vary several axes are forecast from, and what comes out of it.
 
-All runs of a callpath on a machine are one program, forecast from together for every combination of
-the values asked for. An axis that is not asked for takes each of its measured values.
+All runs of a callpath on a machine are one program, forecast from together for every combination
+of the values asked for. An axis that is not asked for takes each of its measured values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,19 +50,21 @@ class SurfaceCurves:
     """What one program is forecast to take, at every combination of values."""
 
     evidence: "SurfaceEvidence"
-    p: Array  # (points,) [1]
-    answered: Answered  # at `p` first, then at measured counts, then beside the largest of `p`
+    answered: (
+        Answered  # at the counts asked for first, then at measured counts, then beside the largest
+    )
     table: Array  # (columns, combinations, points)
     strong: NDArray[np.bool_]  # (combinations,)
     reasons: Sequence[str]  # what tells so
 
     def notes(self) -> list[SeriesNotes]:
         """What the forecast for each combination rests on."""
-        furthest = int(np.argmax(self.p))
+        p = self.evidence.p
+        furthest = int(np.argmax(p))
         return notes_of_values(
             self.answered,
             self.evidence.combinations,
-            p=self.p,
+            p=p,
             furthest=furthest,
             slopes=_slopes(self.answered, furthest),
             strong=self.strong,
@@ -75,6 +77,7 @@ class SurfaceCurves:
 class SurfaceEvidence:
     """What programs are forecast from over several axes; made by `surface_evidence`."""
 
+    p: Array  # (points,): counts asked for [1]
     programs: tuple[Runs, ...]
     everything: tuple[Runs, ...]  # the same with what is held out
     names: tuple[str, ...]  # of the axes besides p
@@ -107,14 +110,14 @@ class SurfaceEvidence:
         tables = [_measured(runs, self.combinations) for runs in self.programs]
         return _joined(tables, self.by, keys)
 
-    def parts(self, points: int) -> Iterator["SurfaceEvidence"]:
+    def parts(self) -> Iterator["SurfaceEvidence"]:
         """Give the programs one after the other."""
         for runs, every in zip(self.programs, self.everything, strict=True):
             yield replace(self, programs=(runs,), everything=(every,))
 
-    def curves(self, p: Array) -> SurfaceCurves:
-        """Forecast a single program at `p`, (points,) [1], and every combination of values."""
-        (runs,) = self.programs
+    def curves(self) -> SurfaceCurves:
+        """Forecast a single program at every count and combination of values."""
+        (runs,), p = self.programs, self.p
         measured = np.unique(runs.axes[:, 0])
         some = np.unique(np.linspace(0, len(measured) - 1, MOST_LEVELS).round().astype(int))
         levels = measured[some]  # of which the first is what speedup is over
@@ -135,35 +138,32 @@ class SurfaceEvidence:
         columns = [time, time / factor, time * factor, speedup, efficiency, reach]
         return SurfaceCurves(
             evidence=self,
-            p=p,
             answered=answered,
             table=np.stack([column[:, : len(p)] for column in columns]),
             strong=strong,
             reasons=reasons,
         )
 
-    def together(
-        self, table: Array, notes: list[SeriesNotes], p: Array
-    ) -> tuple[Array, list[SeriesNotes]]:
+    def together(self, table: Array, notes: list[SeriesNotes]) -> tuple[Array, list[SeriesNotes]]:
         """Leave the answers as they are: call paths are not made to add up over several axes."""
         return table, notes
 
-    def observed(self, p: Array) -> Array:
-        """Median time measured at each of `p`, NaN where none was: (rows, points) [s]."""
-        at = every_combination(p, self.combinations)
-        times = [runs.at(runs.time, at).reshape(-1, len(p)) for runs in self.everything]
+    def observed(self) -> Array:
+        """Median time measured at each count, NaN where none was: (rows, points) [s]."""
+        at = every_combination(self.p, self.combinations)
+        times = [runs.at(runs.time, at).reshape(-1, len(self.p)) for runs in self.everything]
         return np.concatenate(times)
 
 
 def surface_evidence(question: Question) -> SurfaceEvidence:
-    """Bring the runs of every program together, and refuse those that do not carry the question."""
+    """Bring the runs of every program together, and refuse those that tell too little."""
     for name, value in (("donors", question.donors), ("by", question.by)):
         if value is not None:
             raise ParameterError(
                 f"{name} must be left out where values of {', '.join(question.at)} are asked for. "
                 "All runs with the same callpath and machine are forecast from together."
             )
-    known, p = question.known(), question.p
+    known, p = question.known(), question.p.ravel()
     values, left_out = axes_of_question(question.measurements, question.at)
     combinations = np.stack(
         [x.ravel() for x in np.meshgrid(*values.values(), indexing="ij")], axis=1
@@ -177,13 +177,14 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
     everything = {tuple(x.key.values()): x for x in runs_by_label(question.measurements, names)}
     programs, refused = [], {}
     for runs in runs_by_label(known, names):
-        if why := why_refused(runs, p.ravel(), values):
+        if why := why_refused(runs, p, values):
             refused[label_of(runs.key) or "all runs"] = why
         else:
             programs.append(runs)
     if not programs:
         raise FitFailed(f"No forecast. {next(iter(refused.values()))}")
     return SurfaceEvidence(
+        p=p,
         programs=tuple(programs),
         everything=tuple(everything[tuple(runs.key.values())] for runs in programs),
         names=tuple(names),
