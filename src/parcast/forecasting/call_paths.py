@@ -67,19 +67,11 @@ def reconciled(
     log_own: Array,
     own_half_width: Array,
 ) -> Array:
-    """Log times that add up in every call path, shape (series, points).
+    """Log times that add up in every call path, (series, points).
 
-    Parameters
-    ----------
-    tree : CallTree
-    log_time, half_width : ndarray, shape (series, points)
-        Forecasts made apart: log of time in seconds, and half-width of its interval.
-    log_own, own_half_width : ndarray, shape (series, points)
-        The same of the time that a call path with children spends itself; -inf and 0 for none.
-
-    Returns
-    -------
-    ndarray, shape (series, points)
+    `log_time` and `half_width` are forecasts made apart, `log_own` and `own_half_width` those of
+    the time that a call path with children spends itself, -inf and 0 for none; all (series,
+    points).
     """
     time, width, own = np.exp(log_time), half_width.copy(), np.exp(log_own)
     deepest = int(tree.depth.max(initial=0))
@@ -153,16 +145,11 @@ class Profile:
 
 
 def profile_of(series: Series) -> Profile | None:
-    """Find which call path calls which, where their times are inclusive.
+    """Find which call path calls which, where their times are inclusive; None where none does.
 
     A time is taken to include what it calls if, at every measured count, it is at least as long as
     each of its children; if one call path of a profile is not, none of that profile is. Children
     that were measured at other counts than their caller count as part of its own time.
-
-    Returns
-    -------
-    Profile or None
-        None where no call path calls another.
     """
     if PATH not in series.by:
         return None
@@ -191,22 +178,10 @@ def profile_of(series: Series) -> Profile | None:
 
 
 def made_consistent(series: Series, profile: Profile, table: Array, targets: Array) -> Array:
-    """Forecasts of parts and totals made to agree.
+    """Make the forecasts of parts and totals agree, with their intervals, speedup and efficiency.
 
-    Parameters
-    ----------
-    series : Series
-    profile : Profile
-        Of these series.
-    table : ndarray, shape (columns, series, points)
-        Time, lower, upper [s], speedup, efficiency and further columns.
-    targets : ndarray, shape (points,)
-        Processors asked for. [1]
-
-    Returns
-    -------
-    ndarray, shape (columns, series, points)
-        The times moved, with their intervals, speedup and efficiency.
+    `table`, (columns, series, points), holds time, lower, upper [s], speedup, efficiency and
+    further columns at `targets`, (points,) [1].
     """
     log_time = np.log(table[0])
     half_width = np.log(table[2] / table[1]) / 2
@@ -234,8 +209,8 @@ def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array
     rows = rows[np.isfinite(profile.own[rows, 0])]
     if rows.size:
         noise = doubt.noise(series.spread, series.repetitions > 1)[rows]
-        said = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
-        log_own[rows], half_width[rows] = said.log_time, said.half_width
+        alone = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
+        log_own[rows], half_width[rows] = alone.log_time, alone.half_width
     return log_own, half_width
 
 

@@ -17,20 +17,6 @@ NEARLY_ALL: Final = 0.9  # share of series with a single count from which a colu
 def parting_columns(measurements: Measurements, series: Series) -> tuple[str, ...]:
     """Axes by which nearly every run stands alone, where without them series have several counts.
 
-    Parameters
-    ----------
-    measurements : Measurements
-        What was measured.
-    series : Series
-        The series it was grouped into.
-
-    Returns
-    -------
-    tuple of str
-        Empty where most series have several counts, or would have one without such axes too.
-
-    Examples
-    --------
     >>> runs = Measurements(p=[1, 2, 2, 4], jobid=[7, 8, 9, 10], time=[8, 4.5, 4.4, 2.5])
     >>> parting_columns(runs, runs.series())
     ('jobid',)
@@ -53,17 +39,8 @@ def remedy_of_lone_runs(
 ) -> str:
     """Name the columns by which nearly every run stands alone, and what to do; else "".
 
-    Parameters
-    ----------
-    measurements, series
-        As for `parting_columns`.
-    of : str, optional
-        Whose runs they are: "of the donors".
-    briefly : bool, default False
-        Whether to leave out how to ask for values of the column.
+    `of` says whose runs they are; `briefly` leaves out how to ask for values of the column.
 
-    Examples
-    --------
     >>> runs = Measurements(p=[1, 2, 2], jobid=[7, 8, 9], time=[8, 4.5, 4.4])
     >>> print(remedy_of_lone_runs(runs, runs.series()))
     By jobid nearly every run is a series of its own. If jobid is no parameter of the program, \
@@ -81,12 +58,12 @@ ask at a value of it (--at jobid=9; in Python jobid=9).
             "Pass over what is no parameter of the program "
             f"(--ignore {','.join(names)}; in Python ignore={names} of read_measurements)."
         )
-    asked = f"{names[0]}={whole(float(measurements.axes[columns[0]].max()))}"
+    example = f"{names[0]}={whole(float(measurements.axes[columns[0]].max()))}"
     text += (
         f"If {names[0]} is no parameter of the program, pass over it (--ignore {names[0]}; in "
         f"Python ignore={names} of read_measurements)."
     )
-    at = f" If it is, ask at a value of it (--at {asked}; in Python {asked})."
+    at = f" If it is, ask at a value of it (--at {example}; in Python {example})."
     return text if briefly else text + at
 
 

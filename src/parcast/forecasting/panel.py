@@ -123,13 +123,10 @@ def _panel(
 
 
 def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, float]:
-    """Draw one series, each kind of thing with a label for the legend.
+    """Draw one series, each kind of thing with a label for the legend, and give what must be seen.
 
-    Returns
-    -------
-    lowest, highest : float
-        Limits of what must be seen: all but the line of ideal scaling and the far ends of a band
-        that would flatten everything else. [s] or [1]
+    That is from the lowest to the highest, [s] or [1], of all but the line of ideal scaling and
+    the far ends of a band that would flatten everything else.
     """
     along, first, last = panel.line.p, panel.p[0], panel.p[-1]
     line, low, high = (
@@ -241,16 +238,8 @@ LEADER: Final = {
 def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantity) -> None:
     """Write the name of every machine at the right end of its line, none on another.
 
-    Where there is not room for all, those that say most are named.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        With all else already drawn, since that decides how large the axes are.
-    ax : matplotlib.axes.Axes
-        Where the panel is drawn.
-    panel : Panel
-    quantity : {"time", "efficiency"}
+    Where there is not room for all, those that say most are named. All else must be drawn, since
+    that decides how large the axes are.
     """
     end = panel.line.p[-1:]
     ends = {
@@ -286,20 +275,8 @@ def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantit
 def spread(places: Array, gap: float, *, low: float, high: float) -> Array:
     """Move places along a line until all are `gap` apart, as little as may be, in their order.
 
-    Parameters
-    ----------
-    places : ndarray, shape (places,)
-    gap : float
-        Above 0.
-    low, high : float
-        Between which all must stay; wide enough for them.
+    All stay between `low` and `high`, which are wide enough for them.
 
-    Returns
-    -------
-    ndarray, shape (places,)
-
-    Examples
-    --------
     >>> spread(np.array([5.0, 1.0, 5.0, 5.5]), 2.0, low=0.0, high=9.0)
     array([3.33333333, 1.        , 5.33333333, 7.33333333])
     """

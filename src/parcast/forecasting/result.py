@@ -100,13 +100,13 @@ class Forecast:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Every warning of every series, with the name of the series before it."""
-        said = [
+        of_series = [
             f"{note.label}: {text}" if note.label else text
             for note in self.notes
             for text in note.warnings
         ]
         left_out = [f"{name}: no forecast. {why}" for name, why in self.refused.items()]
-        return (*said, *left_out)
+        return (*of_series, *left_out)
 
     @property
     def limited_by(self) -> tuple[str, ...]:

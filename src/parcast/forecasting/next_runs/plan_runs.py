@@ -21,7 +21,7 @@ from parcast.forecasting.next_runs.result import (
     Cost,
     PlannedRun,
     costs_of,
-    said_of_reach,
+    words_of_reach,
 )
 from parcast.forecasting.next_runs.with_donors import Help, help_of, planned_with_donors
 from parcast.forecasting.question import check_keywords
@@ -61,19 +61,19 @@ def candidates_of(program: Runs, combinations: Array, allowed: Array | None, upt
     if len(every) <= MOST_CANDIDATES:
         return every
     coordinates = coordinates_of(program.axes)
-    asked = np.column_stack([np.full(len(combinations), upto), combinations])
-    near, far = (coordinates.unit(coordinates.logs(x)) for x in (every, asked))
+    requested = np.column_stack([np.full(len(combinations), upto), combinations])
+    near, far = (coordinates.unit(coordinates.logs(x)) for x in (every, requested))
     distance = np.abs(near[:, None] - far).sum(axis=-1).min(axis=1)
     return every[np.sort(np.argsort(distance, kind="stable")[:MOST_CANDIDATES])]
 
 
-def _towards(measured: Array, asked: Array) -> Array:
+def _towards(measured: Array, requested: Array) -> Array:
     """Values of an axis that runs may have: measured, asked for, and doublings between them."""
-    values = np.union1d(measured, asked)
-    if measured[0] <= 0 or asked[0] <= 0:
+    values = np.union1d(measured, requested)
+    if measured[0] <= 0 or requested[0] <= 0:
         return values
-    up = measured[-1] * 2.0 ** np.arange(1, np.ceil(np.log2(asked[-1] / measured[-1])))
-    down = measured[0] / 2.0 ** np.arange(1, np.ceil(np.log2(measured[0] / asked[0])))
+    up = measured[-1] * 2.0 ** np.arange(1, np.ceil(np.log2(requested[-1] / measured[-1])))
+    down = measured[0] / 2.0 ** np.arange(1, np.ceil(np.log2(measured[0] / requested[0])))
     return np.unique(np.concatenate([values, up, down]))
 
 
@@ -88,13 +88,13 @@ def _counts(measured: Array, upto: float) -> Array:
 
 
 def answers_itself(
-    runs: Array, asked: Array, combinations: Array, *, beyond: bool
+    runs: Array, requested: Array, combinations: Array, *, beyond: bool
 ) -> NDArray[np.bool_]:
     """Whether runs would be what is asked for, or as large: they leave nothing to forecast."""
     if beyond:
-        return np.asarray(runs[:, 0] >= asked.max())
+        return np.asarray(runs[:, 0] >= requested.max())
     other = np.all(runs[:, None, 1:] == combinations, axis=-1).any(axis=1)
-    return np.asarray(np.isin(runs[:, 0], asked) & other)
+    return np.asarray(np.isin(runs[:, 0], requested) & other)
 
 
 def plan_runs(
@@ -160,9 +160,9 @@ def plan_runs(
         measurements = Measurements.from_table(measurements)
     check_keywords(plan_runs, at, measurements)
     runs = as_whole("runs", runs, least=1, hint="Plan 3.")
-    asked = counts_of("p", p)
+    requested = counts_of("p", p)
     allowed = None if counts is None else counts_of("counts", counts)
-    most = float(asked.max()) if upto is None else float(counts_of("upto", upto)[0])
+    most = float(requested.max()) if upto is None else float(counts_of("upto", upto)[0])
     programs, wanted, series = _programs(measurements, by, at)
     helped = _help(measurements, series, donors, machines, at)
     options: dict[str, Any] = {"runs": runs, "cost": cost}
@@ -175,24 +175,24 @@ def plan_runs(
     refused, with_donors = [], {}
     for i, program in enumerate(programs):
         has_donors = helped is not None and helped.is_there(i)
-        if not has_donors and (why := why_refused(program, asked, wanted)):
+        if not has_donors and (why := why_refused(program, requested, wanted)):
             refused.append(why)
             continue
         candidates = candidates_of(program, combinations, allowed, most)
         if upto is None:
             beyond = most > program.axes[:, 0].max()
             candidates = candidates[
-                ~answers_itself(candidates, asked, combinations, beyond=beyond)
+                ~answers_itself(candidates, requested, combinations, beyond=beyond)
             ]
         planned[i] = []
         if has_donors:
             with_donors[i] = candidates[:, 0]
         else:
-            planned[i] += _planned(program, asked, combinations, candidates, **options)
+            planned[i] += _planned(program, requested, combinations, candidates, **options)
     if helped is not None and with_donors:
         rows, counts_of_each = list(with_donors), list(with_donors.values())
-        told = planned_with_donors(helped, rows, asked, counts_of_each, **options)
-        planned |= dict(zip(rows, told, strict=True))
+        lists = planned_with_donors(helped, rows, requested, counts_of_each, **options)
+        planned |= dict(zip(rows, lists, strict=True))
     if len(refused) == len(programs):
         raise FitFailed(f"No forecast. {refused[0]}")
     return [run for i in sorted(planned) for run in planned[i]]
@@ -210,10 +210,10 @@ def _programs(
         wanted, _ = axes_of_question(measurements, at)
         return runs_by_label(measurements, list(wanted)), wanted, None
     series = measurements.series(by)
-    found = []
+    programs = []
     for i, key in enumerate(series.keys):
         points = slice(0, int(series.count[i]))
-        found.append(
+        programs.append(
             Runs(
                 key=key,
                 names=("p",),
@@ -223,7 +223,7 @@ def _programs(
                 spread=series.spread[i, points],
             )
         )
-    return found, {}, series
+    return programs, {}, series
 
 
 def _help(
@@ -247,7 +247,7 @@ def _help(
 
 def _planned(
     program: Runs,
-    asked: Array,
+    requested: Array,
     combinations: Array,
     candidates: Array,
     *,
@@ -257,32 +257,32 @@ def _planned(
     """Plan one run after the other, each the best one for its cost."""
     if not len(candidates):
         return
-    told = answered_at(program, asked, combinations, candidates)
+    answered = answered_at(program, requested, combinations, candidates)
     every = np.column_stack(
-        [np.tile(asked, len(combinations)), np.repeat(combinations, len(asked), axis=0)]
+        [np.tile(requested, len(combinations)), np.repeat(combinations, len(requested), axis=0)]
     )
     kept = program.used
-    now = told.half_width.ravel()
+    now = answered.half_width.ravel()
     widest = np.argsort(-now, kind="stable")[:MOST_TARGETS]
-    plan = plan_of(told.estimate, program.axes[:, kept], every[:, kept])
+    plan = plan_of(answered.estimate, program.axes[:, kept], every[:, kept])
     plan = _only(plan, widest)
     target = dict(zip(program.names, every[widest[0]].tolist(), strict=True))
-    target_time = float(np.exp(told.log_time.ravel()[widest[0]]))
+    target_time = float(np.exp(answered.log_time.ravel()[widest[0]]))
 
-    log_time = told.estimate.log_time[len(every) :]
-    own = told.estimate.doubts.half_width()[len(every) :]
+    log_time = answered.estimate.log_time[len(every) :]
+    own = answered.estimate.doubts.half_width()[len(every) :]
     time = np.exp(log_time)
     costs = costs_of(cost, candidates[:, 0], time)
-    places = told.estimate.coordinates.logs(candidates[:, kept])
+    places = answered.estimate.coordinates.logs(candidates[:, kept])
     free = np.ones(len(candidates), dtype=bool)
     before = plan.doubts.half_width()
     for _ in range(min(runs, len(candidates))):
         after = plan.after(places).half_width()
         saved = before.mean() - after.mean(axis=1)
-        telling = free & (saved > TELLING * before.mean())
-        if not telling.any():
+        is_worth = free & (saved > TELLING * before.mean())
+        if not is_worth.any():
             return
-        best = int(np.argmax(np.where(telling, saved / costs, -np.inf)))
+        best = int(np.argmax(np.where(is_worth, saved / costs, -np.inf)))
         free[best] = False
         following = plan.with_run(places[best], float(log_time[best]))
         yield PlannedRun(
@@ -309,17 +309,17 @@ def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
 
 def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
     """Say which doubt the run removes most of, at the target."""
-    told, then = plan.doubts, following.doubts
+    now, then = plan.doubts, following.doubts
     falls = {
-        "along": float(told.along[0] ** 2 - then.along[0] ** 2)
-        + float(told.noise[0] ** 2 - then.noise[0] ** 2),
-        "beyond": float(told.beyond[0] ** 2 - then.beyond[0] ** 2),
-        "deviation": float(10 * (told.deviation[0] ** 2 - then.deviation[0] ** 2)),
+        "along": float(now.along[0] ** 2 - then.along[0] ** 2)
+        + float(now.noise[0] ** 2 - then.noise[0] ** 2),
+        "beyond": float(now.beyond[0] ** 2 - then.beyond[0] ** 2),
+        "deviation": float(10 * (now.deviation[0] ** 2 - then.deviation[0] ** 2)),
     }
     most = max(falls, key=lambda name: falls[name])
     if most == "along":
         counts = (np.exp(x.levels) for x in (plan, following))
-        return said_of_reach(float(np.exp(plan.targets[0, 0])), *counts)
+        return words_of_reach(float(np.exp(plan.targets[0, 0])), *counts)
     if most == "beyond":
         changed = [
             name
@@ -327,6 +327,6 @@ def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
             if following.most[j] > plan.most[j] or following.least[j] < plan.least[j]
         ]
         return f"it goes beyond the measured {' and '.join(changed)}"
-    saved = 1 - float(then.deviation[0] / told.deviation[0])
+    saved = 1 - float(then.deviation[0] / now.deviation[0])
     act = " and ".join([", ".join(names[:-1]), names[-1]])
     return f"it tells how {act} act together: {percent(saved)} of that doubt goes"

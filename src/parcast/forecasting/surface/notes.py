@@ -115,18 +115,18 @@ def _of_values(
         at = int(np.argmax(far))
         if far[at] <= 0:
             continue
-        asked = float(p[at]) if j == 0 else values[j - 1]
+        value = float(p[at]) if j == 0 else values[j - 1]
         measured = answered.runs.axes[:, j]
         side, end = ("largest", measured.max())
-        if asked < end:
+        if value < end:
             side, end = ("smallest", measured.min())
         name = answered.runs.names[j]
         if measured.min() <= 0:
-            much = f"lies {format_quantity(abs(asked - float(end)), 'count')} beyond"
+            much = f"lies {format_quantity(abs(value - float(end)), 'count')} beyond"
         else:
             much = f"is {format_quantity(float(np.exp(far[at])), 'count')} times "
             much += "below" if side == "smallest" else "beyond"
-        yield f"{name} = {whole(asked)} {much} the {side} measured {name} ({whole(float(end))})."
+        yield f"{name} = {whole(value)} {much} the {side} measured {name} ({whole(float(end))})."
 
 
 def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]:

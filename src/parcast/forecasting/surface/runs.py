@@ -52,23 +52,17 @@ class Runs:
 
 
 def counts_of(name: str, values: ArrayLike) -> Array:
-    """Counts of processors that a caller names, each once, ascending. [1].
-
-    Raises
-    ------
-    ParameterError
-        If one of them is no whole number from 1 to 1e9, or there is none.
-    """
+    """Counts of processors that a caller names, each once, ascending. [1]."""
     hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
     try:
-        asked = np.unique(np.asarray(values, dtype=np.float64))
+        counts = np.unique(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
-    if asked.size == 0:
+    if counts.size == 0:
         raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
     for domain in (DOMAINS["p"], LIMITS["p"]):
-        require(name, asked, domain.ok(asked), must=domain.must, hint=domain.hint)
-    return asked
+        require(name, counts, domain.ok(counts), must=domain.must, hint=domain.hint)
+    return counts
 
 
 def axes_of_question(
@@ -78,36 +72,25 @@ def axes_of_question(
 
     An axis that is not asked for takes each of its measured values, unless it goes along with p
     and so tells nothing that p does not.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such axis, or its values cannot be asked for.
     """
     check_axes(measurements, at)
     known = [name for name in measurements.axes if name != "p"]
     wanted = {name: _values(name, x, measurements.axes[name]) for name, x in at.items()}
     labels = list(measurements.labels.values())
-    found, left_out = {}, []
+    chosen, left_out = {}, []
     for name in known:
         measured = measurements.axes[name]
         if name in wanted:
-            found[name] = wanted[name]
+            chosen[name] = wanted[name]
         elif follows_p(measured, p=measurements.p, labels=labels) and np.ptp(measured) > 0:
             left_out.append(name)
         else:
-            found[name] = np.unique(measured)
-    return found, tuple(left_out)
+            chosen[name] = np.unique(measured)
+    return chosen, tuple(left_out)
 
 
 def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
-    """Refuse names that are no axes besides p.
-
-    Raises
-    ------
-    ParameterError
-        With the axes that there are.
-    """
+    """Refuse names that are no axes besides p."""
     known = [name for name in measurements.axes if name != "p"]
     for name in names:
         if name not in known:
@@ -122,15 +105,15 @@ def _values(name: str, values: ArrayLike, measured: Array) -> Array:
     """Check the values asked for of one axis: numbers, each once."""
     hint = f"Give one number or a list, such as {name}={whole(float(measured[0]))}."
     try:
-        asked = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        requested = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
-    if asked.ndim > 1 or asked.size == 0:
-        raise ParameterError(f"{name} must be one number or a list, got {asked.shape}. {hint}")
-    require(name, asked, np.isfinite(asked), must="be finite", hint=hint)
+    if requested.ndim > 1 or requested.size == 0:
+        raise ParameterError(f"{name} must be one number or a list, got {requested.shape}. {hint}")
+    require(name, requested, np.isfinite(requested), must="be finite", hint=hint)
     if np.all(measured > 0):
-        require(name, asked, asked > 0, must="be above 0, as all measured are", hint=hint)
-    return asked[np.sort(np.unique(asked, return_index=True)[1])]
+        require(name, requested, requested > 0, must="be above 0, as all measured are", hint=hint)
+    return requested[np.sort(np.unique(requested, return_index=True)[1])]
 
 
 def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[Runs]:
@@ -172,9 +155,9 @@ def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
     varied = runs.varied
     for j, name in enumerate(runs.names):
         value = runs.axes[0, j]
-        asked = p if name == "p" else wanted[name]
-        if j not in varied and np.any(asked != value):
-            other = asked[asked != value][0]
+        requested = p if name == "p" else wanted[name]
+        if j not in varied and np.any(requested != value):
+            other = requested[requested != value][0]
             return (
                 f"All its runs have {name} = {whole(float(value))}, so that nothing tells of "
                 f"{name} = {whole(float(other))}. Measure another {name}."
