@@ -1,6 +1,4 @@
-"""Call paths of a profile: which one calls which, times that add up, and which ones take over.
-
-Times of call paths that add up: forecasts of parts and of their total made to agree.
+"""Call paths of a profile: which one calls which, and forecasts made to add up.
 
 In a tree of inclusive times a call path takes as long as what it calls and its own statements
 together. Forecast apart, the two sides differ. They are made equal [D]_: from the leaves up, a

@@ -5,11 +5,10 @@ largest it is forecast by `parcast.forecasting.ensemble`, joined to the last mea
 the first doubling; below the smallest likewise, with the counts in the opposite order. Everything
 is computed for many series at once.
 
-How wrong a forecast from timings may be: half-widths of 90 % intervals of log time.
-
-The widths come from how wrong such forecasts *were* on measured and simulated series of real
-programs, never from the residuals of one fit. Beyond the measured counts the error grows with the
-reach and with three signs of doubt, none of which is enough alone:
+The half-widths of the 90 % intervals of log time come from how wrong such forecasts *were* on
+measured and simulated series of real programs, never from the residuals of one fit. Beyond the
+measured counts the error grows with the reach and with three signs of doubt, none of which is
+enough alone:
 
     half-width = 2.78 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
 

@@ -3,11 +3,9 @@
 Measured medians are dots; between them the line is solid, beyond them it is dashed; the band is
 the interval; what was measured but held out is an open diamond; runs that are planned are open
 triangles on the line, numbered; the dotted line is ideal scaling. Thin lines show how it would go
-on as on each machine that was used beside the own runs.
-Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with a
-marker or a style of its own. Everything is drawn in processors, seconds and fractions.
-
-The names of other machines beside the lines that show how it would go on as there.
+on as on each machine that was used beside the own runs, with its name at the end where there is
+room. Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with
+a marker or a style of its own. Everything is drawn in processors, seconds and fractions.
 """
 
 from collections.abc import Sequence

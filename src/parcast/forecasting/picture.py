@@ -1,8 +1,7 @@
 """Figures of a forecast: one series in axes of your own, or all of them side by side.
 
-Figures of a forecast: what was measured, what is forecast from it, and how far to trust it.
-
-Names of series as titles of panels: broken or shortened between the parts of a name.
+They show what was measured, what is forecast from it, and how far to trust it. Names of series are
+the titles of panels, broken or shortened between the parts of a name.
 """
 
 import re

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 from parcast.forecasting.scaling import Scaling
-from parcast.timings.columns import LIMITS
+from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 from parcast.words import did_you_mean, whole
@@ -115,18 +115,32 @@ def question_of(
 
 def processors(name: str, p: ArrayLike) -> Array:
     """Counts of processors as floats, in the shape given. [1]."""
-    hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
-    try:
-        counts = np.asarray(p, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {p!r:.60}. {hint}") from None
-    if counts.size == 0:
-        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
+    counts = _numbers(name, p)
     is_count = (counts >= 1) & (counts == np.floor(counts))
     require(name, counts, is_count, must="be a whole number of at least 1", hint="Count from 1.")
     limit = LIMITS["p"]
     require(name, counts, limit.ok(counts), must=limit.must, hint=limit.hint)
     return counts
+
+
+def counts_of(name: str, values: ArrayLike) -> Array:
+    """Counts of processors that a caller names, each once, ascending. [1]."""
+    counts = np.unique(_numbers(name, values))
+    for domain in (DOMAINS["p"], LIMITS["p"]):
+        require(name, counts, domain.ok(counts), must=domain.must, hint=domain.hint)
+    return counts
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    """Take at least one number, whatever it is."""
+    hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+    if numbers.size == 0:
+        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
+    return numbers
 
 
 def check_keywords(

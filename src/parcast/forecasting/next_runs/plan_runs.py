@@ -1,9 +1,9 @@
 """The next runs that would narrow the interval at what is asked for most, for what they cost.
 
-Runs that may be planned: at counts and values measured, asked for, and between and beyond.
+They may be at counts and values that were measured, are asked for, or lie between and beyond.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,13 @@ from parcast.forecasting.next_runs.result import (
     words_of_reach,
 )
 from parcast.forecasting.next_runs.with_donors import Help, help_of, planned_with_donors
-from parcast.forecasting.question import check_keywords
+from parcast.forecasting.question import Question, counts_of, question_of
 from parcast.forecasting.surface.runs import (
     Runs,
     answered_at,
     axes_of_question,
-    counts_of,
+    every_combination,
+    grid_of,
     runs_by_label,
     why_refused,
 )
@@ -156,26 +157,22 @@ def plan_runs(
     >>> [run.at["p"] for run in plan_runs(timed, p=128, upto=128)]
     [32.0, 128.0]
     """
-    if not isinstance(measurements, Measurements):
-        measurements = Measurements.from_table(measurements)
-    check_keywords(plan_runs, at, measurements)
+    question = question_of(
+        plan_runs, measurements, counts_of("p", p), donors=donors, machines=machines, by=by, at=at
+    )
+    requested = question.p
     runs = as_whole("runs", runs, least=1, hint="Plan 3.")
-    requested = counts_of("p", p)
     allowed = None if counts is None else counts_of("counts", counts)
     most = float(requested.max()) if upto is None else float(counts_of("upto", upto)[0])
-    programs, wanted, series = _programs(measurements, by, at)
-    helped = _help(measurements, series, donors, machines, at)
+    programs, values, series = _programs(question)
+    helped = _help(question, series)
     options: dict[str, Any] = {"runs": runs, "cost": cost}
-    combinations = (
-        np.stack([x.ravel() for x in np.meshgrid(*wanted.values(), indexing="ij")], axis=1)
-        if wanted
-        else np.empty((1, 0))
-    )
+    combinations = grid_of(values)
     planned: dict[int, list[PlannedRun]] = {}
     refused, with_donors = [], {}
     for i, program in enumerate(programs):
         has_donors = helped is not None and helped.is_there(i)
-        if not has_donors and (why := why_refused(program, requested, wanted)):
+        if not has_donors and (why := why_refused(program, requested, values)):
             refused.append(why)
             continue
         candidates = candidates_of(program, combinations, allowed, most)
@@ -198,18 +195,16 @@ def plan_runs(
     return [run for i in sorted(planned) for run in planned[i]]
 
 
-def _programs(
-    measurements: Measurements, by: Sequence[str] | None, at: Mapping[str, ArrayLike]
-) -> tuple[list[Runs], dict[str, Array], Series | None]:
+def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series | None]:
     """Runs of each program, the values asked for of other axes; without any, the series too."""
-    if at:
-        if by is not None:
+    if question.at:
+        if question.by is not None:
             raise ParameterError(
-                f"by must be left out where values of {', '.join(at)} are asked for."
+                f"by must be left out where values of {', '.join(question.at)} are asked for."
             )
-        wanted, _ = axes_of_question(measurements, at)
-        return runs_by_label(measurements, list(wanted)), wanted, None
-    series = measurements.series(by)
+        values, _ = axes_of_question(question.measurements, question.at)
+        return runs_by_label(question.measurements, list(values)), values, None
+    series = question.measurements.series(question.by)
     programs = []
     for i, key in enumerate(series.keys):
         points = slice(0, int(series.count[i]))
@@ -226,23 +221,17 @@ def _programs(
     return programs, {}, series
 
 
-def _help(
-    measurements: Measurements,
-    series: Series | None,
-    donors: Measurements | Any | None,
-    machines: Sequence["Machine"],
-    at: Mapping[str, ArrayLike],
-) -> Help | None:
+def _help(question: Question, series: Series | None) -> Help | None:
     """Find the donors of every series, where there are any."""
-    if donors is None:
+    if question.donors is None:
         return None
     if series is None:
         raise ParameterError(
-            f"donors must be left out where values of {', '.join(at)} are asked for. "
+            f"donors must be left out where values of {', '.join(question.at)} are asked for. "
             "All runs with the same callpath and machine are planned from together."
         )
-    others, _ = table_of_donors(donors)  # what is to be said of them, `forecast` says
-    return help_of(series, gather(others, measurements, series, machines))
+    donors, _ = table_of_donors(question.donors)  # what is to be said of them, `forecast` says
+    return help_of(series, gather(donors, question.measurements, series, question.machines))
 
 
 def _planned(
@@ -258,9 +247,7 @@ def _planned(
     if not len(candidates):
         return
     answered = answered_at(program, requested, combinations, candidates)
-    every = np.column_stack(
-        [np.tile(requested, len(combinations)), np.repeat(combinations, len(requested), axis=0)]
-    )
+    every = every_combination(requested, combinations)
     kept = program.used
     now = answered.half_width.ravel()
     widest = np.argsort(-now, kind="stable")[:MOST_TARGETS]

@@ -1,7 +1,5 @@
 """The next runs of series that runs on other machines help to forecast.
 
-How much narrower an interval becomes with one more run, where other machines help to tell.
-
 What the donors tell rests on where the last own run is, and little on what it takes: a run is
 pretended to take what is forecast, and the forecast is made again with it. What the own runs tell
 would become far too sure in this way, as a run that is pretended never contradicts them; their

@@ -26,6 +26,7 @@ from parcast.forecasting.surface.runs import (
     answered_at,
     axes_of_question,
     every_combination,
+    grid_of,
     runs_by_label,
     why_refused,
 )
@@ -165,9 +166,7 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
             )
     known, p = question.known(), question.p.ravel()
     values, left_out = axes_of_question(question.measurements, question.at)
-    combinations = np.stack(
-        [x.ravel() for x in np.meshgrid(*values.values(), indexing="ij")], axis=1
-    )
+    combinations = grid_of(values)
     if combinations.size * p.size > MOST_POINTS:
         raise ParameterError(
             f"{', '.join(values)} must make at most {MOST_POINTS} points with p, got "

@@ -10,7 +10,6 @@ from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 from parcast.forecasting.measured import noise as pooled_noise
 from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
-from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
 from parcast.units import shown
@@ -49,20 +48,6 @@ class Runs:
         table = np.full(len(together), np.nan)
         table[place[: len(self.axes)]] = column
         return table[place[len(self.axes) :]]
-
-
-def counts_of(name: str, values: ArrayLike) -> Array:
-    """Counts of processors that a caller names, each once, ascending. [1]."""
-    hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
-    try:
-        counts = np.unique(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
-    if counts.size == 0:
-        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
-    for domain in (DOMAINS["p"], LIMITS["p"]):
-        require(name, counts, domain.ok(counts), must=domain.must, hint=domain.hint)
-    return counts
 
 
 def axes_of_question(
@@ -202,6 +187,14 @@ class Answered:
     log_time: Array  # (combinations, points)
     half_width: Array  # (combinations, points), with noise
     noise: float  # standard deviation of log time among repetitions
+
+
+def grid_of(values: Mapping[str, Array]) -> Array:
+    """Every combination of values of axes besides p: (combinations, axes)."""
+    if not values:
+        return np.empty((1, 0))
+    grid = np.meshgrid(*values.values(), indexing="ij")
+    return np.stack([x.ravel() for x in grid], axis=1)
 
 
 def every_combination(p: Array, combinations: Array) -> Array:

@@ -9,14 +9,10 @@ time is ever 0 or negative, and sums keep what a product cannot: work that the p
 beside a cost that they cause. Use it where runs vary several axes at once; along single axes
 alone it does not know which products to take.
 
-Axes of a table as coordinates: logarithms, brought to [-1, 1] over the measured range.
-
-Time goes with powers of most axes, so that an axis is taken by its logarithm. One with a value of
-0 or below has none and is taken as it is.
-
-Forward chaining over several axes: what lies furthest in a direction, from the rest.
-
-A direction is an axis and whether it is left upwards; None stands for a question that leaves none.
+Coordinates are logarithms of the axes, as time goes with powers of most, brought to [-1, 1] over
+the measured range; an axis with a value of 0 or below has none and is taken as it is. Forward
+chaining forecasts what lies furthest in a direction from the rest, a direction being an axis and
+whether it is left upwards; None stands for a question that leaves none.
 
 References
 ----------
