@@ -647,36 +647,7 @@ assert matplotlib.rcParams["svg.fonttype"] == "path"
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
-# The dense curve behind a line.
-
-
-def test_a_curve_at_the_counts_asked_for_is_the_forecast():
-    told = forecast(several(["a", "b", "c"], counts=(2, 4, 8)), [[1, 3], [16, 32]])
-    again = told.curve.at(told.p)
-    for name in ("time", "lower", "upper", "speedup", "efficiency", "reach"):
-        np.testing.assert_allclose(getattr(again, name), getattr(told, name), rtol=1e-12)
-
-
-def test_one_series_is_what_a_forecast_of_it_alone_says():
-    runs = several(["a", "b"])
-    alone = one_series(forecast(runs, hold_out=[8]), 1)
-    expected = forecast(runs.select(callpath="b"), hold_out=[8], by=[])
-    for name in ("time", "lower", "upper", "efficiency", "observed"):
-        assert getattr(alone, name).tolist() == getattr(expected, name).tolist()
-    assert alone.notes[0].label == "b"
-    assert [row["p"] for row in alone.rows()] == [8]
-
-
-def test_one_series_of_a_single_one_is_itself():
-    told = forecast(STRONG, [32])
-    assert one_series(told, 0).time.tolist() == told.time.tolist()
-
-
-@pytest.mark.parametrize(("p", "got"), [([4, 0.5], "0.5"), (np.nan, "nan")])
-def test_a_curve_through_no_processors_is_refused(p, got):
-    with pytest.raises(ParameterError) as caught:
-        forecast(STRONG, [32]).curve.at(p)
-    assert str(caught.value) == f"p must be at least 1, got {got}. Count processors from 1."
+# What is computed for a figure.
 
 
 def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
