@@ -3,7 +3,10 @@
 The names below are loaded when first asked for, so that ``import parcast`` costs nothing.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
+
+from parcast.former import FormerModules
 
 if TYPE_CHECKING:
     from parcast.calibration.calibrate import calibrate
@@ -115,15 +118,17 @@ _HOME = {
     "simulate": "parcast.simulation.simulate",
     "validate": "parcast.validation.validate",
 }
+if FormerModules not in sys.meta_path:
+    sys.meta_path.append(FormerModules)
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module when it is first asked for."""
     if name not in _HOME:
         raise AttributeError(f"module 'parcast' has no attribute {name!r}")
-    from importlib import import_module
+    from parcast.places import load
 
-    value = getattr(import_module(_HOME[name]), name)
+    value = load(f"{_HOME[name]}:{name}")
     globals()[name] = value
     return value
 

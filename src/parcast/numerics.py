@@ -69,13 +69,17 @@ def fit_non_negative(terms: ArrayLike, time: ArrayLike) -> NonNegativeFit:
     measured = np.asarray(time, dtype=np.float64)
     if matrix.ndim != 2 or measured.shape != matrix.shape[:1]:
         raise ParameterError(
-            f"terms must have a row for each time, got the shape {matrix.shape} for "
-            f"{measured.size} times. Give one row a run and one column a term."
+            "terms",
+            must="have a row for each time",
+            got=f"the shape {matrix.shape} for {measured.size} times",
+            hint="Give one row a run and one column a term.",
         )
     if len(matrix) < matrix.shape[1]:
         raise ParameterError(
-            f"time must be measured at least {matrix.shape[1]} times to fit as many terms, got "
-            f"{len(matrix)}. Measure more, or leave a term out."
+            "time",
+            must=f"be measured at least {matrix.shape[1]} times to fit as many terms",
+            got=f"{len(matrix)}",
+            hint="Measure more, or leave a term out.",
         )
     require(
         "time",

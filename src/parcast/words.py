@@ -5,7 +5,6 @@ What others on a machine did to runs, in words.
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import floor, isfinite, log, log10
 from statistics import median
 from typing import Any, Final
@@ -79,6 +78,25 @@ def rounded(value: float, digits: int) -> str:
     return f"{float(f'{mantissa}e{power}'):.{max(digits - 1 - power, 0)}f}"
 
 
+def whole_percent(share: float) -> str:
+    """Write a share in whole percent, never as nothing if it is something.
+
+    >>> whole_percent(0.003), whole_percent(0.25), whole_percent(0.0)
+    ('<1', '25', '0')
+    """
+    return "<1" if 0 < share < 0.005 else f"{100 * share:.0f}"
+
+
+def signed_percent(relative: float) -> str:
+    """Write a difference in percent with its sign, above 10 % without decimals.
+
+    >>> signed_percent(-0.0312), signed_percent(0.25)
+    ('-3.1', '+25')
+    """
+    percent = 100 * relative
+    return f"{percent:+.1f}" if abs(percent) < 9.95 else f"{percent:+.0f}"
+
+
 MARK: Final = "~"  # behind the times of runs that others disturbed
 OTHERS: Final = "others used the processors"  # what it says
 TOLD: Final = (1.1, 0.02)  # least that is told: slower so many times, share of time without a core
@@ -124,18 +142,6 @@ def whole(value: Any) -> Any:
     (64, 0.5, 'T3E')
     """
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PrimitiveWords:
-    """A primitive as the table has it."""
-
-    name: str
-    startup: str  # "1.2 us + 0.4 us*log2(p)"
-    bandwidth: str  # "2.3 GB/s at p = 4", "" without bytes
-    error: str  # "4%"
-    counts: str  # "2, 4"
-    is_settled: bool
 
 
 def common_unit(times: Sequence[float]) -> str:

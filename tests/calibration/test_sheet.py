@@ -5,20 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from parcast.calibration.primitives_file import primitive_words
-from parcast.calibration.sheet import calibration_answer, interval_words
+from parcast.calibration.sheet import interval_words
 from parcast.show.page import Page
+from parcast.show.terminal import lay_out
 from tests.calibration.calibrated import INTERRUPTED, WHOLE, measured
-
-PRIMITIVES = tuple(primitive_words(WHOLE))
 
 
 def answer(calibration, width=80, **more):
-    return calibration_answer(calibration, Page(width=width), **more)
+    return lay_out(calibration.to_sheet(**more), Page(width=width))[0]
 
 
 def test_values_and_primitives_fit_a_usual_screen():
-    lines = answer(WHOLE, primitives=PRIMITIVES)
+    lines = answer(WHOLE)
     assert lines[0] == "node7: measured in 62 s"
     assert max(map(len, lines)) <= 80
     assert "  latency                1.50 us  1.47 to 1.53    ping-pong" in lines
@@ -30,7 +28,7 @@ def test_values_and_primitives_fit_a_usual_screen():
 
 
 def test_a_narrow_page_has_one_value_after_another():
-    lines = answer(WHOLE, 45, primitives=PRIMITIVES)
+    lines = answer(WHOLE, 45)
     assert max(map(len, lines)) <= 45
     assert "  latency: 1.50 us (1.47 to 1.53)" in lines
     assert "  memory_bandwidth: 9.50 GB/s (9.31 to" in lines

@@ -244,11 +244,11 @@ def machine(monkeypatch):
     module = SimpleNamespace(
         read=lambda _: figures, recognises=lambda head, _: head.startswith(b"SPEEDS")
     )
-    real = registry._module
+    real = registry.load
     monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, known))
     there = registry.is_there
     monkeypatch.setattr(registry, "is_there", lambda x: x is known or there(x))
-    monkeypatch.setattr(registry, "_module", lambda x: module if x is known else real(x))
+    monkeypatch.setattr(registry, "load", lambda x: module if x == known.module else real(x))
 
 
 @pytest.mark.usefixtures("machine")

@@ -7,8 +7,8 @@ import pytest
 
 from parcast.descriptions.program import Program
 from parcast.fitting.fit import fit
-from parcast.fitting.sheet import fit_answer
 from parcast.show.page import Page
+from parcast.show.terminal import lay_out
 from parcast.timings.measurements import Measurements
 
 
@@ -28,19 +28,19 @@ def found():
 
 
 def test_a_page_without_an_edge_shows_all_columns(found):
-    head = fit_answer(found, Page())[0]
+    head = lay_out(found.to_sheet(), Page())[0][0]
     assert head.split("  ")[0] == "parameter"
     assert "described" in head
 
 
 def test_a_narrower_page_leaves_out_what_the_file_says(found):
-    lines = fit_answer(found, Page(width=76))
+    lines = lay_out(found.to_sheet(), Page(width=76))[0]
     assert "described" not in lines[0]
     assert max(map(len, lines)) <= 76
 
 
 def test_a_narrow_page_shows_each_constant_on_a_few_lines(found):
-    lines = fit_answer(found, Page(width=44))
+    lines = lay_out(found.to_sheet(), Page(width=44))[0]
     assert lines[:6] == [
         "compute.parallel",
         "  fitted     11.99 s",
@@ -55,14 +55,16 @@ def test_a_narrow_page_shows_each_constant_on_a_few_lines(found):
 
 def test_a_law_that_misses_runs_by_far_is_told_in_whole_percent(found):
     far = replace(found, fitted=found.measured * 2.74)
-    assert any("worst +170 % at" in line for line in fit_answer(far, Page()))
+    assert any("worst +170 % at" in line for line in lay_out(far.to_sheet(), Page())[0])
 
 
 def test_a_fit_without_intervals_shows_none(found):
     parameters = tuple(replace(x, lower=np.nan, upper=np.nan) for x in found.parameters)
     bare = replace(found, parameters=parameters)
-    assert "interval" not in fit_answer(bare, Page())[0]
-    assert not [line for line in fit_answer(bare, Page(width=44)) if line.startswith("  90 %")]
+    assert "interval" not in lay_out(bare.to_sheet(), Page())[0][0]
+    assert not [
+        line for line in lay_out(bare.to_sheet(), Page(width=44))[0] if line.startswith("  90 %")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,13 +78,13 @@ def test_a_fit_without_intervals_shows_none(found):
 )
 def test_an_interval_with_one_end_says_so(found, lower, upper, determined, shown):
     first = replace(found.parameters[0], lower=lower, upper=upper, determined=determined)
-    line = fit_answer(replace(found, parameters=(first,)), Page())[1]
+    line = lay_out(replace(found, parameters=(first,)).to_sheet(), Page())[0][1]
     assert f"  {shown}  " in line
     assert first.spread is None or lower > 0
 
 
 def test_a_run_that_is_far_off_is_named(found):
-    lines = fit_answer(found, Page())
+    lines = lay_out(found.to_sheet(), Page())[0]
     [fitted] = [line for line in lines if line.startswith("fit ")]
     assert "4 times, rms error" in fitted
     assert found.worst[1] in fitted

@@ -1,4 +1,4 @@
-"""`forecasting.picture`: what is drawn, in which units and limits, and files that stay."""
+"""`forecasting.picture`: what is drawn, in which units and limits, the same each time."""
 
 import subprocess
 import sys

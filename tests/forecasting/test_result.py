@@ -224,7 +224,9 @@ def test_in_a_notebook_the_series_beyond_twenty_are_counted():
     shown = forecast(Measurements(callpath=callpath, p=p, time=time), 4)._repr_html_()
     assert "<b>k19</b>" in shown
     assert "<b>k20</b>" not in shown
-    assert "<p>and 3 more series; all of them: to_document()</p>" in shown
+    assert (
+        "3 more series are not shown; these 20 take longest. All of them: to_document()" in shown
+    )
 
 
 def test_a_forecast_cannot_be_changed():

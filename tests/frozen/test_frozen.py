@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from .record import EXPECTED, cases, differences
+from tests.frozen.record import EXPECTED, cases, differences
 
 
 @pytest.mark.parametrize("name", cases())

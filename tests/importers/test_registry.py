@@ -65,7 +65,7 @@ def test_every_sample_is_recognised_as_what_it_is(name, expected):
 def test_names_are_told_once_and_each_module_has_what_it_must():
     assert len({known.name for known in FORMATS}) == len(FORMATS)
     for known in filter(is_there, FORMATS):
-        module = registry._module(known)
+        module = registry.load(known.module)
         assert callable(module.read)
         assert callable(module.recognises)
 

@@ -34,7 +34,7 @@ def asked(monkeypatch):
 
 
 def test_without_a_name_the_programs_are_listed(parcast, monkeypatch):
-    monkeypatch.setattr("parcast.kernels.registry.KERNELS", {"sort": KERNELS["sort"]})
+    monkeypatch.setattr("parcast.kernels.command.KERNELS", {"sort": KERNELS["sort"]})
     said = parcast("run")
     assert (said.status, said.err) == (0, "")
     assert said.out == ("sort  sort keys of a file by merging, O(n lg n); n: keys, such as 4e6\n")

@@ -3,8 +3,9 @@
 import pytest
 
 from parcast.kernels.command import sizes
-from parcast.kernels.sheet import listing, run_answer
+from parcast.kernels.sheet import program_words, sheet_of
 from parcast.show.page import Page
+from parcast.show.terminal import lay_out, listing
 
 
 def row_of(**changes):
@@ -31,7 +32,8 @@ def row_of(**changes):
 
 def answer(rows, width=None, warnings=()):
     """Lines of the table."""
-    return run_answer(rows, warnings, Page(width=width), title="sort keys", step="comparisons")
+    sheet = sheet_of(rows, warnings, title="sort keys", step="comparisons")
+    return lay_out(sheet, Page(width=width))[0]
 
 
 def test_a_run_is_a_row():
@@ -87,13 +89,16 @@ def test_a_narrow_page_has_lines_for_each_run():
     [(2500, "2500"), (4000000, "4e6"), (100000, "1e5"), (1200000, "1200000"), (64, "64")],
 )
 def test_an_example_can_be_copied(size, text):
-    (line,) = listing([("sort", "sort keys", "keys", size)], Page())
+    (line,) = listing([program_words("sort", "sort keys", "keys", size)], Page())
     assert line.endswith(f"such as {text}")
     assert sizes(None, None, text) == [size]
 
 
 def test_programs_are_listed_with_what_n_counts():
-    told = [("sort", "sort keys", "keys", 4000000), ("gauss", "eliminate", "unknowns", 1000)]
+    told = [
+        program_words("sort", "sort keys", "keys", 4000000),
+        program_words("gauss", "eliminate", "unknowns", 1000),
+    ]
     assert listing(told, Page()) == [
         "sort   sort keys; n: keys, such as 4e6",
         "gauss  eliminate; n: unknowns, such as 1000",

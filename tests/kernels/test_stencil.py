@@ -13,9 +13,9 @@ from parcast.instrument.regions import PROFILING
 from parcast.kernels import stencil
 from parcast.kernels.ledger import Alone, Ledger
 from parcast.kernels.stencil import KERNEL
-from parcast.laws.stencil import stencil_counts
 from parcast.mpi.launcher import run_ranks
 from parcast.timings.read_profiles import read_profiles
+from tests.laws.counting import stencil_counts
 
 MODULE = "parcast.kernels.stencil"
 RANKS = 3

@@ -5,8 +5,9 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.projection.counted import project_counts
-from parcast.projection.sheet import counted_answer
+from parcast.projection.sheet import sheet_of
 from parcast.show.page import Page
+from parcast.show.terminal import lay_out
 
 COUNTS = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2 s"}]
 
@@ -15,6 +16,6 @@ COUNTS = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2
 def test_a_page_without_room_for_parts_does_not_explain_them(width, has_legend):
     program = Program(phase=[{"law": "counted", "count": COUNTS}])
     told = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [8.0]})
-    lines = counted_answer(told, Page(width=width))
+    lines, _ = lay_out(sheet_of(told), Page(width=width))
     assert any("90 % interval" in line for line in lines)
     assert ("in % of" in " ".join(lines)) == has_legend

@@ -1,4 +1,4 @@
-"""`parcast.show.simulation_*`: a simulation on pages of every width, and in a notebook."""
+"""`parcast.text.simulation_*`: a simulation on pages of every width, and in a notebook."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.show.page import Page
+from parcast.show.terminal import lay_out
 from parcast.simulation.result import Simulation
-from parcast.simulation.sheet import simulation_answer
 
 
 def simulation(p=(1, 2, 4), **changes):
@@ -45,7 +45,7 @@ def simulation(p=(1, 2, 4), **changes):
 
 
 def lines_of(told, width=None, **options):
-    return simulation_answer(told, Page(width=width), **options)[0]
+    return lay_out(told.to_sheet(**options), Page(width=width))[0]
 
 
 def test_a_wide_page_has_everything():
@@ -114,7 +114,7 @@ def test_without_a_precision_none_was_asked_for():
 
 def test_many_points_are_some_unless_all_are_asked_for():
     told = simulation(p=range(1, 101))
-    lines, left_out = simulation_answer(told, Page())
+    lines, left_out = lay_out(told.to_sheet(), Page())
     assert left_out == ("60 of 200 points are shown. All of them: --all, --json or -o all.csv.")
     assert str(told).endswith(left_out)
     assert len(lines_of(told, show_all=True)) == len(lines) + 140
@@ -127,7 +127,7 @@ def test_a_notebook_shows_the_same():
     assert "Mind &lt;b&gt;." in html
     assert "more rows" not in html
     many = simulation(p=range(1, 101), warnings=())._repr_html_()
-    assert "<p>and 140 more rows" in many
+    assert "<p>60 of 200 points are shown. All of them: to_document().</p>" in many
     assert "<ul>" not in many
 
 

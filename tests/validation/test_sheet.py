@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from parcast.show.page import Page
+from parcast.show.terminal import lay_out
 from parcast.validation.result import Capacity
-from parcast.validation.sheet import capacity_text, validation_answer
+from parcast.validation.sheet import capacity_text
 from parcast.validation.validate import validate
 from tests.validation.validated import FakeRunner, lawful, subject
 
@@ -22,8 +23,12 @@ def two():
     return validate(["sort", "other"], runner=runner, subject=subject)
 
 
+def lines_of(told, page):
+    return lay_out(told.to_sheet(), page)[0]
+
+
 def test_every_comparison_has_a_line_with_its_facts(told):
-    lines = validation_answer(told, Page())
+    lines = lines_of(told, Page())
     assert lines[0] == "sort: sort keys that nobody has"
     head = next(i for i, line in enumerate(lines) if "predicted" in line)
     assert lines[head].split() == [
@@ -50,22 +55,22 @@ def test_the_law_its_capacities_its_counts_and_source_are_told(told):
 
 def test_a_narrow_page_leaves_columns_out_and_then_the_table(told):
     for width in (70, 40):
-        lines = validation_answer(told, Page(width=width))
+        lines = lines_of(told, Page(width=width))
         assert max(map(len, lines)) <= width
-    text = "\n".join(validation_answer(told, Page(width=40)))
+    text = "\n".join(lines_of(told, Page(width=40)))
     assert "  predicted  " in text
     assert "  measured   " in text
     assert "inside" in text
 
 
 def test_several_programs_have_a_table_and_a_law_that_fails_says_so(two):
-    lines = validation_answer(two, Page())
+    lines = lines_of(two, Page())
     assert "law         does not hold: " in "\n".join(lines)
     last = [line for line in lines if line.startswith(("sort ", "other "))]
     assert len(last) == 2
     assert "does not hold" in last[0]
     assert lines[-1].startswith("all         median error ")
-    narrow = validation_answer(two, Page(width=40))
+    narrow = lines_of(two, Page(width=40))
     assert any(line.startswith("program") for line in narrow)
 
 
@@ -78,7 +83,7 @@ def test_failures_and_what_was_not_compared_are_told(told):
     assert "ended by    time limit: nothing was compared" in text
     assert "warning:    gauss failed. It was killed." in text
     assert "median error" not in text
-    narrow = validation_answer(replace(told, programs=(stopped,)), Page(width=40))
+    narrow = lines_of(replace(told, programs=(stopped,)), Page(width=40))
     assert not any("measured   " in line for line in narrow)
 
 
@@ -110,14 +115,14 @@ def test_a_notebook_shows_the_same_facts(told):
     assert "<p><b>&lt;b&gt;&amp;: sort keys" in html
     assert "<li>less &lt; more</li>" in html
     assert "<li>x failed. &lt;i&gt;</li>" in html
-    assert html.count("<table>") == 2
-    assert html.count("<tr>") == 2 + 2 * len(program.comparisons)
-    assert "law holds: " in html
+    assert html.count("<table>") == 3
+    assert html.count("<tr>") == 2 + 2 * len(program.comparisons) + 3
+    assert "law: holds: " in html
     assert "median error" in html
     bare = replace(program, comparisons=(), holds=None, verdict=())
     html = replace(told, programs=(bare,))._repr_html_()
     assert "<table>" not in html
-    assert "law not compared" in html
+    assert "law: not compared" in html
 
 
 @pytest.mark.parametrize(

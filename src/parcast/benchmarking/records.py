@@ -93,7 +93,7 @@ class Plan:
         """Refuse to exist if nothing could be measured."""
         if not self.sizes or min(self.sizes) < 0 or not 1 <= self.fewest <= self.most:
             raise ParameterError(
-                f"A plan must have sizes of at least 0 and 1 <= fewest <= most, got {self}."
+                "A plan", must="have sizes of at least 0 and 1 <= fewest <= most", got=str(self)
             )
 
     def to_text(self) -> str:

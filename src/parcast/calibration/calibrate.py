@@ -104,7 +104,7 @@ def calibrate(
     if "storage" in chosen:
         where = where.absolute()
     if "storage" in chosen and not where.is_dir():
-        raise ParameterError(f"directory must be a folder that is there, got {str(where)!r}.")
+        raise ParameterError("directory", must="be a folder that is there", got=f"{str(where)!r}")
     date, began, load, clocks = _now(), monotonic(), load_average(), Clocks.read()
     mpi, notes = _mpi(chosen)
     with as_interrupts(), folder_for("parcast-calibrate-") as folder:
@@ -181,19 +181,23 @@ def _checked(
     hint = "Give such as 4."
     if not 1 <= as_number("ranks", ranks, hint=hint) <= MOST_RANKS:
         hint = "Give 2 or more." if ranks < 1 else "Give fewer."
-        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
+        raise ParameterError("ranks", must=f"lie in 1 to {MOST_RANKS}", got=f"{ranks}", hint=hint)
     if isinstance(only, str):
         only = (only,)
     only = as_list("only", only, hint=f"It holds some of {', '.join(PARTS)}.")
     unknown = [part for part in only if part not in PARTS]
     if unknown or not only:
         got = repr(unknown[0]) if unknown else "nothing"
-        raise ParameterError(f"only must hold some of {', '.join(PARTS)}, got {got}.")
+        raise ParameterError("only", must=f"hold some of {', '.join(PARTS)}", got=got)
     if launches is not None and as_number("launches", launches, hint="Give 5 or more.") < 1:
-        raise ParameterError(f"launches must be at least 1, got {launches}. Give 5 or more.")
+        raise ParameterError(
+            "launches", must="be at least 1", got=f"{launches}", hint="Give 5 or more."
+        )
     hint = "Give it in seconds."
     if time_limit is not None and not as_number("time_limit", time_limit, hint=hint) > 0:
-        raise ParameterError(f"time_limit must be above 0, got {time_limit:g}. Give seconds.")
+        raise ParameterError(
+            "time_limit", must="be above 0", got=f"{time_limit:g}", hint="Give seconds."
+        )
     return tuple(part for part in PARTS if part in only)
 
 

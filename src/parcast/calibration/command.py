@@ -4,16 +4,16 @@ What `parcast calibrate` begins with: parts to measure, what files tell, what it
 """
 
 import os
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWERED, INTERRUPTED
+from parcast.cli.failures import ANSWERED, INTERRUPTED, in_options
 from parcast.cli.options import debug_option, duration, json_option, written_option
 from parcast.cli.outputs import check_outputs, format_of, place_of_part, print_pieces, write_all
+from parcast.cli.screen import show_sheet
 from parcast.units import shown
 from parcast.version import __version__
 
@@ -266,14 +266,13 @@ def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
                 progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
             )
         except ParameterError as refusal:
-            raise click.UsageError(_in_options(str(refusal))) from refusal
+            raise click.UsageError(in_options(refusal, OPTIONS)) from refusal
     inputs = {
         **(calibration.inputs or {}),
         "options": {**asked, "only": list(only), "from": list(files)},
         "parcast": __version__,
     }
-    warnings = tuple(map(_in_options, calibration.warnings))
-    return replace(calibration, inputs=inputs, warnings=warnings)
+    return replace(calibration, inputs=inputs)
 
 
 def _write(
@@ -286,9 +285,6 @@ def _write(
 ) -> None:
     """Write and show what was measured."""
     from parcast.calibration.machine_file import calibration_document, machine_figures
-    from parcast.calibration.primitives_file import primitive_words
-    from parcast.calibration.sheet import calibration_answer
-    from parcast.cli.screen import page_of_stdout, show
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
     figures = machine_figures(calibration, told=told, name=name)
@@ -310,10 +306,8 @@ def _write(
         elif "-" in outputs:
             write_all(figures.to_toml())
         else:
-            primitives = [*primitive_words(calibration)]
             taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
-            page = page_of_stdout()
-            show(calibration_answer(calibration, page, primitives=primitives, taken=taken))
+            show_sheet(calibration.to_sheet(taken=taken))
         for note in figures.notes:
             click.echo(f"parcast: {note}", err=True)
 
@@ -355,10 +349,3 @@ def _write_script(
         write_all(text)
     else:
         write_document(place, [text])
-
-
-def _in_options(message: str) -> str:
-    """Call the arguments of `calibrate` by the options that stand for them."""
-    for argument, option in OPTIONS.items():
-        message = re.sub(rf"(?:^|(?<=with )){argument}(?= must|, |\.)", option, message)
-    return message

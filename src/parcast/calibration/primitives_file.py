@@ -5,6 +5,7 @@ Words of a machine file: amounts with their spread, counts, and how ranks were p
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from parcast.calibration.benchmarks.collective_figures import written_keys
@@ -15,7 +16,6 @@ from parcast.descriptions.amount import WIDEST
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.laws.primitives.price import FEWEST_COUNTS
 from parcast.units import TIME_UNITS, format_quantity, percent
-from parcast.words import PrimitiveWords
 
 PLACEMENTS: Final = {
     "own": "each on a core of its own",
@@ -56,6 +56,18 @@ MEGABYTE = 1e6  # [B]
 ONE = " on one core"
 LEAST = 0.01  # error that is told
 TRACE = 1e-3  # of the larger coefficient: smaller ones are not shown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrimitiveWords:
+    """A primitive as the table has it."""
+
+    name: str
+    startup: str  # "1.2 us + 0.4 us*log2(p)"
+    bandwidth: str  # "2.3 GB/s at p = 4", "" without bytes
+    error: str  # "4%"
+    counts: str  # "2, 4"
+    is_settled: bool
 
 
 def primitive_words(calibration: Calibration) -> Iterator[PrimitiveWords]:

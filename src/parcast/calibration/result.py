@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.show.result import Result
 from parcast.units import Dimension
 
 INTERVAL: Final = 0.9  # share of outcomes that the intervals are meant to hold
@@ -232,8 +233,10 @@ class Host:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Calibration:
+class Calibration(Result):
     """A machine as it was measured."""
+
+    _sheet: ClassVar[str] = "parcast.calibration.sheet:sheet_of"
 
     name: str
     date: str  # ISO 8601 with the time and its zone, of the start
@@ -304,12 +307,6 @@ class Calibration:
             "warnings": list(self.warnings),
             "inputs": dict(self.inputs or {}),
         }
-
-    def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
 
     def __repr__(self) -> str:
         """Say what was measured, in one line."""

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from parcast.calibration.primitives_file import PrimitiveWords, primitive_words
 from parcast.calibration.result import Calibration, Measured
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side
-from parcast.units import format_quantity, percent, quantity, shown
-from parcast.words import PrimitiveWords, rounded_interval
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.units import format_quantity, percent, quantity
+from parcast.words import rounded_interval
 
 GROUPS: Final = {  # titles of the tables of keys, in their order
     "compute": "processor",
@@ -34,99 +35,81 @@ SHORT: Final = {  # each way of measuring in a few words; the file has all of th
 NARROW: Final = 1e-4  # of a value: an interval that is not worth its digits
 TINY: Final = 1e-9  # of a value: an end of its interval that is as good as 0
 MOST: Final = 4  # significant digits
-HANG: Final = 4  # characters
 MARK: Final = "*"  # of a value that is not settled
 
 
-def calibration_answer(
-    calibration: Calibration,
-    page: Page,
-    *,
-    primitives: Sequence[PrimitiveWords] = (),
-    taken: Mapping[str, str] | None = None,
-) -> list[str]:
-    """Lines of the answer.
+def sheet_of(calibration: Calibration, *, taken: Mapping[str, str] | None = None) -> Sheet:
+    """Everything that is said of a calibration.
 
-    Parameters
-    ----------
-    calibration : Calibration
-        What to show.
-    page : Page
-        Where it is shown.
-    primitives : sequence of PrimitiveWords, optional
-        Its primitives.
-    taken : mapping of str to str, optional
-        Keys that files of other benchmarks tell, and what they say.
-
-    Returns
-    -------
-    list of str
+    `taken` are keys that files of other benchmarks give, and what they say.
     """
-    written = [*map(page.bold, page.wrapped(title_of(calibration), indent=0)), ""]
-    for table in (_values(calibration, page), _primitives(primitives, page)):
-        written += [*table, ""] if table else []
+    primitives = tuple(primitive_words(calibration))
+    tables = [_values(calibration)]
+    tables += [_primitives(primitives)] if primitives else []
     if calibration.unsettled or not all(x.is_settled for x in primitives):
         legend = (
             f"{MARK}: not settled, its interval is still wider than "
             f"{percent(calibration.target)} to either side"
         )
-        written += [*map(page.faint, page.wrapped(legend, indent=0)), ""]
-    for name, text in facts_of(calibration):
-        written += page.entry(name, text)
-    for i, (key, text) in enumerate((taken or {}).items()):
-        written += page.entry("" if i else "from files", _one_line(f"{key} = {text}"))
-    for text in calibration.warnings:
-        written += page.entry("warning:", _one_line(text), is_marked=True)
-    return written
+        tables[-1] = replace(tables[-1], legend=legend)
+    return Sheet(
+        title=title_of(calibration),
+        tables=tuple(tables),
+        facts=(
+            *facts_of(calibration),
+            *(
+                Fact("" if i else "from files", f"{key} = {text}")
+                for i, (key, text) in enumerate((taken or {}).items())
+            ),
+        ),
+        warnings=calibration.warnings,
+    )
 
 
 def title_of(calibration: Calibration) -> str:
     """Say what was measured and in what time."""
     took = format_quantity(calibration.seconds, "time", 2)
     until = "until it was interrupted" if calibration.was_interrupted else f"in {took}"
-    return _one_line(f"{calibration.name}: measured {until}")
+    return f"{calibration.name}: measured {until}"
 
 
-def facts_of(calibration: Calibration) -> Iterator[tuple[str, str]]:
+def facts_of(calibration: Calibration) -> Iterator[Fact]:
     """Give where it was measured."""
     host = calibration.host
     load = f", load {host.load_before:.2g}" if math.isfinite(host.load_before) else ""
     cores = "1 core" if host.cores == 1 else f"{host.cores} cores"
-    yield "host", _one_line(f"{host.name}: {host.model or host.system}, {cores}{load}")
+    yield Fact("host", f"{host.name}: {host.model or host.system}, {cores}{load}")
     if host.mpi:
         shared = [ranks for ranks, how in host.placement.items() if how == "one"]
         beside = f"; {', '.join(map(str, shared))} ranks share one core" if shared else ""
-        yield "MPI", _one_line(f"{host.mpi}{beside}")
+        yield Fact("MPI", f"{host.mpi}{beside}")
     if host.directory:
-        yield "files in", _one_line(host.directory)
+        yield Fact("files in", host.directory)
 
 
-def _values(calibration: Calibration, page: Page) -> list[str]:
-    """Write the values, as a table or, on a narrow page, one after another."""
+def _values(calibration: Calibration) -> Table:
+    """Give the values in groups, on a narrow page one after another."""
     rows: list[tuple[str, str, str, str]] = []
+    in_full = []
     for group, title in GROUPS.items():
-        found = [x for x in calibration.measured if x.key.startswith(f"{group}.")]
-        rows += [(title, "", "", "")] if found else []
-        for each in found:
-            value, interval = interval_words(each)
-            rows.append((f"  {_name_of(each)}", value, interval, SHORT.get(each.key, "")))
+        measured = [x for x in calibration.measured if x.key.startswith(f"{group}.")]
+        if not measured:
+            continue
+        texts = [(_name_of(x), *interval_words(x), SHORT.get(x.key, "")) for x in measured]
+        rows.append((title, "", "", ""))
+        rows += [(f"  {name}", value, interval, way) for name, value, interval, way in texts]
+        lines = (f"{x}: {value}" + (f" ({y})" if y else "") for x, value, y, _ in texts)
+        in_full.append(Entry(title=title, lines=tuple(lines)))
     if not rows:
-        return []
+        return Table()
     names, values, intervals, ways = zip(*rows, strict=True)
     columns = [
-        Column(title="", cells=names, is_text=True),
+        Column(title="", cells=names, align="left"),
         Column(title="value", cells=values),
-        Column(title="90 % interval", cells=intervals, is_text=True),
-        Column(title="measured by", cells=ways, is_text=True),
+        Column(title="90 % interval", cells=intervals, align="left"),
+        Column(title="measured by", cells=ways, align="left"),
     ]
-    laid_out = side_by_side(columns, page)
-    if laid_out:
-        return [page.bold(laid_out[0]), *laid_out[2:]]  # the line of units is empty
-    lines = []
-    for name, value, interval, _ in rows:
-        beside = f"{value} ({interval})" if interval else value
-        lines += _hanging(f"{name}: {beside}", page) if value else [page.bold(name)]
-    return lines
+    return Table(forms=(Form(columns=columns),), in_full=tuple(in_full), is_spaced=False)
 
 
 def interval_words(each: Measured) -> tuple[str, str]:
@@ -149,34 +132,19 @@ def _name_of(each: Measured) -> str:
     return each.key.partition(".")[2] + ("" if each.settled else f" {MARK}")
 
 
-def _primitives(primitives: Sequence[PrimitiveWords], page: Page) -> list[str]:
-    """Write the primitives, as a table or, on a narrow page, one after another."""
-    if not primitives:
-        return []
+def _primitives(primitives: Sequence[PrimitiveWords]) -> Table:
+    """Give the primitives, on a narrow page one after another."""
     names = [x.name + ("" if x.is_settled else f" {MARK}") for x in primitives]
     columns = [
-        Column(title="primitive", cells=names, is_text=True),
-        Column(title="startup", cells=[x.startup for x in primitives], is_text=True),
-        Column(title="bandwidth", cells=[x.bandwidth for x in primitives], is_text=True),
+        Column(title="primitive", cells=names, align="left"),
+        Column(title="startup", cells=[x.startup for x in primitives], align="left"),
+        Column(title="bandwidth", cells=[x.bandwidth for x in primitives], align="left"),
         Column(title="error", cells=[x.error for x in primitives]),
-        Column(title="p", cells=[x.counts for x in primitives], is_text=True),
+        Column(title="p", cells=[x.counts for x in primitives], align="left"),
     ]
-    laid_out = side_by_side(columns, page)
-    if laid_out:
-        return [page.bold(laid_out[0]), *laid_out[2:]]
-    lines = [page.bold("primitives")]
-    for name, x in zip(names, primitives, strict=True):
-        rate = f", {x.bandwidth}" if x.bandwidth else ""
-        lines += _hanging(f"  {name} (p = {x.counts}): {x.startup}{rate}", page)
-    return lines
-
-
-def _hanging(text: str, page: Page) -> list[str]:
-    """Break a text into lines, of which all but the first are indented."""
-    first, *others = page.wrapped(text, indent=HANG)
-    return [first, *(" " * HANG + line for line in others)]
-
-
-def _one_line(text: str) -> str:
-    """Write text that holds names of a host, which may hold anything."""
-    return shown(text, limit=10_000)
+    lines = (
+        f"{name} (p = {x.counts}): {x.startup}" + (f", {x.bandwidth}" if x.bandwidth else "")
+        for name, x in zip(names, primitives, strict=True)
+    )
+    in_full = Entry(title="primitives", lines=tuple(lines))
+    return Table(forms=(Form(columns=columns),), in_full=(in_full,))

@@ -9,6 +9,7 @@ from parcast.cli.failures import ANSWERED
 from parcast.cli.options import debug_option, json_option, output_option
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.reading import read_description
+from parcast.cli.screen import show_sheet
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told),
+        show=lambda: show_sheet(told.to_sheet()),
         draw=lambda path: _write_toml(told, path),
     )
     return ANSWERED
@@ -143,11 +144,3 @@ def _write_toml(told: "Characterisation", path: str) -> None:
     from parcast.files.document import write_document
 
     write_document(path, [told.toml])
-
-
-def _show(told: "Characterisation") -> None:
-    """Print the answer for a person."""
-    from parcast.characterisation.sheet import characterise_answer
-    from parcast.cli.screen import page_of_stdout, show
-
-    show(characterise_answer(told, page_of_stdout()))

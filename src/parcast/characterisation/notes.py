@@ -89,8 +89,10 @@ def _compared(gathered: RunsOfProgram, plain: Measurements) -> Iterator[str]:
             without.append(float(np.median(plain.time[same])))
     if not counts:
         raise ParameterError(
-            "plain must have times at p (and n) of the runs, got none. Time the same runs without "
-            "PARCAST_PROFILE."
+            "plain",
+            must="have times at p (and n) of the runs",
+            got="none",
+            hint="Time the same runs without PARCAST_PROFILE.",
         )
     # Repetitions of one point are noise; their median tells what timing changes.
     points = sorted(set(counts))

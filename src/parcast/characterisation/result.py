@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from parcast.descriptions.program import Program
+from parcast.show.result import Result
 
 SCHEMA: Final = "parcast/characterisation/1"
 
@@ -45,8 +46,10 @@ class CharacterisedRegion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Characterisation:
+class Characterisation(Result):
     """A program as its runs describe it."""
+
+    _sheet: ClassVar[str] = "parcast.characterisation.sheet:sheet_of"
 
     program: Program
     toml: str  # the program as a file

@@ -4,45 +4,36 @@ from collections.abc import Iterator
 from typing import Final
 
 from parcast.characterisation.result import Characterisation, CharacterisedRegion
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, percent, shown
 
 UNKNOWN: Final = "-"
-LEFT_OUT: Final = ((), ("unequal",), ("unequal", "kind"))  # columns, the first that fits is taken
+LEFT_OUT: Final = ((), ("unequal",), ("unequal", "kind"))  # columns of each form
 
 
-def characterise_answer(told: Characterisation, page: Page) -> list[str]:
-    """Lines of the answer.
+def sheet_of(told: Characterisation) -> Sheet:
+    """Everything that is said of a characterised program."""
+    return Sheet(tables=(_table(told),), facts=tuple(_facts(told)), warnings=told.warnings)
 
-    Parameters
-    ----------
-    told : Characterisation
-        What to show.
-    page : Page
-        Where it is shown.
 
-    Returns
-    -------
-    list of str
-    """
+def _table(told: Characterisation) -> Table:
+    """Give the regions."""
     columns = [
-        Column(title="region", cells=[shown(x.name) for x in told.regions], is_text=True),
-        Column(title="kind", cells=[x.kind for x in told.regions], is_text=True),
+        Column(title="region", cells=[shown(x.name) for x in told.regions], align="left"),
+        Column(title="kind", cells=[x.kind for x in told.regions], align="left"),
         Column(title="share", cells=[_share(x.share) for x in told.regions]),
         Column(title="calls", cells=[x.calls for x in told.regions]),
-        Column(title="I, or bytes", cells=[_amount(x) for x in told.regions], is_text=True),
+        Column(title="I, or bytes", cells=[_amount(x) for x in told.regions], align="left"),
         Column(title="E", cells=[_unit_time(x) for x in told.regions]),
         Column(title="residual", cells=[_residual(x) for x in told.regions]),
         Column(title="unequal", cells=[_imbalance(x) for x in told.regions]),
     ]
-    table = list(_in_full(told, page))
-    for left_out in LEFT_OUT:
-        if laid_out := side_by_side([x for x in columns if x.title not in left_out], page):
-            head, _, *rows = laid_out
-            table = [page.bold(head), *rows]
-            break
-    return [*table, "", *_about(told, page)]
+    return Table(
+        forms=tuple(
+            Form(columns=[x for x in columns if x.title not in left_out]) for left_out in LEFT_OUT
+        ),
+        in_full=tuple(map(_in_full, told.regions)),
+    )
 
 
 def _share(share: float) -> str:
@@ -81,33 +72,30 @@ def _imbalance(region: CharacterisedRegion) -> str:
     return UNKNOWN if over < 0.005 else f"+{max(100 * over, 1):.0f}%"
 
 
-def _in_full(told: Characterisation, page: Page) -> Iterator[str]:
-    """Write each region as a few short lines, for a page too narrow for a table."""
-    for i, region in enumerate(told.regions):
-        if i:
-            yield ""
-        yield page.bold(shown(region.name))
-        yield f"  kind      {region.kind}, {_share(region.share)}"
-        yield f"  calls     {region.calls}"
-        yield f"  {'I' if region.iterations else 'bytes'!s:9} {_amount(region)}"
-        if region.unit_time is not None:
-            yield f"  E         {_unit_time(region)}"
-        if region.residual is not None:
-            yield f"  residual  {_residual(region)}"
+def _in_full(region: CharacterisedRegion) -> Entry:
+    """Give one region, for a page too narrow for a table."""
+    return Entry(
+        title=shown(region.name),
+        facts=(
+            Fact("kind", f"{region.kind}, {_share(region.share)}"),
+            Fact("calls", region.calls),
+            Fact("I" if region.iterations else "bytes", _amount(region)),
+            Fact("E", "" if region.unit_time is None else _unit_time(region)),
+            Fact("residual", "" if region.residual is None else _residual(region)),
+        ),
+    )
 
 
-def _about(told: Characterisation, page: Page) -> Iterator[str]:
+def _facts(told: Characterisation) -> Iterator[Fact]:
     """Say what it rests on."""
-    yield from page.entry("program", f"{shown(told.program.name)}: {told.program.source}")
-    yield from page.entry("shares", f"of the run at {told.largest}; loops by {told.clock} time")
+    yield Fact("program", f"{shown(told.program.name)}: {told.program.source}")
+    yield Fact("shares", f"of the run at {told.largest}; loops by {told.clock} time")
     for name, condition in told.conditions.items():
-        yield from page.entry(
+        yield Fact(
             "counts", f"of {shown(name)}: condition number {condition:.3g} (refused above 1e8)"
         )
-    yield from page.entry(
+    yield Fact(
         "timing",
         f"took {percent(told.perturbation)} of a run; {percent(told.uncovered)} is in no "
         "region, at most",
     )
-    for text in told.warnings:
-        yield from page.entry("warning:", text, is_marked=True)

@@ -4,26 +4,26 @@ A command is loaded when it is named, and numpy when it computes, so that help a
 """
 
 import difflib
-from importlib import import_module
 from typing import Final, NoReturn
 
 import click
 
+from parcast.places import load
 from parcast.version import __version__
 
-COMMANDS: Final = {  # each name and its module, in the order of the help
-    "forecast": "parcast.forecasting.command",
-    "predict": "parcast.prediction.command",
-    "fit": "parcast.fitting.command",
-    "simulate": "parcast.simulation.command",
-    "match": "parcast.matching.command",
-    "project": "parcast.projection.command",
-    "calibrate": "parcast.calibration.command",
-    "characterise": "parcast.characterisation.command",
-    "import": "parcast.cli.commands.import_files",
-    "run": "parcast.kernels.command",
-    "testbed": "parcast.cli.commands.testbed",
-    "validate": "parcast.validation.command",
+COMMANDS: Final = {  # each name and its place, in the order of the help
+    "forecast": "parcast.forecasting.command:command",
+    "predict": "parcast.prediction.command:command",
+    "fit": "parcast.fitting.command:command",
+    "simulate": "parcast.simulation.command:command",
+    "match": "parcast.matching.command:command",
+    "project": "parcast.projection.command:command",
+    "calibrate": "parcast.calibration.command:command",
+    "characterise": "parcast.characterisation.command:command",
+    "import": "parcast.cli.commands.import_files:command",
+    "run": "parcast.kernels.command:command",
+    "testbed": "parcast.cli.commands.testbed:command",
+    "validate": "parcast.validation.command:command",
 }
 
 HELP: Final = """Forecast how a parallel program will scale.
@@ -57,7 +57,7 @@ class Commands(click.Group):
         """Load a command, or return None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        command: click.Command = load(COMMANDS[cmd_name])
         return command
 
     def resolve_command(

@@ -128,7 +128,7 @@ def _imported(
     known: "Format", file: str, name: str, ignore: Sequence[str]
 ) -> tuple["Measurements", dict[str, Any]]:
     """Import a file that another tool wrote."""
-    from parcast.cli.commands.import_files import in_options, say
+    from parcast.cli.commands.import_files import asked_in_options, say
     from parcast.errors import FileProblems, Problem
     from parcast.importers.registry import import_timings
 
@@ -138,7 +138,7 @@ def _imported(
             f"Import them: parcast import {known.name} FILE -o machine.toml"
         )
         raise FileProblems(name, [Problem(message=refusal)])
-    told = in_options(lambda: import_timings(file, known.name))
+    told = asked_in_options(lambda: import_timings(file, known.name))
     say([f"{name} is recognised as {known.name}: {known.title}.", *told.notes])
     runs = _without(told.measurements, ignore)
     inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}

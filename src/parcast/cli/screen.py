@@ -9,6 +9,8 @@ from typing import Any, Final, Self, TextIO
 import click
 
 from parcast.show.page import Page
+from parcast.show.sheet import Sheet
+from parcast.show.terminal import lay_out
 
 NARROWEST: Final = 40
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]
@@ -39,6 +41,14 @@ def show(lines: list[str]) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # names in any script, anywhere
     for line in lines:  # one by one: an unbuffered stream may take only a part of a long text
         click.echo(line, color=True)
+
+
+def show_sheet(sheet: Sheet) -> None:
+    """Print an answer for a person, and on stderr what it leaves out."""
+    lines, left_out = lay_out(sheet, page_of_stdout())
+    show(lines)
+    if left_out:
+        click.echo(f"parcast: {left_out}", err=True)
 
 
 def _in_colour(text: str, role: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Program, laws
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacity_bounds import by_source, disk_rate
 from parcast.fitting.capacity_result import (
@@ -83,18 +83,26 @@ def capacities(
     ('4.99973 Mflop/s', {'u_2': '62.2 kB/s', 'u_5': '53.5 kB/s'})
     """
     if not isinstance(phase, SteadyStatePhase):
+        *names, last = (law for law, kind in laws().items() if issubclass(kind, SteadyStatePhase))
         raise ParameterError(
-            f"phase must be of a law that counts, got {getattr(phase, 'law', type(phase))!s:.60}. "
-            "Take sort, square_sort, merge_sort, fractal, monte_carlo, matmul or gauss."
+            "phase",
+            must="be of a law that counts",
+            got=f"{getattr(phase, 'law', type(phase))!s:.60}",
+            hint=f"Take {', '.join(names)} or {last}.",
         )
     if method not in ("source", "fit"):
         raise ParameterError(
-            f'method must be "source" or "fit", got {method!r:.60}. "fit" takes any runs.'
+            "method",
+            must='be "source" or "fit"',
+            got=f"{method!r:.60}",
+            hint='"fit" takes any runs.',
         )
     if phase.capacities.together is not None:
         raise ParameterError(
-            "capacities.together must be left out where capacities are found: the runs cannot "
-            "tell the processors apart. Add it afterwards."
+            "capacities.together",
+            must="be left out where capacities are found: the runs cannot tell the "
+            "processors apart",
+            hint="Add it afterwards.",
         )
     if not isinstance(runs, Measurements):
         runs = Measurements.from_table(runs)
@@ -199,7 +207,7 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
         return program, rest
     if phase.capacities.disk is None:
         raise ParameterError(
-            f"capacities.disk must be given where runs have {DISK}. Write a first guess."
+            "capacities.disk", must=f"be given where runs have {DISK}", hint="Write a first guess."
         )
     found = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
     text = found.text if "+-" in found.text else f"{found.text} +- {UNKNOWN}"
@@ -233,4 +241,4 @@ def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> I
             f"With W = {found.compute} of the runs on one processor, the network's rate is "
             f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}."
         )
-    yield from (text for text in found.warnings if text.startswith("u_"))
+    yield from found.network_warnings

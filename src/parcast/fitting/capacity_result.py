@@ -3,7 +3,7 @@
 Runs as capacities are found from: the median of the repetitions, and how well it is known.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, WIDEST
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, selection
 from parcast.laws.counting import SteadyStatePhase
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_interval, format_quantity, shown
@@ -72,6 +72,7 @@ class FoundCapacities:
     warnings: tuple[str, ...]
     method: str
     runs: int  # configurations [1]
+    network_warnings: tuple[str, ...] = ()  # those of the warnings that doubt u_P
 
     @property
     def found(self) -> tuple[Capacity, ...]:
@@ -118,6 +119,7 @@ def result_of(
     *,
     by_p: list[Capacity],
     warnings: list[str],
+    network_warnings: Sequence[str] = (),
     method: str,
     runs: int,
     error: float | None = None,
@@ -139,6 +141,7 @@ def result_of(
         disk=disk,
         model_error=error,
         warnings=tuple(warnings),
+        network_warnings=tuple(network_warnings),
         method=method,
         runs=runs,
     )
@@ -189,8 +192,10 @@ def timed_runs(runs: Measurements) -> TimedRuns:
         names = sorted({str(x) for x in values})
         if len(names) > 1:
             raise ParameterError(
-                f"runs must be of one {label}, got {shown(', '.join(names))}. "
-                f"Select one value: select({label}={names[0]!r})."
+                "runs",
+                must=f"be of one {label}",
+                got=shown(", ".join(names)),
+                hint=("Select one value: ", selection(label, names[0]), "."),
             )
     axes = {name: column for name, column in runs.axes.items() if name != DISK}
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)

@@ -107,16 +107,18 @@ def fitted(terms: ArrayLike, time: ArrayLike) -> FittedTerms:
     names = ", ".join(name for name, is_used in zip(NAMES, present, strict=True) if is_used)
     if len(used) < used.shape[1]:
         raise FitFailed(
-            f"No capacities. {len(used)} run{'s' if len(used) > 1 else ''} cannot determine "
-            f"{used.shape[1]} of them ({names}). Measure other n or p, or give what is known."
+            f"{len(used)} run{'s' if len(used) > 1 else ''} cannot determine "
+            f"{used.shape[1]} of them ({names}). Measure other n or p, or give what is known.",
+            outcome="No capacities.",
         )
     relative = used / measured[:, None]
     scaled = relative / np.linalg.norm(relative, axis=0)
     condition = float(np.linalg.cond(scaled))
     if not condition < MOST_CONDITION:
         raise FitFailed(
-            f"No capacities. The runs cannot tell {names} apart: these grow alike in all of them. "
-            "Measure other n or p, or give what is known."
+            f"The runs cannot tell {names} apart: these grow alike in all of them. "
+            "Measure other n or p, or give what is known.",
+            outcome="No capacities.",
         )
     found = fit_non_negative(used, measured)
     costs = np.zeros(matrix.shape[1])

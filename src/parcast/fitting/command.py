@@ -10,6 +10,7 @@ from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import columns, debug_option, json_option, output_option, selection
 from parcast.cli.outputs import check_outputs, format_of, give
 from parcast.cli.reading import read_description, read_surface, wanted
+from parcast.cli.screen import show_sheet
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told),
+        show=lambda: show_sheet(told.to_sheet()),
         draw=lambda path: _write_toml(told, texts["program"], path, of_machine=False),
     )
     return _status(told)
@@ -180,9 +181,9 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
             interval=question.interval,
         )
     except ParameterError as refusal:
-        if str(refusal).startswith(("free must", "fixed must")):
+        if refusal.name in {"free", "fixed"}:
             raise  # wrong use of an option
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal)) from refusal
     inputs = {
         "program": from_program,
         "surface": from_surface,
@@ -218,14 +219,6 @@ def _write_toml(told: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     }
     program = None if of_machine else told.program
     write_description(path, with_amounts(text, texts, program))
-
-
-def _show(told: "Fit") -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.fitting.sheet import fit_answer
-
-    show(fit_answer(told, page_of_stdout()))
 
 
 def _status(told: "Fit") -> int:

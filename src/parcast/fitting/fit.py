@@ -229,8 +229,10 @@ def _as_measurements(table: Any) -> Measurements:
     """Measurements from any table that has columns."""
     if isinstance(table, tuple | list) or table is None:
         raise ParameterError(
-            f"measurements must be Measurements or a table of columns, got {shown(repr(table))}. "
-            "read_runs gives a pair: runs, quantity = read_runs(path)."
+            "measurements",
+            must="be Measurements or a table of columns",
+            got=shown(repr(table)),
+            hint="read_runs gives a pair: runs, quantity = read_runs(path).",
         )
     return Measurements.from_table(table)
 
@@ -241,8 +243,10 @@ def _require_times(program: Program, machine: Machine, points: Mapping[str, Arra
     none = ~((time > 0) & np.isfinite(time))
     if none.any():
         raise ParameterError(
-            "the described program must take a time above 0 at every run, got "
-            f"{time[none][0]:g} s at p = {points['p'][none][0]:g}. Check its amounts there."
+            "the described program",
+            must="take a time above 0 at every run",
+            got=f"{time[none][0]:g} s at p = {points['p'][none][0]:g}",
+            hint="Check its amounts there.",
         )
 
 
@@ -250,11 +254,17 @@ def _require_choices(quantity: str, starts: int) -> None:
     """Refuse what is no choice."""
     if quantity not in ("time", "speedup"):
         raise ParameterError(
-            f'quantity must be "time" or "speedup", got {quantity!r:.60}. Say what was measured.'
+            "quantity",
+            must='be "time" or "speedup"',
+            got=f"{quantity!r:.60}",
+            hint="Say what was measured.",
         )
     if not 1 <= starts <= MOST_STARTS:
         raise ParameterError(
-            f"starts must lie between 1 and {MOST_STARTS}, got {starts}. Ten are usual."
+            "starts",
+            must=f"lie between 1 and {MOST_STARTS}",
+            got=f"{starts}",
+            hint="Ten are usual.",
         )
 
 
@@ -264,7 +274,8 @@ def _require_enough(runs: Runs, parameters: tuple[Parameter, ...]) -> None:
     unknown = [x.name for x in parameters if not np.isfinite(x.sigma)]
     if count < max(len(unknown), 1):
         raise FitFailed(
-            f"No fit. {count} run{'s' if count != 1 else ''} cannot determine {len(unknown)} "
+            f"{count} run{'s' if count != 1 else ''} cannot determine {len(unknown)} "
             f"parameters ({', '.join(unknown)}). Measure more, leave some as they are (--fix), "
-            'or write what is known of them as "6.9 s +- 5%".'
+            'or write what is known of them as "6.9 s +- 5%".',
+            outcome="No fit.",
         )

@@ -18,7 +18,7 @@ from parcast.errors import ParameterError
 from parcast.fitting.capacities import counts_of_runs
 from parcast.fitting.capacity_result import timed_runs
 from parcast.fitting.capacity_sums import NAMES
-from parcast.fitting.model import is_usual
+from parcast.fitting.model import usual_names
 from parcast.laws.counting import SteadyStatePhase
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_quantity
@@ -71,7 +71,7 @@ def with_guesses(
     >>> list(with_guesses(sorter, Machine(), runs, free=None)[1].values())
     ['10 Mflop/s', '230 MB/s', '230 MB/s']
     """
-    has_own = any(map(is_usual, program.parameters()))
+    has_own = bool(usual_names(program))
     phases: list[Phase] = []
     guesses: dict[str, str] = {}
     for i, phase in enumerate(program.phase):
@@ -84,8 +84,10 @@ def with_guesses(
                 found[key] = guesses[name] = text
             elif not _has(machine, key):
                 raise ParameterError(
-                    f"{name} must be described, as it is not fitted here. Write it in the phase, "
-                    f'such as capacities = {{ {key} = "{EXAMPLES[key]}" }}.'
+                    name,
+                    must="be described, as it is not fitted here",
+                    hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
+                    '" }.',
                 )
         phases.append(_with_capacities(phase, found))
     if not guesses:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.show.result import Result
 from parcast.units import Dimension, in_percent
 from parcast.words import whole
 
@@ -62,8 +63,10 @@ class FittedParameter:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Fit:
+class Fit(Result):
     """Parameters that explain the runs best, how well, and what the runs leave open."""
+
+    _sheet: ClassVar[str] = "parcast.fitting.sheet:sheet_of"
 
     parameters: tuple[FittedParameter, ...]
     program: Program  # as fitted
@@ -174,19 +177,6 @@ class Fit:
             "program": self.program.name,
             "machine": self.machine.name,
         }
-
-    def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
-    def __str__(self) -> str:
-        """Write the answer that the command line prints."""
-        from parcast.fitting.sheet import fit_answer
-        from parcast.show.page import Page
-
-        return "\n".join(fit_answer(self, Page()))
 
     def __repr__(self) -> str:
         """Say what was fitted, in one line."""

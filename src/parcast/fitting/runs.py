@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import FitFailed, ParameterError
+from parcast.errors import FitFailed, ParameterError, selection
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 
@@ -146,8 +146,10 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
         names = sorted({str(x) for x in values})
         if len(names) > 1:
             raise ParameterError(
-                f"measurements must be of one {label}, got {shown(', '.join(names))}. "
-                f"Select one value: select({label}={names[0]!r})."
+                "measurements",
+                must=f"be of one {label}",
+                got=shown(", ".join(names)),
+                hint=("Select one value: ", selection(label, names[0]), "."),
             )
     axes = {}
     amounts = program.parameters() | machine.parameters()
@@ -159,8 +161,10 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
         elif np.ptp(column) > 0:
             known = ", ".join(x for x in AXES if x in ("p", "d") or x in used)
             raise ParameterError(
-                f"measurements must vary in axes that the program knows ({known}), got "
-                f"{shown(repr(name))}. Write a formula in n, or select one value of it."
+                "measurements",
+                must=f"vary in axes that the program knows ({known})",
+                got=shown(repr(name)),
+                hint="Write a formula in n, or select one value of it.",
             )
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     group = np.ravel(group)
@@ -168,8 +172,9 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
     measured = np.array([np.median(measurements.time[group == i]) for i in range(table.shape[1])])
     if len(measured) > 1 and np.ptp(np.log(measured)) < SAME:
         raise FitFailed(
-            f"No fit. All {len(measured)} runs took {measured[0]:g} s, so nothing tells one "
-            "parameter from another. Measure runs whose times differ."
+            f"All {len(measured)} runs took {measured[0]:g} s, so nothing tells one "
+            "parameter from another. Measure runs whose times differ.",
+            outcome="No fit.",
         )
     return Runs(
         axes=dict(zip(axes, table, strict=True)),

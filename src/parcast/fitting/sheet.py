@@ -4,46 +4,46 @@ from collections.abc import Iterator
 from math import isfinite, isnan
 
 from parcast.fitting.result import Fit, FittedParameter
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_interval, format_quantity, in_percent
 
 SHORT = 5  # digits of a value without an interval
 
 
-def fit_answer(fit: Fit, page: Page) -> list[str]:
-    """Lines of the answer.
+def sheet_of(fit: Fit) -> Sheet:
+    """Everything that is said of a fit."""
+    return Sheet(tables=(_table(fit),), facts=tuple(_facts(fit)), warnings=fit.warnings)
 
-    Parameters
-    ----------
-    fit : Fit
-        What to show.
-    page : Page
-        Where it is shown.
 
-    Returns
-    -------
-    list of str
-    """
+def _table(fit: Fit) -> Table:
+    """Give the parameters; what was described is left out first, as the file says it."""
     share = f"{fit.interval * 100:g} %"
     texts = [_texts(x) for x in fit.parameters]
     columns = [
-        Column(title="parameter", cells=[x.name for x in fit.parameters], is_text=True),
+        Column(title="parameter", cells=[x.name for x in fit.parameters], align="left"),
         Column(title="fitted", cells=[text[0] for text in texts]),
-        Column(title=f"{share} interval", cells=[text[1] for text in texts], is_text=True),
+        Column(title=f"{share} interval", cells=[text[1] for text in texts], align="left"),
         Column(title="described", cells=[text[2] for text in texts]),
-        Column(title="determined by", cells=[_by(x) for x in fit.parameters], is_text=True),
+        Column(title="determined by", cells=[_by(x) for x in fit.parameters], align="left"),
     ]
     if not any(text[1] for text in texts):
         del columns[2]
-    # On a narrow page what was described is left out first: the file says it.
     shorter = [column for column in columns if column.title != "described"]
-    laid_out = side_by_side(columns, page) or side_by_side(shorter, page)
-    table = list(_in_full(fit, page, share))
-    if laid_out:
-        head, _, *rows = laid_out
-        table = [page.bold(head), *rows]
-    return [*table, "", *_about(fit, page)]
+    return Table(
+        forms=(Form(columns=columns), Form(columns=shorter)),
+        in_full=tuple(
+            Entry(
+                title=x.name,
+                facts=(
+                    Fact("fitted", fitted),
+                    Fact(share, interval),
+                    Fact("described", described),
+                    Fact("by", _by(x)),
+                ),
+            )
+            for x, (fitted, interval, described) in zip(fit.parameters, texts, strict=True)
+        ),
+    )
 
 
 def _texts(parameter: FittedParameter) -> tuple[str, str, str]:
@@ -72,46 +72,27 @@ def _by(parameter: FittedParameter) -> str:
     return "nothing" if parameter.determined == "not" else parameter.determined
 
 
-def _in_full(fit: Fit, page: Page, share: str) -> Iterator[str]:
-    """Write each parameter as a few short lines, for a page too narrow for a table."""
-    for i, x in enumerate(fit.parameters):
-        fitted, interval, described = _texts(x)
-        if i:
-            yield ""
-        yield page.bold(x.name)
-        yield f"  fitted     {fitted}"
-        if interval:
-            yield f"  {share:9}  {interval}"
-        yield f"  described  {described}"
-        yield f"  by         {_by(x)}"
-
-
-def _about(fit: Fit, page: Page) -> Iterator[str]:
+def _facts(fit: Fit) -> Iterator[Fact]:
     """Say how well it fits and what is open."""
     error, place = fit.worst
-    runs = len(fit.measured)
     kind = "times" if fit.quantity == "time" else "speedups"
-    yield from page.entry(
+    yield Fact(
         "fit",
-        f"{runs} {kind}, rms error {_percent(fit.rms)}, worst "
+        f"{len(fit.measured)} {kind}, rms error {_percent(fit.rms)}, worst "
         f"{in_percent(error, sign=True)} % at {place}; E = {_percent(fit.error)}",
     )
-    yield from page.entry(
+    yield Fact(
         "noise",
         f"{_percent(fit.noise)} of a run, {fit.freedom:.0f} degrees of freedom; "
         f"{fit.reached} of {fit.starts} starts end here",
     )
     count = len(fit.parameters)
     if fit.rank < count:
-        yield from page.entry(
-            "rank", f"{fit.rank} of {count}: the runs cannot tell all parameters apart"
-        )
+        yield Fact("rank", f"{fit.rank} of {count}: the runs cannot tell all parameters apart")
     for text in fit.undetermined:
-        yield from page.entry("open", text, is_marked=True)
+        yield Fact("open", text, is_marked=True)
     for text in fit.advice:
-        yield from page.entry("measure", text)
-    for text in fit.warnings:
-        yield from page.entry("warning:", text, is_marked=True)
+        yield Fact("measure", text)
 
 
 def _percent(share: float) -> str:

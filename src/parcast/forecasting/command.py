@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
     Counts,
     columns,
@@ -19,6 +19,7 @@ from parcast.cli.options import (
     selection,
 )
 from parcast.cli.outputs import check_outputs, give
+from parcast.cli.screen import show_sheet
 from parcast.forecasting.command_axes import (
     axis_values,
     check_axes_of_file,
@@ -225,7 +226,7 @@ def command(
         document["knee"] = [knee.to_document() for knee in knees]
 
     def show() -> None:
-        _show(told, knees, show_all=show_all)
+        show_sheet(told.to_sheet(knees=knees, show_all=show_all))
         show_plan(planned)
 
     give(
@@ -314,6 +315,7 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     return [machine for machine, _ in told]
 
 
+@spelled_with(OPTIONS | {"upto": "-p"})
 def _knees(
     question: Question,
     runs: "Measurements",
@@ -351,17 +353,6 @@ def _spread_out(counts: Sequence[int]) -> list[int]:
         return list(counts)
     step = (len(counts) - 1) / (MOST_KNEES - 1)
     return [counts[round(i * step)] for i in range(MOST_KNEES)]
-
-
-def _show(told: "Forecast", knees: Sequence["Knee"], *, show_all: bool) -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.forecasting.sheet import answer
-
-    lines, left_out = answer(told, page_of_stdout(), knees=knees, show_all=show_all)
-    show(lines)
-    if left_out:
-        click.echo(f"parcast: {left_out}", err=True)
 
 
 def _status(question: Question, knees: Sequence["Knee"]) -> int:

@@ -116,10 +116,11 @@ def show_plan(planned: "Sequence[PlannedRun] | None") -> None:
     """Print planned runs below the answer, where they were asked for."""
     if planned is None:
         return
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.forecasting.next_runs.sheet import planned_runs
+    from parcast.cli.screen import show, show_sheet
+    from parcast.forecasting.next_runs.sheet import sheet_of
 
-    show(["", *planned_runs(planned, page_of_stdout())])
+    show([""])
+    show_sheet(sheet_of(planned))
 
 
 def rows_with_plan(

@@ -136,7 +136,7 @@ def series_evidence(question: Question) -> SeriesEvidence:
     refused = _refused(everything, known, is_answered, elsewhere, remedies)
     if not is_answered.any():
         is_held_out = question.hold_out is not None
-        raise FitFailed(_no_forecast(known, refused, remedies, is_held_out=is_held_out))
+        raise _no_forecast(known, refused, remedies, is_held_out=is_held_out)
     series = known.take(is_answered)
     elsewhere = None if elsewhere is None else elsewhere.take(is_answered)
     size = size_of_runs(question.measurements, series.by)
@@ -196,16 +196,18 @@ def _too_few(p: float, left_out: Sequence[str], remedies: Sequence[str]) -> str:
 
 def _no_forecast(
     known: Series, refused: Mapping[str, str], remedies: Sequence[str], *, is_held_out: bool
-) -> str:
+) -> FitFailed:
     """Say why no series has a forecast, and what to do."""
     if remedies[0]:
-        return " ".join(filter(None, ["No forecast.", *remedies]))
-    if is_held_out:
-        return "No forecast. Fewer than two counts are left to forecast from. Hold out fewer."
-    if len(np.unique(known.p[:, 0])) > 1:
-        return (
-            f"No forecast. By {', '.join(known.by)} the runs fall into {len(known)} series of "
+        why = " ".join(filter(None, remedies))
+    elif is_held_out:
+        why = "Fewer than two counts are left to forecast from. Hold out fewer."
+    elif len(np.unique(known.p[:, 0])) > 1:
+        why = (
+            f"By {', '.join(known.by)} the runs fall into {len(known)} series of "
             "one count each. Ignore a column that is no parameter of the program, or measure "
             "each at two counts or more."
         )
-    return f"No forecast. {next(iter(refused.values()))}"
+    else:
+        why = next(iter(refused.values()))
+    return FitFailed(why, outcome="No forecast.")

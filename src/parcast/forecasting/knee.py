@@ -133,7 +133,7 @@ def knee(
     first = int(measurements.p.min())
     if not first < as_number("upto", upto, hint=hint) < np.inf:
         raise ParameterError(
-            f"upto must be above the smallest measured p ({first}), got {upto}. {hint}"
+            "upto", must=f"be above the smallest measured p ({first})", got=f"{upto}", hint=hint
         )
     upto = as_whole("upto", upto, least=1, hint=hint)
     steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
@@ -145,9 +145,10 @@ def knee(
     for key, start in zip(evidence.measured.keys, evidence.measured.p[:, 0].tolist(), strict=True):
         if start >= upto:
             raise ParameterError(
-                f"upto must be above the smallest measured p of every series, got {upto} where "
-                f"{label_of(key)} starts at {whole(start)}. Give a larger one, "
-                "or select other series."
+                "upto",
+                must="be above the smallest measured p of every series",
+                got=f"{upto} where {label_of(key)} starts at {whole(start)}",
+                hint="Give a larger one, or select other series.",
             )
     return _knees(evidence, counts, share)
 

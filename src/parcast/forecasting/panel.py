@@ -79,8 +79,10 @@ def panels_of(
     owns = [one_series(forecast, i) for i in rows]
     if forecast.curve is None:
         raise ParameterError(
-            "forecast must be along p alone for a line through it, got one over several axes. "
-            "Draw the rows of to_pandas(), or forecast without values of other axes."
+            "forecast",
+            must="be along p alone for a line through it",
+            got="one over several axes",
+            hint="Draw the rows of to_pandas(), or forecast without values of other axes.",
         )
     keys = [own.notes[0].key for own in owns]
     knee_of = {tuple(knee.key.values()): knee for knee in knees}

@@ -136,7 +136,10 @@ def figure_of(
     """
     if quantity not in get_args(Quantity):
         raise ParameterError(
-            f'quantity must be "time" or "efficiency", got {quantity!r}. Leave it out for "time".'
+            "quantity",
+            must='be "time" or "efficiency"',
+            got=f"{quantity!r}",
+            hint='Leave it out for "time".',
         )
     panels = panels_of(forecast, _longest(forecast), knees=knees, planned=planned)
     columns = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)

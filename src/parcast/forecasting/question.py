@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError, require
+from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.scaling import Scaling
 from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements
@@ -69,7 +69,10 @@ class Question:
         left = np.setdiff1d(measured, held_out)
         if left.size == 0:
             raise ParameterError(
-                "hold_out must leave counts to forecast from, got all of them. Name fewer."
+                "hold_out",
+                must="leave counts to forecast from",
+                got="all of them",
+                hint="Name fewer.",
             )
         return self.measurements.select(p=left)
 
@@ -89,8 +92,10 @@ def question_of(
     """Check what `verb` was called with; `at` holds the keywords that it does not have itself."""
     if scaling not in ("auto", "strong", "weak"):
         raise ParameterError(
-            f'scaling must be "auto", "strong" or "weak", got {scaling!r}. '
-            'Leave it out to have it told from the times ("auto").'
+            "scaling",
+            must='be "auto", "strong" or "weak"',
+            got=f"{scaling!r}",
+            hint='Leave it out to have it told from the times ("auto").',
         )
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
@@ -98,8 +103,9 @@ def question_of(
     p = hold_out if p is None else p
     if p is None:
         raise ParameterError(
-            "p must be given unless counts are held out. "
-            "Give the processors to forecast, such as p=[64, 128]."
+            "p",
+            must="be given unless counts are held out",
+            hint=("Give the processors to forecast, such as ", Argument("p", [64, 128]), "."),
         )
     return Question(
         measurements=measurements,
@@ -137,9 +143,9 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
     if numbers.size == 0:
-        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
+        raise ParameterError(name, must="hold at least one number", got="none", hint=hint)
     return numbers
 
 
@@ -157,15 +163,17 @@ measurements, got neither. Did you mean donors?
     axes = [name for name in measurements.axes if name != "p"]
     for name in keywords:
         if name not in axes:
-            there = f" Its axes besides p: {', '.join(axes)}." if axes else " Its only axis is p."
+            there = f"Its axes besides p: {', '.join(axes)}." if axes else "Its only axis is p."
             hint = (
-                f" {ASKED_OTHERWISE[name]}"
+                ASKED_OTHERWISE[name]
                 if name in ASKED_OTHERWISE
                 else did_you_mean(name, [*parameters_of(verb), *axes]) or there
             )
             raise ParameterError(
-                f"{shown(name)} must be a parameter of {verb.__name__} or an axis of the "
-                f"measurements, got neither.{hint}"
+                shown(name),
+                must=f"be a parameter of {verb.__name__} or an axis of the measurements",
+                got="neither",
+                hint=hint.lstrip(),
             )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.errors import ParameterError
 from parcast.forecasting.curve import Curve
+from parcast.show.result import Result
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
@@ -55,12 +56,15 @@ class SeriesNotes:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Forecast:
+class Forecast(Result):
     """Times at processors asked for, each with a 90 % interval and what it rests on.
 
     The arrays have the shape of the `p` asked for; where the measurements hold several series
     (`by` is not empty) one more axis for the series comes first.
     """
+
+    _sheet: ClassVar[str] = "parcast.forecasting.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.forecasting.picture:figure_of"
 
     p: Array  # processors asked for [1]
     time: Array  # [s]
@@ -159,31 +163,9 @@ class Forecast:
             "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
         }
 
-    def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
     def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> "Figure":
         """Draw every series in one matplotlib figure, as `figure_of` does."""
-        from parcast.forecasting.picture import figure_of
-
-        return figure_of(self, quantity=quantity)
-
-    def __str__(self) -> str:
-        """Write the table that the command line prints, with what to think of each series."""
-        from parcast.forecasting.sheet import answer
-        from parcast.show.page import Page
-
-        lines, left_out = answer(self, Page())
-        return "\n".join([*lines, left_out] if left_out else lines)
-
-    def _repr_html_(self) -> str:
-        """Show the table and the warnings in a notebook."""
-        from parcast.forecasting.sheet import html_of
-
-        return html_of(self)
+        return self._drawn(quantity=quantity)
 
     def __repr__(self) -> str:
         """Say how much was asked, in one line."""
@@ -204,8 +186,10 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
     """
     if not 0 <= series < len(forecast.notes):
         raise ParameterError(
-            f"series must be a number from 0 to {len(forecast.notes) - 1}, got {series}. "
-            "The notes of the forecast name its series in this order."
+            "series",
+            must=f"be a number from 0 to {len(forecast.notes) - 1}",
+            got=f"{series}",
+            hint="The notes of the forecast name its series in this order.",
         )
     alone = forecast.take(np.array([series]))
     answers = {name: getattr(alone, name)[0] for name in ANSWERS} if forecast.by else {}

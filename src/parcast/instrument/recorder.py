@@ -35,14 +35,14 @@ def require_number(name: str, given: object) -> None:
     except (TypeError, ValueError):
         is_number = False
     if not is_number:
-        raise ParameterError(f"{name} must be a finite number, got {given!r:.60}.")
+        raise ParameterError(name, must="be a finite number", got=f"{given!r:.60}")
 
 
 def require_count(name: str, given: object) -> None:
     """Refuse what is no finite number of at least 0."""
     require_number(name, given)
     if float(given) < 0:  # type: ignore[arg-type]  # it is a number, as was seen
-        raise ParameterError(f"{name} must be at least 0, got {given!r:.60}.")
+        raise ParameterError(name, must="be at least 0", got=f"{given!r:.60}")
 
 
 def require_call_that_computes(name: str, function: Callable[..., Any]) -> None:
@@ -57,8 +57,10 @@ def require_call_that_computes(name: str, function: Callable[..., Any]) -> None:
     if runs_later:
         called = getattr(function, "__name__", "a function")
         raise ParameterError(
-            f"{name} must not time calls of {called}, which is a generator or a coroutine: its "
-            'call ends before it runs. Put "with region(...)" around what computes in it.'
+            name,
+            must=f"not time calls of {called}, which is a generator or a coroutine: its "
+            "call ends before it runs",
+            hint='Put "with region(...)" around what computes in it.',
         )
 
 
@@ -264,8 +266,10 @@ class Recorder:
             total = self._new(name, kind, amounts, counts)
         elif total.kind != kind:
             raise ParameterError(
-                f'region "{name}" must keep its kind, got {kind} after {total.kind}. Give the '
-                "other one another name."
+                f'region "{name}"',
+                must="keep its kind",
+                got=f"{kind} after {total.kind}",
+                hint="Give the other one another name.",
             )
         return Counted(self, total, amounts, counts) if counts else Timed(self, total, amounts)
 
@@ -281,12 +285,17 @@ class Recorder:
 
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise ParameterError(
-                f"region must have a printable name, got {name!r:.60}. Call it by what it does."
+                "region",
+                must="have a printable name",
+                got=f"{name!r:.60}",
+                hint="Call it by what it does.",
             )
         if kind not in KINDS:
             raise ParameterError(
-                f'region "{name}" must be of a kind that is known, got {kind!r:.60}. Known are '
-                f"{', '.join(KINDS)}."
+                f'region "{name}"',
+                must="be of a kind that is known",
+                got=f"{kind!r:.60}",
+                hint=f"Known are {', '.join(KINDS)}.",
             )
         for what, given in zip(AMOUNTS, amounts, strict=True):
             require_count(f'{what} of region "{name}"', given)

@@ -85,7 +85,7 @@ def _asked(arguments: Sequence[str]) -> tuple[Task, str | None]:
     given = parser().parse_args(arguments)
     if given.output and not given.output.endswith((".csv", ".json")):
         raise ParameterError(
-            f"-o must be a path that ends in .csv or .json, got {given.output!r}."
+            "-o", must="be a path that ends in .csv or .json", got=f"{given.output!r}"
         )
     task = Task(
         kernel=given.name,

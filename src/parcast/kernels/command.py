@@ -1,13 +1,12 @@
 """`parcast run`: a reference program that really runs, on ranks that are started for it."""
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
 from parcast.cli.options import (
     TABLES,
     Counts,
@@ -18,18 +17,23 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
+from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
+from parcast.kernels.registry import KERNELS
 from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Run
+    from parcast.show.sheet import Sheet
 
 
 FORMATS: Final = ("csv", "json")
+OPTIONS: Final = {"ranks": "-np"}  # what Python calls an argument, and what the command line does
 
-HELP = """Run a reference program with MPI, and time and count what it does.
+*_NAMES, _LAST = KERNELS
+HELP = f"""Run a reference program with MPI, and time and count what it does.
 
-NAME is a program: sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil. Without it,
+NAME is a program: {", ".join(_NAMES)} or {_LAST}. Without it,
 the programs are listed. Ranks are started here; under an mpiexec of your own, use
 `mpiexec -n 4 python -m parcast.kernels NAME --n SIZES`.
 
@@ -172,7 +176,6 @@ def _ask(
     name: str, n: list[int], ranks: Counts, asked: dict[str, Any], ended: "list[Run]"
 ) -> None:
     """Run the program, and add its runs."""
-    from parcast.cli.screen import Progress
     from parcast.kernels.run import run_kernel
 
     with Progress(f"running {name:.20}") as progress:
@@ -181,7 +184,7 @@ def _ask(
                 name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked
             )
         except ParameterError as refusal:
-            raise ParameterError(re.sub(r"^ranks must", "-np must", str(refusal))) from refusal
+            raise click.ClickException(in_options(refusal, OPTIONS)) from refusal
 
 
 def _tell(
@@ -207,7 +210,7 @@ def _tell(
         if as_json:
             print_pieces(json_pieces(document))
         elif "-" not in outputs:
-            _show(document)
+            show_sheet(_sheet(document))
 
 
 def _document(
@@ -231,24 +234,22 @@ def _measurement_rows(runs: "Sequence[Run]") -> Any:
     return measurement_rows(runs)
 
 
-def _show(document: dict[str, Any]) -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
+def _sheet(document: dict[str, Any]) -> "Sheet":
+    """Everything that is said of the runs."""
     from parcast.kernels.registry import kernel_named
-    from parcast.kernels.sheet import run_answer
+    from parcast.kernels.sheet import sheet_of
 
     kernel = kernel_named(document["inputs"]["program"])
-    page = page_of_stdout()
     rows, warnings = document["rows"], document["warnings"]
-    show(run_answer(rows, warnings, page, title=kernel.title, step=kernel.step))
+    return sheet_of(rows, warnings, title=kernel.title, step=kernel.step)
 
 
 def _list_programs() -> None:
     """Print the programs there are."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.kernels.registry import KERNELS, kernel_named
-    from parcast.kernels.sheet import listing
+    from parcast.kernels.registry import kernel_named
+    from parcast.kernels.sheet import program_words
+    from parcast.show.terminal import listing
 
-    found = [kernel_named(name) for name in KERNELS]
-    told = [(kernel.name, kernel.title, kernel.size, kernel.example) for kernel in found]
-    show(listing(told, page_of_stdout()))
+    kernels = [kernel_named(name) for name in KERNELS]
+    named = [program_words(x.name, x.title, x.size, x.example) for x in kernels]
+    show(listing(named, page_of_stdout()))

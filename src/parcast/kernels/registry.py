@@ -1,25 +1,29 @@
-"""The programs by their names; each is loaded, and numpy with it, when it is asked for."""
+"""The programs by their names: that of a law is the module of its name beside this one.
 
-from importlib import import_module
-from typing import Final
+Each is loaded, and numpy with it, when it is asked for.
+"""
 
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Final
+
+from parcast.descriptions.law_names import LAWS
 from parcast.errors import ParameterError
-from parcast.kernels.kernel import Kernel
+from parcast.places import load
 from parcast.units import shown
-from parcast.words import did_you_mean
 
-KERNELS: Final = {  # each name and its module, which holds its Kernel as KERNEL
-    "sort": "parcast.kernels.sort",
-    "square_sort": "parcast.kernels.square_sort",
-    "fractal": "parcast.kernels.fractal",
-    "monte_carlo": "parcast.kernels.monte_carlo",
-    "matmul": "parcast.kernels.matmul",
-    "gauss": "parcast.kernels.gauss",
-    "stencil": "parcast.kernels.stencil",
+if TYPE_CHECKING:
+    from parcast.kernels.kernel import Kernel
+
+
+KERNELS: Final = {  # each name and its module, place of its Kernel
+    law: f"{__package__}.{law}:KERNEL"
+    for law in LAWS
+    if law in {module.name for module in iter_modules([str(Path(__file__).parent)])}
 }
 
 
-def kernel_named(name: str) -> Kernel:
+def kernel_named(name: str) -> "Kernel":
     """Give a program by its name.
 
     Parameters
@@ -42,8 +46,11 @@ def kernel_named(name: str) -> Kernel:
     'keys'
     """
     if not isinstance(name, str) or name not in KERNELS:
+        from parcast.words import did_you_mean
+
         name = str(name)
-        hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
-        raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
-    kernel: Kernel = import_module(KERNELS[name]).KERNEL
+        hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
+        must = "be that of a program"
+        raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
+    kernel: Kernel = load(KERNELS[name])
     return kernel

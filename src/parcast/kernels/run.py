@@ -9,7 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.errors import as_number, as_whole, require
 from parcast.kernels.kernel import Run
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import Task, memory_refusal, whole_size
@@ -118,7 +118,7 @@ def run_kernel(
     require("quantum", quantum, ok, must=must, hint=hint)
     for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):
         if refusal:
-            raise ParameterError(refusal)
+            raise refusal
     runs: list[Run] = []
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
         task = Task(
@@ -152,11 +152,14 @@ def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
     # All on one core, as where a network is measured, more ranks would be no faster than one.
     is_crowded = PLACEMENT not in os.environ and p > len(available_cores())
     placement: Placement = "spread" if is_crowded else "auto"
-    try:
-        run_ranks(WORKER, [str(asked)], ranks=p, time_limit=time_limit, placement=placement)
-    except RunFailed as failure:
-        text = str(failure)
-        raise RunFailed(text.replace("kernels.worker on", f"{task.kernel} on", 1)) from failure
+    run_ranks(
+        WORKER,
+        [str(asked)],
+        ranks=p,
+        time_limit=time_limit,
+        placement=placement,
+        called=task.kernel,
+    )
 
 
 def _ended(answer: Path) -> Iterator[Run]:

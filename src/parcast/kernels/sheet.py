@@ -1,13 +1,9 @@
-"""The runs of a program for a person: a table of times and counts, and what they mean.
-
-On a narrow page columns are left out, then each run becomes a few lines.
-"""
+"""The runs of a program for a person: a table of times and counts, and what they mean."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import MARK, OTHERS, common_unit, rounded
 
@@ -16,50 +12,35 @@ DIGITS: Final = 3
 LEFT_OUT_FIRST: Final = ("messages", "steps", "mean", "disk")  # where there is no room
 
 
-def run_answer(
-    rows: Sequence[dict[str, Any]], warnings: Sequence[str], page: Page, *, title: str, step: str
-) -> list[str]:
-    """Lines of the answer.
+def sheet_of(
+    rows: Sequence[dict[str, Any]], warnings: Sequence[str], *, title: str, step: str
+) -> Sheet:
+    """Everything that is said of runs: rows as of a document of the schema ``parcast/runs/1``.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        As a document of the schema ``parcast/runs/1`` has them, at least one.
-    warnings : sequence of str
-        What a reader must know.
-    page : Page
-        Where it is shown.
-    title, step : str
-        What the program does, and what one of its steps is.
-
-    Returns
-    -------
-    list of str
+    `title` is what the program does, `step` what one of its steps is.
     """
-    lines = [*map(page.bold, page.wrapped(f"{rows[0]['program']}: {title}", indent=0)), ""]
-    lines += _table(rows, page)
     legend = (
         f"computing: processor seconds of the rank with most, and the mean of all; steps: {step}, "
         "of all ranks; rate: steps in a processor second"
     )
     if any(row["disturbed"] for row in rows):
         legend += f"; {MARK}: {OTHERS}"
-    lines += ["", *map(page.faint, page.wrapped(legend, indent=0))]
-    for text in warnings:
-        lines += ["", *page.entry("warning:", text, is_marked=True)]
-    return lines
+    columns = _columns(rows)
+    forms = (
+        Form(columns=[x for name, x in columns.items() if name not in LEFT_OUT_FIRST[:left_out]])
+        for left_out in range(len(LEFT_OUT_FIRST) + 1)
+    )
+    in_full = (_in_full(columns, i) for i in range(len(rows)))
+    return Sheet(
+        title=f"{rows[0]['program']}: {title}",
+        tables=(Table(forms=tuple(forms), in_full=tuple(in_full), legend=legend),),
+        parts=tuple(Sheet(warnings=(text,)) for text in warnings),
+    )
 
 
-def listing(programs: Sequence[tuple[str, str, str, int]], page: Page) -> list[str]:
-    """Lines that name the programs there are: name, what it does, what n counts, an example."""
-    width = max(len(name) for name, *_ in programs)
-    lines = []
-    for name, title, size, example in programs:
-        text = f"{title}; n: {size}, such as {_copied(example)}"
-        first, *others = page.wrapped(text, indent=width + 2)
-        lines += [page.bold(f"{name:{width}}") + f"  {first}"]
-        lines += [" " * (width + 2) + line for line in others]
-    return lines
+def program_words(name: str, title: str, size: str, example: int) -> tuple[str, str]:
+    """Name a program, and say what it does, what n counts and such an n."""
+    return name, f"{title}; n: {size}, such as {_copied(example)}"
 
 
 def _copied(size: int) -> str:
@@ -67,16 +48,6 @@ def _copied(size: int) -> str:
     digits = str(size).rstrip("0")
     zeros = len(str(size)) - len(digits)
     return f"{digits}e{zeros}" if len(digits) == 1 and zeros > 4 else str(size)
-
-
-def _table(rows: Sequence[dict[str, Any]], page: Page) -> list[str]:
-    """Write the table, as much of it as the page has room for."""
-    columns = _columns(rows)
-    for left_out in range(len(LEFT_OUT_FIRST) + 1):
-        kept = [x for name, x in columns.items() if name not in LEFT_OUT_FIRST[:left_out]]
-        if laid_out := side_by_side(kept, page):
-            return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
-    return _in_full(columns, len(rows), page)
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Column]:
@@ -103,7 +74,6 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Column]:
     columns["bytes"] = Column(
         title="sent",
         cells=[format_quantity(sum(row["sent_bytes"]), "size", DIGITS) for row in rows],
-        is_text=False,
     )
     columns["steps"] = Column(
         title="steps", cells=[rounded(float(sum(row["steps"])), DIGITS) for row in rows]
@@ -115,7 +85,7 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Column]:
         cells=["none" if rate is None else rounded(rate, DIGITS) for rate in rates],
     )
     columns["correct"] = Column(
-        title="correct", cells=[CORRECT[row["is_correct"]] for row in rows], is_text=True
+        title="correct", cells=[CORRECT[row["is_correct"]] for row in rows], align="left"
     )
     return columns
 
@@ -129,16 +99,14 @@ def _marked(times: list[str], rows: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _in_full(columns: dict[str, Column], count: int, page: Page) -> list[str]:
-    """Write each run as a few short lines, for a page too narrow for a table."""
+def _in_full(columns: dict[str, Column], i: int) -> Entry:
+    """Give one run, for a page too narrow for a table."""
     named = [name for name in ("p", "n", "repetition") if name in columns]
-    others = [x for name, x in columns.items() if name not in named]
-    width = max(len(x.title) for x in others)
-    lines: list[str] = []
-    for i in range(count):
-        title = ", ".join(f"{columns[name].title} = {columns[name].cells[i]}" for name in named)
-        lines += ["", page.bold(title)]
-        for x in others:
-            unit = f" {x.unit.strip('[]')}" if x.unit else ""
-            lines.append(f"  {x.title:{width}}  {x.cells[i].strip()}{unit}")
-    return lines[1:]
+    return Entry(
+        title=", ".join(f"{columns[name].title} = {columns[name].cells[i]}" for name in named),
+        facts=tuple(
+            Fact(x.title, f"{x.cells[i].strip()} {x.unit.strip('[]')}".rstrip())
+            for name, x in columns.items()
+            if name not in named
+        ),
+    )

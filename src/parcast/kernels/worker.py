@@ -82,9 +82,9 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     share = names.count(platform.node()) / len(names)
     for n in task.sizes:
         refusal = memory_refusal(kernel, n, len(hosts), share)
-        told = [text for text in comm.allgather(refusal) if text]
-        if told:
-            raise ParameterError(told[0])
+        refusals = [each for each in comm.allgather(refusal) if each]
+        if refusals:
+            raise refusals[0]
     directory = Path(task.directory) if task.directory else None
     if task.sizes:
         kernel.run(comm, kernel.tiny, task.seed, check=False, directory=directory)
@@ -149,8 +149,10 @@ def whole_size(given: object) -> int:
         number = nan
     if not (isfinite(number) and number >= 0 and number == int(number)):
         raise ParameterError(
-            f"n must be a whole number of at least 0, got {shown(repr(given))}. "
-            "Write such as 1000 or 1e6."
+            "n",
+            must="be a whole number of at least 0",
+            got=shown(repr(given)),
+            hint="Write such as 1000 or 1e6.",
         )
     return int(text) if text.isdigit() else int(number)
 
@@ -181,8 +183,8 @@ def waiting_time(given: str, *, name: str) -> float:
     return seconds
 
 
-def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> str:
-    """Say that a size needs more memory than is free on this host, or nothing.
+def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> ParameterError | None:
+    """Say that a size needs more memory than is free on this host, if it does.
 
     Parameters
     ----------
@@ -195,21 +197,24 @@ def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> str:
 
     Returns
     -------
-    str
-        "" if it fits, or if the system does not say what is free.
+    ParameterError or None
+        None if it fits, or if the system does not say what is free.
     """
     free = free_memory()
     if free is None or kernel.memory(n, p) * share <= free:
-        return ""
+        return None
     low, high = 0, n
     while low < high:  # the largest that fits
         middle = (low + high + 1) // 2
         fits = kernel.memory(middle, p) * share <= free
         low, high = (middle, high) if fits else (low, middle - 1)
     needed = format_quantity(float(kernel.memory(n, p) * share), "size")
-    return (
-        f"n must leave the memory of the host enough, got {n:,}, for which {kernel.name} needs "
-        f"{needed} where {format_quantity(free, 'size')} are free. Take n up to {low:,}."
+    there = format_quantity(free, "size")
+    return ParameterError(
+        "n",
+        must="leave the memory of the host enough",
+        got=f"{n:,}, for which {kernel.name} needs {needed} where {there} are free",
+        hint=f"Take n up to {low:,}.",
     )
 
 

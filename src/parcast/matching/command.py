@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
@@ -22,12 +22,13 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.reading import read_description
+from parcast.cli.screen import show_sheet
 from parcast.matching.options import (
     Budget,
     budget,
     certainty,
     check_budget,
-    in_match_options,
+    options_of_match,
     prices,
 )
 from parcast.version import __version__
@@ -190,8 +191,8 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told),
-        draw=lambda path: _draw(told, path),
+        show=lambda: show_sheet(told.to_sheet()),
+        draw=told.save,
     )
     if told.best is None:
         click.echo("parcast: no: no machine fits.", err=True)
@@ -263,8 +264,8 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
         )
     except ParameterError as refusal:
         file = inputs.get("runs", {}).get("file", asked.what)
-        text = in_match_options(str(refusal), runs=file, donors=asked.donors)
-        if text.startswith(("--price must", "--donors must")):
+        text = in_options(refusal, options_of_match(runs=file, donors=asked.donors))
+        if refusal.name in {"prices", "donors"}:
             raise click.UsageError(text, ctx) from refusal
         raise NoAnswer(text) from refusal
     currency = told.currency or (asked.budget.currency if asked.budget else "")
@@ -274,18 +275,3 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
         "parcast": __version__,
     }
     return replace(told, inputs=inputs, currency=currency)
-
-
-def _draw(told: "Match", path: str) -> None:
-    """Draw the answer."""
-    from parcast.matching.picture import draw_match
-
-    draw_match(told, path)
-
-
-def _show(told: "Match") -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.matching.sheet import match_answer
-
-    show(match_answer(told, page_of_stdout()))

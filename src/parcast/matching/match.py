@@ -174,7 +174,7 @@ def match(
     ([('A', 4), ('B', 4)], 1.0)
     """
     if goal not in ("time", "cost", "efficiency"):
-        raise ParameterError(f'goal must be "time", "cost" or "efficiency", got {goal!r:.60}.')
+        raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
     seed = as_whole("seed", seed, least=0, hint="Any will do.")
     asked = constraints_of(within, budget, certainty)
     if not isinstance(what, Program | Measurements):
@@ -244,7 +244,7 @@ def _outcomes(
                 known = [x for x in machines if x.name in named]
                 found.append(projected(what, machine, known, here, seed))
         except FitFailed as refusal:
-            left_out[machine.name] = str(refusal).removeprefix("No forecast. ")
+            left_out[machine.name] = refusal.reason
             continue
         if here.size < counts.size:
             beyond = [f"{whole(x)}" for x in counts[counts > most].tolist()]

@@ -4,13 +4,13 @@ Most functions are click callbacks: they take the text of an option and return w
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from parcast.cli.failures import in_options
+from parcast.cli.failures import AXES, OPTIONS, Spelling
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -89,23 +89,19 @@ def check_budget(asked: Budget | None, machines: Sequence["Machine"]) -> None:
         )
 
 
-def in_match_options(message: str, *, runs: str, donors: Sequence[str]) -> str:
-    """Call the arguments of `match` by the options that stand for them, and tables by their files.
+def options_of_match(*, runs: str, donors: Sequence[str]) -> Mapping[str, Spelling]:
+    """What the command line calls the arguments of `match`, and tables by their files."""
+    return {
+        **OPTIONS,
+        **AXES,
+        "prices": _price,
+        "runs": "the table",
+        "table the runs": runs,
+        "table donors": ", ".join(donors),
+    }
 
-    >>> text = "donors must have the same columns as all other tables, got no n in the runs."
-    >>> in_match_options(text, runs="times.csv", donors=["more.csv"])
-    '--donors must have the same columns as all other tables, got no n in times.csv.'
-    """
-    message = in_options(message)
-    if message.startswith("--donors must have the same columns"):
-        for table, files in ((" in the runs.", runs), (" in donors.", ", ".join(donors))):
-            message = message.replace(table, f" in {files}.", 1)
-    for argument, option in (
-        ("prices must", "--price must"),
-        ("runs must have", "the table must have"),
-        ("runs must be", "the table must be"),
-        ("runs.--select ", "--select "),
-        ("=....", "=..."),
-    ):
-        message = message.replace(argument, option)
-    return re.sub(r'give prices=\{"(.*)": 0.05\}\.', r'give --price "\1=0.05".', message)
+
+def _price(prices: Mapping[str, float] | None) -> str:
+    """Name the option, perhaps with prices: it is quoted, as names hold blanks."""
+    given = ",".join(f"{name}={price}" for name, price in (prices or {}).items())
+    return f'--price "{given}"' if given else "--price"

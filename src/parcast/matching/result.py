@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.show.result import Result
 from parcast.words import whole
 
 if TYPE_CHECKING:
@@ -60,8 +61,11 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Match:
+class Match(Result):
     """Machines ranked for a program and a goal."""
+
+    _sheet: ClassVar[str] = "parcast.matching.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.matching.picture:figure_of_match"
 
     candidates: tuple[Candidate, ...]  # the best first; those that do not fit last
     goal: str  # "time", "cost" or "efficiency"
@@ -133,30 +137,9 @@ class Match:
             "inputs": dict(self.inputs or {}),
         }
 
-    def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
     def plot(self) -> "Figure":
         """Draw cost against time, as `parcast.matching.picture.figure_of_match` does."""
-        from parcast.matching.picture import figure_of_match
-
-        return figure_of_match(self)
-
-    def __str__(self) -> str:
-        """Write the table that the command line prints, and what to think of it."""
-        from parcast.matching.sheet import match_answer
-        from parcast.show.page import Page
-
-        return "\n".join(match_answer(self, Page()))
-
-    def _repr_html_(self) -> str:
-        """Show the ranking and the warnings in a notebook."""
-        from parcast.matching.sheet import html_of_match
-
-        return html_of_match(self)
+        return self._drawn()
 
     def __repr__(self) -> str:
         """Say what was asked, in one line."""

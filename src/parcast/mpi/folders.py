@@ -40,7 +40,10 @@ def folder_for(prefix: str, directory: str | os.PathLike[str] | None = None) -> 
     """
     if directory is not None and not isinstance(directory, str | os.PathLike):
         raise ParameterError(
-            f"directory must be a path, got {directory!r:.60}. Name a folder for files."
+            "directory",
+            must="be a path",
+            got=f"{directory!r:.60}",
+            hint="Name a folder for files.",
         )
     place = Path(tempfile.gettempdir() if directory is None else directory)
     remove_abandoned(place, prefix)

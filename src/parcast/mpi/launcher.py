@@ -60,6 +60,7 @@ def run_ranks(
     placement: Placement = "auto",
     environment: Mapping[str, str] | None = None,
     mpi: Mpi | None = None,
+    called: str = "",
 ) -> Ended:
     """Run a module on several ranks and wait for its end.
 
@@ -81,6 +82,8 @@ def run_ranks(
         Further variables of the ranks.
     mpi : Mpi, optional
         What to start them with, by default `find_mpi()`.
+    called : str
+        What messages call the module, by default its name.
 
     Returns
     -------
@@ -96,8 +99,8 @@ def run_ranks(
     """
     if not 1 <= ranks <= MOST_RANKS:
         hint = "Count from 1." if ranks < 1 else "Start fewer."
-        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
-    found = mpi or find_mpi()
+        raise ParameterError("ranks", must=f"lie in 1 to {MOST_RANKS}", got=f"{ranks}", hint=hint)
+    found, called = mpi or find_mpi(), called or _named(module)
     token, began = uuid.uuid4().hex, time.time()
     if placement == "auto":
         placement = os.environ.get(PLACEMENT, "auto")  # type: ignore[assignment]  # ours to set
@@ -120,11 +123,11 @@ def run_ranks(
             remove_shared_memory(began)
     if status is None:
         raise RunFailed(
-            f"{_named(module)} on {ranks} ranks did not end within {time_limit:g} s and was "
+            f"{called} on {ranks} ranks did not end within {time_limit:g} s and was "
             "killed. Allow more time, or ask for less."
         )
     if status:
-        raise _failure(module, ranks, status, out, err)
+        raise _failure(called, ranks, status, out, err)
     return Ended(status=status, stdout=out, stderr=err, seconds=time.monotonic() - started)
 
 
@@ -167,19 +170,20 @@ def _stop(started: "subprocess.Popen[str]", token: str) -> None:
     kill_processes_of(token)
 
 
-def _failure(module: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:
+def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:
     """Say why ranks failed, in the words of the first that said something."""
     lines = [line.strip() for line in stderr.splitlines() if _WORD.search(line)]
     for line in lines:
         if REFUSAL in line:
             told = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
-            return _KINDS.get(told["kind"], RunFailed)(told["message"])
+            kind = _KINDS.get(told["kind"])
+            return kind(**told["facts"]) if kind else RunFailed(told["message"])
     said = next((line for line in lines if _is_exception(line)), "")
     if not said:
         said = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
     reason = f": {shown(said, limit=LONGEST)}" if said else ""
     return RunFailed(
-        f"{_named(module)} on {ranks} ranks ended with status {status}{reason}. "
+        f"{called} on {ranks} ranks ended with status {status}{reason}. "
         "Nothing of it runs on. Try fewer ranks, or look at the message."
     )
 

@@ -1,7 +1,7 @@
 """One rank of a run: it pins itself to a core, then runs a module as ``python -m mpi4py`` does.
 
 ``python -m parcast.mpi.rank MODULE ARGUMENTS...`` is what the launcher starts under mpiexec. An
-exception aborts all ranks; one of parcast's own is handed to the launcher as its message.
+exception aborts all ranks; one of parcast's own is handed to the launcher as its facts.
 """
 
 import json
@@ -45,7 +45,8 @@ def main(arguments: Sequence[str]) -> None:
     try:
         run.run_command_line(["-m", *arguments])
     except ParcastError as refusal:
-        told = json.dumps({"kind": type(refusal).__name__, "message": str(refusal)})
+        kind, facts = type(refusal).__name__, refusal.facts()
+        told = json.dumps({"kind": kind, "facts": facts, "message": str(refusal)})
         print(f"{REFUSAL}{told}", file=sys.stderr, flush=True)  # noqa: T201 - the launcher reads it
         run.set_abort_status(1)
         sys.exit(1)

@@ -85,8 +85,10 @@ def best_processors(
     require_descriptions(program, machine)
     if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
         raise ParameterError(
-            f"upto must be a whole number between 1 and {MOST:,}, got {upto!r:.60}. "
-            "Give the largest count worth looking at."
+            "upto",
+            must=f"be a whole number between 1 and {MOST:,}",
+            got=f"{upto!r:.60}",
+            hint="Give the largest count worth looking at.",
         )
     at: dict[str, Any] = {"d": float(d if d is not None else machine.storage.servers or 1)}
     if n is not None:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parcast.cli.configurations import Configurations, configurations, read_configurations
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
 from parcast.cli.options import debug_option, json_option, output_option
 from parcast.cli.outputs import PICTURES, check_outputs, format_of, give
+from parcast.cli.screen import show_sheet
 
 if TYPE_CHECKING:
     from parcast.prediction.result import Prediction
@@ -54,6 +55,7 @@ Examples:
 @click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
 @debug_option
 @click.pass_context
+@spelled_with(OPTIONS | AXES)
 def command(
     ctx: click.Context,
     /,
@@ -79,7 +81,7 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told, show_all=show_all),
+        show=lambda: show_sheet(told.to_sheet(show_all=show_all)),
         draw=lambda path: _draw(told, path, picture),
     )
     if interval and told.interval is None:
@@ -102,7 +104,7 @@ def _ask(asked: Configurations, *, interval: bool | None) -> "Prediction":
     try:
         told = predict(read.program, read.machine, **read.grid, interval=interval is not False)
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
     return replace(told, inputs=read.inputs)
 
 
@@ -111,14 +113,3 @@ def _draw(told: "Prediction", path: str, picture: str | None) -> None:
     from parcast.prediction.picture import draw_prediction
 
     draw_prediction(told, path, picture=picture)
-
-
-def _show(told: "Prediction", *, show_all: bool) -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.prediction.sheet import prediction_answer
-
-    lines, left_out = prediction_answer(told, page_of_stdout(), show_all=show_all)
-    show(lines)
-    if left_out:
-        click.echo(f"parcast: {left_out}", err=True)

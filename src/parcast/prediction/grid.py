@@ -30,8 +30,10 @@ def axes_of(
     for name, values in vary.items():
         if name not in known:
             raise ParameterError(
-                f"vary must name parameters that the descriptions give, got {shown(repr(name))}. "
-                f"They give {', '.join(sorted(known)) or 'none'}."
+                "vary",
+                must="name parameters that the descriptions give",
+                got=shown(repr(name)),
+                hint=f"They give {', '.join(sorted(known)) or 'none'}.",
             )
         numbers = _numbers(name, values)
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
@@ -45,11 +47,13 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
     if numbers.ndim > 1 or numbers.size == 0:
         raise ParameterError(
-            f"{name} must have one dimension and at least one number, got the shape "
-            f"{numbers.shape}. {hint}"
+            name,
+            must="have one dimension and at least one number",
+            got=f"the shape {numbers.shape}",
+            hint=hint,
         )
     numbers = np.atleast_1d(numbers)
     require(name, numbers, np.isfinite(numbers), must="be finite", hint=hint)
@@ -74,6 +78,8 @@ def require_times(time: Array, axes: Mapping[str, Array]) -> None:
             for (name, values), i in zip(axes.items(), point, strict=True)
         )
         raise ParameterError(
-            f"the time must be above 0 and finite, got {time[point]:g} s at {at}. "
-            "Check the amounts there."
+            "the time",
+            must="be above 0 and finite",
+            got=f"{time[point]:g} s at {at}",
+            hint="Check the amounts there.",
         )

@@ -3,7 +3,7 @@
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.prediction.lines import MOST_NAMED, draw_lines
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import Shown, shown_of
@@ -84,14 +84,16 @@ def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) 
     """
     if picture is not None and picture not in DRAW:
         raise ParameterError(
-            f'picture must be "lines", "surface", "contours" or "map", got {picture!r}. '
-            "Leave it out for what suits the axes."
+            "picture",
+            must='be "lines", "surface", "contours" or "map"',
+            got=f"{picture!r}",
+            hint="Leave it out for what suits the axes.",
         )
     shown = shown_of(prediction, 2)
     chosen = picture or _suitable(shown)
     needed = 1 if chosen == "lines" else 2
     if len(shown.axes) < needed:
-        raise ParameterError(_too_few(chosen, needed, shown))
+        raise _too_few(chosen, needed, shown)
     with house_style():
         figure = DRAW[chosen](shown)
         figure.suptitle(shown.title, fontsize="large", parse_math=False)
@@ -105,19 +107,27 @@ def _suitable(shown: Shown) -> str:
     return "contours" if [axis.name for axis in shown.axes] == ["p", "d"] else "map"
 
 
-def _too_few(picture: str, needed: int, shown: Shown) -> str:
+def _too_few(picture: str, needed: int, shown: Shown) -> ParameterError:
     """Say which axes are there, and what to do for more."""
     there = " and ".join(axis.name for axis in shown.axes)
     got = f"only {there}" if there else "none"
     if needed == 1:
-        return (
-            f"a picture must have an axis with several values, got {got}. Predict for several "
-            "p, such as p=[1, 2, 4, 8]."
+        return ParameterError(
+            "a picture",
+            must="have an axis with several values",
+            got=got,
+            hint=("Predict for several p, such as ", Argument("p", [1, 2, 4, 8]), "."),
         )
     what = {"surface": "a surface", "contours": "contours", "map": "a map"}[picture]
-    give = (
-        'several p and d, or vary={"network.bandwidth": [...]}, or draw picture="lines".'
-        if there
-        else "several p and d, such as p=[1, 2, 4, 8] and d=[1, 2, 4]."
+    bandwidth = Argument(
+        "vary", "network.bandwidth=...", python='vary={"network.bandwidth": [...]}'
     )
-    return f"{what} must have two axes with several values, got {got}. Predict for {give}"
+    lines = Argument("picture", "lines", python='picture="lines"')
+    p, d = Argument("p", [1, 2, 4, 8]), Argument("d", [1, 2, 4])
+    give = (", or ", bandwidth, ", or draw ", lines) if there else (", such as ", p, " and ", d)
+    return ParameterError(
+        what,
+        must="have two axes with several values",
+        got=got,
+        hint=("Predict for several p and d", *give, "."),
+    )

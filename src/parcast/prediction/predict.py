@@ -15,7 +15,7 @@ from parcast.descriptions.amount import NORMAL_90, Amount, Point
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.laws.compactness import superlinear_warnings
 from parcast.prediction.best_processors import least_between
 from parcast.prediction.grid import axes_of, dimensions_of, require_times
@@ -154,8 +154,10 @@ def predict(
     points = int(np.prod([float(size) for size in shape]))
     if points > MOST_POINTS:
         raise ParameterError(
-            f"the grid must have at most {MOST_POINTS:,} points, got "
-            f"{' x '.join(str(size) for size in shape)} = {points:,}. Take wider steps."
+            "the grid",
+            must=f"have at most {MOST_POINTS:,} points",
+            got=f"{' x '.join(str(size) for size in shape)} = {points:,}",
+            hint="Take wider steps.",
         )
     at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
@@ -214,9 +216,8 @@ def _speedup(
     try:
         speedup = np.asarray(program.times(machine, alone).time / time)
     except ParameterError as refusal:
-        raise ParameterError(
-            f"speedup must be over one processor and one disk, which has no time: {refusal}"
-        ) from None
+        what = "speedup must be over one processor and one disk, which has no time"
+        raise refusal.named(f"{what}: {refusal.name}") from None
     here, there = program.work(machine, at), program.work(machine, one)
     reference = program.work(machine, alone)
     if here is None or there is None or reference is None:
@@ -236,8 +237,14 @@ def _require_affordable(samples: int, points: int) -> None:
     """Refuse an interval that would take minutes."""
     if samples * points > MOST_SAMPLED:
         raise ParameterError(
-            f"the interval must be made from at most {MOST_SAMPLED:,} times, got {samples} "
-            f"samples of {points:,} points. Take fewer points, or leave the interval out."
+            "the interval",
+            must=f"be made from at most {MOST_SAMPLED:,} times",
+            got=f"{samples} samples of {points:,} points",
+            hint=(
+                "Take fewer points, or ",
+                Argument("interval", python="leave the interval out"),
+                ".",
+            ),
         )
 
 

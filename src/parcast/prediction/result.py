@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.show.result import Result
 from parcast.units import Dimension
 from parcast.words import whole
 
@@ -20,11 +21,14 @@ ROWS_AT_ONCE: Final = 8192
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Prediction:
+class Prediction(Result):
     """Times of a program on a machine, for every combination of the values of its axes.
 
     Every array has one dimension for each axis, in their order.
     """
+
+    _sheet: ClassVar[str] = "parcast.prediction.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.prediction.picture:figure_of_prediction"
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # [s]
@@ -111,31 +115,9 @@ class Prediction:
             "scaling": self.scaling,
         }
 
-    def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
     def plot(self, picture: str | None = None) -> "Figure":
         """Draw it, as `parcast.prediction.picture.figure_of_prediction` does."""
-        from parcast.prediction.picture import figure_of_prediction
-
-        return figure_of_prediction(self, picture=picture)
-
-    def __str__(self) -> str:
-        """Write the table that the command line prints, and what to think of it."""
-        from parcast.prediction.sheet import prediction_answer
-        from parcast.show.page import Page
-
-        lines, left_out = prediction_answer(self, Page())
-        return "\n".join([*lines, left_out] if left_out else lines)
-
-    def _repr_html_(self) -> str:
-        """Show the table, what limits the program and the warnings in a notebook."""
-        from parcast.prediction.sheet import html_of_prediction
-
-        return html_of_prediction(self)
+        return self._drawn(picture=picture)
 
     def __repr__(self) -> str:
         """Say what was predicted, in one line."""

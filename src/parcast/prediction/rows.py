@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.descriptions.breakdown import COMPONENTS
 from parcast.prediction.result import Prediction
-from parcast.units import TIME_UNITS, shown
+from parcast.show.sheet import Column
+from parcast.units import TIME_UNITS
 from parcast.words import (
     axis_value,
     common_unit,
     rounded,
     rounded_interval,
     supported_digits,
+    whole_percent,
 )
 
 MOST_ROWS: Final = 60  # shown unless all are asked for
@@ -60,14 +62,15 @@ def fixed_axes(prediction: Prediction) -> str:
     )
 
 
-def one_line(text: str) -> str:
-    """Write a text with names that a file gave, which may hold anything, and terminals obey."""
-    return shown(text, limit=10_000)
-
-
 def axis_text(prediction: Prediction, name: str, i: int) -> str:
     """Write a value of an axis, with its unit."""
     return axis_value(float(prediction.axes[name][i]), prediction.dimensions.get(name, "count"))
+
+
+def axis_column(name: str, cells: Sequence[str]) -> Column:
+    """Column of an axis, a long name in two lines."""
+    table, dot, key = name.rpartition(".")
+    return Column(title=f"{table}{dot}" or key, unit=key if dot else "", cells=cells, heading=name)
 
 
 def points_of(prediction: Prediction, chosen: Mapping[str, Sequence[int]] | None = None) -> Points:
@@ -149,7 +152,7 @@ def rows_of(prediction: Prediction, points: Points) -> tuple[str, list[Row]]:
                 upper=texts[2],
                 speedup=rounded(speedup, digits),
                 efficiency=rounded(100 * efficiency, digits),
-                shares=tuple(map(_percent, shares)),
+                shares=tuple(map(whole_percent, shares)),
                 limited_by=SHORT[COMPONENTS[limit]],
             )
         )
@@ -185,8 +188,3 @@ def _shares(prediction: Prediction, points: Points) -> Iterator[list[float]]:
     time = prediction.time[points]
     for _, component in prediction.breakdown.components():
         yield (component[points] / time).tolist()
-
-
-def _percent(share: float) -> str:
-    """Write a share in whole percent, never as nothing if it is something."""
-    return "<1" if 0 < share < 0.005 else f"{100 * share:.0f}"

@@ -3,9 +3,9 @@
 A letter behind each time says what takes most of it.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import product
+from collections.abc import Mapping, Sequence
+from itertools import groupby, product
+from math import prod
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -17,13 +17,11 @@ from parcast.prediction.rows import (
     Points,
     axis_text,
     limits_at,
-    one_line,
     spread_out,
     time_text,
     varied_axes,
 )
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side
+from parcast.show.sheet import Column, Form, Table
 from parcast.units import TIME_UNITS
 from parcast.words import common_unit
 
@@ -39,130 +37,87 @@ LETTERS: Final = {  # behind a time
 }
 
 
-def prediction_grid(prediction: Prediction, page: Page) -> tuple[list[str], str]:
-    """Lines of the times of a prediction with at least two axes of several values.
-
-    Parameters
-    ----------
-    prediction : Prediction
-        What to show.
-    page : Page
-        Its width decides how many columns there are.
-
-    Returns
-    -------
-    lines : list of str
-    left_out : str
-        What they leave out, such as "13 of 4096 values of p are shown"; "" if nothing.
-    """
-    *blocks, across, down = _order(prediction)
+def grid_of(prediction: Prediction) -> Table:
+    """Times over at least two axes with several values, in fewer and fewer columns."""
+    across, *blocks, down = varied_axes(prediction)
     rows = spread_out(prediction.axes[down], MOST_ROWS)
     pages = list(product(*(range(len(prediction.axes[name])) for name in blocks)))
     if len(pages) * len(rows) > MOST_ROWS:
         rows = spread_out(prediction.axes[down], max(MOST_ROWS // len(pages), FEWEST_ROWS))
         most = max(MOST_ROWS // len(rows), 1)
         pages = [pages[i] for i in spread_out(np.arange(len(pages), dtype=np.float64), most)]
-    most, laid_out = MOST_COLUMNS, list[str]()
-    while not laid_out:  # two columns are always shown, however narrow the page
-        columns = spread_out(prediction.axes[across], most)
-        room = page if most > 2 else replace(page, width=None)
-        unit, laid_out = _blocks(
-            prediction, room, (blocks, pages), across=(across, columns), down=(down, rows)
-        )
-        most -= 1
-    letters = ", ".join(f"{letter} {what}" for letter, what in LETTERS.values())
-    caption = (
-        f"time [{unit}], {down} down and {across} across; a letter says what takes most of it: "
-        f"{letters}"
+    shown = dict(zip(blocks, zip(*pages, strict=True), strict=True))
+    choices = (spread_out(prediction.axes[across], x) for x in range(MOST_COLUMNS, 1, -1))
+    forms = tuple(
+        _form(prediction, shown, across=(across, columns), down=(down, rows))
+        for columns, _ in groupby(choices)
     )
-    left_out = [
-        f"{shown} of {there} {what}"
-        for shown, there, what in (
-            (len(rows), len(prediction.axes[down]), f"values of {down}"),
-            (len(columns), len(prediction.axes[across]), f"values of {across}"),
-            (len(pages), _count(prediction, blocks), f"blocks of {', '.join(blocks)}"),
-        )
-        if shown < there
+    return Table(forms=forms)
+
+
+def _form(
+    prediction: Prediction, blocks: Mapping[str, Sequence[int]], *, across: Axis, down: Axis
+) -> Form:
+    """Give a block of times for each combination of the other axes."""
+    pages = len(next(iter(blocks.values()), [0]))
+    shape = (pages, len(down[1]), len(across[1]))
+    points = _points(prediction, blocks, across, down)
+    unit = common_unit(prediction.time[points].tolist())
+    letters = [LETTERS[COMPONENTS[i]][0] for i in limits_at(prediction, points).tolist()]
+    times = (prediction.time[points] / TIME_UNITS[unit]).tolist()
+    cells = [f"{time_text(x)} {y}" for x, y in zip(times, letters, strict=True)]
+    wide = shape[2]
+    titles = [
+        ", ".join(f"{name} = {axis_text(prediction, name, x[k])}" for name, x in blocks.items())
+        for k in range(pages)
     ]
-    return [*map(page.faint, page.wrapped(one_line(caption), indent=0)), *laid_out], one_line(
-        " and ".join(left_out)
+    sides = [axis_text(prediction, down[0], i) for i in down[1]]
+    letters_mean = ", ".join(f"{letter} {what}" for letter, what in LETTERS.values())
+    return Form(
+        columns=[
+            Column(title=down[0], cells=sides * pages),
+            *(
+                Column(title=f"{axis_text(prediction, across[0], i)}  ", cells=cells[k::wide])
+                for k, i in enumerate(across[1])
+            ),
+        ],
+        titles=[title for title in titles for _ in down[1]],
+        is_split=True,
+        caption=(
+            f"time [{unit}], {down[0]} down and {across[0]} across; a letter says what takes "
+            f"most of it: {letters_mean}"
+        ),
+        left_out=_left_out(prediction, shape, list(blocks), across[0], down[0]),
     )
-
-
-def _order(prediction: Prediction) -> list[str]:
-    """Axes with several values: those of blocks, the one across, the one down."""
-    across, *blocks, down = varied_axes(prediction)
-    return [*blocks, across, down]
-
-
-def _count(prediction: Prediction, names: Sequence[str]) -> int:
-    """Count the points of some axes."""
-    return int(np.prod([len(prediction.axes[name]) for name in names], dtype=np.int64))
-
-
-def _blocks(
-    prediction: Prediction,
-    page: Page,
-    shown: tuple[Sequence[str], Sequence[tuple[int, ...]]],
-    *,
-    across: Axis,
-    down: Axis,
-) -> tuple[str, list[str]]:
-    """Write a block for each combination of the other axes; [] if the page is too narrow."""
-    blocks, pages = shown
-    places = [
-        _points(prediction, dict(zip(blocks, place, strict=True)), across, down) for place in pages
-    ]
-    unit = common_unit(np.concatenate([prediction.time[points] for points in places]).tolist())
-    written: list[str] = []
-    for place, points in zip(pages, places, strict=True):
-        lines = _block(prediction, page, unit, points, across=across, down=down)
-        if not lines:
-            return unit, []
-        named = ", ".join(
-            f"{name} = {axis_text(prediction, name, i)}"
-            for name, i in zip(blocks, place, strict=True)
-        )
-        title = (
-            [page.bold(text) for text in page.wrapped(one_line(named), indent=0)] if named else []
-        )
-        written += ["", *title, *lines]
-    return unit, written
 
 
 def _points(
-    prediction: Prediction,
-    place: dict[str, int],
-    across: Axis,
-    down: Axis,
+    prediction: Prediction, blocks: Mapping[str, Sequence[int]], across: Axis, down: Axis
 ) -> Points:
-    """Points of one block, row by row."""
-    rows, columns = np.meshgrid(down[1], across[1], indexing="ij")
-    found = {down[0]: rows.ravel(), across[0]: columns.ravel()}
-    nowhere = np.zeros(rows.size, dtype=np.intp)
-    return tuple(found.get(name, nowhere + place.get(name, 0)) for name in prediction.axes)
+    """Points of all blocks, row by row."""
+    place = {
+        **{name: np.reshape(x, (-1, 1, 1)) for name, x in blocks.items()},
+        down[0]: np.reshape(down[1], (-1, 1)),
+        across[0]: np.asarray(across[1]),
+    }
+    grids = np.broadcast_arrays(*(place.get(name, np.intp(0)) for name in prediction.axes))
+    return tuple(x.ravel() for x in grids)
 
 
-def _block(
-    prediction: Prediction,
-    page: Page,
-    unit: str,
-    points: Points,
-    *,
-    across: Axis,
-    down: Axis,
-) -> list[str]:
-    """Write one block; [] if the page is too narrow."""
-    letters = [LETTERS[COMPONENTS[i]][0] for i in limits_at(prediction, points).tolist()]
-    times = prediction.time[points] / TIME_UNITS[unit]
-    cells = [f"{time_text(x)} {y}" for x, y in zip(times.tolist(), letters, strict=True)]
-    wide = len(across[1])
-    columns = [
-        Column(title=one_line(down[0]), cells=[axis_text(prediction, down[0], i) for i in down[1]])
+def _left_out(
+    prediction: Prediction, shape: tuple[int, int, int], blocks: list[str], across: str, down: str
+) -> str:
+    """Say what the grid leaves out, such as "13 of 4096 values of p are shown, times only"."""
+    pages, rows, columns = shape
+    there = [len(prediction.axes[name]) for name in blocks]
+    parts = [
+        f"{shown} of {count} {what}"
+        for shown, count, what in (
+            (rows, len(prediction.axes[down]), f"values of {down}"),
+            (columns, len(prediction.axes[across]), f"values of {across}"),
+            (pages, prod(there), f"blocks of {', '.join(blocks)}"),
+        )
+        if shown < count
     ]
-    columns += [
-        Column(title=f"{axis_text(prediction, across[0], i)}  ", cells=cells[k::wide])
-        for k, i in enumerate(across[1])
-    ]
-    laid_out = side_by_side(columns, page)
-    return [page.bold(laid_out[0]), *laid_out[2:]] if laid_out else []
+    some = f"{' and '.join(parts)} are shown, times only" if parts else "times only are shown"
+    return f"{some}. All of it"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
     TABLES,
     Counts,
@@ -14,6 +14,7 @@ from parcast.cli.options import (
     processors,
 )
 from parcast.cli.outputs import check_outputs, give
+from parcast.cli.screen import show_sheet
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told),
+        show=lambda: show_sheet(told.to_sheet()),
     )
     return ANSWERED
 
@@ -130,15 +131,7 @@ def _ask(
     try:
         return project_counts(program, on, p.values, **runs, donor_machines=others)
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
-
-
-def _show(told: "CountedProjection") -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.projection.sheet import counted_answer
-
-    show(counted_answer(told, page_of_stdout()))
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
 
 
 def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":

@@ -215,8 +215,10 @@ def phase_of(program: Program) -> CountedPhase:
     if len(program.phase) != 1 or program.phase[0].law != "counted":
         laws = ", ".join(phase.law for phase in program.phase)
         raise ParameterError(
-            f'program must have one phase of law "counted", got {laws}. '
-            "Predict others with parcast.predict."
+            "program",
+            must='have one phase of law "counted"',
+            got=laws,
+            hint="Predict others with parcast.predict.",
         )
     phase = program.phase[0]
     assert isinstance(phase, CountedPhase)
@@ -231,8 +233,10 @@ def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
         several = list(dict.fromkeys(values.tolist()))
         if len(several) > 1:
             raise ParameterError(
-                f"{what} must be of one {name}, got {shown(', '.join(map(str, several)))}. Keep "
-                "the runs that the counts are of."
+                what,
+                must=f"be of one {name}",
+                got=shown(", ".join(map(str, several))),
+                hint="Keep the runs that the counts are of.",
             )
     counts = np.unique(runs.p)
     return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])
@@ -254,8 +258,11 @@ def _pace(
     busiest = float(np.squeeze(costs.compute + costs.imbalance))
     if time <= sent:
         raise ParameterError(
-            f"{what} must take longer than what it sends, got {time:.3g} s at p = {at[0]:g} on "
-            f"{machine.name}, where sending takes {sent:.3g} s. Give a run at p = 1."
+            what,
+            must="take longer than what it sends",
+            got=f"{time:.3g} s at p = {at[0]:g} on {machine.name}, where sending takes "
+            f"{sent:.3g} s",
+            hint="Give a run at p = 1.",
         )
     return (time - sent) / busiest, float(at[0])
 
@@ -284,15 +291,17 @@ def _told_by(
     names = runs.labels.get("machine")
     if names is None:
         raise ParameterError(
-            "donors must have a column machine. Name in it the machine of each run."
+            "donors", must="have a column machine", hint="Name in it the machine of each run."
         )
     by_name = {machine.name: machine for machine in described}
     told: Told = {}
     for name in dict.fromkeys(names.tolist()):
         if name not in by_name:
             raise ParameterError(
-                f"donor_machines must describe {shown(repr(name))}, got "
-                f"{', '.join(map(repr, by_name)) or 'none'}. Describe it, by that name."
+                "donor_machines",
+                must=f"describe {shown(repr(name))}",
+                got=", ".join(map(repr, by_name)) or "none",
+                hint="Describe it, by that name.",
             )
         of_donor = _medians(runs.select(machine=name), what="donors")
         told[name] = _told_by_one(phase, by_name[name], of_donor, here, counts)
@@ -319,8 +328,10 @@ def _told_by_one(
     measured, times = runs
     if len(measured) < 2:
         raise ParameterError(
-            f"donors must have runs at two counts or more, got one on {machine.name}. "
-            "Add runs on more processors."
+            "donors",
+            must="have runs at two counts or more",
+            got=f"one on {machine.name}",
+            hint="Add runs on more processors.",
         )
     pace, _ = _pace(phase, machine, runs, what="donors")
     own = _paced(phase, pace)

@@ -249,13 +249,19 @@ def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
     for path in priced:
         if path not in there:
             raise ParameterError(
-                f"communication must name call paths of the runs, got {shown(repr(path))}. "
-                f"There is {', '.join(map(str, there[:8])) or 'none: add a column callpath'}."
+                "communication",
+                must="name call paths of the runs",
+                got=shown(repr(path)),
+                hint="There is "
+                f"{', '.join(map(str, there[:8])) or 'none: add a column callpath'}.",
             )
     left = [path for path in there if path not in priced]
     if priced and not left:
         raise ParameterError(
-            "communication must leave call paths that compute, got all of them. Name fewer."
+            "communication",
+            must="leave call paths that compute",
+            got="all of them",
+            hint="Name fewer.",
         )
     return runs.select(callpath=left) if priced else runs
 

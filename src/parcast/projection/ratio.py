@@ -39,7 +39,9 @@ def ratio_of(
 ) -> Ratio:
     """Find kappa, from a run, as it is given, or from the rates of the processors."""
     if known is not None and ratio is not None:
-        raise ParameterError("ratio must be left out where runs are known. Give one of the two.")
+        raise ParameterError(
+            "ratio", must="be left out where runs are known", hint="Give one of the two."
+        )
     if ratio is not None:
         amount = Amount.of(ratio, ["count"], name="ratio")
         value = float(amount({"p": np.ones(())}))
@@ -63,8 +65,11 @@ def ratio_of(
     left = there - float(sent[0])
     if left <= 0:
         raise ParameterError(
-            f"known must take longer than its communication, got {there:g} s at p = {at:g} where "
-            f"the primitives of {target.name} take {float(sent[0]):g} s. Check their figures."
+            "known",
+            must="take longer than its communication",
+            got=f"{there:g} s at p = {at:g} where the primitives of {target.name} take "
+            f"{float(sent[0]):g} s",
+            hint="Check their figures.",
         )
     words = f"one run at p = {at:g} on {target.name}"
     return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED)), at, words)

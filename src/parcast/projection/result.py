@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from parcast.aliases import Array
+from parcast.show.result import Result
 from parcast.words import whole
 
 PARTS: Final = ("compute", "imbalance", "startups", "pairs", "shared", "collectives")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class CountedProjection:
+class CountedProjection(Result):
     """Times of a counted program on a machine; arrays have one element for each `p`."""
+
+    _sheet: ClassVar[str] = "parcast.projection.sheet:sheet_of"
 
     p: Array  # [1]
     time: Array  # [s]
@@ -54,10 +57,3 @@ class CountedProjection:
             "machine": self.machine,
             "warnings": list(self.warnings),
         }
-
-    def __str__(self) -> str:
-        """Write the table that the command line prints, and what to think of it."""
-        from parcast.projection.sheet import counted_answer
-        from parcast.show.page import Page
-
-        return "\n".join(counted_answer(self, Page()))

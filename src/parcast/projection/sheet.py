@@ -3,15 +3,15 @@
 On a narrow page parts of the time are left out, one after another, and so are their explanations.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from parcast.projection.result import CountedProjection
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side, spans
+from parcast.show.sheet import Column, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS, shown
-from parcast.words import common_unit, rounded_interval
+from parcast.words import common_unit, rounded_interval, whole_percent
 
 SHORT: Final = {  # parts of the time, as titles of columns
     "compute": "compute",
@@ -30,87 +30,60 @@ LEGEND: Final = {  # what titles mean
 }
 
 
-def counted_answer(told: CountedProjection, page: Page) -> list[str]:
-    """Lines of the answer.
-
-    Parameters
-    ----------
-    told : CountedProjection
-        What to show.
-    page : Page
-        Where it is shown.
-
-    Returns
-    -------
-    list of str
-    """
-    program, machine = (shown(x, limit=10_000) for x in (told.program, told.machine))
-    lines = [*map(page.bold, page.wrapped(f"{program} on {machine}, from counts", indent=0)), ""]
-    table, parts = _table(told, page)
-    lines += [*table, ""]
-    if parts:
-        lines += [*map(page.faint, page.wrapped(_legend(parts), indent=0)), ""]
-    lines += page.entry("pace", f"{told.pace:.3g}, {told.pace_from}")
-    if told.donors:
-        names = ", ".join(shown(x) for x in told.donors)
-        low, high = float(told.factor.min()), float(told.factor.max())
-        lines += page.entry("donors", f"{names}; they change the times by {low:.2f} to {high:.2f}")
-    if len(told.p) > 1:
-        best = told.p[int(np.argmin(told.time))]
-        lines += page.entry("least", f"the least time of these is at p = {best:g}")
-    for text in told.warnings:
-        lines += page.entry("warning:", shown(text, limit=10_000), is_marked=True)
-    return lines
+def sheet_of(projection: CountedProjection) -> Sheet:
+    """Everything that is said of a counted program."""
+    return Sheet(
+        title=f"{projection.program} on {projection.machine}, from counts",
+        tables=(Table(forms=tuple(_forms(projection))),),
+        facts=tuple(_facts(projection)),
+        warnings=projection.warnings,
+    )
 
 
-def _table(told: CountedProjection, page: Page) -> tuple[list[str], list[str]]:
-    """Write the table, as much of it as the page has room for, and name the parts in it."""
-    unit = common_unit(told.time.tolist())
-    second = TIME_UNITS[unit]
-    texts = [
-        rounded_interval(*(float(x[i]) / second for x in (told.time, told.lower, told.upper)))
-        for i in range(len(told.p))
+def _facts(projection: CountedProjection) -> Iterator[Fact]:
+    """Give what the times rest on, and the least of them."""
+    yield Fact("pace", f"{projection.pace:.3g}, {projection.pace_from}")
+    if projection.donors:
+        names = ", ".join(shown(x) for x in projection.donors)
+        low, high = float(projection.factor.min()), float(projection.factor.max())
+        yield Fact("donors", f"{names}; they change the times by {low:.2f} to {high:.2f}")
+    if len(projection.p) > 1:
+        best = projection.p[int(np.argmin(projection.time))]
+        yield Fact("least", f"the least time of these is at p = {best:g}")
+
+
+def _forms(projection: CountedProjection) -> Iterator[Form]:
+    """Give the table with fewer and fewer parts: what takes least of the time goes first."""
+    unit = common_unit(projection.time.tolist())
+    times = [
+        rounded_interval(*(float(x) / TIME_UNITS[unit] for x in row))
+        for row in zip(projection.time, projection.lower, projection.upper, strict=True)
     ]
     columns = [
-        Column(title="p", cells=[f"{p:g}" for p in told.p]),
-        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in texts]),
-        Column(
-            title="90 % interval",
-            unit=f"[{unit}]",
-            cells=spans([x[1] for x in texts], [x[2] for x in texts]),
-        ),
+        Column(title="p", cells=[f"{p:g}" for p in projection.p]),
+        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
+        interval_column("90 % interval", f"[{unit}]", [(x[1], x[2]) for x in times]),
     ]
-    total = np.sum(list(told.parts.values()), axis=0)
+    total = np.sum(list(projection.parts.values()), axis=0)
     shares = [
         Column(
-            title=SHORT[name],
-            unit="[%]",
-            cells=[_percent(float(x)) for x in part / total],
+            title=SHORT[name], unit="[%]", cells=[whole_percent(float(x)) for x in part / total]
         )
-        for name, part in told.parts.items()
+        for name, part in projection.parts.items()
     ]
-    # What takes least of the time goes first.
-    order = np.argsort([-np.max(part / total) for part in told.parts.values()], kind="stable")
+    order = np.argsort([-np.max(x / total) for x in projection.parts.values()], kind="stable")
     for count in range(len(shares), -1, -1):
-        shown_ones = [shares[i] for i in sorted(order[:count])]
-        if laid_out := side_by_side([*columns, *shown_ones], page):
-            break
-    else:
-        laid_out, shown_ones = side_by_side(columns, Page()), []
-    names = [column.title for column in shown_ones]
-    return [*map(page.bold, laid_out[:2]), *laid_out[2:]], names
+        kept = [shares[i] for i in sorted(order[:count])]
+        yield Form(columns=[*columns, *kept], legend=_legend([x.title for x in kept]))
 
 
 def _legend(parts: list[str]) -> str:
     """Say what the columns of parts mean, and that some are left out."""
+    if not parts:
+        return ""
     meanings = [f"{name}: {LEGEND[name]}" for name in parts if name in LEGEND]
     scale = "in % of the model's time"
     if len(parts) < len(SHORT):
         left_out = [name for name in SHORT.values() if name not in parts]
         scale += f"; no room for {', '.join(left_out)}"
     return "; ".join([*meanings, scale])
-
-
-def _percent(share: float) -> str:
-    """Write a share in whole percent, never as nothing if it is something."""
-    return "<1" if 0 < share < 0.005 else f"{100 * share:.0f}"

@@ -12,7 +12,7 @@ def _numbers(name: str, value: ArrayLike, hint: str) -> Array:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be a number, got {value!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be a number", got=f"{value!r:.60}", hint=hint) from None
 
 
 def at_least(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:

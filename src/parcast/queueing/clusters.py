@@ -260,8 +260,10 @@ def clusters(
 def _check(customers: Array, count: Array, delay: Array, own: Array, shared: Array) -> None:
     if customers.ndim == 0:
         raise ParameterError(
-            "customers or count must have one number for each group, got a single number. "
-            "Write [8] for clusters of 8 customers."
+            "customers or count",
+            must="have one number for each group",
+            got="a single number",
+            hint="Write [8] for clusters of 8 customers.",
         )
     whole("customers", customers, 0, hint="Count the customers of one cluster, or use deal.")
     whole("count", count, 0, hint="Count the clusters of each group.")

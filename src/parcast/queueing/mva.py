@@ -143,8 +143,10 @@ def network(
     if demands.ndim < 1 + classes or demands.shape[-1] == 0:
         example = "[[0.1, 0.2], [0.1, 0.4]]" if classes else "[0.1, 0.2]"
         raise ParameterError(
-            f"demands must have a number for each queue{' of each class' if classes else ''}, got "
-            f"an array of shape {demands.shape}. Write {example} for two queues."
+            "demands",
+            must=f"have a number for each queue{(' of each class' if classes else '')}",
+            got=f"an array of shape {demands.shape}",
+            hint=f"Write {example} for two queues.",
         )
     demands, delay = mean_time("demands", demands), mean_time("delay", delay)
     shape = np.broadcast_shapes(customers.shape, demands.shape[:-1], delay.shape)

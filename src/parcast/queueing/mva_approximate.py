@@ -139,8 +139,10 @@ def _fractions(customers: Array, demands: Array, delay: Array, change: Array) ->
         if moved <= SETTLED:
             return fraction
     raise ParameterError(
-        f"demands must let the equations settle in {MOST_SWEEPS} sweeps, got "
-        f"changes of {moved:.1g} in the last. Use two_queues, clusters or exact_mva."
+        "demands",
+        must=f"let the equations settle in {MOST_SWEEPS} sweeps",
+        got=f"changes of {moved:.1g} in the last",
+        hint="Use two_queues, clusters or exact_mva.",
     )
 
 

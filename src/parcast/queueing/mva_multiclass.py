@@ -130,7 +130,8 @@ def _refuse_large(states: int, each: int, *, slopes: bool) -> None:
     if states * each > MOST_NUMBERS:
         what = "classes, queues and slopes" if slopes else "classes and queues"
         raise ParameterError(
-            f"(N1 + 1)(N2 + 1)... times networks, {what} must be at most "
-            f"{MOST_NUMBERS}, got {states} * {each}. Use linearizer_mva, or clusters for classes "
-            "that share one queue."
+            f"(N1 + 1)(N2 + 1)... times networks, {what}",
+            must=f"be at most {MOST_NUMBERS}",
+            got=f"{states} * {each}",
+            hint="Use linearizer_mva, or clusters for classes that share one queue.",
         )

@@ -82,8 +82,10 @@ def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in formats:
         raise ParameterError(
-            f'path must end in .svg, .png or .pdf, got "{shown(path)}". '
-            "The ending chooses the format."
+            "path",
+            must="end in .svg, .png or .pdf",
+            got=f'"{shown(path)}"',
+            hint="The ending chooses the format.",
         )
     drawn = _rendered(figure, ending[1:], formats[ending])
     with replacing(path) as draft:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.configurations import Configurations, configurations, read_configurations
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
     TABLES,
     _above_0,
@@ -18,6 +18,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import check_outputs, give
+from parcast.cli.screen import show_sheet
 from parcast.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def command(
         as_json=as_json,
         rows=told.rows,
         document=told.to_document,
-        show=lambda: _show(told, show_all=show_all),
+        show=lambda: show_sheet(told.to_sheet(show_all=show_all)),
     )
     return ANSWERED
 
@@ -145,7 +146,7 @@ def _ask(
                 progress=progress,
             )
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
     return replace(told, inputs=read.inputs)
 
 
@@ -181,14 +182,3 @@ def workers(jobs: int) -> Iterator["Executor | None"]:
         raise
     finally:
         executor.shutdown(cancel_futures=True)
-
-
-def _show(told: "Simulation", *, show_all: bool) -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.simulation.sheet import simulation_answer
-
-    lines, left_out = simulation_answer(told, page_of_stdout(), show_all=show_all)
-    show(lines)
-    if left_out:
-        click.echo(f"parcast: {left_out}", err=True)

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isnan
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
+from parcast.show.result import Result
 from parcast.units import Dimension
 from parcast.words import whole
 
@@ -17,11 +18,13 @@ INTERVAL: Final = 0.95  # of a simulated mean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Simulation:
+class Simulation(Result):
     """Simulated mean times of a program on a machine, for every combination of its axes' values.
 
     Every array has one dimension for each axis, in their order.
     """
+
+    _sheet: ClassVar[str] = "parcast.simulation.sheet:sheet_of"
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # of the mean time [s]
@@ -97,26 +100,6 @@ class Simulation:
             "program": self.program,
             "machine": self.machine,
         }
-
-    def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
-    def __str__(self) -> str:
-        """Write the table that the command line prints, and what to think of it."""
-        from parcast.show.page import Page
-        from parcast.simulation.sheet import simulation_answer
-
-        lines, left_out = simulation_answer(self, Page())
-        return "\n".join([*lines, left_out] if left_out else lines)
-
-    def _repr_html_(self) -> str:
-        """Show the table and what was simulated in a notebook."""
-        from parcast.simulation.sheet import html_of_simulation
-
-        return html_of_simulation(self)
 
     def __repr__(self) -> str:
         """Say what was simulated, in one line."""

@@ -1,13 +1,7 @@
-"""The answer to `simulate` for a person: simulated times beside those of the law, and how made.
-
-On a narrow page the shares of the time are left out, then each row becomes a few lines.
-
-A simulation for a notebook: the facts of the printed answer, as a table and a few lines.
-"""
+"""The answer to `simulate` for a person: simulated times beside those of the law, and how made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import product
 from math import isnan
 from typing import Final
@@ -15,12 +9,19 @@ from typing import Final
 import numpy as np
 
 from parcast.descriptions.breakdown import COMPONENTS
-from parcast.prediction.rows import MOST_ROWS, SHORT, spread_out
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side, spans
+from parcast.prediction.rows import MOST_ROWS, SHORT, axis_column, spread_out
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.simulation.result import Simulation
-from parcast.units import TIME_UNITS, shown
-from parcast.words import axis_value, common_unit, rounded, rounded_interval, supported_digits
+from parcast.units import TIME_UNITS
+from parcast.words import (
+    axis_value,
+    common_unit,
+    rounded,
+    rounded_interval,
+    signed_percent,
+    supported_digits,
+    whole_percent,
+)
 
 LEGEND: Final = (
     "law: its time, and how far above (+) or below (-) the simulated one it is; waiting: for the "
@@ -41,55 +42,32 @@ class Row:
     shares: tuple[str, ...]  # of the time, in the order of the components [%]
 
 
-def simulation_answer(
-    simulation: Simulation, page: Page, *, show_all: bool = False
-) -> tuple[list[str], str]:
-    """Lines of the answer, and what is to be said of what they leave out.
-
-    Parameters
-    ----------
-    simulation : Simulation
-        What to show.
-    page : Page
-        Where it is shown.
-    show_all : bool, default False
-        Whether to show every point; otherwise some of many.
-
-    Returns
-    -------
-    lines : list of str
-    left_out : str
-        "" where nothing is left out.
-    """
+def sheet_of(simulation: Simulation, *, show_all: bool = False) -> Sheet:
+    """Everything that is said of a simulation; of many points some, unless all are asked for."""
     unit, rows = rows_of(simulation, most=None if show_all else MOST_ROWS)
-    lines = [*map(page.bold, page.wrapped(title_of(simulation), indent=0)), ""]
-    lines += _table(rows, unit, page, share=f"{simulation.interval * 100:g} %")
-    lines += ["", *map(page.faint, page.wrapped(LEGEND, indent=0)), ""]
-    name = "simulated"
-    for text in simulation.simulated:
-        lines += page.entry(name, text)
-        name = ""
-    lines += page.entry("precision", precision_of(simulation))
-    lines += page.entry("law", "; ".join(simulation.sources))
-    for text in simulation.warnings:
-        lines += page.entry("warning:", text, is_marked=True)
     points = simulation.time.size
-    if len(rows) == points:
-        return lines, ""
-    return lines, (
-        f"{len(rows)} of {points:,} points are shown. All of them: --all, --json or -o all.csv."
+    cut = f"{len(rows)} of {points:,} points are shown. All of them"
+    return Sheet(
+        title=title_of(simulation),
+        tables=(_table(rows, unit, share=f"{simulation.interval * 100:g} %"),),
+        facts=(
+            *(Fact("" if i else "simulated", text) for i, text in enumerate(simulation.simulated)),
+            Fact("precision", precision_of(simulation)),
+            Fact("law", "; ".join(simulation.sources)),
+        ),
+        warnings=simulation.warnings,
+        left_out="" if len(rows) == points else cut,
     )
 
 
 def title_of(simulation: Simulation) -> str:
     """Say what runs on what, and what is the same at every point."""
-    program, machine = (shown(x, limit=10_000) for x in (simulation.program, simulation.machine))
     fixed = [
         f", {name} = {_axis_text(simulation, name, 0)}"
         for name, values in simulation.axes.items()
         if len(values) == 1
     ]
-    return f"{program} on {machine}{''.join(fixed)}, simulated"
+    return f"{simulation.program} on {simulation.machine}{''.join(fixed)}, simulated"
 
 
 def precision_of(simulation: Simulation) -> str:
@@ -126,7 +104,8 @@ def _row(simulation: Simulation, place: tuple[int, ...], second: float) -> Row:
         for x in (simulation.time, simulation.lower, simulation.upper, simulation.predicted)
     )
     texts = rounded_interval(time, lower, upper)
-    difference = 100 * float(simulation.difference[place])
+    difference = float(simulation.difference[place])
+    signed = "0.0" if abs(difference) < 0.0005 else signed_percent(difference)
     return Row(
         axes={
             name: _axis_text(simulation, name, i)
@@ -137,9 +116,9 @@ def _row(simulation: Simulation, place: tuple[int, ...], second: float) -> Row:
         lower=texts[1],
         upper=texts[2],
         law="none" if isnan(law) else rounded(law, max(supported_digits(lower, upper), 3)),
-        difference="" if isnan(law) else _signed(difference),
+        difference="" if isnan(law) else signed,
         shares=tuple(
-            _percent(float(component[place] / simulation.time[place]))
+            whole_percent(float(component[place] / simulation.time[place]))
             for _, component in simulation.breakdown.components()
         ),
     )
@@ -150,96 +129,42 @@ def _axis_text(simulation: Simulation, name: str, i: int) -> str:
     return axis_value(float(simulation.axes[name][i]), simulation.dimensions.get(name, "count"))
 
 
-def _signed(percent: float) -> str:
-    """Write a difference with its sign."""
-    if abs(percent) < 0.05:
-        return "0.0"
-    return f"{percent:+.1f}" if abs(percent) < 9.95 else f"{percent:+.0f}"
-
-
-def _percent(share: float) -> str:
-    """Write a share in whole percent, never as nothing if it is something."""
-    return "<1" if 0 < share < 0.005 else f"{100 * share:.0f}"
-
-
-def _table(rows: Sequence[Row], unit: str, page: Page, *, share: str) -> list[str]:
-    """Write the table, as much of it as the page has room for."""
-    axes = [_axis_column(name, rows) for name in rows[0].axes]
+def _table(rows: Sequence[Row], unit: str, *, share: str) -> Table:
+    """Give the table; on a narrow page the shares of the time go first."""
     times = [
+        *(axis_column(name, [row.axes[name] for row in rows]) for name in rows[0].axes),
         Column(title="time", unit=f"[{unit}]", cells=[row.time for row in rows]),
-        Column(
-            title=f"{share} interval",
-            unit=f"[{unit}]",
-            cells=spans([row.lower for row in rows], [row.upper for row in rows]),
+        interval_column(
+            f"{share} interval", f"[{unit}]", [(row.lower, row.upper) for row in rows]
         ),
         Column(title="law", unit=f"[{unit}]", cells=[row.law for row in rows]),
-        Column(title="", unit="[%]", cells=[row.difference for row in rows]),
+        Column(
+            title="",
+            unit="[%]",
+            cells=[row.difference for row in rows],
+            heading="difference [%]",
+        ),
     ]
     shares = [
         Column(title=SHORT[name], unit="[%]", cells=[row.shares[i] for row in rows])
         for i, name in enumerate(COMPONENTS)
     ]
-    for columns in ([*axes, *times, *shares], [*axes, *times]):
-        if laid_out := side_by_side(columns, page):
-            return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
-    return _in_full(rows, unit, page, share=share)
-
-
-def _axis_column(name: str, rows: Sequence[Row]) -> Column:
-    """Column of an axis, a long name in two lines."""
-    table, dot, key = name.rpartition(".")
-    cells = [row.axes[name] for row in rows]
-    return Column(title=f"{table}{dot}" or key, unit=key if dot else "", cells=cells)
-
-
-def _in_full(rows: Sequence[Row], unit: str, page: Page, *, share: str) -> list[str]:
-    """Write each row as a few short lines, for a page too narrow for a table."""
-    written: list[str] = []
-    for row in rows:
-        named = ", ".join(f"{name} = {value}" for name, value in row.axes.items())
-        written += ["", *map(page.bold, page.wrapped(named, indent=0))] if named else [""]
-        law = f"{row.law} {unit} ({row.difference} %)" if row.difference else row.law
-        written += [
-            f"  time        {row.time} {unit}",
-            f"              {share} interval {row.lower} to {row.upper} {unit}",
-            f"  law         {law}",
-        ]
-    return written[1:]
-
-
-def html_of_simulation(simulation: Simulation) -> str:
-    """HTML of a simulation, with everything that came from a user escaped.
-
-    It sets neither text nor background colours, so that it suits light and dark notebooks.
-    """
-    unit, rows = rows_of(simulation, most=MOST_ROWS)
-    share = f"{simulation.interval * 100:g} % interval [{unit}]"
-    shares = [f"{title} [%]" for title in SHORT.values()]
-    heads = [*rows[0].axes, f"time [{unit}]", share, f"law [{unit}]", "difference [%]", *shares]
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td>{escape(text)}</td>"
-            for text in (
-                *row.axes.values(),
-                row.time,
-                f"{row.lower} to {row.upper}",
-                row.law,
-                row.difference,
-                *row.shares,
-            )
-        )
-        + "</tr>"
-        for row in rows
+    return Table(
+        forms=(Form(columns=[*times, *shares]), Form(columns=times)),
+        in_full=tuple(_in_full(row, unit, share) for row in rows),
+        legend=LEGEND,
     )
-    left_out = simulation.time.size - len(rows)
-    more = f"<p>and {left_out} more rows; all of them: to_document()</p>" if left_out else ""
-    facts = [f"simulated: {text}" for text in simulation.simulated]
-    facts.append(f"precision: {precision_of(simulation)}")
-    warnings = "".join(f"<li>{escape(text)}</li>" for text in simulation.warnings)
-    return (
-        f"<p><b>{escape(title_of(simulation))}</b></p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-        f"<p>{'<br>'.join(map(escape, facts))}</p>" + (f"<ul>{warnings}</ul>" if warnings else "")
+
+
+def _in_full(row: Row, unit: str, share: str) -> Entry:
+    """Give one row, for a page too narrow for a table."""
+    law = f"{row.law} {unit} ({row.difference} %)" if row.difference else row.law
+    return Entry(
+        title=", ".join(f"{name} = {value}" for name, value in row.axes.items()),
+        facts=(
+            Fact("time", f"{row.time} {unit}"),
+            Fact("", f"{share} interval {row.lower} to {row.upper} {unit}"),
+            Fact("law", law),
+            Fact("difference", ""),  # it stands behind the law
+        ),
     )

@@ -110,8 +110,10 @@ def simulate(
     points = int(np.prod([float(size) for size in shape]))
     if points > MOST_POINTS:
         raise ParameterError(
-            f"the grid must have at most {MOST_POINTS:,} points to be simulated, got "
-            f"{' x '.join(str(size) for size in shape)} = {points:,}. Take wider steps."
+            "the grid",
+            must=f"have at most {MOST_POINTS:,} points to be simulated",
+            got=f"{' x '.join(str(size) for size in shape)} = {points:,}",
+            hint="Take wider steps.",
         )
     at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
     tasks = [
@@ -180,8 +182,10 @@ def _spmd_phases(program: Program) -> list[SpmdPhase]:
     for i, phase in enumerate(program.phase):
         if not isinstance(phase, SpmdPhase):
             raise ParameterError(
-                f'law must be "spmd" for a phase to be simulated, got {shown(repr(phase.law))} in '
-                f"phase {i + 1}. Simulate the other phases alone, or use predict."
+                "law",
+                must='be "spmd" for a phase to be simulated',
+                got=f"{shown(repr(phase.law))} in phase {i + 1}",
+                hint="Simulate the other phases alone, or use predict.",
             )
         phases.append(phase)
     return phases
@@ -221,7 +225,10 @@ def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
     for name, law in laws.items():
         if name not in known:
             raise ParameterError(
-                f"laws must be of {', '.join(known)}, got {shown(repr(name))}. Name one of them."
+                "laws",
+                must=f"be of {', '.join(known)}",
+                got=shown(repr(name)),
+                hint="Name one of them.",
             )
         sampler(f"laws[{name!r}]", law)
     return found
@@ -249,8 +256,10 @@ def _tasks(
     idle = (cycles > 0) & (asked.computing + asked.delay + asked.queue + io <= 0)
     if idle.any():
         raise ParameterError(
-            "a cycle must take time, got services that are all 0 at p = "
-            f"{asked.p[idle].flat[0]:g}. Give compute, communication or io."
+            "a cycle",
+            must="take time",
+            got=f"services that are all 0 at p = {asked.p[idle].flat[0]:g}",
+            hint="Give compute, communication or io.",
         )
     return [task_of(phase, asked, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from parcast.errors import RunFailed
+from parcast.errors import Argument, RunFailed, Text
 from parcast.testbed.cgroups import hierarchies
 from parcast.testbed.keeper import INTERRUPT, READY, Plan
 from parcast.testbed.network import disk_of
@@ -132,7 +132,7 @@ _DELAY: Final = "tc qdisc add dev lo root handle 1: netem delay 50us"
 
 def obstacle(
     *, cap: bool = True, disk: bool = False, latency: bool = False, bus: bool = False
-) -> str | None:
+) -> Text | None:
     """Reason why no testbed can be made here.
 
     Parameters
@@ -144,7 +144,7 @@ def obstacle(
 
     Returns
     -------
-    str or None
+    str or tuple of str and Argument, or None
         What is missing and what to do; None if nothing is.
     """
     if not sys.platform.startswith("linux"):
@@ -159,7 +159,7 @@ def obstacle(
     )
 
 
-def _missing_in_kernel(*, latency: bool, bus: bool) -> str | None:
+def _missing_in_kernel(*, latency: bool, bus: bool) -> Text | None:
     """Reason why no namespace, or nothing in it, can be made."""
     own = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork"]
     if os.geteuid() != 0:
@@ -177,20 +177,22 @@ def _missing_in_kernel(*, latency: bool, bus: bool) -> str | None:
     said = _refusal([*own, "sh", "-c", _DELAY]) if latency else None
     if said is not None:
         return (
-            f"this kernel delays no packets ({said}). "
-            "Leave out the latency, or load its module as root: modprobe sch_netem"
+            f"this kernel delays no packets ({said}). Leave out ",
+            Argument("latency", python="the latency"),
+            ", or load its module as root: modprobe sch_netem",
         )
     return None
 
 
-def _missing_groups(*, cap: bool, disk: bool) -> str | None:
+def _missing_groups(*, cap: bool, disk: bool) -> Text | None:
     """Reason why no control group can be made."""
     try:
         hierarchies(cap=cap, disk=disk)
     except OSError as error:
-        what = {(True, False): "cpu=None", (False, True): "disk=None"}
-        without = what.get((cap, disk), "cpu=None and disk=None")
-        return f"{error} Or run it as root, or with {without}, which limits nothing."
+        cpu, storage = (Argument(x, "none", python=f"{x}=None") for x in ("cpu", "disk"))
+        both = (cpu, " and ", storage)
+        without = {(True, False): (cpu,), (False, True): (storage,)}.get((cap, disk), both)
+        return (f"{error} Or run it as root, or with ", *without, ", which limits nothing.")
     return None
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from parcast.errors import ParameterError, RunFailed, require
+from parcast.errors import ParameterError, RunFailed, Text, parts, require
 from parcast.mpi.find import available_cores
 from parcast.mpi.launcher import Ended
 from parcast.testbed import cgroups
@@ -69,8 +69,10 @@ class Testbed:
             if not 0.001 <= self.cpu <= most:
                 hosts = f"{self.hosts} host{'s fit' if self.hosts > 1 else ' fits'}"
                 raise ParameterError(
-                    f"cpu must lie from 0.1% to {100 * most:.3g}%, so that {hosts} on {cores} "
-                    f"cores, got {100 * self.cpu:.6g}%. Give a share of one core, or fewer hosts."
+                    "cpu",
+                    must=f"lie from 0.1% to {100 * most:.3g}%, so that {hosts} on {cores} cores",
+                    got=f"{100 * self.cpu:.6g}%",
+                    hint="Give a share of one core, or fewer hosts.",
                 )
 
     @property
@@ -85,7 +87,7 @@ class Testbed:
         """Contention level that the network is made for: 0 for a switch, 1 for a bus. [1]."""
         return int(self.bus)
 
-    def obstacle(self) -> str | None:
+    def obstacle(self) -> Text | None:
         """Reason why this testbed cannot be made here, None if it can."""
         return obstacle(
             cap=self.cap is not None,
@@ -210,10 +212,10 @@ class Testbed:
         """
         if not command or shutil.which(command[0]) is None:
             name = shown(command[0]) if command else "nothing"
-            raise ParameterError(f"COMMAND must be a program that is there, got {name}.")
+            raise ParameterError("COMMAND", must="be a program that is there", got=name)
         reason = self.obstacle()
         if reason is not None:
-            raise RunFailed(f"No testbed can be made here: {reason}")
+            raise RunFailed(("No testbed can be made here: ", *parts(reason)))
 
     @contextmanager
     def _kept(

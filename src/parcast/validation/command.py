@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
@@ -17,6 +17,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import check_outputs, give, place_of_part
+from parcast.cli.screen import show_sheet
 from parcast.errors import ParameterError
 from parcast.version import __version__
 
@@ -47,7 +48,7 @@ Examples:
 """
 
 
-ARGUMENTS: Final = {
+ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
     "p": "-np",
     "name": "NAME",
     "sizes": "--sizes",
@@ -123,8 +124,8 @@ def command(
         as_json=as_json,
         rows=told.measurement_rows,
         document=told.to_document,
-        show=lambda: _show(told),
-        draw=lambda path: _draw(told, path),
+        show=lambda: show_sheet(told.to_sheet()),
+        draw=told.save,
     )
     return _status(told)
 
@@ -154,7 +155,7 @@ def _ask(
                 **options,
             )
     except ParameterError as refusal:
-        raise click.UsageError(_in_options(str(refusal))) from refusal
+        raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
     except KeyboardInterrupt:
         click.echo(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
@@ -171,18 +172,6 @@ def _ask(
         "parcast": __version__,
     }
     return replace(told, inputs=inputs)
-
-
-def _in_options(message: str) -> str:
-    """Call the arguments of `validate` by the options that stand for them.
-
-    >>> _in_options("calibrate_with must be at least 2 sizes, got 1.")
-    '--calibrate-with must be at least 2 sizes, got 1.'
-    """
-    for argument, option in ARGUMENTS.items():
-        if message.startswith(f"{argument} must"):
-            return option + message.removeprefix(argument)
-    return message
 
 
 def _is_cut(told: "Validation") -> bool:
@@ -214,18 +203,3 @@ def _list_programs() -> None:
 
     for name in KERNELS:
         click.echo(f"{name:13}{kernel_named(name).title}")
-
-
-def _draw(told: "Validation", path: str) -> None:
-    """Draw the answer."""
-    from parcast.validation.picture import draw_validation
-
-    draw_validation(told, path)
-
-
-def _show(told: "Validation") -> None:
-    """Print the answer for a person."""
-    from parcast.cli.screen import page_of_stdout, show
-    from parcast.validation.sheet import validation_answer
-
-    show(validation_answer(told, page_of_stdout()))

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from parcast.show.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -183,8 +185,11 @@ class ValidatedProgram:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Validation:
+class Validation(Result):
     """How well the laws of some programs hold on this machine."""
+
+    _sheet: ClassVar[str] = "parcast.validation.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.validation.picture:figure_of_validation"
 
     programs: tuple[ValidatedProgram, ...]
     failures: Mapping[str, str] = field(default_factory=dict)  # programs without answer, and why
@@ -305,30 +310,9 @@ class Validation:
             "inputs": dict(self.inputs or {}),
         }
 
-    def to_pandas(self) -> Any:
-        """Runs as a pandas data frame; pandas must be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
     def plot(self) -> "Figure":
         """Draw times over sizes, as `parcast.validation.picture.figure_of_validation` does."""
-        from parcast.validation.picture import figure_of_validation
-
-        return figure_of_validation(self)
-
-    def __str__(self) -> str:
-        """Write the tables that the command line prints, and what to think of them."""
-        from parcast.show.page import Page
-        from parcast.validation.sheet import validation_answer
-
-        return "\n".join(validation_answer(self, Page()))
-
-    def _repr_html_(self) -> str:
-        """Show the tables, the verdicts and the warnings in a notebook."""
-        from parcast.validation.sheet import html_of_validation
-
-        return html_of_validation(self)
+        return self._drawn()
 
     def __repr__(self) -> str:
         """Say what was validated, in one line."""

@@ -1,18 +1,14 @@
 """The answer to `validate` for a person: predicted and measured times, and whether the law holds.
 
 A table for each program, and for several programs a table of them at the end.
-
-A validation for a notebook: the facts of the printed answer, as tables and a few lines.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from statistics import median
 from typing import Final
 
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side, spans
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent, shown
 from parcast.validation.result import (
     Capacity,
@@ -28,6 +24,7 @@ from parcast.words import (
     disturbance,
     rounded,
     rounded_interval,
+    signed_percent,
     supported_digits,
 )
 
@@ -47,31 +44,20 @@ MEANING: Final[dict[str, tuple[str, Dimension]]] = {
 }
 
 
-def validation_answer(validation: Validation, page: Page) -> list[str]:
-    """Lines of the answer.
-
-    Parameters
-    ----------
-    validation : Validation
-        What to show.
-    page : Page
-        Where it is shown.
-    """
-    written: list[str] = []
-    for program in validation.programs:
-        written += [*_program(program, page, interval=validation.interval), ""]
-    if len(validation.programs) > 1:
-        written += [*_overview(validation, page), ""]
-    for name, why in validation.failures.items():
-        written += page.entry("warning:", _one_line(f"{name} failed. {why}"), is_marked=True)
+def sheet_of(validation: Validation) -> Sheet:
+    """Everything that is said of a validation: a part for each program, then all of them."""
+    parts = [_program(x, interval=validation.interval) for x in validation.programs]
+    is_one = len(parts) <= 1
+    if not is_one:
+        parts.append(Sheet(tables=(_overview(validation),)))
+    warnings = [f"{name} failed. {why}" for name, why in validation.failures.items()]
     if validation.left_out:
-        text = f"interrupted before anything of {', '.join(validation.left_out)} was compared."
-        written += page.entry("warning:", _one_line(text), is_marked=True)
-    if validation.compared:
-        written += page.entry(
-            "all" if len(validation.programs) > 1 else "in sum", sum_of(validation)
-        )
-    return written if written[-1] else written[:-1]
+        left_out = ", ".join(validation.left_out)
+        warnings.append(f"interrupted before anything of {left_out} was compared.")
+    total = sum_of(validation) if validation.compared else ""
+    conclusion = (Fact("in sum" if is_one else "all", total),) if total else ()
+    parts.append(Sheet(warnings=tuple(warnings), conclusion=conclusion))
+    return Sheet(parts=tuple(parts))
 
 
 def sum_of(validation: Validation) -> str:
@@ -102,32 +88,29 @@ def legend_of(program: ValidatedProgram) -> str:
 
 def title_of(program: ValidatedProgram) -> str:
     """Say what was validated."""
-    return _one_line(f"{program.program}: {program.title}")
+    return f"{program.program}: {program.title}"
 
 
-def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
-    """Give the verdict, what it rests on and the calibrated law, each with its name."""
-    verdict = program.answer
-    yield (
-        "law",
-        f"{verdict}{': ' if program.verdict else ''}{_one_line('; '.join(program.verdict))}",
-    )
+def facts_of(program: ValidatedProgram) -> Iterator[Fact]:
+    """Give the verdict, what it rests on and the calibrated law."""
+    verdict = "; ".join(program.verdict)
+    yield Fact("law", f"{program.answer}: {verdict}" if verdict else program.answer)
     if program.ended_by:
-        yield "ended by", f"{program.ended_by}: {_left_out(program)}"
+        yield Fact("ended by", f"{program.ended_by}: {_left_out(program)}")
     runs = sum(run.counts for run in program.calibration)
     sizes = sorted({run.n for run in program.calibration})
     counts = sorted({run.p for run in program.calibration})
-    yield (
+    yield Fact(
         "calibrated",
         f"with {runs} runs, n = {sizes[0]:,} to {sizes[-1]:,}, p = {', '.join(map(str, counts))}",
     )
     for capacity in program.capacities:
         text = capacity_text(capacity)
         if text:
-            yield "", text
+            yield Fact("", text)
     if program.disturbed:
-        yield "disturbed", _disturbed(program)
-    yield (
+        yield Fact("disturbed", _disturbed(program))
+    yield Fact(
         "counts",
         "; ".join(
             f"{x.what} {_ratio(x.least, x.most)}" + ("" if x.agrees else " (differs)")
@@ -135,7 +118,7 @@ def facts_of(program: ValidatedProgram) -> Iterator[tuple[str, str]]:
         )
         + " (law over program)",
     )
-    yield "source", program.source
+    yield Fact("source", program.source)
 
 
 def _disturbed(program: ValidatedProgram) -> str:
@@ -193,19 +176,14 @@ def capacity_text(capacity: Capacity) -> str:
     return f"{of} {side} {quantity(bound)}"
 
 
-def _program(program: ValidatedProgram, page: Page, *, interval: float) -> Iterator[str]:
-    """Write one program."""
-    yield from map(page.bold, page.wrapped(title_of(program), indent=0))
-    yield ""
-    if program.comparisons:
-        yield from _table(program, page, interval=interval)
-        yield ""
-        yield from map(page.faint, page.wrapped(legend_of(program), indent=0))
-        yield ""
-    for name, text in facts_of(program):
-        yield from page.entry(name, text)
-    for text in program.warnings:
-        yield from page.entry("warning:", _one_line(text), is_marked=True)
+def _program(program: ValidatedProgram, *, interval: float) -> Sheet:
+    """Everything that is said of one program."""
+    return Sheet(
+        title=title_of(program),
+        tables=(_table(program, interval=interval) if program.comparisons else Table(),),
+        facts=tuple(facts_of(program)),
+        warnings=program.warnings,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -235,7 +213,7 @@ def _line(x: Comparison, second: float) -> Line:
     measured = error = inside = "-"
     if x.runs:
         measured = rounded(x.measured / second, max(supported_digits(x.lower, x.upper), 3))
-        error = _signed(x.error) + ("" if x.is_inside else "*")
+        error = signed_percent(x.error) + ("" if x.is_inside else "*")
         inside = f"{x.runs_inside}/{len(x.runs)}" + (MARK if x.is_disturbed else "")
     return Line(
         n=f"{x.n:,}",
@@ -250,50 +228,58 @@ def _line(x: Comparison, second: float) -> Line:
     )
 
 
-def _table(program: ValidatedProgram, page: Page, *, interval: float) -> list[str]:
-    """Write the comparisons, as much of them as the page has room for."""
+def _table(program: ValidatedProgram, *, interval: float) -> Table:
+    """Give the comparisons."""
     unit, lines = lines_of(program)
     size = shown(program.size, limit=20)
-    sizes = Column(title="n", unit=f"[{size}]", cells=[x.n for x in lines])
-    factors = Column(title="over", unit="cal.", cells=[x.factor for x in lines])
-    others = [
+    columns = [
+        Column(title="n", unit=f"[{size}]", cells=[x.n for x in lines]),
+        Column(
+            title="over",
+            unit="cal.",
+            cells=[x.factor for x in lines],
+            heading="over calibrated",
+        ),
         Column(title="p", cells=[x.p for x in lines]),
         Column(title="predicted", unit=f"[{unit}]", cells=[x.predicted for x in lines]),
-        Column(
-            title=f"{interval * 100:g} % interval",
-            unit=f"[{unit}]",
-            cells=spans([x.lower for x in lines], [x.upper for x in lines]),
+        interval_column(
+            f"{interval * 100:g} % interval", f"[{unit}]", [(x.lower, x.upper) for x in lines]
         ),
         Column(title="measured", unit=f"[{unit}]", cells=[x.measured for x in lines]),
         Column(title="error", unit="[%]", cells=[x.error for x in lines]),
         Column(title="inside", cells=[x.inside for x in lines]),
     ]
-    for columns in ([sizes, factors, *others], [sizes, *others]):
-        if laid_out := side_by_side(columns, page):
-            return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
-    return list(_in_full(unit, lines))
+    return Table(
+        forms=(Form(columns=columns), Form(columns=[columns[0], *columns[2:]])),
+        in_full=tuple(_in_full(x, unit) for x in lines),
+        is_spaced=False,
+        legend=legend_of(program),
+    )
 
 
-def _in_full(unit: str, lines: Sequence[Line]) -> Iterator[str]:
-    """Write each comparison as a few short lines, for a page too narrow for a table."""
-    for x in lines:
-        yield f"n = {x.n}, p = {x.p}"
-        yield f"  predicted  {x.predicted} {unit}  ({x.lower} to {x.upper})"
-        if x.measured != "-":
-            yield f"  measured   {x.measured} {unit}"
-            yield f"  error      {x.error} %, {x.inside} inside"
+def _in_full(x: Line, unit: str) -> Entry:
+    """Give one comparison, for a page too narrow for a table."""
+    has_run = x.measured != "-"
+    return Entry(
+        lines=(f"n = {x.n}, p = {x.p}",),
+        facts=(
+            Fact("predicted", f"{x.predicted} {unit}  ({x.lower} to {x.upper})"),
+            Fact("measured", f"{x.measured} {unit}" if has_run else ""),
+            Fact("error", f"{x.error} %, {x.inside} inside" if has_run else ""),
+        ),
+    )
 
 
-def _overview(validation: Validation, page: Page) -> list[str]:
-    """Write the table of the programs."""
+def _overview(validation: Validation) -> Table:
+    """Give the table of the programs."""
     programs = [x for x in validation.programs if x.compared]
     told = [undisturbed(x.compared) for x in programs]
     errors = [[abs(y.error) for y in compared] for compared in told]
     runs = [sum(len(y.runs) for y in compared) for compared in told]
     inside = [sum(y.runs_inside for y in compared) for compared in told]
     columns = [
-        Column(title="program", cells=[x.program for x in programs], is_text=True),
-        Column(title="law", cells=[x.answer for x in programs], is_text=True),
+        Column(title="program", cells=[x.program for x in programs], align="left"),
+        Column(title="law", cells=[x.answer for x in programs], align="left"),
         Column(title="median", unit="error [%]", cells=[_percent(median(x)) for x in errors]),
         Column(title="worst", unit="error [%]", cells=[_percent(max(x)) for x in errors]),
         Column(
@@ -304,13 +290,7 @@ def _overview(validation: Validation, page: Page) -> list[str]:
         Column(title="runs", cells=[str(x) for x in runs]),
         Column(title="took", unit="[s]", cells=[f"{x.seconds:.0f}" for x in programs]),
     ]
-    laid_out = side_by_side(columns, page) or side_by_side(columns[:4], Page())
-    return [*map(page.bold, laid_out[:2]), *laid_out[2:]]
-
-
-def _signed(error: float) -> str:
-    """Write an error in percent with its sign."""
-    return f"{100 * error:+.1f}" if abs(error) < 0.0995 else f"{100 * error:+.0f}"
+    return Table(forms=(Form(columns=columns), Form(columns=columns[:4])))
 
 
 def _percent(error: float) -> str:
@@ -327,54 +307,3 @@ def _ratio(least: float, most: float) -> str:
     """Write a ratio, or the two between which it lies."""
     first, last = f"{least:.3g}", f"{most:.3g}"
     return first if first == last else f"{first} to {last}"
-
-
-def _one_line(text: str) -> str:
-    """Write a text that may hold a name that anybody gave."""
-    return shown(text, limit=10_000)
-
-
-def html_of_validation(validation: Validation) -> str:
-    """HTML of a validation, with everything that came from a user escaped.
-
-    It sets neither text nor background colours, so that it suits light and dark notebooks.
-    """
-    told = "".join(_program_of_html(x, interval=validation.interval) for x in validation.programs)
-    failed = [f"{name} failed. {why}" for name, why in validation.failures.items()]
-    left = ", ".join(validation.left_out)
-    failed += [f"interrupted before anything of {left} was compared."] if left else []
-    told += _list(failed)
-    return told + (f"<p>{escape(sum_of(validation))}</p>" if validation.compared else "")
-
-
-def _program_of_html(program: ValidatedProgram, *, interval: float) -> str:
-    """Show one program."""
-    table = ""
-    if program.comparisons:
-        unit, lines = lines_of(program)
-        heads = [f"n [{program.size}]", "over calibrated", "p", f"predicted [{unit}]"]
-        heads += [f"{interval * 100:g} % interval [{unit}]", f"measured [{unit}]"]
-        heads += ["error [%]", "inside"]
-        rows = [
-            [
-                *(x.n, x.factor, x.p, x.predicted),
-                *(f"{x.lower} to {x.upper}", x.measured, x.error, x.inside),
-            ]
-            for x in lines
-        ]
-        head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>"
-            for cells in rows
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        table += f"<p>{escape(legend_of(program))}</p>"
-    facts = "<br>".join(escape(f"{name} {text}".strip()) for name, text in facts_of(program))
-    warned = _list(program.warnings)
-    return f"<p><b>{escape(title_of(program))}</b></p>{table}<p>{facts}</p>{warned}"
-
-
-def _list(texts: Sequence[str]) -> str:
-    """Show texts one below the other; "" where there are none."""
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f"<ul>{items}</ul>" if items else ""

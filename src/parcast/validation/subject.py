@@ -59,8 +59,10 @@ def subject_named(name: str) -> Subject:
     phase = law_named(kernel.law).model_validate({"law": kernel.law, **kernel.densities})
     if not isinstance(phase, SteadyStatePhase):
         raise ParameterError(
-            f'name must be that of a program whose law counts, got {name}: its law "{kernel.law}" '
-            f"has no counts of steps, messages and bytes. Run it with `parcast run {name}`."
+            "name",
+            must="be that of a program whose law counts",
+            got=f'{name}: its law "{kernel.law}" has no counts of steps, messages and bytes',
+            hint=f"Run it with `parcast run {name}`.",
         )
     return Subject(
         name=kernel.name,

@@ -106,13 +106,13 @@ def validate(
     asked = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
     asked = list(KERNELS) if asked == ["all"] else asked
     if not asked:
-        raise ParameterError(f"names must be programs, got none. {hint}")
+        raise ParameterError("names", must="be programs", got="none", hint=hint)
     subjects = [subject(name) for name in dict.fromkeys(asked)]
     must, hint = f"be counts from 1 to {MOST_RANKS}", "Give such as 1, 2 and 4."
     counts = tuple(sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)}))
     if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
         got = ", ".join(f"{x:g}" for x in counts)
-        raise ParameterError(f"p must {must}, got [{got}]. {hint}")
+        raise ParameterError("p", must=must, got=f"[{got}]", hint=hint)
     hint = "Two show whether they differ."
     repetitions = as_whole("repetitions", repetitions, least=1, hint=hint)
     seed = as_whole("seed", seed, least=0, hint="Any will do.")
@@ -178,8 +178,10 @@ def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[in
     sizes = tuple(sorted({int(value) for value in values}))
     if len(sizes) < fewest:
         raise ParameterError(
-            f"{name} must be at least {fewest} size{'s' if fewest > 1 else ''}, got "
-            f"{len(sizes)}. Give such as 1e5, 2e5."
+            name,
+            must=f"be at least {fewest} size{('s' if fewest > 1 else '')}",
+            got=f"{len(sizes)}",
+            hint="Give such as 1e5, 2e5.",
         )
     return sizes
 

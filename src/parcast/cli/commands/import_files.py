@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast.cli.failures import ANSWERED
+from parcast.cli.failures import ANSWERED, in_options
 from parcast.cli.options import debug_option, written_option
 from parcast.cli.outputs import check_outputs, write_all
 from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
@@ -116,7 +116,7 @@ def command(
             check_outputs(outputs, sources=paths, as_json=False, formats=(ending,))
             return _imported(known, standing, asked)
 
-    pieces, notes = in_options(read)
+    pieces, notes = asked_in_options(read)
     say(notes)
     for output in outputs or ["-"]:
         if output == "-":
@@ -145,7 +145,7 @@ def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
         yield [copy if path == "-" else path for path in paths]
 
 
-def in_options(ask: Callable[[], Answer]) -> Answer:
+def asked_in_options(ask: Callable[[], Answer]) -> Answer:
     """Do what may be refused, and call arguments by the options that stand for them.
 
     Raises
@@ -160,10 +160,7 @@ def in_options(ask: Callable[[], Answer]) -> Answer:
     except FileProblems:
         raise
     except ParameterError as error:
-        message = str(error)
-        for argument, option in ARGUMENTS.items():
-            message = re.sub(rf"^{argument} must", f"{option} must", message)
-        raise click.UsageError(re.sub("^format must", "FORMAT must", message)) from error
+        raise click.UsageError(in_options(error, ARGUMENTS | {"format": "FORMAT"})) from error
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("parcast"):
             raise

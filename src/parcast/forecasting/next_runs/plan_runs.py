@@ -191,7 +191,7 @@ def plan_runs(
         lists = planned_with_donors(helped, rows, requested, counts_of_each, **options)
         planned |= dict(zip(rows, lists, strict=True))
     if len(refused) == len(programs):
-        raise FitFailed(f"No forecast. {refused[0]}")
+        raise FitFailed(refused[0], outcome="No forecast.")
     return [run for i in sorted(planned) for run in planned[i]]
 
 
@@ -200,7 +200,7 @@ def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series 
     if question.at:
         if question.by is not None:
             raise ParameterError(
-                f"by must be left out where values of {', '.join(question.at)} are asked for."
+                "by", must=f"be left out where values of {', '.join(question.at)} are asked for"
             )
         values, _ = axes_of_question(question.measurements, question.at)
         return runs_by_label(question.measurements, list(values)), values, None
@@ -227,8 +227,9 @@ def _help(question: Question, series: Series | None) -> Help | None:
         return None
     if series is None:
         raise ParameterError(
-            f"donors must be left out where values of {', '.join(question.at)} are asked for. "
-            "All runs with the same callpath and machine are planned from together."
+            "donors",
+            must=f"be left out where values of {', '.join(question.at)} are asked for",
+            hint="All runs with the same callpath and machine are planned from together.",
         )
     donors, _ = table_of_donors(question.donors)  # what is to be said of them, `forecast` says
     return help_of(series, gather(donors, question.measurements, series, question.machines))

@@ -1,14 +1,15 @@
 """Planned runs for a person: a table of what to run next, and what each is expected to do."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from parcast.show.page import Page
-from parcast.show.table import Column, side_by_side, spans
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, rounded_interval, whole
+
+TITLE: Final = "next runs"
 
 
 def numbers_of(runs: Sequence[Any]) -> list[int]:
@@ -21,66 +22,53 @@ def numbers_of(runs: Sequence[Any]) -> list[int]:
     return numbers
 
 
-def planned_runs(runs: Sequence[Any], page: Page) -> list[str]:
-    """Lines that say which runs to make next, the best first.
-
-    Parameters
-    ----------
-    runs : sequence of PlannedRun
-        Of one program or several.
-    page : Page
-        Where it is shown.
-
-    Returns
-    -------
-    list of str
-    """
-    lines = [page.bold("next runs")]
+def sheet_of(runs: Sequence[Any]) -> Sheet:
+    """Everything that is said of planned runs, of one program or several, the best first."""
     if not runs:
         text = "none: no run below the counts asked for would narrow the interval by 5 %"
-        return [*lines, *page.wrapped(text, indent=0)]
+        return Sheet(tables=(Table(title=TITLE, in_full=(Entry(lines=(text,)),)),))
+    numbers = numbers_of(runs)
+    columns = _columns(runs, numbers)
+    rows = zip(*([x.title, x.unit, *x.cells] for x in columns), strict=True)
+    target = ", ".join(f"{name} = {_cell(value)}" for name, value in runs[0].target.items())
+    table = Table(
+        title=TITLE,
+        forms=(Form(columns=columns),),
+        in_full=(Entry(lines=tuple("  ".join(" ".join(row).split()) for row in rows)),),
+        notes=tuple(
+            Fact(f"run {number}", f"{run.label}: {run.because}" if run.label else run.because)
+            for number, run in zip(numbers, runs, strict=True)
+        ),
+        legend=(
+            f"width: upper / lower of the interval at {target}, as expected; a run that "
+            "contradicts those before it narrows nothing"
+        ),
+    )
+    return Sheet(tables=(table,))
+
+
+def _columns(runs: Sequence[Any], numbers: Sequence[int]) -> list[Column]:
+    """Give what each run is and what it is expected to do."""
     unit = common_unit([run.time for run in runs])
     times = [
         rounded_interval(*(x / TIME_UNITS[unit] for x in (run.time, run.lower, run.upper)))
         for run in runs
     ]
-    names = list(dict.fromkeys(name for run in runs for name in run.at))
-    keys = list(dict.fromkeys(name for run in runs for name in run.key))
-    columns = [
-        Column(title="", cells=[str(number) for number in numbers_of(runs)]),
-        *(
-            Column(title=x, cells=[_cell(run.key.get(x, "")) for run in runs], is_text=True)
-            for x in keys
-        ),
-        *(Column(title=x, cells=[_cell(run.at[x]) for run in runs]) for x in names),
+    axes = dict.fromkeys(name for run in runs for name in run.at)
+    keys = dict.fromkeys(name for run in runs for name in run.key)
+    labels = {name: [_cell(run.key.get(name, "")) for run in runs] for name in keys}
+    return [
+        Column(title="", cells=[str(number) for number in numbers]),
+        *(Column(title=name, cells=cells, align="left") for name, cells in labels.items()),
+        *(Column(title=name, cells=[_cell(run.at[name]) for run in runs]) for name in axes),
         Column(title="time", unit=f"[{unit}]", cells=[x for x, _, _ in times]),
-        Column(
-            title="90 % interval",
-            unit=f"[{unit}]",
-            cells=spans([x for _, x, _ in times], [x for _, _, x in times]),
-        ),
+        interval_column("90 % interval", f"[{unit}]", [(x, y) for _, x, y in times]),
         Column(
             title="cost", unit="[p x s]", cells=[format_quantity(x.cost, "count") for x in runs]
         ),
         Column(title="width", unit="before", cells=[_width(run.before) for run in runs]),
         Column(title="width", unit="after", cells=[_width(run.after) for run in runs]),
     ]
-    table = side_by_side(columns, page)
-    if table:
-        lines += table
-    else:
-        for cells in zip(*(column.laid_out() for column in columns), strict=True):
-            lines += page.wrapped("  ".join(" ".join(cells).split()), indent=0)
-    for number, run in zip(numbers_of(runs), runs, strict=True):
-        label = f"{shown(run.label, limit=10_000)}: " if run.label else ""
-        lines += page.entry(f"run {number}", f"{label}{run.because}")
-    first = runs[0].target
-    target = ", ".join(f"{name} = {_cell(value)}" for name, value in first.items())
-    text = (
-        f"width: upper / lower of the interval at {target}, as expected; a run that contradicts "
-        "those before it narrows nothing"
-    )
-    return [*lines, "", *(page.faint(x) for x in page.wrapped(text, indent=0))]
 
 
 def _cell(value: Any) -> str:

@@ -161,16 +161,19 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
     for name, value in (("donors", question.donors), ("by", question.by)):
         if value is not None:
             raise ParameterError(
-                f"{name} must be left out where values of {', '.join(question.at)} are asked for. "
-                "All runs with the same callpath and machine are forecast from together."
+                name,
+                must=f"be left out where values of {', '.join(question.at)} are asked for",
+                hint="All runs with the same callpath and machine are forecast from together.",
             )
     known, p = question.known(), question.p.ravel()
     values, left_out = axes_of_question(question.measurements, question.at)
     combinations = grid_of(values)
     if combinations.size * p.size > MOST_POINTS:
         raise ParameterError(
-            f"{', '.join(values)} must make at most {MOST_POINTS} points with p, got "
-            f"{len(combinations) * p.size}. Ask for fewer values."
+            ", ".join(values),
+            must=f"make at most {MOST_POINTS} points with p",
+            got=f"{len(combinations) * p.size}",
+            hint="Ask for fewer values.",
         )
     names = list(values)
     everything = {tuple(x.key.values()): x for x in runs_by_label(question.measurements, names)}
@@ -181,7 +184,7 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
         else:
             programs.append(runs)
     if not programs:
-        raise FitFailed(f"No forecast. {next(iter(refused.values()))}")
+        raise FitFailed(next(iter(refused.values())), outcome="No forecast.")
     return SurfaceEvidence(
         p=p,
         programs=tuple(programs),

@@ -81,8 +81,10 @@ def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
         if name not in known:
             there = f"There is {', '.join(known)}." if known else "There is none besides p."
             raise ParameterError(
-                f"{shown(name)} must be an axis of these measurements besides p, got another name."
-                f"{did_you_mean(name, known)} {there}"
+                shown(name),
+                must="be an axis of these measurements besides p",
+                got="another name",
+                hint=f"{did_you_mean(name, known)} {there}".lstrip(),
             )
 
 
@@ -92,9 +94,10 @@ def _values(name: str, values: ArrayLike, measured: Array) -> Array:
     try:
         requested = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
     if requested.ndim > 1 or requested.size == 0:
-        raise ParameterError(f"{name} must be one number or a list, got {requested.shape}. {hint}")
+        got = f"{requested.shape}"
+        raise ParameterError(name, must="be one number or a list", got=got, hint=hint)
     require(name, requested, np.isfinite(requested), must="be finite", hint=hint)
     if np.all(measured > 0):
         require(name, requested, requested > 0, must="be above 0, as all measured are", hint=hint)

@@ -1,0 +1,88 @@
+"""A sheet for a notebook: its tables in their widest form, its facts and warnings.
+
+It sets neither text nor background colours, so that it suits light and dark notebooks, and
+everything that came from a user is escaped.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import groupby
+from typing import Final
+
+from parcast.show.sheet import Fact, Form, Sheet, Table
+
+MOST_ROWS: Final = 60  # of a table; a notebook is no place for ten thousand
+WHERE: Final = "to_document()"  # there is what is left out
+
+
+def html_of(sheet: Sheet) -> str:
+    """HTML of a sheet."""
+    return "".join(_pieces(sheet))
+
+
+def _pieces(sheet: Sheet) -> Iterator[str]:
+    """Give a sheet piece by piece."""
+    title = f"<b>{escape(sheet.title)}</b>" if sheet.title else ""
+    if sheet.tables and title:
+        yield f"<p>{title}</p>"
+        title = ""
+    for table in sheet.tables:
+        yield from _table(table)
+    yield from _left_out(sheet.left_out)
+    yield _lines([*([title] if title else []), *_facts(sheet.facts)])
+    warnings = "".join(f"<li>{escape(text)}</li>" for text in sheet.warnings)
+    yield f"<ul>{warnings}</ul>" if warnings else ""
+    yield _lines(_facts(sheet.conclusion))
+    for part in sheet.parts:
+        yield from _pieces(part)
+
+
+def _facts(facts: Sequence[Fact]) -> list[str]:
+    """Write facts with their names."""
+    return [escape(f"{x.label}: {x.text}" if x.label else x.text) for x in facts]
+
+
+def _lines(lines: Sequence[str]) -> str:
+    """Put lines below each other; "" where there are none."""
+    return f"<p>{'<br>'.join(lines)}</p>" if lines else ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    """Give a table and what belongs to it."""
+    if table.title:
+        yield f"<p><b>{escape(table.title)}</b></p>"
+    form = table.forms[0] if table.forms else Form(columns=())
+    yield _lines([escape(form.caption)] if form.caption else [])
+    if form.columns:
+        yield from _form(form)
+    elif table.in_full:
+        yield _lines([escape(line) for entry in table.in_full for line in entry.lines])
+    yield from _left_out(form.left_out)
+    yield _lines(_facts(table.notes))
+    legend = form.legend or table.legend
+    yield _lines([escape(legend)] if legend else [])
+
+
+def _form(form: Form) -> Iterator[str]:
+    """Give the rows of a form, as many as a notebook has room for."""
+    wide = len(form.columns)
+    head = "".join(f"<th>{escape(x.full_title.strip())}</th>" for x in form.columns)
+    rows = [*zip(*(x.cells for x in form.columns), strict=True)]
+    titles = form.titles or [""] * len(rows)
+    body = ""
+    for title, group in groupby(
+        zip(titles, rows[:MOST_ROWS], strict=False), key=lambda pair: pair[0]
+    ):
+        if title:
+            body += f'<tr><th colspan="{wide}">{escape(title)}</th></tr>'
+        for _, cells in group:
+            body += "<tr>" + "".join(f"<td>{escape(x.strip())}</td>" for x in cells) + "</tr>"
+    yield f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    if len(rows) > MOST_ROWS:
+        yield f"<p>and {len(rows) - MOST_ROWS} more rows; all of them: {WHERE}</p>"
+
+
+def _left_out(text: str) -> Iterator[str]:
+    """Say what is left out."""
+    if text:
+        yield f"<p>{escape(text)}: {WHERE}.</p>"

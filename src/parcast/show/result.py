@@ -1,0 +1,93 @@
+"""What every answer of a question can do; its sheet and its picture are loaded when asked for."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from parcast.errors import ParameterError
+from parcast.places import load
+from parcast.show.html import html_of
+from parcast.show.terminal import text_of
+from parcast.units import shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from parcast.show.sheet import Sheet
+
+
+class Result(ABC):
+    """An answer: frozen data with rows, a document, a sheet and perhaps a picture.
+
+    A subclass names by place what makes its sheet, a function of the result that gives a `Sheet`,
+    and what draws it, a function of the result that gives a matplotlib figure.
+    """
+
+    __slots__ = ()
+
+    _sheet: ClassVar[str]  # "parcast.matching.sheet:sheet_of"
+    _picture: ClassVar[str] = ""  # "" where there is none
+
+    @abstractmethod
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one tidy row for each answer, as CSV and the JSON document have them."""
+
+    @abstractmethod
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document."""
+
+    def to_sheet(self, **options: Any) -> "Sheet":
+        """Everything as tables, facts and warnings for a person."""
+        sheet: Sheet = load(self._sheet)(self, **options)
+        return sheet
+
+    def to_pandas(self) -> Any:
+        """Rows as a pandas data frame; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file: its rows, its document, or its picture if it has one.
+
+        Parameters
+        ----------
+        path : str or path
+            Its ending is the format: ``.csv``, ``.json``, ``.svg``, ``.png`` or ``.pdf``.
+
+        Raises
+        ------
+        ParameterError
+            If the ending is none of these, or pictures of this answer are not known.
+        OSError
+            If the file cannot be written; what was there before is still there.
+        """
+        from parcast.files.document import csv_pieces, json_pieces, write_document
+
+        ending = Path(path).suffix.lower()
+        if ending == ".csv":
+            write_document(fspath(path), csv_pieces(self.rows()))
+        elif ending == ".json":
+            write_document(fspath(path), json_pieces(self.to_document()))
+        elif self._picture:
+            load("parcast.show.canvas:save_figure")(self._drawn(), path)
+        else:
+            raise ParameterError(
+                f'path must end in .csv or .json, got "{shown(path)}". '
+                "The ending chooses the format."
+            )
+
+    def _drawn(self, **options: Any) -> "Figure":
+        """Draw it in one matplotlib figure."""
+        figure: Figure = load(self._picture)(self, **options)
+        return figure
+
+    def __str__(self) -> str:
+        """Write what the command line prints, without an edge."""
+        return text_of(self.to_sheet())
+
+    def _repr_html_(self) -> str:
+        """Show tables, facts and warnings in a notebook."""
+        return html_of(self.to_sheet())

@@ -1,0 +1,195 @@
+"""A sheet as lines of text, as wide as the page allows.
+
+A table takes the first of its forms that fits; where none does, each row becomes a few lines.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Final
+
+from parcast.show.page import Page
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.units import shown
+
+GAP: Final = "  "
+HANG: Final = 4  # characters that the lines of a broken text stand behind its title
+LONGEST: Final = 10_000  # characters of a text; a name from a file may hold anything
+WHERE: Final = "--all, --json or -o all.csv."  # there is what a page leaves out
+
+
+def text_of(sheet: Sheet) -> str:
+    """Write a sheet as one text without an edge, and what it leaves out."""
+    lines, left_out = lay_out(sheet, Page())
+    return "\n".join([*lines, left_out] if left_out else lines)
+
+
+def lay_out(sheet: Sheet, page: Page) -> tuple[list[str], str]:
+    """Lines of a sheet, and what is to be said of what they leave out; "" if nothing."""
+    title = one_line(sheet.title)
+    entries = [*_entries(sheet, page)]
+    blocks: list[list[str]] = []
+    left_out = [sheet.left_out]
+    if sheet.tables:
+        blocks.append([*map(page.bold, page.wrapped(title, indent=0))] if title else [])
+    elif title:
+        entries.insert(0, page.bold(title))
+    for table in sheet.tables:
+        more, missing = _table(table, page)
+        blocks += more
+        left_out.append(missing)
+    told = [f"{one_line(text)}: {WHERE}" for text in left_out if text]
+    blocks.append(entries)
+    for part in sheet.parts:
+        lines, missing = lay_out(part, page)
+        blocks.append(lines)
+        told += [missing] if missing else []
+    written = [line for block in blocks if block for line in ("", *block)]
+    return written[1:], " ".join(told)
+
+
+def one_line(text: str) -> str:
+    """Write a text with names that a file gave, which may hold anything, and terminals obey."""
+    return shown(text, limit=LONGEST)
+
+
+def listing(named: Sequence[tuple[str, str]], page: Page) -> list[str]:
+    """Lines of names and what is said of each, broken beside the names."""
+    width = max(len(name) for name, _ in named) + len(GAP)
+    lines = []
+    for name, text in named:
+        first, *others = page.wrapped(text, indent=width)
+        lines.append(page.bold(name.ljust(width - len(GAP))) + GAP + first)
+        lines += [" " * width + line for line in others]
+    return lines
+
+
+def _entries(sheet: Sheet, page: Page) -> Iterator[str]:
+    """Write the facts and the warnings of a sheet."""
+    yield from _facts(sheet.facts, page)
+    yield from _facts([Fact("warning:", text, is_marked=True) for text in sheet.warnings], page)
+    yield from _facts(sheet.conclusion, page)
+
+
+def _facts(facts: Sequence[Fact], page: Page) -> Iterator[str]:
+    """Write facts below each other."""
+    for fact in facts:
+        yield from page.entry(fact.label, one_line(fact.text), is_marked=fact.is_marked)
+
+
+def _table(table: Table, page: Page) -> tuple[list[list[str]], str]:
+    """Caption, rows and legend of a table, and what it leaves out."""
+    form, rows = _fitting(table, page)
+    title = [page.bold(text) for text in page.wrapped(one_line(table.title), indent=0)]
+    blocks = [
+        _faint(form.caption, page),
+        [*(title if table.title else []), *rows, *_facts(table.notes, page)],
+        _faint(form.legend or table.legend, page),
+    ]
+    return blocks, form.left_out
+
+
+def _faint(text: str, page: Page) -> list[str]:
+    """Write what explains a table."""
+    return [*map(page.faint, page.wrapped(one_line(text), indent=0))] if text else []
+
+
+def _fitting(table: Table, page: Page) -> tuple[Form, list[str]]:
+    """Take the first form that the page has room for; the last, if rows in full are not known."""
+    for form in table.forms:
+        is_last = form is table.forms[-1] and not table.in_full
+        if lines := _rows(form, replace(page, width=None) if is_last else page):
+            return form, lines
+    return Form(columns=()), [*_in_full(table, page)]
+
+
+def _rows(form: Form, page: Page) -> list[str]:
+    """Write the titles and the rows of a form; [] if the page is too narrow."""
+    if form.is_split:
+        return _split(form, page)
+    head, rows = _side_by_side(form.columns, page)
+    if not head or not form.titles:
+        return [*head, *rows]
+    lines = head
+    for title, group in groupby(zip(form.titles, rows, strict=True), key=lambda pair: pair[0]):
+        lines += ["", *_group_title(title, page), *(row for _, row in group)]
+    return lines
+
+
+def _split(form: Form, page: Page) -> list[str]:
+    """Write each group of rows as a table of its own; [] if the page is too narrow for one."""
+    lines: list[str] = []
+    start = 0
+    for title, group in groupby(form.titles):
+        stop = start + len([*group])
+        columns = [replace(x, cells=x.cells[start:stop]) for x in form.columns]
+        head, rows = _side_by_side(columns, page)
+        if not head:
+            return []
+        lines += ["", *_group_title(title, page), *head, *rows]
+        start = stop
+    return lines[1:]
+
+
+def _group_title(title: str, page: Page) -> list[str]:
+    """Write the title of a group of rows."""
+    return [*map(page.bold, page.wrapped(one_line(title), indent=0))] if title else []
+
+
+def _side_by_side(columns: Sequence[Column], page: Page) -> tuple[list[str], list[str]]:
+    """Lines of titles and of rows; none if the page is too narrow."""
+    laid_out = zip(*map(_laid_out, columns), strict=True)
+    lines = [GAP.join(texts).rstrip() for texts in laid_out]
+    if page.width is not None and max(map(len, lines)) > page.width:
+        return [], []
+    title, units, *rows = lines
+    return [page.bold(text) for text in (title, units) if text], rows
+
+
+def _laid_out(column: Column) -> list[str]:
+    """Give the titles and the cells of a column, all of one width."""
+    cells: Sequence[str] = column.cells
+    if column.align == "interval":
+        cells = _below_each_other(cells)
+    texts = [column.title, column.unit, *cells]
+    width = max(map(len, texts))
+    if width > LONGEST or not "".join(texts).isprintable():  # seldom, and slow for each cell
+        texts = [*map(one_line, texts)]
+        width = max(map(len, texts))
+    if column.align == "left":
+        return [text.ljust(width) for text in texts]
+    return [text.rjust(width) for text in texts]
+
+
+def _below_each_other(intervals: Sequence[str]) -> list[str]:
+    """Texts of intervals, their ends below each other.
+
+    >>> _below_each_other(["9 to 10", "12 to 101", ""])
+    [' 9 to 10 ', '12 to 101', '']
+    """
+    ends = [text.partition(" to ") for text in intervals]
+    low, high = (max((len(x[i]) for x in ends), default=0) for i in (0, 2))
+    return [f"{x:>{low}}{to}{y:{high}}" if to else x for x, to, y in ends]
+
+
+def _in_full(table: Table, page: Page) -> Iterator[str]:
+    """Write each row as a few short lines."""
+    labels = [len(fact.label) for entry in table.in_full for fact in entry.facts]
+    width = max(labels, default=0) + len(GAP)
+    for i, entry in enumerate(table.in_full):
+        if i and table.is_spaced:
+            yield ""
+        yield from _group_title(entry.title, page)
+        yield from _broken(entry, page)
+        for fact in entry.facts:
+            if fact.text:
+                yield f"  {fact.label:{width}}{one_line(fact.text)}"
+
+
+def _broken(entry: Entry, page: Page) -> Iterator[str]:
+    """Break the lines of an entry; below a title they are indented."""
+    indent, hang = ("  ", HANG) if entry.title else ("", 0)
+    for line in entry.lines:
+        first, *others = page.wrapped(indent + one_line(line), indent=hang)
+        yield first
+        yield from (" " * hang + text for text in others)

@@ -1,0 +1,51 @@
+"""`parcast.show.html`: sheets in a notebook."""
+
+from parcast.show.html import html_of
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+
+COUNTS = Column(title="p", unit="[1]", cells=["1", "2"])
+
+
+def test_everything_that_came_from_a_user_is_escaped():
+    name = "<b>&"
+    column = Column(title=name, unit=name, cells=[name])
+    form = Form(columns=[column], titles=[name], caption=name, left_out=name)
+    table = Table(title=name, forms=(form,), notes=(Fact(name, name),), legend=name)
+    said = {"facts": (Fact(name, name),), "warnings": (name,), "conclusion": (Fact("", name),)}
+    html = html_of(Sheet(title=name, tables=(table,), parts=(Sheet(title=name, **said),), **said))
+    assert "<b>&amp;" not in html.replace("&lt;b&gt;&amp;", "")
+    assert "<b>&" not in html.replace("<b>&lt;b&gt;&amp;</b>", "")
+
+
+def test_a_table_is_shown_in_its_widest_form_with_titles_in_full():
+    efficiency = Column(title="eff.", cells=[" 1 ", "2"], heading="efficiency [%]")
+    table = Table(forms=(Form(columns=[COUNTS, efficiency]), Form(columns=[COUNTS])))
+    assert html_of(Sheet(tables=(table,))) == (
+        "<table><thead><tr><th>p [1]</th><th>efficiency [%]</th></tr></thead>"
+        "<tbody><tr><td>1</td><td>1</td></tr><tr><td>2</td><td>2</td></tr></tbody></table>"
+    )
+
+
+def test_groups_have_their_titles_above_them():
+    html = html_of(Sheet(tables=(Table(forms=(Form(columns=[COUNTS], titles=["a", "a"]),)),)))
+    assert html.count('<tr><th colspan="1">a</th></tr>') == 1
+
+
+def test_many_rows_are_counted():
+    many = Column(title="p", cells=[str(i) for i in range(100)])
+    html = html_of(Sheet(tables=(Table(forms=(Form(columns=[many]),)),)))
+    assert html.count("<td>") == 60
+    assert html.endswith("<p>and 40 more rows; all of them: to_document()</p>")
+
+
+def test_facts_follow_a_title_unless_a_table_stands_between():
+    facts = (Fact("law", "usl"), Fact("", "of Gunther"))
+    html = html_of(Sheet(title="T3E", facts=facts))
+    assert html == "<p><b>T3E</b><br>law: usl<br>of Gunther</p>"
+    html = html_of(Sheet(title="T3E", tables=(Table(in_full=(Entry(lines=("none",)),)),)))
+    assert html == "<p><b>T3E</b></p><p>none</p>"
+
+
+def test_what_is_left_out_is_said():
+    html = html_of(Sheet(left_out="1 of 3 rows is shown. All of them"))
+    assert html == "<p>1 of 3 rows is shown. All of them: to_document().</p>"

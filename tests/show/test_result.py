@@ -1,0 +1,137 @@
+"""`parcast.show.result`: what every answer can do, and that it survives being copied."""
+
+import copy
+import json
+import pickle
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.characterisation.characterise import characterise
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.fitting.fit import fit
+from parcast.forecasting.forecast import forecast
+from parcast.matching.match import match
+from parcast.places import load
+from parcast.prediction.predict import predict
+from parcast.projection.counted import project_counts
+from parcast.show.html import html_of
+from parcast.show.result import Result
+from parcast.show.sheet import Sheet
+from parcast.show.terminal import text_of
+from parcast.simulation.simulate import simulate
+from parcast.timings.measurements import Measurements
+from parcast.timings.read_profiles import read_profiles
+from parcast.validation.validate import validate
+from tests.calibration.calibrated import WHOLE
+from tests.validation.validated import FakeRunner, subject
+
+MACHINE = Machine(name="gort")
+PROGRAM = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
+COUNTED = Program(phase=[{"law": "counted", "count": [{"p": 1, "compute": "8 s"}]}])
+RUNS = {"machine": ["a"] * 3 + ["b"] * 3, "p": [1, 2, 4] * 2, "time": [8, 5, 3, 9, 6, 5]}
+STUDY = Path(__file__).parents[2] / "examples" / "stencil" / "runs.jsonl"
+
+RESULTS = {
+    "Calibration": lambda: WHOLE,
+    "Characterisation": lambda: characterise(read_profiles([STUDY]).runs),
+    "CountedProjection": lambda: project_counts(
+        COUNTED, MACHINE, [1], known={"p": [1], "time": [8.0]}
+    ),
+    "Fit": lambda: fit(PROGRAM, Measurements(p=[1, 2, 4], time=[9.0, 5.0, 3.0]), MACHINE),
+    "Forecast": lambda: forecast(RUNS, [8, 16]),
+    "Match": lambda: match(RUNS),
+    "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
+    "Simulation": lambda: simulate(PROGRAM, MACHINE, p=[1, 2]),
+    "Validation": lambda: validate("sort", runner=FakeRunner(), subject=subject, seed=1),
+}
+COPIES = {
+    "pickle": lambda result: pickle.loads(pickle.dumps(result)),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Each result, made once."""
+    results = {}
+
+    def make(name):
+        if name not in results:
+            results[name] = RESULTS[name]()
+        return results[name]
+
+    return make
+
+
+@pytest.fixture(params=RESULTS)
+def result(request, made):
+    return made(request.param)
+
+
+def test_every_result_is_known_here():
+    assert {kind.__name__ for kind in Result.__subclasses__()} == set(RESULTS)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_it_survives_being_copied(result, copied):
+    again = copied(result)
+    assert type(again) is type(result)
+    assert json.dumps(again.to_document()) == json.dumps(result.to_document())
+    assert str(again) == str(result)
+
+
+def test_it_cannot_be_changed(result):
+    with pytest.raises(FrozenInstanceError):
+        setattr(result, fields(result)[0].name, None)
+    with pytest.raises((AttributeError, TypeError)):
+        result.anything = 1
+
+
+def test_its_sheet_is_what_is_printed_and_shown(result):
+    sheet = result.to_sheet()
+    assert isinstance(sheet, Sheet)
+    assert str(result) == text_of(sheet)
+    assert result._repr_html_() == html_of(sheet)
+
+
+def test_its_places_exist(result):
+    assert callable(load(result._sheet))
+    assert not result._picture or callable(load(result._picture))
+    assert hasattr(result, "plot") == bool(result._picture)
+
+
+def test_it_is_saved_by_the_ending_of_the_path(result, tmp_path):
+    result.save(tmp_path / "a.json")
+    result.save(str(tmp_path / "a.CSV"))
+    document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert document["schema"].startswith("parcast/")
+    rows = (tmp_path / "a.CSV").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 1 + len([*result.rows()])
+
+
+def test_a_picture_is_saved_where_there_is_one(result, tmp_path):
+    if result._picture:
+        pytest.importorskip("matplotlib")
+        result.save(tmp_path / "a.svg")
+        assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+    else:
+        with pytest.raises(ParameterError, match="must end in"):
+            result.save(tmp_path / "a.svg")
+
+
+def test_its_rows_are_a_table_of_pandas(result):
+    pandas = pytest.importorskip("pandas")
+    frame = result.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert len(frame) == len([*result.rows()])
+
+
+def test_a_place_is_loaded():
+    assert load("math:pi") == np.pi
+    assert load("parcast.places").load is load

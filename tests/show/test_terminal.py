@@ -1,0 +1,118 @@
+"""`parcast.show.terminal`: sheets on pages of every width."""
+
+import pytest
+
+from parcast.show.page import Page
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.show.terminal import lay_out, listing, text_of
+
+TIMES = [
+    Column(title="p", cells=["1", "64"]),
+    Column(title="interval", unit="[s]", cells=["9 to 10", "12 to 101"], align="interval"),
+]
+NAMES = Column(title="machine", cells=["T3E", "SP"], align="left")
+WIDE, NARROW = Form(columns=[NAMES, *TIMES]), Form(columns=TIMES, titles=["T3E", "SP"])
+IN_FULL = (
+    Entry(title="T3E", facts=(Fact("time", "9 s"), Fact("error", ""))),
+    Entry(title="SP", lines=("a line that is too long for this page",)),
+)
+
+
+def lines_of(sheet, width=None, style=None):
+    page = Page(width=width) if style is None else Page(width=width, style=style)
+    return lay_out(sheet, page)[0]
+
+
+def test_a_table_is_as_wide_as_the_page_allows():
+    sheet = Sheet(tables=(Table(forms=(WIDE, NARROW), in_full=IN_FULL),))
+    assert lines_of(sheet) == [
+        "machine   p   interval",
+        " " * 19 + "[s]",
+        "T3E       1   9 to 10",
+        "SP       64  12 to 101",
+    ]
+    assert lines_of(sheet, 21) == [
+        " p   interval",
+        " " * 10 + "[s]",
+        "",
+        "T3E",
+        " 1   9 to 10",
+        "",
+        "SP",
+        "64  12 to 101",
+    ]
+    assert lines_of(sheet, 12)[:4] == ["T3E", "  time   9 s", "", "SP"]
+
+
+def test_without_rows_in_full_the_last_form_is_kept_to():
+    sheet = Sheet(tables=(Table(forms=(WIDE, Form(columns=TIMES))),))
+    assert lines_of(sheet, 5)[0] == " p   interval"
+
+
+def test_groups_may_be_tables_of_their_own():
+    form = Form(columns=[Column(title="p", cells=["1", "640"])], titles=["a", "b"], is_split=True)
+    assert lines_of(Sheet(tables=(Table(forms=(form,)),))) == [
+        "a",
+        "p",
+        "1",
+        "",
+        "b",
+        "  p",
+        "640",
+    ]
+
+
+def test_a_narrow_page_breaks_lines_below_their_title():
+    lines = lines_of(Sheet(tables=(Table(in_full=IN_FULL[1:]),)), 30)
+    assert lines == ["SP", "  a line that is too long", "    for this page"]
+    flush = Table(in_full=(Entry(lines=("a line that is too long for this page",)),))
+    assert lines_of(Sheet(tables=(flush,)), 30) == ["a line that is too long for", "this page"]
+
+
+def test_everything_that_is_said_stands_in_its_order():
+    table = Table(
+        title="runs",
+        forms=(Form(columns=TIMES[:1], caption="counts"),),
+        notes=(Fact("run 1", "the first"),),
+        legend="p: processors",
+    )
+    part = Sheet(title="T3E", facts=(Fact("law", "usl"),))
+    sheet = Sheet(
+        title="all",
+        tables=(table,),
+        facts=(Fact("law", "none"), Fact("", "at all")),
+        warnings=("Beware.",),
+        conclusion=(Fact("in sum", "nothing"),),
+        parts=(part, Sheet()),
+        left_out="1 of 3 rows is shown. All of them",
+    )
+    assert text_of(sheet).splitlines() == [
+        *("all", "", "counts", "", "runs", " p", " 1", "64", "run 1       the first", ""),
+        *("p: processors", "", "law         none", "            at all"),
+        *("warning:    Beware.", "in sum      nothing", "", "T3E", "law         usl"),
+        "1 of 3 rows is shown. All of them: --all, --json or -o all.csv.",
+    ]
+
+
+def test_what_asks_for_attention_is_marked():
+    sheet = Sheet(title="t", facts=(Fact("open", "x", is_marked=True),), warnings=("w",))
+    styled = lines_of(sheet, style=lambda text, role: f"<{role}>{text}")
+    assert styled == ["<bold>t", "<marked>open        x", "<marked>warning:    w"]
+
+
+def test_a_name_does_not_command_the_terminal():
+    name = "\x1b[2Jlu"
+    column = Column(title=name, unit=name, cells=[name])
+    table = Table(title=name, forms=(Form(columns=[column], titles=[name]),), legend=name)
+    part = Sheet(title=name, facts=(Fact("law", name),), warnings=(name,), left_out=name)
+    sheet = Sheet(title=name, tables=(table, Table(in_full=(Entry(title=name, lines=(name,)),))))
+    for width in (1, None):
+        lines, left_out = lay_out(Sheet(parts=(sheet, part), left_out=name), Page(width=width))
+        assert "\x1b" not in "".join([*lines, left_out])
+
+
+@pytest.mark.parametrize(("width", "lines"), [(None, ["a   one two"]), (24, ["a   one two"])])
+def test_a_listing_breaks_beside_the_names(width, lines):
+    named = [("a", "one two"), ("bc", "x " * 20)]
+    assert listing(named, Page(width=width))[:1] == lines
+    assert all(line.startswith(("bc  x", "    x")) for line in listing(named, Page(width=24))[1:])

@@ -1,0 +1,90 @@
+"""Results survive pickling and copying, and those pickled before modules moved are still read."""
+
+import copy
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import parcast
+
+ROOT = Path(__file__).parents[1]
+EARLIER = sorted((Path(__file__).parent / "pickles").glob("*.pickle"))
+KINDS = {
+    "calibration": parcast.Calibration,
+    "forecast": parcast.Forecast,
+    "forecast_donors": parcast.Forecast,
+    "forecast_surface": parcast.Forecast,
+    "measurements": parcast.Measurements,
+    "prediction": parcast.Prediction,
+    "prediction_grid": parcast.Prediction,
+    "regions": parcast.Forecast,
+    "simulation": parcast.Simulation,
+    "validation": parcast.Validation,
+}
+
+
+@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.stem)
+def test_a_result_of_an_earlier_version_is_read(path):
+    """They were written by the version before the move, commit 754ee4b."""
+    result = pickle.loads(path.read_bytes())
+    assert isinstance(result, KINDS.get(path.stem, object))
+    assert len(str(result)) > 0
+    if hasattr(result, "to_document"):
+        assert result.to_document()["schema"].startswith("parcast/")
+
+
+def examples():
+    """Give one of every result and description that parcast hands out."""
+    folder = ROOT / "examples"
+    runs = parcast.Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    machines = parcast.read_measurements(folder / "finite_difference" / "times.csv")
+    program = parcast.read_program(folder / "btio" / "program.toml")
+    machine = parcast.read_machine(folder / "btio" / "sp2.toml")
+    speedups, quantity = parcast.read_runs(folder / "qcrd" / "speedups.csv")
+    qcrd = [parcast.read_program(folder / "qcrd" / "program.toml")]
+    qcrd += [speedups, parcast.read_machine(folder / "qcrd" / "machine.toml")]
+    return {
+        "measurements": runs,
+        "forecast": parcast.forecast(runs, [16, 32]),
+        "donors": parcast.forecast(machines.select(machine="SP", p=[1, 2]), [64], donors=machines),
+        "knee": parcast.knee(runs, upto=64)[0],
+        "planned run": parcast.plan_runs(runs, [64])[0],
+        "program": program,
+        "machine": machine,
+        "prediction": parcast.predict(program, machine, p=[1, 4]),
+        "simulation": parcast.simulate(program, machine, p=[4], replications=2),
+        "fit": parcast.fit(*qcrd, quantity=quantity, interval=False, starts=1),
+        "match": parcast.match(machines, p=[16]),
+        "profile": parcast.characterise(
+            parcast.read_profiles(folder / "stencil" / "runs.jsonl").runs
+        ),
+    }
+
+
+EXAMPLES = examples()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "again",
+    [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy],
+    ids=["pickle", "copy", "deepcopy"],
+)
+def test_results_and_descriptions_survive_pickling_and_copying(name, again):
+    first = EXAMPLES[name]
+    second = again(first)
+    assert type(second) is type(first)
+    assert (str(second), repr(second)) == (str(first), repr(first))
+    if hasattr(first, "to_document"):
+        assert second.to_document() == first.to_document()
+    if hasattr(first, "times") and name == "program":
+        at = {"p": np.array([1.0, 4.0])}
+        ours, theirs = (x.times(EXAMPLES["machine"], at).time for x in (first, second))
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_a_module_that_never_was_is_still_not_there():
+    with pytest.raises(ModuleNotFoundError):
+        import parcast.results  # noqa: F401 - it must not be found
