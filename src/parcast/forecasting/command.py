@@ -13,10 +13,11 @@ from parcast.cli.options import (
     counts,
     debug_option,
     efficiency,
+    ignore_option,
     json_option,
     output_option,
     processors,
-    selection,
+    select_option,
 )
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.screen import show_sheet
@@ -122,19 +123,8 @@ class Question:
     callback=columns,
     help="Columns that tell series apart: callpath,machine.",
 )
-@click.option(
-    "--select",
-    metavar="COLUMN=VALUE",
-    multiple=True,
-    callback=selection,
-    help="Rows to take: machine=T3E. Repeatable.",
-)
-@click.option(
-    "--ignore",
-    metavar="COLUMNS",
-    callback=columns,
-    help="Columns of FILE to pass over: date,jobid.",
-)
+@select_option("Rows to take: machine=T3E. Repeatable.")
+@ignore_option("Columns of FILE to pass over: date,jobid.")
 @click.option(
     "--donors",
     metavar="PATH",
