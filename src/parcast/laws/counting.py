@@ -76,6 +76,26 @@ def in_parallel(p: Array, parallel: ArrayLike, alone: ArrayLike = 0.0) -> Array:
     return np.where(p > 1, parallel, alone)
 
 
+def dealt_out(
+    p: Array, steps: ArrayLike, *, sent: ArrayLike, messages: ArrayLike, disk: ArrayLike = 0.0
+) -> Counts:
+    """Counts of work that is dealt out whole: a lone processor sends nothing of it."""
+    steps = np.asarray(steps)
+    return Counts(
+        steps=steps,
+        shared=steps,
+        network_bytes=in_parallel(p, sent),
+        messages=in_parallel(p, messages),
+        disk_bytes=np.asarray(disk, dtype=np.float64),
+    )
+
+
+def share(n: float, p: float) -> float:
+    """Inputs of one of `p` processors, no more than there are inputs [1]."""
+    size, processors = sizes(n, p)
+    return float(size / processors)
+
+
 def positive(name: str, value: ArrayLike) -> Array:
     """Rate, or the like, above 0, or a refusal that names it."""
     measured = np.asarray(value, dtype=np.float64)
@@ -109,7 +129,7 @@ class Capacities(Description):
 class SteadyStatePhase(Phase):
     """A phase whose law counts: its fields are its densities, and `law_counts` its formula."""
 
-    is_compact: ClassVar[bool | None] = True
+    is_compact = True
     workers: ClassVar[str] = "one for each input"  # why no more than n processors have work
     size: Annotated[Amount, Of("count")] = parameter("n", "Problem size that the law calls n.")
     messages: Annotated[Amount, Of("count")] | None = Field(
@@ -129,24 +149,22 @@ class SteadyStatePhase(Phase):
     def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
         """Count what one cycle does, by the formula of the law and the keys of the phase.
 
-        Parameters
-        ----------
-        n : array_like
-            Problem size as the law has it. [1]
-        p : array_like, broadcastable with `n`
-            Processors. [1]
-        at : mapping, optional
-            Where densities that are formulas are to be taken, and values that replace them; by
-            default at `n` and `p`.
-
-        Raises
-        ------
-        ParameterError
-            If a size or a density lies outside the domain of the law.
+        Densities that are formulas are taken at `at`, by default `n` and `p`, which may also
+        hold values that replace them.
         """
         at = {"n": n, "p": p} if at is None else at
         n, p = self.checked_sizes(n, p)
         return self.law_counts(n, p, **self.values(at, {"n": n}))
+
+    def grain(self, n: float, p: float) -> tuple[float, float] | None:  # noqa: ARG002 - for laws that deal out
+        """Least and largest piece worth handing over, in inputs; None where nothing is dealt out.
+
+        Grain is what one message hands over. The rule is to maximise alpha/beta, computing over
+        communication, at the same work: deal out the highest loop whose iterations are
+        independent [S in words]. A piece that is too small costs bytes and messages, one that is
+        too large leaves processors idle.
+        """
+        return None
 
     def checked_sizes(self, n: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
         """Sizes and processors of which the law knows the counts."""
