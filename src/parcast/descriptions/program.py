@@ -29,8 +29,7 @@ from parcast.descriptions.description import (
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.errors import Problem, require_kind
-from parcast.places import load
-from parcast.plugins import plugins
+from parcast.places import load, plugins
 from parcast.units import shown
 
 Slopes: TypeAlias = dict[str, Array]  # derivatives of a time by logarithms of amounts [s]
