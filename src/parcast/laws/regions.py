@@ -49,8 +49,7 @@ from parcast.descriptions.description import (
 from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, require
-from parcast.laws.primitives.price import figures_of, primitive_time
-from parcast.laws.primitives.standard import WORDS
+from parcast.laws.primitives.price import WORDS, figures_of, primitive_time
 
 
 def halo_time(machine: Machine, at: Point, volume: Array, neighbours: Array) -> Array:

@@ -19,8 +19,12 @@ import numpy as np
 from parcast.calibration.benchmarks.machine_figures import Figure, written
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF
-from parcast.laws.primitives.measured import chosen_sizes, measured_primitive
-from parcast.laws.primitives.price import FEWEST_COUNTS, PrimitiveFit
+from parcast.laws.primitives.measured import (
+    FEWEST_COUNTS,
+    PrimitiveFit,
+    chosen_sizes,
+    measured_primitive,
+)
 from parcast.units import percent, shown
 
 COLLECTIVES: Final = (  # of messages; a barrier has none
