@@ -73,8 +73,8 @@ class Calls(Description):
     calls: Annotated[Amount, Of("count")] = Field(
         description="Calls, those of all ranks together."
     )
-    volume: Annotated[Amount, Of("size")] | None = Field(
-        default=None, description="Bytes of one call for one partner; 8 where it is not given."
+    volume: Annotated[Amount, Of("size")] | None = parameter(
+        None, "Bytes of one call for one partner; 8 where it is not given."
     )
 
 
@@ -85,17 +85,16 @@ class Count(Description):
     compute: Annotated[Amount, Of("time")] = Field(
         description="Computing of all processors together."
     )
-    busiest: Annotated[Amount, Of("time")] | None = Field(
-        default=None,
-        description="Computing of the processor with the most; the mean where it is not given.",
+    busiest: Annotated[Amount, Of("time")] | None = parameter(
+        None, "Computing of the processor with the most; the mean where it is not given."
     )
     messages: Annotated[Amount, Of("count")] = parameter(
         "0", "Messages between two processors, in all."
     )
     volume: Annotated[Amount, Of("size")] = parameter("0 B", "Bytes of these messages.")
-    in_turn: Annotated[Amount, Of("count")] | None = Field(
-        default=None,
-        description="Messages that one processor waits for, one after another; messages / p where "
+    in_turn: Annotated[Amount, Of("count")] | None = parameter(
+        None,
+        "Messages that one processor waits for, one after another; messages / p where "
         "it is not given.",
     )
     call: tuple[Calls, ...] = Field(default=(), description="Collectives, each once.")

@@ -26,7 +26,6 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -107,22 +106,24 @@ def positive(name: str, value: ArrayLike) -> Array:
 class Capacities(Description):
     """Capacities of the machine for this program alone; they win over those of the machine."""
 
-    compute: Annotated[Amount, Of("operation_rate", name="capacities.compute")] | None = Field(
-        default=None, description="Steps that one processor does in a second, W."
+    compute: Annotated[Amount, Of("operation_rate", name="capacities.compute")] | None = parameter(
+        None, "Steps that one processor does in a second, W."
     )
-    together: Annotated[Amount, Of("operation_rate", name="capacities.together")] | None = Field(
-        default=None,
-        description="Steps that p unequal processors do in a second, the sum of their W; compute "
-        "is then that of the slowest. p * compute if it is not given.",
+    together: Annotated[Amount, Of("operation_rate", name="capacities.together")] | None = (
+        parameter(
+            None,
+            "Steps that p unequal processors do in a second, the sum of their W; compute "
+            "is then that of the slowest. p * compute if it is not given.",
+        )
     )
-    network: Annotated[Amount, Of("rate", name="capacities.network")] | None = Field(
-        default=None, description="Rate of the network with all processors transmitting, u."
+    network: Annotated[Amount, Of("rate", name="capacities.network")] | None = parameter(
+        None, "Rate of the network with all processors transmitting, u."
     )
-    disk: Annotated[Amount, Of("rate", name="capacities.disk")] | None = Field(
-        default=None, description="Rate of one disk, B."
+    disk: Annotated[Amount, Of("rate", name="capacities.disk")] | None = parameter(
+        None, "Rate of one disk, B."
     )
-    latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = Field(
-        default=None, description="Startup of a message, t0."
+    latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = parameter(
+        None, "Startup of a message, t0."
     )
 
 
@@ -132,9 +133,8 @@ class SteadyStatePhase(Phase):
     is_compact = True
     workers: ClassVar[str] = "one for each input"  # why no more than n processors have work
     size: Annotated[Amount, Of("count")] = parameter("n", "Problem size that the law calls n.")
-    messages: Annotated[Amount, Of("count")] | None = Field(
-        default=None,
-        description="Messages of a cycle that wait for each other; by default those of the law.",
+    messages: Annotated[Amount, Of("count")] | None = parameter(
+        None, "Messages of a cycle that wait for each other; by default those of the law."
     )
     disks: Annotated[Amount, Of("count")] = parameter(
         "1", 'Disks that work at once: "d", or "p" if every processor has its own.'

@@ -20,7 +20,6 @@ References
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.descriptions.description import parameter
@@ -94,7 +93,7 @@ class MonteCarloPhase(SteadyStatePhase):
         return each / k, each
 
 
-def _slices(n: Array, p: Array, alpha: Array, beta: Array, slices: ArrayLike) -> Counts:
+def _slices(n: Array, p: Array, alpha: Array, beta: Array, slices: Array | float) -> Counts:
     """Counts of independent inputs that a master deals out, slice by slice."""
     return dealt_out(
         p, n * alpha / p * slices, sent=n * beta * slices, messages=2.0 * (p - 1.0) * slices
