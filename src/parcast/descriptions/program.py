@@ -12,7 +12,7 @@ from inspect import isabstract
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 
 import numpy as np
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -24,7 +24,7 @@ from parcast.descriptions.description import (
     amount_of,
     parameter,
     require_other_labels,
-    tables_of,
+    tables,
 )
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
@@ -175,12 +175,9 @@ class Program(Description):
 
     name: str = Field(default="a program", description="What to call it.")
     source: str = Field(default="", description="Where the figures come from.")
-    phase: tuple[_AnyPhase, ...] = Field(description="Phases, in their order.")
-
-    @field_validator("phase", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "phase", "[[phase]]")
+    phase: Annotated[tuple[_AnyPhase, ...], tables("phase", "[[phase]]")] = Field(
+        description="Phases, in their order."
+    )
 
     @model_validator(mode="after")
     def _labels_differ(self) -> "Program":

@@ -42,7 +42,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -52,7 +52,7 @@ from parcast.descriptions.description import (
     DescriptionError,
     Of,
     parameter,
-    tables_of,
+    tables,
 )
 from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
@@ -97,12 +97,9 @@ class Count(Description):
         "Messages that one processor waits for, one after another; messages / p where "
         "it is not given.",
     )
-    call: tuple[Calls, ...] = Field(default=(), description="Collectives, each once.")
-
-    @field_validator("call", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "call", "[[phase.count.call]]")
+    call: Annotated[tuple[Calls, ...], tables("call", "[[phase.count.call]]")] = Field(
+        default=(), description="Collectives, each once."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -248,12 +245,9 @@ class CountedPhase(Phase):
     pace: Annotated[Amount, Of("count")] = parameter(
         "1", "Time of computing on the machine over that where it was counted."
     )
-    count: tuple[Count, ...] = Field(description="Counts, one table for each p.")
-
-    @field_validator("count", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "count", "[[phase.count]]")
+    count: Annotated[tuple[Count, ...], tables("count", "[[phase.count]]")] = Field(
+        description="Counts, one table for each p."
+    )
 
     @model_validator(mode="after")
     def _counts_agree(self) -> "CountedPhase":

@@ -24,10 +24,10 @@ References
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -37,7 +37,7 @@ from parcast.descriptions.description import (
     Of,
     parameter,
     require_other_labels,
-    tables_of,
+    tables,
 )
 from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
@@ -151,12 +151,9 @@ class RegionsPhase(Phase):
 
     source: ClassVar[str] = "In, Jin, Peir, Ranka and Sahni c. 2000, equation (1)"
     law: Literal["regions"] = LAW_KEY
-    region: tuple[Region, ...] = Field(description="Regions, in their order.")
-
-    @field_validator("region", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "region", "[[phase.region]]")
+    region: Annotated[tuple[Region, ...], tables("region", "[[phase.region]]")] = Field(
+        description="Regions, in their order."
+    )
 
     @model_validator(mode="after")
     def _labels_differ(self) -> "RegionsPhase":
