@@ -101,7 +101,9 @@ def test_files_hold_the_runs_and_are_read_as_measurements(parcast, tmp_path):
 
 
 def test_a_wrong_result_ends_with_1(parcast, asked, monkeypatch):
-    wrong = replace(kernel_named("gauss"), is_correct=lambda *_: False)
+    kernel = kernel_named("gauss")
+    functions = kernel.functions._replace(is_correct=lambda *_: False)
+    wrong = replace(kernel, functions=functions)
     monkeypatch.setattr("parcast.kernels.worker.kernel_named", lambda _: wrong)
     said = parcast("run", "gauss", "--n", "10")
     assert said.status == 1

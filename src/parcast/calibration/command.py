@@ -1,7 +1,4 @@
-"""`parcast calibrate`: measure this machine, and write the file that describes it.
-
-What `parcast calibrate` begins with: parts to measure, what files tell, what it needs.
-"""
+"""`parcast calibrate`: measure this machine, and write the file that describes it."""
 
 import os
 from collections.abc import Sequence
@@ -58,13 +55,7 @@ def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 
 
 def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
-    """Read the files of other benchmarks, those of one format together.
-
-    Raises
-    ------
-    click.UsageError, FileProblems
-        If one of them is of no benchmark, or cannot be read.
-    """
+    """Figures of the files of other benchmarks, those of one format read together."""
     from parcast.errors import ParameterError
     from parcast.importers.registry import import_machine, recognised_format
 
@@ -86,34 +77,22 @@ def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
     return [import_machine(paths, name) for name, paths in of_format.items()]
 
 
-def left_to_measure(asked: Sequence[str], told: Sequence["MachineFigures"]) -> tuple[str, ...]:
-    """Leave out the parts of which the files tell enough.
-
-    Raises
-    ------
-    click.UsageError
-        If none is left.
-    """
-    known = {figure.key for each in told for figure in each.figures}
-    left = tuple(part for part in asked if part not in WHOLE or not WHOLE[part] <= known)
+def left_to_measure(
+    requested: Sequence[str], others: Sequence["MachineFigures"]
+) -> tuple[str, ...]:
+    """Parts of which the files do not tell enough; it is wrong use if none is left."""
+    known = {figure.key for each in others for figure in each.figures}
+    left = tuple(part for part in requested if part not in WHOLE or not WHOLE[part] <= known)
     if not left:
         raise click.UsageError(
-            f"--from tells all that is asked for ({', '.join(asked)}), so that nothing is left to "
-            "measure. Use parcast import, or ask for more with --only."
+            f"--from tells all that is asked for ({', '.join(requested)}), so that nothing is "
+            "left to measure. Use parcast import, or ask for more with --only."
         )
     return left
 
 
 def require_means(only: Sequence[str], directory: str | None) -> None:
-    """Refuse to begin where there is no MPI, or no place for files, that the parts need.
-
-    Raises
-    ------
-    RunFailed
-        If there is no MPI.
-    click.ClickException
-        If files cannot be written.
-    """
+    """Refuse to begin where there is no MPI, or no place for files, that the parts need."""
     import tempfile
 
     from parcast.errors import RunFailed
@@ -224,7 +203,7 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     slurm: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Measure, write and return the exit status."""
     if more and first is None:
@@ -235,18 +214,20 @@ def command(
         )
     files = [*([first] if first is not None else []), *more]
     if slurm:
-        _write_script(ctx, asked, files, outputs, as_json=as_json)
+        _write_script(ctx, options, files, outputs, as_json=as_json)
         return ANSWERED
     check_outputs(outputs, sources=files, as_json=as_json, formats=("toml", "json", "csv"))
-    told = figures_of_files(files)
-    only = left_to_measure(asked["only"] or PARTS, told)
-    require_means(only, asked["directory"])
-    calibration = _measured(asked, files, only)
-    _write(calibration, told, asked["name"], outputs, as_json=as_json)
+    others = figures_of_files(files)
+    only = left_to_measure(options["only"] or PARTS, others)
+    require_means(only, options["directory"])
+    calibration = _measured(options, files, only)
+    _write(calibration, others, options["name"], outputs, as_json=as_json)
     return INTERRUPTED if calibration.was_interrupted else ANSWERED
 
 
-def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]) -> "Calibration":
+def _measured(
+    options: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
+) -> "Calibration":
     """Measure what is left to measure."""
     from dataclasses import replace
 
@@ -257,19 +238,19 @@ def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
     with Progress("measuring") as progress:
         try:
             calibration = calibrate(
-                ranks=asked["ranks"],
-                quick=asked["quick"],
-                time_limit=asked["time_limit"],
+                ranks=options["ranks"],
+                quick=options["quick"],
+                time_limit=options["time_limit"],
                 only=only,
-                directory=asked["directory"],
-                name=asked["name"] or "",
+                directory=options["directory"],
+                name=options["name"] or "",
                 progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
             )
         except ParameterError as refusal:
             raise click.UsageError(in_options(refusal, OPTIONS)) from refusal
     inputs = {
         **(calibration.inputs or {}),
-        "options": {**asked, "only": list(only), "from": list(files)},
+        "options": {**options, "only": list(only), "from": list(files)},
         "parcast": __version__,
     }
     return replace(calibration, inputs=inputs)
@@ -277,7 +258,7 @@ def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
 
 def _write(
     calibration: "Calibration",
-    told: Sequence["MachineFigures"],
+    others: Sequence["MachineFigures"],
     name: str | None,
     outputs: Sequence[str],
     *,
@@ -287,8 +268,8 @@ def _write(
     from parcast.calibration.machine_file import calibration_document, machine_figures
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
-    figures = machine_figures(calibration, told=told, name=name)
-    with ExitStack() as others:  # each is written, whatever becomes of those before it
+    figures = machine_figures(calibration, others=others, name=name)
+    with ExitStack() as stack:  # each is written, whatever becomes of those before it
         for output in reversed(outputs):
             ending = format_of(output)
             if output != "-":
@@ -300,13 +281,13 @@ def _write(
                     else csv_pieces(calibration.table_rows())
                 )
                 place = place_of_part(output) if calibration.was_interrupted else output
-                others.callback(write_document, place, pieces)
+                stack.callback(write_document, place, pieces)
         if as_json:
             print_pieces(json_pieces(calibration_document(calibration, figures)))
         elif "-" in outputs:
             write_all(figures.to_toml())
         else:
-            taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
+            taken = {x.key: f"{x.text}, {x.source}" for each in others for x in each.figures}
             show_sheet(calibration.to_sheet(taken=taken))
         for note in figures.notes:
             click.echo(f"parcast: {note}", err=True)
@@ -314,7 +295,7 @@ def _write(
 
 def _write_script(
     ctx: click.Context,
-    asked: dict[str, Any],
+    options: dict[str, Any],
     files: Sequence[str],
     outputs: Sequence[str],
     *,
@@ -329,20 +310,20 @@ def _write_script(
     if len(outputs) > 1:
         raise click.UsageError("--slurm writes one script: give -o once.", ctx)
     check_outputs(outputs, sources=files, as_json=False, formats=("sh", "slurm", "sbatch"))
-    arguments = ["-np", str(asked["ranks"]), "-o", "machine.toml", "-o", "machine.json"]
-    arguments += ["--quick"] if asked["quick"] else []
-    arguments += ["--only", ",".join(asked["only"])] if asked["only"] else []
-    if asked["time_limit"] is not None:
-        arguments += ["--time-limit", f"{asked['time_limit']:g}s"]
+    arguments = ["-np", str(options["ranks"]), "-o", "machine.toml", "-o", "machine.json"]
+    arguments += ["--quick"] if options["quick"] else []
+    arguments += ["--only", ",".join(options["only"])] if options["only"] else []
+    if options["time_limit"] is not None:
+        arguments += ["--time-limit", f"{options['time_limit']:g}s"]
     for option in ("directory", "name"):
-        arguments += [f"--{option}", asked[option]] if asked[option] else []
+        arguments += [f"--{option}", options[option]] if options[option] else []
     arguments += ["--from", *files] if files else []
     place = outputs[0] if outputs else "-"
     text = slurm_script(
         arguments,
-        writes_files="storage" in (asked["only"] or PARTS) and not asked["directory"],
-        ranks=asked["ranks"],
-        time_limit=asked["time_limit"],
+        writes_files="storage" in (options["only"] or PARTS) and not options["directory"],
+        ranks=options["ranks"],
+        time_limit=options["time_limit"],
         script="job.sh" if place == "-" else os.path.basename(place),
     )
     if place == "-":

@@ -1,14 +1,13 @@
-"""Straight lines of times over sizes, launch by launch, and where the protocol switches.
-
-One value of several launches: its median, its interval, and what stood out.
+"""What several launches say together: medians with intervals, and straight lines over sizes.
 
 Repetitions inside a launch agree with one another much better than launches do, since what differs
 between launches, where a process lies in memory and what else runs, is the same for all of them.
-So the interval is over launches, of which each gives the median of its repetitions, without those
+So an interval is over launches, of which each gives the median of its repetitions, without those
 in which another program had the core. Such ones are counted as repetitions and as outliers.
 
 From five launches on it is the exact one for a median: between two order statistics, whatever the
-distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D].
+distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D]. A line is
+fitted in each launch, too; where the protocol switches, it is cut into pieces over the medians.
 
 References
 ----------
@@ -16,14 +15,13 @@ References
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, exp, inf, isfinite, log, nan, sqrt
 from statistics import fmean, median, stdev
 from typing import Final
 
 import numpy as np
 
-from parcast.aliases import Array
 from parcast.benchmarking.records import Launch
 from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
 from parcast.laws.primitives.measured import (
@@ -33,10 +31,10 @@ from parcast.laws.primitives.measured import (
     protocol_switch,
 )
 
-FEWEST_ORDERED: Final = (
-    5  # launches: the least and the most of four hold the median to 87.5 % only
-)
+FEWEST_ORDERED: Final = 5  # launches: the least and most of four hold the median to 87.5 % only
 DEVIATIONS: Final = 5.0  # median absolute deviations above the median, from which it is an outlier
+OCTAVES: Final = 64  # times the largest message is larger than the least that tells a rate [D]
+FEWEST: Final = 3  # sizes that decide a rate
 LEAST_EXCESS: Final = 0.1  # of the median, which an outlier exceeds it by at least [D]
 
 
@@ -57,24 +55,11 @@ class Estimate:
         return max(self.upper - self.value, self.value - self.lower) <= target * self.value
 
 
+NOTHING: Final = Estimate(value=0.0, lower=0.0, upper=0.0, cv=nan, launches=0)
+
+
 def estimate(values: Sequence[float]) -> Estimate:
-    """Median of the values of launches and its 90 % interval.
-
-    Parameters
-    ----------
-    values : sequence of float
-        One of each launch, at least 0; at least one.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> found = estimate([1.02, 1.0, 0.99, 1.01, 1.2])
-    >>> found.value, found.lower, found.upper
-    (1.01, 0.99, 1.2)
-    """
+    """Median of the values of launches, at least one, and its 90 % interval."""
     ordered = sorted(values)
     middle, count = median(ordered), len(ordered)
     lower, upper, cv = nan, nan, nan
@@ -90,24 +75,9 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def outliers(times: Sequence[float], disturbed: Sequence[float] = ()) -> tuple[int, float]:
-    """How many repetitions of a launch stand far above the others, and the worst of all.
+    """Number of repetitions far above the others, and the slowest of all over the median. [1].
 
-    Parameters
-    ----------
-    times : sequence of float
-        Those that the median is taken of. [s]
-    disturbed : sequence of float, optional
-        Those that were kept out of it, which count as others do. [s]
-
-    Returns
-    -------
-    tuple of int and float
-        Their number, and the slowest repetition over the median. [1]
-
-    Examples
-    --------
-    >>> outliers([1.0, 1.01, 0.99, 1.0, 7.0])
-    (1, 7.0)
+    `disturbed` are those that were kept out of the median, which count as others do.
     """
     given = np.asarray(times, dtype=np.float64)
     middle = float(np.median(given))
@@ -124,34 +94,22 @@ def sample_of(
     *,
     target: float,
 ) -> Sample:
-    """Time of one size, of the repetitions of each launch.
-
-    Parameters
-    ----------
-    size : int
-        [B]
-    launches : sequence of sequences of float
-        Times of repetitions, above 0; at least one of each, and at least one launch. [s]
-    disturbed : sequence of sequences of float
-        Times of those that are kept out of the medians, of each launch. [s]
-    target : float
-        Half-width of an interval over its value at which it is settled. [1]
-    """
-    found = estimate([median(times) for times in launches])
+    """Time of one size [B], of repetitions [s] of each launch and of those kept out of medians."""
+    result = estimate([median(times) for times in launches])
     stood_out = [outliers(*both) for both in zip(launches, disturbed, strict=True)]
     return Sample(
         bytes=size,
-        time=found.value,
+        time=result.value,
         p25=median(float(np.percentile(times, 25)) for times in launches),
-        lower=found.lower,
-        upper=found.upper,
-        cv=found.cv,
-        launches=found.launches,
+        lower=result.lower,
+        upper=result.upper,
+        cv=result.cv,
+        launches=result.launches,
         repetitions=sum(map(len, launches)) + sum(map(len, disturbed)),
         disturbed=sum(map(len, disturbed)),
         outliers=sum(count for count, _ in stood_out),
         worst=max(worst for _, worst in stood_out),
-        settled=found.is_within(target),
+        settled=result.is_within(target),
     )
 
 
@@ -173,22 +131,12 @@ def _by_student(logarithms: Sequence[float]) -> tuple[float, float]:
     return exp(fmean(logarithms) - half), exp(fmean(logarithms) + half)
 
 
-OCTAVES: Final = 64  # times the largest message is larger than the least that tells a rate [D]
-FEWEST: Final = 3  # sizes that decide a rate
-
-
 def fit_of_launch(
     launch: Launch, bench: str, ranks: int, *, long_only: bool = False
 ) -> MessageFit | None:
     """Line of a benchmark in one launch; None where there are too few sizes.
 
-    Parameters
-    ----------
-    launch : Launch
-    bench : str
-    ranks : int
-    long_only : bool, default False
-        Whether only sizes from 1/64 of the largest on count, which tell the rate of the bytes.
+    `long_only`: only sizes from 1/64 of the largest on, which tell the rate of the bytes.
     """
     sizes = launch.sizes(bench, ranks)
     if long_only and sizes:
@@ -199,49 +147,35 @@ def fit_of_launch(
 
 
 def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
-    """Line of a benchmark: medians of the lines of the launches, and what error it has.
+    """Line of a benchmark: medians of the lines of its launches, and what error it has.
 
-    Parameters
-    ----------
-    table : Table
-        Of the benchmark. One of a single size, such as of a barrier, has no rate.
-    launches : sequence of Launch
-        That it was made of.
-
-    Returns
-    -------
-    Line or None
-        None where no launch has two sizes, though the table has.
+    A table of a single size, such as of a barrier, has no rate. None where the table has more
+    sizes but no launch has two.
     """
     name, ranks = table.bench, table.ranks
     if len(table.samples) == 1:
         (only,) = table.samples
-        segments: tuple[Segment, ...]
-        segments = (Segment(first=only.bytes, startup=only.time, rate=inf),)
-        numbers = (only.time, only.lower, only.upper, inf, inf, inf)
-        error = 0.0
+        start = replace(NOTHING, value=only.time, lower=only.lower, upper=only.upper)
+        byte, segments = NOTHING, [Segment(first=only.bytes, startup=only.time, rate=inf)]
     else:
         fits = [x for x in (fit_of_launch(launch, name, ranks) for launch in launches) if x]
         if not fits:
             return None
         start = estimate([fit.startup for fit in fits])
-        byte = estimate([fit.byte for fit in fits])
-        error = float(np.mean(np.abs(_times(start.value, byte.value, table) / table.time - 1)))
-        segments = segments_of(table)
-        rates = (_inverse(byte.value), _inverse(byte.upper), _inverse(byte.lower))
-        numbers = (start.value, start.lower, start.upper, *rates)
+        byte, segments = estimate([fit.byte for fit in fits]), [*segments_of(table)]
+    times = start.value + byte.value * table.bytes
     return Line(
         bench=name,
         ranks=ranks,
         placement=table.placement,
-        startup=numbers[0],
-        startup_lower=numbers[1],
-        startup_upper=numbers[2],
-        rate=numbers[3],
-        rate_lower=numbers[4],
-        rate_upper=numbers[5],
-        error=error,
-        segments=segments,
+        startup=start.value,
+        startup_lower=start.lower,
+        startup_upper=start.upper,
+        rate=_inverse(byte.value),
+        rate_lower=_inverse(byte.upper),
+        rate_upper=_inverse(byte.lower),
+        error=float(np.mean(np.abs(times / table.time - 1))),
+        segments=tuple(segments),
         method=f"t = t0 + m/r_inf over {len(table.samples)} sizes in each launch; {table.method}",
     )
 
@@ -261,16 +195,13 @@ def segments_of(table: Table) -> tuple[Segment, ...]:
         else:
             middle = low + int(np.searchsorted(sizes[low:high], switch))
             pieces += [(low, middle), (middle, high)]
-    found = []
+    segments = []
     for low, high in sorted(firsts):
         fit = fit_message(sizes[low:high], times[low:high])
-        found.append(Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte)))
-    return tuple(found)
-
-
-def _times(startup: float, byte: float, table: Table) -> Array:
-    """Give what a line says at the sizes of a table. [s]."""
-    return np.asarray(startup + byte * table.bytes)
+        segments.append(
+            Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte))
+        )
+    return tuple(segments)
 
 
 def _inverse(value: float) -> float:

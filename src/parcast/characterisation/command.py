@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import debug_option, json_option, output_option
-from parcast.cli.outputs import check_outputs, give
+from parcast.cli.options import as_written, debug_option, json_option, output_option
+from parcast.cli.outputs import check_outputs, give_result
 from parcast.cli.reading import read_description
-from parcast.cli.screen import show_sheet
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ Examples:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What was asked on the command line."""
+    """What the command line says."""
 
     profiles: tuple[str, ...]  # files
     machine: str | None
@@ -51,10 +50,6 @@ class Question:
     size: str
     clock: str
     name: str | None
-
-    def options(self) -> dict[str, Any]:
-        """Give what was asked as it stands in a document."""
-        return {"size": self.size, "clock": self.clock, "name": self.name}
 
 
 @click.command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
@@ -78,32 +73,20 @@ class Question:
 @debug_option
 @click.pass_context
 def command(
-    ctx: click.Context,
-    /,
-    *,
-    outputs: tuple[str, ...],
-    as_json: bool,
-    **asked: Any,
+    ctx: click.Context, /, *, outputs: tuple[str, ...], as_json: bool, **options: Any
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**asked)
+    question = Question(**options)
     files = [*question.profiles, *filter(None, [question.machine, question.plain])]
     if files.count("-") > 1:
         raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
     check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
-    told = _ask(question)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
-        draw=lambda path: _write_toml(told, path),
-    )
+    result = _answer(question)
+    give_result(result, outputs, as_json=as_json, draw=lambda path: _write_toml(result, path))
     return ANSWERED
 
 
-def _ask(question: Question) -> "Characterisation":
+def _answer(question: Question) -> "Characterisation":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
@@ -119,7 +102,7 @@ def _ask(question: Question) -> "Characterisation":
             question.machine, read_machine, argument="MACHINE"
         )
     plain = None if question.plain is None else read_measurements(question.plain)
-    told = characterise(
+    result = characterise(
         read.runs,
         size=question.size,
         clock=question.clock,
@@ -133,14 +116,14 @@ def _ask(question: Question) -> "Characterisation":
         ],
         "machine": from_machine,
         "plain": question.plain,
-        "options": question.options(),
+        "options": as_written(question, "profiles", "machine", "plain"),
         "parcast": __version__,
     }
-    return replace(told, warnings=(*read.notes, *told.warnings), inputs=inputs)
+    return replace(result, warnings=(*read.notes, *result.warnings), inputs=inputs)
 
 
-def _write_toml(told: "Characterisation", path: str) -> None:
+def _write_toml(result: "Characterisation", path: str) -> None:
     """Write the program."""
     from parcast.files.document import write_document
 
-    write_document(path, [told.toml])
+    write_document(path, [result.toml])

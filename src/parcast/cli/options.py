@@ -6,7 +6,7 @@ Options that every command has: where its answer goes, and a traceback for whoev
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
 import click
@@ -30,6 +30,26 @@ class Sizes:
 
     text: str
     values: list[float]  # [1]
+
+
+def as_written(question: Any, *files: str, **names: str) -> dict[str, Any]:
+    """What a dataclass of options holds, as it stands in a document: all but the `files`.
+
+    `names` are what the document calls some of them.
+    """
+    return {
+        names.get(option.name, option.name): _plain(getattr(question, option.name))
+        for option in fields(question)
+        if option.name not in files
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Write an option: by its text, if it has one, and pairs as "name=value"."""
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    if isinstance(pairs, list | tuple):
+        return [f"{x[0]}={x[1]}" if isinstance(x, tuple) else x for x in pairs]
+    return getattr(value, "text", value)
 
 
 def processors(help: str, *, required: bool = False) -> Callable[[Any], Any]:
@@ -128,6 +148,18 @@ def selection(
             )
         wanted.append((column, value))
     return wanted
+
+
+def select_option(help: str) -> Callable[[Any], Any]:
+    """Option for rows of a table to take."""
+    return click.option(
+        "--select", metavar="COLUMN=VALUE", multiple=True, callback=selection, help=help
+    )
+
+
+def ignore_option(help: str) -> Callable[[Any], Any]:
+    """Option for columns of a table to pass over."""
+    return click.option("--ignore", metavar="COLUMNS", callback=columns, help=help)
 
 
 def efficiency(_: click.Context, __: click.Parameter, text: str | None) -> float | None:

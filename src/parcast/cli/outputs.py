@@ -8,9 +8,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+
+from parcast.cli.screen import show_sheet
+
+if TYPE_CHECKING:
+    from parcast.show.result import Result
+
 
 PICTURES: Final = ("svg", "png", "pdf")
 FORMATS: Final = ("csv", "json", *PICTURES)
@@ -104,6 +110,29 @@ def give(
         print_pieces(json_pieces(document()))
     elif "-" not in outputs:
         show()
+
+
+def give_result(
+    result: "Result",
+    outputs: Sequence[str],
+    *,
+    as_json: bool,
+    rows: Callable[[], Iterable[Mapping[str, Any]]] | None = None,
+    draw: Callable[[str], None] | None = None,
+    **options: Any,
+) -> None:
+    """Write a result to every output, and print it once: as JSON, CSV, or as its sheet.
+
+    `rows` and `draw` stand in place of its own, and `options` are those of the sheet.
+    """
+    give(
+        outputs,
+        as_json=as_json,
+        rows=rows or result.rows,
+        document=result.to_document,
+        show=lambda: show_sheet(result.to_sheet(**options)),
+        draw=draw or result.save,
+    )
 
 
 def write_answer(

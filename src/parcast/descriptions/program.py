@@ -207,6 +207,16 @@ class Program(Description):
         )
         return sum(others, start=first)
 
+    @property
+    def law(self) -> str:
+        """Laws of its phases, each once: "spmd, then regions"."""
+        return ", then ".join(dict.fromkeys(phase.law for phase in self.phase))
+
+    @property
+    def sources_of_law(self) -> tuple[str, ...]:
+        """Where these laws come from."""
+        return tuple(dict.fromkeys(phase.source_of_law for phase in self.phase))
+
     def parameters(self) -> dict[str, Amount]:
         """Every amount that is given, by the name under which a point replaces it."""
         return {

@@ -38,20 +38,8 @@ def by_source(
 ) -> FoundCapacities:
     """W from serial runs, then u_P from those on P processors.
 
-    Parameters
-    ----------
-    phase, machine : SteadyStatePhase, Machine
-        What is known beforehand.
-    timed : TimedRuns
-    counts : ndarray, shape (runs, 4)
-        Steps, network bytes, messages and disk bytes of each run.
-    samples, seed : int
-        Sets of times that intervals are made from.
-
-    Raises
-    ------
-    FitFailed
-        If there is no run on one processor, or the rate of the disk is not known.
+    `counts` are of shape (runs, 4), in the order of `NAMES`; `samples` sets of times drawn with
+    `seed` give the intervals.
     """
     steps, sent, messages, disk_bytes = counts.T
     p = timed.axes["p"]
@@ -131,12 +119,13 @@ def _disk(
     if not used.any():
         return None, np.full((len(disk_times), 1), np.inf)
     if timed.disk is not None:
-        found = timed.disk[used]
-        if not ((found > 0) & (found < timed.time[used])).all():
+        seconds = timed.disk[used]
+        is_time = (seconds > 0) & (seconds < timed.time[used])
+        if not is_time.all():
             raise ParameterError(
                 "disk_s",
                 must="lie between 0 and the time of the run",
-                got=f"{found[~((found > 0) & (found < timed.time[used]))][0]:g}",
+                got=f"{seconds[~is_time][0]:g}",
                 hint="Give the seconds that reading and writing took.",
             )
         b = capacity(disk_bytes[used], 0.0, disk_times[:, used])
@@ -155,26 +144,11 @@ def _disk(
 def disk_rate(
     phase: SteadyStatePhase, machine: Machine, timed: TimedRuns, disk_bytes: Array
 ) -> Capacity:
-    """B from the seconds of the disk.
-
-    Parameters
-    ----------
-    phase, machine : SteadyStatePhase, Machine
-        What is known beforehand.
-    timed : TimedRuns
-        With seconds of the disk.
-    disk_bytes : ndarray, shape (runs,)
-        Above 0 in one of them. [B]
-
-    Raises
-    ------
-    ParameterError
-        If the seconds are none, or more than the run took.
-    """
+    """B from the seconds of the disk; `disk_bytes` [B], (runs,), are above 0 in one of them."""
     _, seconds = sampled(timed, SAMPLES, 0)
-    found, _ = _disk(phase, machine, timed, disk_bytes, seconds)
-    assert found is not None  # there are bytes
-    return found
+    rate, _ = _disk(phase, machine, timed, disk_bytes, seconds)
+    assert rate is not None  # there are bytes
+    return rate
 
 
 def _given(name: str, phase: SteadyStatePhase, machine: Machine, timed: TimedRuns) -> Capacity:
@@ -220,11 +194,11 @@ def _between(by_p: list[Capacity]) -> Capacity | None:
     )
 
 
-def _negative(found: Capacity, took: float, should: float) -> str:
+def _negative(bound: Capacity, took: float, should: float) -> str:
     """Explain a u that cannot be."""
-    value = format_quantity(found.value, "rate") if np.isfinite(found.value) else "infinite"
+    value = format_quantity(bound.value, "rate") if np.isfinite(bound.value) else "infinite"
     return (
-        f"{found.symbol} is {'negative ' if found.value < 0 else ''}({value}): p = {found.p:g} "
+        f"{bound.symbol} is {'negative ' if bound.value < 0 else ''}({value}): p = {bound.p:g} "
         f"took {took:.3g} s, and computing and the disk alone should take {should:.3g} s. W was "
         "under-estimated: a processor does more steps a second in the parallel run, as where its "
         "part fits a cache. Measure W with a smaller serial run, or fit all runs together."

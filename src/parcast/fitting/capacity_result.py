@@ -1,6 +1,7 @@
-"""What `capacities` answers: W, u, B and t0 with their intervals, and the phase that has them.
+"""What `capacities` answers, and the runs it is found from.
 
-Runs as capacities are found from: the median of the repetitions, and how well it is known.
+W, u, B and t0 have intervals, and a phase has them; of the repetitions of a run the median counts,
+with how well it is known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,9 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
     "disk": "rate",
 }
 SYMBOLS: Final = {"compute": "W", "network": "u", "latency": "t0", "disk": "B"}
+DISK: Final = "disk_s"  # column of seconds that the disk took
+FARTHEST: Final = 10.0  # logarithm of a time from the measured one
+OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,7 +119,7 @@ class FoundCapacities:
 
 def result_of(
     phase: SteadyStatePhase,
-    told: list[Capacity | None],
+    values: list[Capacity | None],
     *,
     by_p: list[Capacity],
     warnings: list[str],
@@ -126,12 +130,12 @@ def result_of(
 ) -> FoundCapacities:
     """Put the capacities into the phase."""
     keys = phase.model_dump(exclude_none=True)
-    keys["capacities"] |= {each.name: each.text for each in told if each is not None}
+    keys["capacities"] |= {each.name: each.text for each in values if each is not None}
     if error is not None:
         spread = float(np.expm1(NORMAL_90 * error))
         text = phase.cycles.expression.text
         keys["cycles"] = f"{text} +- {_percentage(min(spread, WIDEST))}"
-    compute, network, latency, disk = told
+    compute, network, latency, disk = values
     return FoundCapacities(
         phase=type(phase)(**keys),
         compute=compute,
@@ -153,11 +157,6 @@ def _percentage(share: float) -> str:
     return f"{percent:.2g}%" if percent < 99.5 else f"{percent:.0f}%"
 
 
-DISK: Final = "disk_s"  # column of seconds that the disk took
-FARTHEST: Final = 10.0  # logarithm of a time from the measured one
-OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TimedRuns:
     """Configurations that were timed, each once."""
@@ -170,20 +169,8 @@ class TimedRuns:
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
-    """Group measurements into configurations.
+    """Group measurements into configurations: rows that agree in all axes but `disk_s` are one.
 
-    Parameters
-    ----------
-    runs : Measurements
-        Rows that agree in all axes but `disk_s` are repetitions.
-
-    Raises
-    ------
-    ParameterError
-        If they are of several machines or call paths.
-
-    Examples
-    --------
     >>> timed = timed_runs(Measurements(p=[1, 1, 2], n=8, time=[4.0, 4.4, 2.5]))
     >>> timed.time, timed.axes["p"]
     (array([4.2, 2.5]), array([1., 2.]))
@@ -219,14 +206,10 @@ def timed_runs(runs: Measurements) -> TimedRuns:
 
 
 def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
-    """Times and disk times as they may have been, the measured ones first.
+    """Times and disk times [s] as they may have been, (samples + 1, runs), measured ones first.
 
-    Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
-
-    Returns
-    -------
-    times, disk : ndarray, shape (samples + 1, runs)
-        One row without repetitions. Disk times are 0 where none were measured. [s]
+    One row without repetitions; disk times are 0 where none were measured. Logarithms follow
+    Student's law: what few repetitions say of the noise is itself unsure.
     """
     disk = np.zeros_like(timed.time) if timed.disk is None else timed.disk
     if timed.deviation is None:

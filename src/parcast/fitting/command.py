@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
-from parcast.cli.options import columns, debug_option, json_option, output_option, selection
-from parcast.cli.outputs import check_outputs, format_of, give
+from parcast.cli.options import (
+    as_written,
+    columns,
+    debug_option,
+    ignore_option,
+    json_option,
+    output_option,
+    select_option,
+)
+from parcast.cli.outputs import check_outputs, format_of, give_result
 from parcast.cli.reading import read_description, read_surface, wanted
-from parcast.cli.screen import show_sheet
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -49,7 +56,7 @@ Examples:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What was asked on the command line."""
+    """What the command line says."""
 
     program: str  # files
     surface: str
@@ -62,18 +69,6 @@ class Question:
     seed: int
     interval: bool
 
-    def options(self) -> dict[str, Any]:
-        """Give what was asked as it stands in a document."""
-        return {
-            "free": self.free,
-            "fix": self.fix,
-            "select": [f"{name}={value}" for name, value in self.select],
-            "ignore": self.ignore,
-            "starts": self.starts,
-            "seed": self.seed,
-            "interval": self.interval,
-        }
-
 
 @click.command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
 @click.argument("program")
@@ -81,19 +76,8 @@ class Question:
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
 @click.option("--free", metavar="NAMES", callback=columns, help="Amounts to fit, no others.")
 @click.option("--fix", metavar="NAMES", callback=columns, help="Amounts to leave as described.")
-@click.option(
-    "--select",
-    metavar="COLUMN=VALUE",
-    multiple=True,
-    callback=selection,
-    help="Rows to take: machine=T3E. Repeatable.",
-)
-@click.option(
-    "--ignore",
-    metavar="COLUMNS",
-    callback=columns,
-    help="Columns of SURFACE to pass over: date,jobid.",
-)
+@select_option("Rows to take: machine=T3E. Repeatable.")
+@ignore_option("Columns of SURFACE to pass over: date,jobid.")
 @click.option(
     "--starts",
     metavar="COUNT",
@@ -117,10 +101,10 @@ def command(
     outputs: tuple[str, ...],
     machine_output: str | None,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**asked)
+    question = Question(**options)
     files = [question.program, question.surface, *filter(None, [question.machine])]
     if files.count("-") > 1:
         raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
@@ -132,21 +116,19 @@ def command(
         )
     places = [*outputs, *filter(None, [machine_output])]
     check_outputs(places, sources=files, as_json=as_json, formats=FORMATS)
-    told, texts = _ask(question)
+    result, texts = _answer(question)
     if machine_output:
-        _write_toml(told, texts["machine"], machine_output, of_machine=True)
-    give(
+        _write_toml(result, texts["machine"], machine_output, of_machine=True)
+    give_result(
+        result,
         outputs,
         as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
-        draw=lambda path: _write_toml(told, texts["program"], path, of_machine=False),
+        draw=lambda path: _write_toml(result, texts["program"], path, of_machine=False),
     )
-    return _status(told)
+    return _status(result)
 
 
-def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
+def _answer(question: Question) -> tuple["Fit", dict[str, str]]:
     """Read the files and compute the answer; give the texts of the descriptions as well."""
     from dataclasses import replace
 
@@ -169,7 +151,7 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
     if question.select:
         runs = runs.select(**wanted(question.select, runs.labels))
     try:
-        told = fit(
+        result = fit(
             program,
             runs,
             machine,
@@ -188,10 +170,10 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
         "program": from_program,
         "surface": from_surface,
         "machine": from_machine,
-        "options": question.options(),
+        "options": as_written(question, "program", "surface", "machine"),
         "parcast": __version__,
     }
-    return replace(told, inputs=inputs), texts
+    return replace(result, inputs=inputs), texts
 
 
 def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, str]]:
@@ -208,26 +190,26 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
     return read_and_keep
 
 
-def _write_toml(told: "Fit", text: str, path: str, *, of_machine: bool) -> None:
+def _write_toml(result: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     """Write a description with the fitted amounts in place of the described ones."""
     from parcast.descriptions.write_program import with_amounts, write_description
 
-    fitted = told.machine if of_machine else told.program
+    fitted = result.machine if of_machine else result.program
     amounts = fitted.parameters()
     texts = {
-        x.name: str(amounts[x.name]) for x in told.parameters if x.is_of_machine == of_machine
+        x.name: str(amounts[x.name]) for x in result.parameters if x.is_of_machine == of_machine
     }
-    program = None if of_machine else told.program
+    program = None if of_machine else result.program
     write_description(path, with_amounts(text, texts, program))
 
 
-def _status(told: "Fit") -> int:
+def _status(result: "Fit") -> int:
     """Say whether everything is determined."""
-    if told.is_settled:
+    if result.is_settled:
         return ANSWERED
-    open_ones = [x.name for x in told.parameters if not x.is_determined]
+    open_ones = [x.name for x in result.parameters if not x.is_determined]
     why = f"not determined: {', '.join(open_ones)}" if open_ones else "it has not converged"
-    if not open_ones and told.has_converged:
+    if not open_ones and result.has_converged:
         why = "not everything is determined"
     click.echo(f"parcast: no: {why}.", err=True)
     return ANSWER_IS_NO

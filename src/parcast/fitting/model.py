@@ -1,13 +1,10 @@
-"""Times of a program as a function of its free parameters, with their Jacobian.
+"""Times of a program as a function of what a fit may change, with their Jacobian.
 
-Laws that know their derivatives give them; those of other laws, plugins among them, are taken by
-differences.
-
-What a fit may change: amounts of a program and a machine, each by a factor.
-
-A factor of 1 is what the description says. An amount that is a formula is scaled as a whole. The
-coordinate of an amount is its factor, of a rate the inverse of it: times are nearly linear in
-these, so that a step of the fit goes far, and none at all (0) is a place like any other [D].
+Amounts of a program and a machine change by a factor: 1 is what the description says, and a
+formula is scaled as a whole. The coordinate of an amount is its factor, of a rate the inverse of
+it: times are nearly linear in these, so that a step of the fit goes far, and none at all (0) is a
+place like any other [D]. Laws that know their derivatives give them; those of other laws, plugins
+among them, are taken by differences.
 """
 
 import difflib
@@ -61,22 +58,10 @@ def parameters_of(
     free: Iterable[str] | None,
     fixed: Iterable[str] | None,
 ) -> tuple[Parameter, ...]:
-    """Parameters that a fit changes.
+    """Parameters that a fit changes: those `free`, less those `fixed`.
 
-    Parameters
-    ----------
-    program, machine
-        What describes them.
-    points : mapping
-        Axes of the runs, as for `Amount`.
-    free, fixed : iterable of str, optional
-        Names; without `free` all that the tables compute, communication, io and capacities of the
-        phases give, and that laws name, and that are not 0 anywhere; `fixed` are left as they are.
-
-    Raises
-    ------
-    ParameterError
-        If a name is not known, or cannot be fitted, or none is left.
+    Without `free` all that the tables compute, communication, io and capacities of the phases
+    give, and that laws name, and that are not 0 anywhere.
     """
     ours, theirs = program.parameters(), machine.parameters()
     known = ours | theirs
@@ -197,17 +182,7 @@ class Model:
         )
 
     def logs(self, coordinates: Array) -> tuple[Array, Array]:
-        """Logarithms of what was measured, and their Jacobian.
-
-        Parameters
-        ----------
-        coordinates : ndarray, shape (sets, parameters)
-
-        Returns
-        -------
-        logs : ndarray, shape (sets, runs)
-        jacobian : ndarray, shape (sets, runs, parameters)
-        """
+        """Logarithms of what was measured, (sets, runs), and their Jacobian."""
         logs, jacobian = self._log_times(coordinates, self.points)
         if self.is_speedup:
             alone, slopes = self.logs_alone(coordinates)
@@ -262,7 +237,7 @@ def _phase_slopes(
     if known is not None:
         return known
     time = phase.times(machine, at).time
-    found = {}
+    slopes = {}
     for name in names:
         factor = np.asarray(at[f"{name}*"])
         # Backwards only: a level of contention may be 1 already.
@@ -270,5 +245,5 @@ def _phase_slopes(
             phase.times(machine, {**at, f"{name}*": factor * np.exp(-step)}).time
             for step in (STEP, 2.0 * STEP)
         )
-        found[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
-    return time, found
+        slopes[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
+    return time, slopes

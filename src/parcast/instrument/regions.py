@@ -8,7 +8,6 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
-from parcast.instrument.profile_file import append
 from parcast.instrument.quanta import name_of_program, rank_of_environment
 from parcast.instrument.recorder import NANO, OFF, Off, Recorder, Timed, require_number
 
@@ -36,7 +35,7 @@ class Profiling:
             atexit.register(self._stop_quietly)
         self.place = place
         self.entry, inside = cost_of_a_region()
-        self.recorder = Recorder(inside)
+        self.recorder = Recorder(region, inside)
 
     def doubt_place(self) -> None:
         """Say at once, on one rank, where the file cannot be written as things are."""
@@ -58,14 +57,14 @@ class Profiling:
     def discard(self) -> None:
         """Forget what was timed so far, such as a run that only warmed up."""
         if self.recorder is not None:
-            self.recorder = Recorder(self.recorder.empty)
+            self.recorder = self.recorder.afresh()
 
     def begin_run(self, program: str, **parameters: float) -> None:
         """Begin a run, of several in one process: what was timed before is written as another."""
         recorder = self.recorder
         if recorder is not None and recorder.totals:
             self.stop()
-            self.recorder = Recorder(recorder.empty)
+            self.recorder = recorder.afresh()
             atexit.register(self._stop_quietly)
         self.parameters = {}
         profile_parameters(program=program, **parameters)
@@ -73,12 +72,8 @@ class Profiling:
     def stop(self) -> "RankRecord | None":
         """Write what was timed and time no more; give the record, None if there is none.
 
-        Raises
-        ------
-        OSError
-            If the file cannot be written; it is then as it was before.
-        ParameterError
-            If a later pass was given numbers below 0 or none, so that their sum is.
+        A file that cannot be written is left as it was before. A ParameterError says that numbers
+        of a later pass were below 0 or none, so that their sum is.
         """
         recorder, self.recorder = self.recorder, None
         atexit.unregister(self._stop_quietly)
@@ -87,7 +82,7 @@ class Profiling:
         record = recorder.record(self.program or name_of_program(), self.parameters, self.entry)
         if not record.regions:
             return None
-        append(self.place, record)
+        _append(self.place, record)
         return record
 
     def _stop_quietly(self) -> None:
@@ -99,6 +94,31 @@ class Profiling:
             print(  # noqa: T201 - there is no one left to raise it to
                 f"parcast: the profile {self.place} cannot be written: {why}.", file=sys.stderr
             )
+
+
+def _append(place: str, record: "RankRecord") -> None:
+    """Add a line to a file that other ranks write too, all of it or nothing."""
+    import json
+    from contextlib import suppress
+
+    line = json.dumps(record.to_document(), allow_nan=False).encode() + b"\n"
+    file = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        with suppress(ImportError, OSError):  # where locks are not known a line is one write
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        before = os.fstat(file).st_size
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(file, line[written:])
+        except OSError:
+            with suppress(OSError):  # half a line would spoil those of the other ranks
+                os.ftruncate(file, before)
+            raise
+    finally:
+        os.close(file)
 
 
 PROFILING: Final = Profiling()
@@ -184,16 +204,11 @@ def profile_parameters(*, program: str | None = None, **parameters: float) -> No
 
 
 def cost_of_a_region() -> tuple[float, int]:
-    """Time that a pass takes here, the least of several trials, and that seen inside it.
+    """Time that a pass takes here, the least of several trials [s], and that seen inside it [ns].
 
-    Returns
-    -------
-    pass : float
-        [s]
-    inside : int
-        Processor time of an empty region: what asking for it adds to each. [ns]
+    The latter is what reading processor time adds to each region.
     """
-    before, recorder = PROFILING.recorder, Recorder()
+    before, recorder = PROFILING.recorder, Recorder(region)
     PROFILING.recorder = recorder
     least = inside = sys.maxsize
     for i in range(TRIALS):
@@ -204,7 +219,7 @@ def cost_of_a_region() -> tuple[float, int]:
                 pass
         least = min(least, perf_counter_ns() - begun)
         trial = recorder.totals[name]
-        inside = min(inside, trial.processor // trial.asked)
+        inside = min(inside, trial.processor // trial.sampled)
     PROFILING.recorder = before
     return least * NANO / TRIAL, inside
 

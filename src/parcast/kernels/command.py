@@ -19,7 +19,7 @@ from parcast.cli.options import (
 from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
-from parcast.kernels.registry import KERNELS
+from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
 
 if TYPE_CHECKING:
@@ -62,20 +62,20 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
         return None
     from parcast.cli.ranges import parse_sizes
 
-    found: dict[float, None] = {}
+    numbers: dict[float, None] = {}
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
         try:
-            found |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
+            numbers |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-    for value in found:
+    for value in numbers:
         if value != int(value):
             raise click.UsageError(
                 f"{option.opts[0]} must be whole numbers, got {value:g}. "
                 "Write such as 1000 or 1e6."
             )
-    return [int(value) for value in found]
+    return [int(value) for value in numbers]
 
 
 def patience(_: click.Context, option: click.Parameter, text: str) -> float:
@@ -152,7 +152,7 @@ def command(
     ranks: Counts,
     outputs: tuple[str, ...],
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Run the program and return the exit status."""
     if name is None:
@@ -163,17 +163,19 @@ def command(
     check_outputs(outputs, sources=[], as_json=as_json, formats=FORMATS)
     ended: list[Run] = []
     try:
-        _ask(name, n, ranks, asked, ended)
+        _ask(name, n, ranks, options, ended)
     except (RunFailed, KeyboardInterrupt):
         if ended:
-            _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=False)
+            _answer(
+                _document(ended, name, n, ranks, options), ended, outputs, as_json, whole=False
+            )
         raise
-    _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=True)
+    _answer(_document(ended, name, n, ranks, options), ended, outputs, as_json, whole=True)
     return ANSWER_IS_NO if any(run.is_correct is False for run in ended) else ANSWERED
 
 
 def _ask(
-    name: str, n: list[int], ranks: Counts, asked: dict[str, Any], ended: "list[Run]"
+    name: str, n: list[int], ranks: Counts, options: dict[str, Any], ended: "list[Run]"
 ) -> None:
     """Run the program, and add its runs."""
     from parcast.kernels.run import run_kernel
@@ -181,13 +183,13 @@ def _ask(
     with Progress(f"running {name:.20}") as progress:
         try:
             run_kernel(
-                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked
+                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options
             )
         except ParameterError as refusal:
             raise click.ClickException(in_options(refusal, OPTIONS)) from refusal
 
 
-def _tell(
+def _answer(
     document: dict[str, Any],
     runs: "Sequence[Run]",
     outputs: Sequence[str],
@@ -197,13 +199,14 @@ def _tell(
 ) -> None:
     """Show and write the runs, each whatever becomes of the others."""
     from parcast.files.document import json_pieces
+    from parcast.kernels.rows import measurement_rows
 
     with ExitStack() as others:
         for output in reversed(outputs):
             others.callback(
                 write_answer,
                 output if whole or output == "-" else place_of_part(output),
-                rows=lambda: _measurement_rows(runs),
+                rows=lambda: measurement_rows(runs),
                 document=lambda: document,
                 draw=lambda _: None,
             )
@@ -214,29 +217,21 @@ def _tell(
 
 
 def _document(
-    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
+    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
     from parcast.kernels.rows import document_of
 
     times = {"time_limit": "time_limit_s", "patience": "patience_s"}
     options = {"n": n, "ranks": ranks.text} | {
-        times.get(key, key): value for key, value in asked.items()
+        times.get(key, key): value for key, value in options.items()
     }
     inputs = {"program": name, "options": options, "parcast": __version__}
     return {**document_of(runs), "inputs": inputs}
 
 
-def _measurement_rows(runs: "Sequence[Run]") -> Any:
-    """Give the rows of a table of measurements."""
-    from parcast.kernels.rows import measurement_rows
-
-    return measurement_rows(runs)
-
-
 def _sheet(document: dict[str, Any]) -> "Sheet":
     """Everything that is said of the runs."""
-    from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import sheet_of
 
     kernel = kernel_named(document["inputs"]["program"])
@@ -246,7 +241,6 @@ def _sheet(document: dict[str, Any]) -> "Sheet":
 
 def _list_programs() -> None:
     """Print the programs there are."""
-    from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import program_words
     from parcast.show.terminal import listing
 

@@ -11,43 +11,20 @@ from parcast.descriptions.law_names import LAWS
 from parcast.errors import ParameterError
 from parcast.places import load
 from parcast.units import shown
+from parcast.words import did_you_mean
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Kernel
 
 
-KERNELS: Final = {  # each name and its module, place of its Kernel
-    law: f"{__package__}.{law}:KERNEL"
-    for law in LAWS
-    if law in {module.name for module in iter_modules([str(Path(__file__).parent)])}
-}
+_BESIDE = {module.name for module in iter_modules([str(Path(__file__).parent)])}
+# Each name and the place of its Kernel.
+KERNELS: Final = {law: f"{__package__}.{law}:KERNEL" for law in LAWS if law in _BESIDE}
 
 
 def kernel_named(name: str) -> "Kernel":
-    """Give a program by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `KERNELS`.
-
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    ParameterError
-        If there is no such program; the nearest is suggested.
-
-    Examples
-    --------
-    >>> kernel_named("sort").size
-    'keys'
-    """
+    """Give a program by its name; where there is none, the nearest is suggested."""
     if not isinstance(name, str) or name not in KERNELS:
-        from parcast.words import did_you_mean
-
         name = str(name)
         hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
         must = "be that of a program"

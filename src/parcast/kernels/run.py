@@ -64,7 +64,7 @@ def run_kernel(
         For each launch. [s]
     patience : float, default 0
         Time that a launch may wait for processors that nobody disturbs, and repeat runs that were
-        disturbed: `parcast.kernels.quanta` says how that is known. These are given too. [s]
+        disturbed: `parcast.timings.disturbed` says how that is known. These are given too. [s]
     quantum : float, optional
         The least work quantum known from earlier runs on as many ranks. [s]
     progress : callable, optional
@@ -98,13 +98,8 @@ def run_kernel(
     sizes = tuple(
         whole_size(x) for x in ([n] if isinstance(n, str) or not isinstance(n, Iterable) else n)
     )
-    counts = list(ranks) if isinstance(ranks, Iterable) else [ranks]
     require("n", len(sizes), bool(sizes), must="name a size", hint="Give one such as 1e6.")
-    for p in counts:
-        is_count = isinstance(p, Integral) and p >= 1
-        require("ranks", p, is_count, must="be whole numbers of at least 1", hint="Count from 1.")
-        must = f"be at most {MOST_RANKS}"
-        require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
+    counts = _counts(ranks)
     repetitions = as_whole("repetitions", repetitions, least=1, hint="Once is enough.")
     seed = as_whole("seed", seed, least=0, hint="Any will do.")
     must, hint = "be at least 0", "Give it in seconds."
@@ -145,16 +140,29 @@ def run_kernel(
     return tuple(runs)
 
 
+def _counts(ranks: int | Iterable[int]) -> list[int]:
+    """Refuse counts of ranks that cannot be."""
+    counts = list(ranks) if isinstance(ranks, Iterable) else [ranks]
+    for p in counts:
+        is_count = isinstance(p, Integral) and p >= 1
+        require("ranks", p, is_count, must="be whole numbers of at least 1", hint="Count from 1.")
+        must = f"be at most {MOST_RANKS}"
+        require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
+    return counts
+
+
 def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
     """Run a task on so many ranks, which write the runs to a file."""
-    asked = answer.with_name("task.json")
-    asked.write_text(json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8")
+    task_file = answer.with_name("task.json")
+    task_file.write_text(
+        json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8"
+    )
     # All on one core, as where a network is measured, more ranks would be no faster than one.
     is_crowded = PLACEMENT not in os.environ and p > len(available_cores())
     placement: Placement = "spread" if is_crowded else "auto"
     run_ranks(
         WORKER,
-        [str(asked)],
+        [str(task_file)],
         ranks=p,
         time_limit=time_limit,
         placement=placement,

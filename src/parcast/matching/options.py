@@ -63,7 +63,7 @@ def certainty(_: click.Context, __: click.Parameter, text: str | None) -> float 
 
 def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
     """Read names of machines and what a processor-hour costs on each."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for text in [part for each in texts for part in _NAMED.findall(each) or [each]]:
         name, equals, price = map(str.strip, text.rpartition("="))
         if not (name and equals and price):
@@ -71,21 +71,21 @@ def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[
                 f"--price must be machines and prices of a processor-hour, got {text!r:.60}. "
                 'Write such as "T3E=0.5,SP=0.2".'
             )
-        if name in found:
+        if name in by_name:
             raise click.UsageError(
                 f"--price must name a machine once, got {name!r:.60} twice. Leave one out."
             )
-        found[name] = price
-    return found
+        by_name[name] = price
+    return by_name
 
 
-def check_budget(asked: Budget | None, machines: Sequence["Machine"]) -> None:
+def check_budget(requested: Budget | None, machines: Sequence["Machine"]) -> None:
     """Refuse a budget in another currency than the prices."""
     priced = {machine.price.currency for machine in machines} - {""}
-    if asked and asked.currency and priced and asked.currency not in priced:
+    if requested and requested.currency and priced and requested.currency not in priced:
         raise click.UsageError(
             f"--budget must be in {shown(' or '.join(sorted(priced)))}, as the prices are, got "
-            f"{asked.text!r:.60}. Convert it."
+            f"{requested.text!r:.60}. Convert it."
         )
 
 

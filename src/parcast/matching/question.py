@@ -11,8 +11,8 @@ from parcast.descriptions.machine import Machine, Price
 from parcast.descriptions.program import Program
 from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.donors.tables import machines_in, table_of_donors
+from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.measured import UNKNOWN_NOISE
-from parcast.forecasting.questions import remedy_of_lone_runs
 from parcast.matching.verdict import Constraints
 from parcast.timings.measurements import Measurements
 from parcast.units import percent, quantity, shown
@@ -60,14 +60,14 @@ def machines_of(
                 got=f"{shown(repr(name))} twice",
                 hint="Change the name in one of their files, or leave one out.",
             )
-    found = list(given)
+    machines = list(given)
     if isinstance(what, Measurements):
-        found += [Machine(name=x) for x in machines_in(what) if x not in names]
-    if not found:
+        machines += [Machine(name=x) for x in machines_in(what) if x not in names]
+    if not machines:
         raise ParameterError(
             "machines", must="hold at least one", got="none", hint="Name their files."
         )
-    known = [machine.name for machine in found]
+    known = [machine.name for machine in machines]
     for name in prices:
         if name not in known:
             raise ParameterError(
@@ -78,7 +78,7 @@ def machines_of(
             )
     priced = [
         x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
-        for x in found
+        for x in machines
     ]
     currencies = sorted({x.price.currency for x in priced if x.price.currency})
     if len(currencies) > 1:
@@ -166,9 +166,9 @@ def _require_one_program(runs: Measurements) -> None:
         )
 
 
-def require_prices(machines: Sequence[Machine], goal: str, asked: Constraints) -> None:
+def require_prices(machines: Sequence[Machine], goal: str, constraints: Constraints) -> None:
     """Refuse machines without a price where the cost matters."""
-    if goal != "cost" and asked.budget is None:
+    if goal != "cost" and constraints.budget is None:
         return
     free = [machine.name for machine in machines if machine.price.amount is None]
     if free:

@@ -124,7 +124,7 @@ def _counts(low: float, high: float) -> Array:
 
 def _times(program: Program, machine: Machine, at: Point, counts: Array) -> Array:
     """Times at counts, none of which is no time. [s]."""
-    found = program.times(machine, {**at, "p": counts}).time
-    time = np.broadcast_to(found, counts.shape)
+    times = program.times(machine, {**at, "p": counts}).time
+    time = np.broadcast_to(times, counts.shape)
     require_times(time, {"p": counts})
     return time

@@ -7,8 +7,7 @@ import click
 from parcast.cli.configurations import Configurations, configurations, read_configurations
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
 from parcast.cli.options import debug_option, json_option, output_option
-from parcast.cli.outputs import PICTURES, check_outputs, format_of, give
-from parcast.cli.screen import show_sheet
+from parcast.cli.outputs import PICTURES, check_outputs, format_of, give_result
 
 if TYPE_CHECKING:
     from parcast.prediction.result import Prediction
@@ -65,26 +64,25 @@ def command(
     picture: str | None,
     as_json: bool,
     show_all: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Configurations(**asked)
+    question = Configurations(**options)
     question.require_one_stdin(ctx)
     if picture and not any(format_of(output) in PICTURES for output in outputs):
         raise click.UsageError(
             f"--picture must have a picture to draw, got none. Add -o {picture}.svg.", ctx
         )
     check_outputs(outputs, sources=[question.program, question.machine], as_json=as_json)
-    told = _ask(question, interval=interval)
-    give(
+    result = _answer(question, interval=interval)
+    give_result(
+        result,
         outputs,
         as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet(show_all=show_all)),
-        draw=lambda path: _draw(told, path, picture),
+        draw=lambda path: _draw(result, path, picture),
+        show_all=show_all,
     )
-    if interval and told.interval is None:
+    if interval and result.interval is None:
         click.echo(
             "parcast: there is no interval, as no parameter has +-. "
             'Write such as bandwidth = "27 MB/s +- 5%".',
@@ -93,23 +91,23 @@ def command(
     return ANSWERED
 
 
-def _ask(asked: Configurations, *, interval: bool | None) -> "Prediction":
+def _answer(question: Configurations, *, interval: bool | None) -> "Prediction":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
     from parcast.errors import ParameterError
     from parcast.prediction.predict import predict
 
-    read = read_configurations(asked, interval=interval)
+    read = read_configurations(question, interval=interval)
     try:
-        told = predict(read.program, read.machine, **read.grid, interval=interval is not False)
+        result = predict(read.program, read.machine, **read.grid, interval=interval is not False)
     except ParameterError as refusal:
         raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
-    return replace(told, inputs=read.inputs)
+    return replace(result, inputs=read.inputs)
 
 
-def _draw(told: "Prediction", path: str, picture: str | None) -> None:
+def _draw(result: "Prediction", path: str, picture: str | None) -> None:
     """Draw the answer."""
     from parcast.prediction.picture import draw_prediction
 
-    draw_prediction(told, path, picture=picture)
+    draw_prediction(result, path, picture=picture)

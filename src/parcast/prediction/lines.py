@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.shown import GridAxis, Shown, thinned
-from parcast.show.canvas import new_figure
-from parcast.show.colours import BLUE, COLOURS, GREY, PALE, add_bar
+from parcast.show.canvas import new_figure, plain_axes
+from parcast.show.colours import BLUE, COLOURS, GREY, add_bar
 from parcast.show.scales import LEAST_SPAN, LINE, MARGIN, inches, round_ticks, scale_time
 from parcast.units import format_quantity
 
@@ -115,9 +115,7 @@ def draw_lines(shown: Shown) -> "Figure":
     lines = _lines(shown)
     for ax in (times, speedups, shares):
         lines.along.scale(ax)
-        ax.grid(color=PALE, lw=0.8)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
+        plain_axes(ax)
     drawn = _draw_times(times, lines)
     _draw_speedups(speedups, lines)
     _draw_shares(shares, lines)

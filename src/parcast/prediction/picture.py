@@ -25,58 +25,17 @@ DRAW: Final = {
 def draw_prediction(
     prediction: Prediction, path: str | PathLike[str], *, picture: str | None = None
 ) -> None:
-    """Draw a prediction into a file: the same prediction gives the same bytes.
-
-    Parameters
-    ----------
-    prediction : Prediction
-        What to draw.
-    path : str or path
-        Its ending is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
-    picture : {"lines", "surface", "contours", "map"}, optional
-        As for `figure_of_prediction`.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `path` ends in nothing of the kind, or as `figure_of_prediction`.
-    OSError
-        If the file cannot be written; what was there before is still there.
-    """
+    """Draw a prediction into a file: the same prediction gives the same bytes."""
     save_figure(figure_of_prediction(prediction, picture=picture), path)
 
 
 def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) -> "Figure":
-    """One figure of a prediction, over its first one or two axes with several values.
+    """Figure of a prediction, over its first one or two axes with several values.
 
-    Parameters
-    ----------
-    prediction : Prediction
-        What to draw. Axes beyond those that the picture shows are fixed at their largest value,
-        and the title says so.
-    picture : {"lines", "surface", "contours", "map"}, optional
-        "lines": time, speedup and shares of the time over the first axis, a line for each value
-        of the second. "surface": speedup as a surface in space. "contours": speedup as contours,
-        with the fewest disks worth having. "map": efficiency or time as colour, and regions of
-        what takes most of the time. By default lines where the second axis has 8 values at
-        most, contours over processors and disks, else a map.
+    Axes beyond those that the picture shows are fixed at their largest value, and the title says
+    so. By default lines where the second axis has 8 values at most, contours over processors and
+    disks, else a map.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `picture` is none of these, or the prediction has too few axes for it.
-
-    Examples
-    --------
     >>> from parcast import Machine, Program, predict
     >>> program = Program(name="lu", phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
     >>> figure_of_prediction(predict(program, Machine(name="gort"), p=[1, 2, 4])).get_suptitle()

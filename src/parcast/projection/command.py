@@ -13,8 +13,7 @@ from parcast.cli.options import (
     output_option,
     processors,
 )
-from parcast.cli.outputs import check_outputs, give
-from parcast.cli.screen import show_sheet
+from parcast.cli.outputs import check_outputs, give_result
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -92,18 +91,14 @@ def command(
             ctx,
         )
     check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
-    told = _ask(counts_file, machine, p, name, known=known, donors=donors, described=described)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
+    result = _answer(
+        counts_file, machine, p, name, known=known, donors=donors, described=described
     )
+    give_result(result, outputs, as_json=as_json)
     return ANSWERED
 
 
-def _ask(
+def _answer(
     counts_file: str,
     machine: str,
     p: Counts,

@@ -77,11 +77,13 @@ def ratio_of(
 
 def on_base(runs: Measurements, counts: Array) -> tuple[Array, Array]:
     """Time on the base machine, all call paths together, and its half-width of log time."""
-    told = forecast(runs, counts, by=("callpath",) if "callpath" in runs.labels else ())
-    if told.refused:
-        name, why = next(iter(told.refused.items()))
+    predicted = forecast(runs, counts, by=("callpath",) if "callpath" in runs.labels else ())
+    if predicted.refused:
+        name, why = next(iter(predicted.refused.items()))
         raise FitFailed(f"{name or 'The base machine'}: {why}")
-    time, upper = (np.reshape(x, (-1, len(counts))).sum(axis=0) for x in (told.time, told.upper))
+    time, upper = (
+        np.reshape(x, (-1, len(counts))).sum(axis=0) for x in (predicted.time, predicted.upper)
+    )
     return time, np.log(upper / time)  # of several call paths, as if all erred together
 
 
@@ -90,10 +92,10 @@ def on_target(priced: Mapping[str, Phase], target: Machine, counts: Array) -> tu
     time, width = np.zeros(len(counts)), np.zeros(len(counts))
     several = counts > 1  # one processor sends nothing, and nothing has no logarithm
     if priced and several.any():
-        told = predict(
+        predicted = predict(
             Program(phase=tuple(priced.values())), target, p=counts[several], bounds=False
         )
-        time[several] = told.time
-        if told.upper is not None and told.lower is not None:
-            width[several] = np.log(told.upper / told.lower) / 2.0
+        time[several] = predicted.time
+        if predicted.upper is not None and predicted.lower is not None:
+            width[several] = np.log(predicted.upper / predicted.lower) / 2.0
     return time, width

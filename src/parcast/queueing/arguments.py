@@ -39,6 +39,16 @@ def customers_from_one(value: ArrayLike, *, hint: str = "Count the customers fro
     return number
 
 
+def variation(
+    name: str, value: ArrayLike, most: float, *, must: str = "", hint: str = ""
+) -> Array:
+    """Coefficients of variation, at least 0 and at most `most`. [1]."""
+    cv = np.asarray(value, dtype=np.float64)
+    must, hint = must or f"lie in [0, {most:g}]", hint or "Give standard deviation over mean."
+    require(name, cv, (cv >= 0) & (cv <= most), must=must, hint=hint)
+    return cv
+
+
 def mean_time(name: str, value: ArrayLike) -> Array:
     """Mean times: finite and not negative. [s]."""
     hint = "Give it in seconds."

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from parcast.errors import ParameterError, ParcastError
 from parcast.files.document import replacing
+from parcast.show.colours import PALE
 from parcast.units import shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -54,6 +56,13 @@ def new_figure(height: float) -> "Figure":
     from matplotlib.figure import Figure
 
     return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def plain_axes(ax: "Axes") -> None:
+    """Give axes a pale grid behind what is drawn, and no frame above and on the right."""
+    ax.grid(color=PALE, lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:

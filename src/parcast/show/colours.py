@@ -20,32 +20,10 @@ MACHINE_COLOURS: Final = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
     *("#E69F00", "#56B4E9", "#000000", "#757575"),
 )
-
-
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "h")
 
-
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-
-
-BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-
-
-BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-
-
-BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-
-
 BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
-
-
-BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
-
-
-BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
-
-
 COLOURS: Final = "viridis"
 COLOURS_OF_TIMES: Final = "viridis_r"  # short times are bright, as large speedups are
 BESIDE: Final[dict[str, Any]] = {"aspect": 28, "pad": 0.02}

@@ -17,8 +17,7 @@ from parcast.cli.options import (
     output_option,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, give
-from parcast.cli.screen import show_sheet
+from parcast.cli.outputs import check_outputs, give_result
 from parcast.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -100,10 +99,10 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     show_all: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Configurations(**asked)
+    question = Configurations(**options)
     question.require_one_stdin(ctx)
     check_outputs(
         outputs,
@@ -111,19 +110,13 @@ def command(
         as_json=as_json,
         formats=FORMATS,
     )
-    told = _ask(question, precision=precision, time_limit=time_limit, seed=seed, jobs=jobs)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet(show_all=show_all)),
-    )
+    result = _answer(question, precision=precision, time_limit=time_limit, seed=seed, jobs=jobs)
+    give_result(result, outputs, as_json=as_json, show_all=show_all)
     return ANSWERED
 
 
-def _ask(
-    asked: Configurations, *, precision: float, time_limit: float | None, seed: int, jobs: int
+def _answer(
+    question: Configurations, *, precision: float, time_limit: float | None, seed: int, jobs: int
 ) -> "Simulation":
     """Read the files and simulate."""
     from dataclasses import replace
@@ -132,10 +125,10 @@ def _ask(
     from parcast.simulation.simulate import simulate
 
     options = {"precision": precision, "time_limit": time_limit, "seed": seed, "jobs": jobs}
-    read = read_configurations(asked, **options)
+    read = read_configurations(question, **options)
     try:
         with workers(jobs) as executor, Progress("simulating") as progress:
-            told = simulate(
+            result = simulate(
                 read.program,
                 read.machine,
                 **read.grid,
@@ -147,7 +140,7 @@ def _ask(
             )
     except ParameterError as refusal:
         raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
-    return replace(told, inputs=read.inputs)
+    return replace(result, inputs=read.inputs)
 
 
 @contextmanager

@@ -3,11 +3,6 @@
 Every host has its own network, name, processor cap and disk limit; all share the files of this
 machine. What runs on them are real processes that exchange real TCP, so that a speedup curve
 measured there means something, without a cluster.
-
-Examples
---------
->>> Testbed(hosts=4, link=12.5e6).contention
-0
 """
 
 import json
@@ -26,8 +21,8 @@ from parcast.errors import ParameterError, RunFailed, Text, parts, require
 from parcast.mpi.find import available_cores
 from parcast.mpi.launcher import Ended
 from parcast.testbed import cgroups
-from parcast.testbed.keeper import HOME, Plan
-from parcast.testbed.kept import Kept, exit_status, obstacle
+from parcast.testbed.keeper import HOME, Plan, exit_status
+from parcast.testbed.kept import Kept, obstacle
 from parcast.testbed.network import addresses, disk_of
 from parcast.units import shown
 
@@ -131,27 +126,9 @@ class Testbed:
     ) -> Ended:
         """Run a command on the testbed, keep what it prints, and wait for its end.
 
-        Parameters
-        ----------
-        command : sequence of str
-            A program and its arguments. It runs beside the hosts; what it starts with mpiexec runs
-            on them.
-        time_limit : float
-            After which it is killed. [s]
-        environment : mapping, optional
-            Further variables.
-
-        Returns
-        -------
-        Ended
-            With whatever status the command ended.
-
-        Raises
-        ------
-        RunFailed
-            If the testbed cannot be made here, or the time is over.
-        ParameterError
-            If there is no such command.
+        It runs beside the hosts; what it starts with mpiexec runs on them. It may end with any
+        status; RunFailed says that the testbed cannot be made here, or that it was killed after
+        `time_limit` [s].
         """
         require("time_limit", time_limit, time_limit > 0, must="be above 0", hint="In seconds.")
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -173,43 +150,12 @@ class Testbed:
             )
 
     def attend(self, command: Sequence[str]) -> int:
-        """Run a command on the testbed with the standard streams of this process.
-
-        Parameters
-        ----------
-        command : sequence of str
-            A program and its arguments, such as a shell.
-
-        Returns
-        -------
-        int
-            Its exit status, as a shell gives it.
-
-        Raises
-        ------
-        RunFailed
-            If the testbed cannot be made here.
-        ParameterError
-            If there is no such command.
-        """
+        """Run a command, such as a shell, with the streams of this process; give its status."""
         with self._kept(command, {}, {}) as kept:
             return exit_status(kept.process.wait())
 
     def require_means(self, command: Sequence[str]) -> None:
-        """Refuse what cannot be run here.
-
-        Parameters
-        ----------
-        command : sequence of str
-            A program and its arguments.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such command.
-        RunFailed
-            If the testbed cannot be made here.
-        """
+        """Refuse a command that is not there, and a testbed that cannot be made here."""
         if not command or shutil.which(command[0]) is None:
             name = shown(command[0]) if command else "nothing"
             raise ParameterError("COMMAND", must="be a program that is there", got=name)

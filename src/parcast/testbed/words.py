@@ -14,45 +14,37 @@ VARIABLE: Final = "PARCAST_TESTBED"  # what every process of a testbed has
 def testbed_here() -> Testbed | None:
     """Testbed that this process runs on; None where it runs on none that can be read."""
     with suppress(ValueError, TypeError, KeyError, ParameterError):
-        told = json.loads(os.environ[VARIABLE])
+        facts = json.loads(os.environ[VARIABLE])
         return Testbed(
-            hosts=told["hosts"],
-            link=told["link_B_per_s"],
-            bus=told["network"] == "bus",
-            latency=told["latency_s"],
-            cpu=told["cpu"],
-            disk=told["disk_B_per_s"],
+            hosts=facts["hosts"],
+            link=facts["link_B_per_s"],
+            bus=facts["network"] == "bus",
+            latency=facts["latency_s"],
+            cpu=facts["cpu"],
+            disk=facts["disk_B_per_s"],
         )
     return None
 
 
 def short_name(testbed: Testbed) -> str:
-    """Name of a testbed: its hosts and its network.
-
-    >>> short_name(Testbed(hosts=4, bus=True)), short_name(Testbed(hosts=1, link=None))
-    ('testbed of 4 hosts on a bus, 100 Mbit/s', 'testbed of 1 host on a switch')
-    """
-    said = f"testbed of {testbed.hosts} host{'s' if testbed.hosts > 1 else ''} on a "
-    said += "bus" if testbed.bus else "switch"
-    return said if testbed.link is None else f"{said}, {in_bits(testbed.link)}"
+    """Name of a testbed, its hosts and its network: "testbed of 4 hosts on a bus, 100 Mbit/s"."""
+    words = f"testbed of {testbed.hosts} host{'s' if testbed.hosts > 1 else ''} on a "
+    words += "bus" if testbed.bus else "switch"
+    return words if testbed.link is None else f"{words}, {in_bits(testbed.link)}"
 
 
 def in_words(testbed: Testbed) -> str:
-    """Say what a testbed is.
-
-    >>> in_words(Testbed(hosts=2, cpu=None))
-    'testbed of 2 hosts on a switch, 100 Mbit/s each.'
-    """
-    said = short_name(testbed)
+    """Say what a testbed is: its network, and the limits of its hosts."""
+    words = short_name(testbed)
     if testbed.link is not None:
-        said += " together" if testbed.bus else " each"
+        words += " together" if testbed.bus else " each"
     if testbed.latency:
-        said += f", {testbed.latency * 1e6:g} us more for each packet"
+        words += f", {testbed.latency * 1e6:g} us more for each packet"
     if testbed.cap is not None:
-        said += f", {100 * testbed.cap:.3g}% of a core each"
+        words += f", {100 * testbed.cap:.3g}% of a core each"
     if testbed.disk is not None:
-        said += f", {testbed.disk / 1e6:g} MB/s of disk each"
-    return f"{said}."
+        words += f", {testbed.disk / 1e6:g} MB/s of disk each"
+    return f"{words}."
 
 
 def in_bits(rate: float) -> str:

@@ -16,8 +16,7 @@ from parcast.cli.options import (
     sizes,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, give, place_of_part
-from parcast.cli.screen import show_sheet
+from parcast.cli.outputs import check_outputs, give_result, place_of_part
 from parcast.errors import ParameterError
 from parcast.version import __version__
 
@@ -107,7 +106,7 @@ def command(
     names: tuple[str, ...],
     outputs: tuple[str, ...],
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
     if not names:
@@ -116,21 +115,14 @@ def command(
     if "all" in names and len(names) > 1:
         raise click.UsageError("Name programs, or all, not both.", ctx)
     check_outputs(outputs, sources=[], as_json=as_json)
-    told = _ask(names, **asked)
-    if _is_cut(told):
+    result = _answer(names, **options)
+    if _is_cut(result):
         outputs = tuple(x if x == "-" else place_of_part(x) for x in outputs)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.measurement_rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
-        draw=told.save,
-    )
-    return _status(told)
+    give_result(result, outputs, as_json=as_json, rows=result.measurement_rows)
+    return _status(result)
 
 
-def _ask(
+def _answer(
     names: Sequence[str],
     *,
     p: Counts | None,
@@ -146,7 +138,7 @@ def _ask(
 
     try:
         with Progress("validating") as progress:
-            told = validate(
+            result = validate(
                 "all" if names == ("all",) else names,
                 p=p.values if p else (1, 2),
                 sizes=sizes.values if sizes else None,
@@ -171,26 +163,26 @@ def _ask(
         },
         "parcast": __version__,
     }
-    return replace(told, inputs=inputs)
+    return replace(result, inputs=inputs)
 
 
-def _is_cut(told: "Validation") -> bool:
+def _is_cut(result: "Validation") -> bool:
     """Whether it was interrupted, so that the answer is a part."""
-    return bool(told.left_out) or any(x.ended_by == "interrupted" for x in told.programs)
+    return bool(result.left_out) or any(x.ended_by == "interrupted" for x in result.programs)
 
 
-def _status(told: "Validation") -> int:
+def _status(result: "Validation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
-    if _is_cut(told):
+    if _is_cut(result):
         click.echo("parcast: interrupted.", err=True)
         return INTERRUPTED
-    wrong = [program.program for program in told.programs if program.holds is False]
+    wrong = [program.program for program in result.programs if program.holds is False]
     if wrong:
         laws = "The law does" if len(wrong) == 1 else "The laws do"
         click.echo(f"parcast: no: {laws} not hold for {', '.join(wrong)}.", err=True)
         return ANSWER_IS_NO
-    open_ = [program.program for program in told.programs if program.holds is None]
-    open_ += list(told.failures)
+    open_ = [program.program for program in result.programs if program.holds is None]
+    open_ += list(result.failures)
     if open_:
         names = ", ".join(open_)
         click.echo(f"parcast: no answer for {names}: the verdict and warnings say why.", err=True)

@@ -8,11 +8,10 @@ where the median of the runs lies outside the interval. Pale points hold runs th
 from collections.abc import Sequence
 from itertools import product
 from math import ceil
-from os import PathLike
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from parcast.show.canvas import house_style, new_figure, save_figure
+from parcast.show.canvas import house_style, new_figure, plain_axes
 from parcast.show.colours import MACHINE_COLOURS as COLOURS
 from parcast.show.colours import MARKERS
 from parcast.show.scales import round_ticks, scale_time, span
@@ -31,45 +30,13 @@ OUTSIDE: Final = "outside its interval"
 DISTURBED: Final = "pale: disturbed"
 OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
 PALENESS: Final = 0.4  # of points where others used the processors
-PALE: Final = "#E4E4E4"
 GREY: Final = "#444444"
 MOST_PANELS: Final = 9
 MOST_COUNTS: Final = len(COLOURS)
 
 
-def draw_validation(validation: Validation, path: str | PathLike[str]) -> None:
-    """Draw a validation into a file: the same validation gives the same bytes.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `path` ends in none of ``.svg``, ``.png`` and ``.pdf``.
-    OSError
-        If the file cannot be written; what was there before is still there.
-    """
-    save_figure(figure_of_validation(validation), path)
-
-
 def figure_of_validation(validation: Validation) -> "Figure":
-    """One figure of a validation: time over size, a panel for each program.
-
-    Parameters
-    ----------
-    validation : Validation
-        What to draw; of more than 9 programs the first 9, of more than 8 counts the first 8.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    """
+    """Figure of the first 9 programs, a panel each, with the first 8 counts of ranks."""
     programs = validation.programs[:MOST_PANELS]
     counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
     columns = min(len(programs), 3 if len(programs) > 4 else 2)
@@ -119,9 +86,7 @@ def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks
     ax.minorticks_off()
     ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
     ax.set_title(f"{program.program}: {program.answer}", fontsize="medium", parse_math=False)
-    ax.grid(color=PALE, lw=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    plain_axes(ax)
 
 
 def _draw_count(
