@@ -8,7 +8,7 @@
 s time steps, c checkpoints, v bytes of a number. In each step a processor updates its points,
 sends its outer rows to its neighbours, and the largest change goes to one processor by a tree. It
 is the simple loop of the region models, M(P) = E * ceil(I / P) [1]_, in the form of the
-steady-state laws, so that `validate` can hold it against the program of `run/kernels/stencil.py`.
+steady-state laws, so that `validate` can hold it against the program of `parcast.kernels.stencil`.
 
 Use it for explicit schemes on regular grids. All bytes are taken to pass one network one after
 another, as these laws do; where rows go between all neighbours at once, the region model's halo is
