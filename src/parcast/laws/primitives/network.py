@@ -1,6 +1,6 @@
 """A network as benchmarks measured it: messages, an exchange among all, and collectives.
 
-    t(m)     = t0 + m / r_inf                       one message, `point_to_point`          [1]_
+    t(m)     = t0 + m / r_inf                       one message, `fit_message`             [1]_
     g(P)     = dT/dm of an exchange of all with all, at its longest, over P - 1            [D]
     g(P)     = g0 + g1 * P                          where it exceeds 1 / (r_inf * (P - 1)) [D]
     r_sat(P) = P / g(P)                             rate of all pairs together
