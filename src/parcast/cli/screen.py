@@ -8,9 +8,8 @@ from typing import Any, Final, Self, TextIO
 
 import click
 
-from parcast.show.page import Page
 from parcast.show.sheet import Sheet
-from parcast.show.terminal import lay_out
+from parcast.show.terminal import Page, lay_out
 
 NARROWEST: Final = 40
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]

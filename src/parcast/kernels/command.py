@@ -215,7 +215,7 @@ def _document(
     runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
-    from parcast.kernels.rows import document_of
+    from parcast.kernels.sheet import document_of
 
     times = {"time_limit": "time_limit_s", "patience": "patience_s"}
     options = {"n": n, "ranks": ranks.text} | {
@@ -227,7 +227,7 @@ def _document(
 
 def _measurement_rows(runs: "Sequence[Run]") -> Any:
     """Give the rows of a table of measurements."""
-    from parcast.kernels.rows import measurement_rows
+    from parcast.kernels.sheet import measurement_rows
 
     return measurement_rows(runs)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.configurations import Configurations, configurations, read_configurations
 from parcast.cli.failures import ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
     TABLES,
@@ -20,6 +19,7 @@ from parcast.cli.options import (
 from parcast.cli.outputs import check_outputs, give
 from parcast.cli.screen import show_sheet
 from parcast.errors import ParameterError
+from parcast.prediction.command import Configurations, configurations, read_configurations
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from parcast.descriptions.breakdown import COMPONENTS
-from parcast.prediction.rows import MOST_ROWS, SHORT, axis_column, spread_out
+from parcast.prediction.sheet import MOST_ROWS, SHORT, axis_column, spread_out
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.simulation.result import Simulation
 from parcast.units import TIME_UNITS

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -35,6 +35,7 @@ MOST_HOSTS: Final = 16
 LARGEST_CAP: Final = 0.1  # that is chosen: at a tenth of a core a host is as slow as links are [1]
 SHARE_OF_CORES: Final = 0.8  # that the caps chosen add up to at most; the rest carries the network
 SLOWEST: Final = 1000.0  # of a link [B/s]
+VARIABLE: Final = "PARCAST_TESTBED"  # what every process of a testbed has
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,3 +255,54 @@ class Testbed:
             if kept is not None:
                 kept.end()
             cgroups.remove(tops)
+
+
+def testbed_here() -> Testbed | None:
+    """Testbed that this process runs on; None where it runs on none that can be read."""
+    with suppress(ValueError, TypeError, KeyError, ParameterError):
+        told = json.loads(os.environ[VARIABLE])
+        return Testbed(
+            hosts=told["hosts"],
+            link=told["link_B_per_s"],
+            bus=told["network"] == "bus",
+            latency=told["latency_s"],
+            cpu=told["cpu"],
+            disk=told["disk_B_per_s"],
+        )
+    return None
+
+
+def short_name(testbed: Testbed) -> str:
+    """Name of a testbed: its hosts and its network.
+
+    >>> short_name(Testbed(hosts=4, bus=True)), short_name(Testbed(hosts=1, link=None))
+    ('testbed of 4 hosts on a bus, 100 Mbit/s', 'testbed of 1 host on a switch')
+    """
+    said = f"testbed of {testbed.hosts} host{'s' if testbed.hosts > 1 else ''} on a "
+    said += "bus" if testbed.bus else "switch"
+    return said if testbed.link is None else f"{said}, {in_bits(testbed.link)}"
+
+
+def in_words(testbed: Testbed) -> str:
+    """Say what a testbed is.
+
+    >>> in_words(Testbed(hosts=2, cpu=None))
+    'testbed of 2 hosts on a switch, 100 Mbit/s each.'
+    """
+    said = short_name(testbed)
+    if testbed.link is not None:
+        said += " together" if testbed.bus else " each"
+    if testbed.latency:
+        said += f", {testbed.latency * 1e6:g} us more for each packet"
+    if testbed.cap is not None:
+        said += f", {100 * testbed.cap:.3g}% of a core each"
+    if testbed.disk is not None:
+        said += f", {testbed.disk / 1e6:g} MB/s of disk each"
+    return f"{said}."
+
+
+def in_bits(rate: float) -> str:
+    """Text for a rate of a link, in bits as its name has them."""
+    bits = 8 * rate
+    prefix, factor = next(pair for pair in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if bits >= pair[1])
+    return f"{bits / factor:g} {prefix}bit/s"

@@ -69,8 +69,7 @@ def command(
 ) -> int:
     """Run COMMAND on a testbed and return its status."""
     from parcast.errors import ParameterError, RunFailed
-    from parcast.testbed.testbed import Testbed
-    from parcast.testbed.words import in_words
+    from parcast.testbed.testbed import Testbed, in_words
     from parcast.units import quantity
 
     if not words:
