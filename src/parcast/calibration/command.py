@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED, INTERRUPTED
-from parcast.cli.options import debug_option, duration, json_option, written_option
-from parcast.cli.outputs import check_outputs, format_of, place_of_part, print_pieces, write_all
+from parcast.cli.options import cli_command, duration, json_option, output_option
+from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
 from parcast.units import shown
 from parcast.version import __version__
@@ -87,7 +87,7 @@ def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
     return [import_machine(paths, name) for name, paths in of_format.items()]
 
 
-def left_to_measure(asked: Sequence[str], told: Sequence["MachineFigures"]) -> tuple[str, ...]:
+def left_to_measure(parts: Sequence[str], known: Sequence["MachineFigures"]) -> tuple[str, ...]:
     """Leave out the parts of which the files tell enough.
 
     Raises
@@ -95,11 +95,11 @@ def left_to_measure(asked: Sequence[str], told: Sequence["MachineFigures"]) -> t
     click.UsageError
         If none is left.
     """
-    known = {figure.key for each in told for figure in each.figures}
-    left = tuple(part for part in asked if part not in WHOLE or not WHOLE[part] <= known)
+    keys = {figure.key for each in known for figure in each.figures}
+    left = tuple(part for part in parts if part not in WHOLE or not WHOLE[part] <= keys)
     if not left:
         raise click.UsageError(
-            f"--from tells all that is asked for ({', '.join(asked)}), so that nothing is left to "
+            f"--from tells all that is asked for ({', '.join(parts)}), so that nothing is left to "
             "measure. Use parcast import, or ask for more with --only."
         )
     return left
@@ -170,7 +170,7 @@ Examples:
 """
 
 
-@click.command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
+@cli_command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
 @click.argument("more", metavar="", nargs=-1)
 @click.option(
     "-np",
@@ -183,7 +183,7 @@ Examples:
     show_default=True,
     help="MPI ranks. More than there are cores share them, which is said.",
 )
-@written_option(
+@output_option(
     "Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable."
 )
 @click.option("--quick", is_flag=True, help="Take less than 20 s, with wider intervals.")
@@ -214,8 +214,6 @@ Examples:
     metavar="FILE...",
     help="Output of OSU, IMB or IOR to take instead of measuring. More may follow.",
 )
-@debug_option
-@click.pass_context
 def command(
     ctx: click.Context,
     /,
@@ -225,7 +223,7 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     slurm: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Measure, write and return the exit status."""
     if more and first is None:
@@ -236,18 +234,20 @@ def command(
         )
     files = [*([first] if first is not None else []), *more]
     if slurm:
-        _write_script(ctx, asked, files, outputs, as_json=as_json)
+        _write_script(ctx, options, files, outputs, as_json=as_json)
         return ANSWERED
-    check_outputs(outputs, sources=files, as_json=as_json, formats=("toml", "json", "csv"))
-    told = figures_of_files(files)
-    only = left_to_measure(asked["only"] or PARTS, told)
-    require_means(only, asked["directory"])
-    calibration = _measured(asked, files, only)
-    _write(calibration, told, asked["name"], outputs, as_json=as_json)
+    Outputs(outputs, as_json=as_json, formats=("toml", "json", "csv")).check(files)
+    figures = figures_of_files(files)
+    only = left_to_measure(options["only"] or PARTS, figures)
+    require_means(only, options["directory"])
+    calibration = _measured(options, files, only)
+    _write(calibration, figures, options["name"], outputs, as_json=as_json)
     return INTERRUPTED if calibration.was_interrupted else ANSWERED
 
 
-def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]) -> "Calibration":
+def _measured(
+    options: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
+) -> "Calibration":
     """Measure what is left to measure."""
     from dataclasses import replace
 
@@ -258,19 +258,19 @@ def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
     with Progress("measuring") as progress:
         try:
             calibration = calibrate(
-                ranks=asked["ranks"],
-                quick=asked["quick"],
-                time_limit=asked["time_limit"],
+                ranks=options["ranks"],
+                quick=options["quick"],
+                time_limit=options["time_limit"],
                 only=only,
-                directory=asked["directory"],
-                name=asked["name"] or "",
+                directory=options["directory"],
+                name=options["name"] or "",
                 progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
             )
         except ParameterError as refusal:
             raise click.UsageError(_in_options(str(refusal))) from refusal
     inputs = {
         **(calibration.inputs or {}),
-        "options": {**asked, "only": list(only), "from": list(files)},
+        "options": {**options, "only": list(only), "from": list(files)},
         "parcast": __version__,
     }
     warnings = tuple(map(_in_options, calibration.warnings))
@@ -279,7 +279,7 @@ def _measured(asked: dict[str, Any], files: Sequence[str], only: tuple[str, ...]
 
 def _write(
     calibration: "Calibration",
-    told: Sequence["MachineFigures"],
+    known: Sequence["MachineFigures"],
     name: str | None,
     outputs: Sequence[str],
     *,
@@ -289,7 +289,7 @@ def _write(
     from parcast.calibration.machine_file import calibration_document, machine_figures
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
-    figures = machine_figures(calibration, told=told, name=name)
+    figures = machine_figures(calibration, told=known, name=name)
     with ExitStack() as others:  # each is written, whatever becomes of those before it
         for output in reversed(outputs):
             ending = format_of(output)
@@ -308,7 +308,7 @@ def _write(
         elif "-" in outputs:
             write_all(figures.to_toml())
         else:
-            taken = {x.key: f"{x.text}, {x.source}" for each in told for x in each.figures}
+            taken = {x.key: f"{x.text}, {x.source}" for each in known for x in each.figures}
             show_sheet(calibration.to_sheet(taken=taken))
         for note in figures.notes:
             click.echo(f"parcast: {note}", err=True)
@@ -316,7 +316,7 @@ def _write(
 
 def _write_script(
     ctx: click.Context,
-    asked: dict[str, Any],
+    options: dict[str, Any],
     files: Sequence[str],
     outputs: Sequence[str],
     *,
@@ -330,21 +330,21 @@ def _write_script(
         raise click.UsageError("--json must not be asked of --slurm. Leave one out.", ctx)
     if len(outputs) > 1:
         raise click.UsageError("--slurm writes one script: give -o once.", ctx)
-    check_outputs(outputs, sources=files, as_json=False, formats=("sh", "slurm", "sbatch"))
-    arguments = ["-np", str(asked["ranks"]), "-o", "machine.toml", "-o", "machine.json"]
-    arguments += ["--quick"] if asked["quick"] else []
-    arguments += ["--only", ",".join(asked["only"])] if asked["only"] else []
-    if asked["time_limit"] is not None:
-        arguments += ["--time-limit", f"{asked['time_limit']:g}s"]
+    Outputs(outputs, formats=("sh", "slurm", "sbatch")).check(files)
+    arguments = ["-np", str(options["ranks"]), "-o", "machine.toml", "-o", "machine.json"]
+    arguments += ["--quick"] if options["quick"] else []
+    arguments += ["--only", ",".join(options["only"])] if options["only"] else []
+    if options["time_limit"] is not None:
+        arguments += ["--time-limit", f"{options['time_limit']:g}s"]
     for option in ("directory", "name"):
-        arguments += [f"--{option}", asked[option]] if asked[option] else []
+        arguments += [f"--{option}", options[option]] if options[option] else []
     arguments += ["--from", *files] if files else []
     place = outputs[0] if outputs else "-"
     text = slurm_script(
         arguments,
-        writes_files="storage" in (asked["only"] or PARTS) and not asked["directory"],
-        ranks=asked["ranks"],
-        time_limit=asked["time_limit"],
+        writes_files="storage" in (options["only"] or PARTS) and not options["directory"],
+        ranks=options["ranks"],
+        time_limit=options["time_limit"],
         script="job.sh" if place == "-" else os.path.basename(place),
     )
     if place == "-":

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import debug_option, json_option, output_option
-from parcast.cli.outputs import check_outputs, give
+from parcast.cli.options import answer_options, cli_command
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
-from parcast.cli.screen import show_sheet
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.characterisation.result import Characterisation
@@ -57,7 +55,7 @@ class Question:
         return {"size": self.size, "clock": self.clock, "name": self.name}
 
 
-@click.command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
+@cli_command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
 @click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True)
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
 @click.option(
@@ -73,37 +71,28 @@ class Question:
     help="What times the loops (default processor).",
 )
 @click.option("--name", metavar="TEXT", help="What to call the program.")
-@json_option
-@output_option(".toml (the program), .json or .csv")
-@debug_option
-@click.pass_context
+@answer_options(FORMATS, toml="the program")
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
-    as_json: bool,
-    **asked: Any,
+    outputs: Outputs,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**asked)
+    from parcast.files.document import write_document
+
+    question = Question(**options)
     files = [*question.profiles, *filter(None, [question.machine, question.plain])]
     if files.count("-") > 1:
         raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
-    check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
-    told = _ask(question)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
-        draw=lambda path: _write_toml(told, path),
-    )
+    outputs.check(files)
+    program = _characterised(question)
+    outputs.give(program, write=lambda path: write_document(path, [program.toml]))
     return ANSWERED
 
 
-def _ask(question: Question) -> "Characterisation":
+def _characterised(question: Question) -> "Characterisation":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
@@ -119,7 +108,7 @@ def _ask(question: Question) -> "Characterisation":
             question.machine, read_machine, argument="MACHINE"
         )
     plain = None if question.plain is None else read_measurements(question.plain)
-    told = characterise(
+    program = characterise(
         read.runs,
         size=question.size,
         clock=question.clock,
@@ -127,20 +116,12 @@ def _ask(question: Question) -> "Characterisation":
         plain=plain,
         name=question.name,
     )
-    inputs = {
-        "profiles": [
+    return with_inputs(
+        replace(program, warnings=(*read.notes, *program.warnings)),
+        profiles=[
             {"file": name, "sha256": digest, "runs": runs} for name, digest, runs in read.files
         ],
-        "machine": from_machine,
-        "plain": question.plain,
-        "options": question.options(),
-        "parcast": __version__,
-    }
-    return replace(told, warnings=(*read.notes, *told.warnings), inputs=inputs)
-
-
-def _write_toml(told: "Characterisation", path: str) -> None:
-    """Write the program."""
-    from parcast.files.document import write_document
-
-    write_document(path, [told.toml])
+        machine=from_machine,
+        plain=question.plain,
+        options=question.options(),
+    )

@@ -1,17 +1,23 @@
 """`parcast fit`: a description of a program and its timings in, the constants of its law out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
-from parcast.cli.options import columns, debug_option, json_option, output_option, selection
-from parcast.cli.outputs import check_outputs, format_of, give
+from parcast.cli.options import (
+    answer_options,
+    cli_command,
+    columns,
+    ignore_option,
+    seed_option,
+    select_option,
+    written_pairs,
+)
+from parcast.cli.outputs import Outputs, format_of, with_inputs
 from parcast.cli.reading import read_description, read_surface, wanted
-from parcast.cli.screen import show_sheet
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.fitting.result import Fit
@@ -67,7 +73,7 @@ class Question:
         return {
             "free": self.free,
             "fix": self.fix,
-            "select": [f"{name}={value}" for name, value in self.select],
+            "select": written_pairs(self.select),
             "ignore": self.ignore,
             "starts": self.starts,
             "seed": self.seed,
@@ -75,25 +81,14 @@ class Question:
         }
 
 
-@click.command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
+@cli_command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
 @click.argument("program")
 @click.argument("surface")
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
 @click.option("--free", metavar="NAMES", callback=columns, help="Amounts to fit, no others.")
 @click.option("--fix", metavar="NAMES", callback=columns, help="Amounts to leave as described.")
-@click.option(
-    "--select",
-    metavar="COLUMN=VALUE",
-    multiple=True,
-    callback=selection,
-    help="Rows to take: machine=T3E. Repeatable.",
-)
-@click.option(
-    "--ignore",
-    metavar="COLUMNS",
-    callback=columns,
-    help="Columns of SURFACE to pass over: date,jobid.",
-)
+@select_option()
+@ignore_option("Columns of SURFACE to pass over: date,jobid.")
 @click.option(
     "--starts",
     metavar="COUNT",
@@ -101,26 +96,22 @@ class Question:
     default=10,
     help="Sets of values to start from (default 10).",
 )
-@click.option("--seed", metavar="NUMBER", type=click.IntRange(0), default=0, help="Of these sets.")
+@seed_option("Of these sets.", metavar="NUMBER")
 @click.option("--interval/--no-interval", default=True, help="Find the intervals? By default yes.")
-@json_option
-@output_option(".toml (PROGRAM, fitted), .json or .csv")
+@answer_options(FORMATS, toml="PROGRAM, fitted")
 @click.option(
     "--machine-output", metavar="PATH", help="Write MACHINE with its fitted amounts to PATH."
 )
-@debug_option
-@click.pass_context
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
+    outputs: Outputs,
     machine_output: str | None,
-    as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**asked)
+    question = Question(**options)
     files = [question.program, question.surface, *filter(None, [question.machine])]
     if files.count("-") > 1:
         raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
@@ -130,26 +121,19 @@ def command(
         raise click.ClickException(
             f"--machine-output must be a path that ends in .toml, got {machine_output!r}."
         )
-    places = [*outputs, *filter(None, [machine_output])]
-    check_outputs(places, sources=files, as_json=as_json, formats=FORMATS)
-    told, texts = _ask(question)
+    places = [*outputs.paths, *filter(None, [machine_output])]
+    replace(outputs, paths=places).check(files)
+    fitted, texts = _fitted(question)
     if machine_output:
-        _write_toml(told, texts["machine"], machine_output, of_machine=True)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
-        draw=lambda path: _write_toml(told, texts["program"], path, of_machine=False),
+        _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
+    outputs.give(
+        fitted, write=lambda path: _write_toml(fitted, texts["program"], path, of_machine=False)
     )
-    return _status(told)
+    return _status(fitted)
 
 
-def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
+def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
     """Read the files and compute the answer; give the texts of the descriptions as well."""
-    from dataclasses import replace
-
     from parcast.cli.failures import NoAnswer, in_options
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.read_toml import read_machine, read_program
@@ -169,7 +153,7 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
     if question.select:
         runs = runs.select(**wanted(question.select, runs.labels))
     try:
-        told = fit(
+        fitted = fit(
             program,
             runs,
             machine,
@@ -184,14 +168,14 @@ def _ask(question: Question) -> tuple["Fit", dict[str, str]]:
         if str(refusal).startswith(("free must", "fixed must")):
             raise  # wrong use of an option
         raise NoAnswer(in_options(str(refusal))) from refusal
-    inputs = {
-        "program": from_program,
-        "surface": from_surface,
-        "machine": from_machine,
-        "options": question.options(),
-        "parcast": __version__,
-    }
-    return replace(told, inputs=inputs), texts
+    fitted = with_inputs(
+        fitted,
+        program=from_program,
+        surface=from_surface,
+        machine=from_machine,
+        options=question.options(),
+    )
+    return fitted, texts
 
 
 def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, str]]:
@@ -208,26 +192,24 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
     return read_and_keep
 
 
-def _write_toml(told: "Fit", text: str, path: str, *, of_machine: bool) -> None:
+def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     """Write a description with the fitted amounts in place of the described ones."""
     from parcast.descriptions.write_program import with_amounts, write_description
 
-    fitted = told.machine if of_machine else told.program
-    amounts = fitted.parameters()
-    texts = {
-        x.name: str(amounts[x.name]) for x in told.parameters if x.is_of_machine == of_machine
-    }
-    program = None if of_machine else told.program
+    described = fit.machine if of_machine else fit.program
+    amounts = described.parameters()
+    texts = {x.name: str(amounts[x.name]) for x in fit.parameters if x.is_of_machine == of_machine}
+    program = None if of_machine else fit.program
     write_description(path, with_amounts(text, texts, program))
 
 
-def _status(told: "Fit") -> int:
+def _status(fit: "Fit") -> int:
     """Say whether everything is determined."""
-    if told.is_settled:
+    if fit.is_settled:
         return ANSWERED
-    open_ones = [x.name for x in told.parameters if not x.is_determined]
+    open_ones = [x.name for x in fit.parameters if not x.is_determined]
     why = f"not determined: {', '.join(open_ones)}" if open_ones else "it has not converged"
-    if not open_ones and told.has_converged:
+    if not open_ones and fit.has_converged:
         why = "not everything is determined"
     click.echo(f"parcast: no: {why}.", err=True)
     return ANSWER_IS_NO

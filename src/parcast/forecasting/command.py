@@ -9,20 +9,22 @@ import click
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import (
     Counts,
+    all_option,
+    answer_options,
+    as_written,
+    cli_command,
     columns,
     counts,
-    debug_option,
     efficiency,
-    json_option,
-    output_option,
+    ignore_option,
     processors,
-    selection,
+    select_option,
+    written_pairs,
 )
-from parcast.cli.outputs import PICTURES, check_outputs, format_of, give
-from parcast.cli.screen import show_sheet
+from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.screen import show, show_sheet
 from parcast.errors import ParameterError
 from parcast.units import shown
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -85,10 +87,10 @@ class Question:
     def options(self) -> dict[str, Any]:
         """Give what was asked as it stands in a document."""
         return {
-            "p": self.p.text if self.p else None,
-            "hold_out": self.hold_out.text if self.hold_out else None,
+            "p": as_written(self.p),
+            "hold_out": as_written(self.hold_out),
             "by": self.by,
-            "select": [f"{name}={value}" for name, value in self.select],
+            "select": written_pairs(self.select),
             "ignore": self.ignore,
             "donors": list(self.donors),
             **({"machine": list(self.machine)} if self.machine else {}),
@@ -134,7 +136,7 @@ def _numbers(axis: str, text: str) -> list[float]:
         raise click.UsageError(str(error) if ".." in text else numbers) from None
 
 
-@click.command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
+@cli_command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
 @click.argument("file")
 @processors("Counts to forecast.")
 @click.option(
@@ -149,19 +151,8 @@ def _numbers(axis: str, text: str) -> list[float]:
     callback=columns,
     help="Columns that tell series apart: callpath,machine.",
 )
-@click.option(
-    "--select",
-    metavar="COLUMN=VALUE",
-    multiple=True,
-    callback=selection,
-    help="Rows to take: machine=T3E. Repeatable.",
-)
-@click.option(
-    "--ignore",
-    metavar="COLUMNS",
-    callback=columns,
-    help="Columns of FILE to pass over: date,jobid.",
-)
+@select_option()
+@ignore_option("Columns of FILE to pass over: date,jobid.")
 @click.option(
     "--donors",
     metavar="PATH",
@@ -216,22 +207,18 @@ def _numbers(axis: str, text: str) -> list[float]:
     type=click.IntRange(min=1),
     help="Largest count of a planned run. By default below those of -p.",
 )
-@json_option
-@output_option()
-@click.option("--all", "show_all", is_flag=True, help="Show every series, however many.")
-@debug_option
-@click.pass_context
+@answer_options()
+@all_option("series")
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
-    as_json: bool,
+    outputs: Outputs,
     show_all: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**asked)
+    question = Question(**options)
     if question.p is None and question.hold_out is None and question.knee is None:
         raise click.UsageError(
             "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee).", ctx
@@ -244,45 +231,45 @@ def command(
         )
     check_several(ctx, question, outputs)
     sources = [question.file, *question.donors, *question.machine]
-    check_outputs(outputs, sources=sources, as_json=as_json)
-    told, knees, planned = _ask(question)
-    document = told.to_document()
+    outputs.check(sources)
+    forecast, knees, planned = _forecast(question)
+    document = forecast.to_document()
     if planned is not None:
         document["plan_runs"] = [run.to_document() for run in planned]
     if question.knee is not None:
         document["knee"] = [knee.to_document() for knee in knees]
 
-    def show() -> None:
-        show_sheet(told.to_sheet(knees=knees, show_all=show_all))
+    def show_both() -> None:
+        show_sheet(forecast.to_sheet(knees=knees, show_all=show_all))
         show_plan(planned)
 
-    give(
-        outputs,
-        as_json=as_json,
-        rows=lambda: rows_with_plan(told.rows(), planned),
+    outputs.give(
+        forecast,
+        rows=lambda: rows_with_plan(forecast.rows(), planned),
         document=lambda: document,
-        show=show,
-        draw=lambda path: _draw(told, knees, planned, path),
+        show=show_both,
+        write=lambda path: _draw(forecast, knees, planned, path),
     )
     return _status(question, knees)
 
 
 def _draw(
-    told: "Forecast", knees: "Sequence[Knee]", planned: "Sequence[PlannedRun] | None", path: str
+    forecast: "Forecast",
+    knees: "Sequence[Knee]",
+    planned: "Sequence[PlannedRun] | None",
+    path: str,
 ) -> None:
     """Draw the answer."""
     from parcast.forecasting.picture import figure_of
     from parcast.show.canvas import save_figure
 
-    save_figure(figure_of(told, knees=knees, planned=planned or ()), path)
+    save_figure(figure_of(forecast, knees=knees, planned=planned or ()), path)
 
 
-def _ask(
+def _forecast(
     question: Question,
 ) -> tuple["Forecast", list["Knee"], list["PlannedRun"] | None]:
     """Read the file and compute the answer."""
-    from dataclasses import replace
-
     from parcast.cli.screen import Progress
     from parcast.forecasting.donors.options import read_with_donors
     from parcast.forecasting.forecast import forecast
@@ -299,7 +286,6 @@ def _ask(
     if question.donors or targets:
         inputs["donors"] = sources
     machines = _machines(question, inputs)
-    inputs |= {"options": question.options(), "parcast": __version__}
     knees: list[Knee] = []
     if question.knee is not None:
         knees = _knees(question, runs, donors, machines)
@@ -309,7 +295,7 @@ def _ask(
     if not p:
         p = _spread_out(sorted({knee.p for knee in knees}))
     with Progress("forecasting") as progress:
-        told = forecast(
+        result = forecast(
             runs,
             p,
             hold_out=hold_out,
@@ -323,9 +309,10 @@ def _ask(
     if question.top is not None:
         from parcast.forecasting.call_paths import largest_regions
 
-        told = largest_regions(told, question.top)
+        result = largest_regions(result, question.top)
     planned = plan_of_question(runs, question, donors, machines)
-    return replace(told, inputs=inputs), knees, planned
+    noted = with_inputs(result, **inputs, options=question.options())
+    return noted, knees, planned
 
 
 def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
@@ -335,11 +322,11 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     from parcast.cli.reading import read_description
     from parcast.descriptions.read_toml import read_machine
 
-    told = [
+    described = [
         read_description(file, read_machine, argument="--machine") for file in question.machine
     ]
-    inputs["machines"] = [source for _, source in told]
-    return [machine for machine, _ in told]
+    inputs["machines"] = [source for _, source in described]
+    return [machine for machine, _ in described]
 
 
 def _knees(
@@ -397,7 +384,7 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
     return ANSWER_IS_NO
 
 
-def check_several(ctx: click.Context, asked: Any, outputs: Sequence[str]) -> None:
+def check_several(ctx: click.Context, question: Question, outputs: Outputs) -> None:
     """Refuse what does not go together with --at or --plan-runs.
 
     Raises
@@ -405,25 +392,25 @@ def check_several(ctx: click.Context, asked: Any, outputs: Sequence[str]) -> Non
     click.UsageError
         With what to leave out.
     """
-    if asked.plan_runs is not None and asked.p is None:
+    if question.plan_runs is not None and question.p is None:
         raise click.UsageError("--plan-runs needs -p: the counts to plan for. Add -p 512.", ctx)
-    if asked.upto is not None and asked.plan_runs is None:
+    if question.upto is not None and question.plan_runs is None:
         raise click.UsageError("--upto is for --plan-runs. Add --plan-runs 3.", ctx)
-    elsewhere = {"--donors": asked.donors, "--target": asked.target}
-    alone = {"--by": asked.by, "--knee": asked.knee, "--top": asked.top}
+    elsewhere = {"--donors": question.donors, "--target": question.target}
+    alone = {"--by": question.by, "--knee": question.knee, "--top": question.top}
     for other, value in (elsewhere | alone).items():
-        if asked.at and value:
+        if question.at and value:
             raise click.UsageError(
                 f"--at must not be asked for with {other}. Leave one of them out.", ctx
             )
-    drawn = [output for output in outputs if format_of(output) in PICTURES]
-    if asked.at and drawn:
+    if question.at and outputs.pictures:
         raise click.UsageError(
-            f"--at cannot be drawn yet, got -o {drawn[0]}. Write it as .csv or .json.", ctx
+            f"--at cannot be drawn yet, got -o {outputs.pictures[0]}. Write it as .csv or .json.",
+            ctx,
         )
 
 
-def check_axes_of_file(runs: "Measurements", asked: Any) -> None:
+def check_axes_of_file(runs: "Measurements", question: Question) -> None:
     """Refuse values of what is no axis of the file, and of an axis that cannot be asked for.
 
     Raises
@@ -431,21 +418,21 @@ def check_axes_of_file(runs: "Measurements", asked: Any) -> None:
     click.UsageError
         With the axes that there are, or what to do.
     """
-    if not asked.at:
+    if not question.at:
         return
     from parcast.forecasting.forecast import forecast
     from parcast.forecasting.next_runs.plan_runs import plan_runs
     from parcast.forecasting.questions import parameters_of
     from parcast.forecasting.surface.runs import check_axes
 
-    if "p" in asked.at:
+    if "p" in question.at:
         raise click.UsageError("--at must be axes besides p, got p. Give processors with -p.")
     try:
-        check_axes(runs, asked.at)
+        check_axes(runs, question.at)
     except ParameterError as error:
         raise click.UsageError(f"--at {error}") from None
-    for verb in (forecast, plan_runs) if asked.plan_runs is not None else (forecast,):
-        if taken := sorted(asked.at.keys() & {*parameters_of(verb)}):
+    for verb in (forecast, plan_runs) if question.plan_runs is not None else (forecast,):
+        if taken := sorted(question.at.keys() & {*parameters_of(verb)}):
             raise click.UsageError(
                 f"--at {taken[0]} must have another name, got a word of parcast's own. "
                 "Rename the column."
@@ -454,28 +441,32 @@ def check_axes_of_file(runs: "Measurements", asked: Any) -> None:
 
 def plan_of_question(
     runs: "Measurements",
-    asked: Any,
+    question: Question,
     donors: "Measurements | None",
     machines: "Sequence[Machine]",
 ) -> list["PlannedRun"] | None:
-    """Plan the next runs for what was asked, from what is not held out; None if not asked."""
-    if asked.plan_runs is None:
+    """Plan the next runs for what was asked, from what is not held out; None if not question."""
+    if question.plan_runs is None:
         return None
     from parcast.forecasting.next_runs.plan_runs import plan_runs
 
-    if asked.hold_out is not None:
-        kept = sorted({*runs.p.tolist()} - set(asked.hold_out.values))
+    if question.hold_out is not None:
+        kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))
         runs = runs.select(p=kept)
-    options = {"runs": asked.plan_runs, "upto": asked.upto, "by": asked.by}
-    options |= {"donors": donors, "machines": machines}
-    return plan_runs(runs, asked.p.values, **options, **asked.at)
+    options: dict[str, Any] = {
+        "runs": question.plan_runs,
+        "upto": question.upto,
+        "by": question.by,
+    }
+    options |= {"by": question.by, "donors": donors, "machines": machines, **question.at}
+    counts = question.p.values if question.p else []
+    return plan_runs(runs, counts, **options)
 
 
 def show_plan(planned: "Sequence[PlannedRun] | None") -> None:
     """Print planned runs below the answer, where they were asked for."""
     if planned is None:
         return
-    from parcast.cli.screen import show, show_sheet
     from parcast.forecasting.sheet import sheet_of_plan
 
     show([""])

@@ -3,31 +3,27 @@
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import (
-    TABLES,
     Counts,
+    answer_options,
+    cli_command,
     counts,
-    debug_option,
-    json_option,
-    output_option,
+    seed_option,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
+from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
 from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Run
-    from parcast.show.sheet import Sheet
 
-
-FORMATS: Final = ("csv", "json")
 
 HELP = """Run a reference program with MPI, and time and count what it does.
 
@@ -86,7 +82,7 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
         raise click.UsageError(str(error)) from None
 
 
-@click.command(name="run", help=HELP, short_help="Run a reference program with MPI.")
+@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI.")
 @click.argument("name", required=False)
 @click.option("--n", "n", metavar="SIZES", callback=sizes, help="Problem sizes.")
 @click.option(
@@ -107,14 +103,7 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
     metavar="COUNT",
     help="Of each.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="NUMBER",
-    help="Of the input.",
-)
+@seed_option("Of the input.", show_default=True, metavar="NUMBER")
 @click.option(
     "--check/--no-check",
     default=None,
@@ -137,10 +126,7 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
     metavar="TIME",
     help="To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
 )
-@json_option
-@output_option(TABLES)
-@debug_option
-@click.pass_context
+@answer_options(TABLES)
 def command(
     ctx: click.Context,
     /,
@@ -148,9 +134,8 @@ def command(
     name: str | None,
     n: list[int] | None,
     ranks: Counts,
-    outputs: tuple[str, ...],
-    as_json: bool,
-    **asked: Any,
+    outputs: Outputs,
+    **options: Any,
 ) -> int:
     """Run the program and return the exit status."""
     if name is None:
@@ -158,20 +143,20 @@ def command(
         return ANSWERED
     if n is None:
         raise click.UsageError("--n must be given. Write such as --n 1e6.", ctx)
-    check_outputs(outputs, sources=[], as_json=as_json, formats=FORMATS)
+    outputs.check()
     ended: list[Run] = []
     try:
-        _ask(name, n, ranks, asked, ended)
+        _run(name, n, ranks, options, ended)
     except (RunFailed, KeyboardInterrupt):
         if ended:
-            _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=False)
+            _give(_document(ended, name, n, ranks, options), ended, outputs.of_part())
         raise
-    _tell(_document(ended, name, n, ranks, asked), ended, outputs, as_json, whole=True)
+    _give(_document(ended, name, n, ranks, options), ended, outputs)
     return ANSWER_IS_NO if any(run.is_correct is False for run in ended) else ANSWERED
 
 
-def _ask(
-    name: str, n: list[int], ranks: Counts, asked: dict[str, Any], ended: "list[Run]"
+def _run(
+    name: str, n: list[int], ranks: Counts, options: dict[str, Any], ended: "list[Run]"
 ) -> None:
     """Run the program, and add its runs."""
     from parcast.kernels.run import run_kernel
@@ -179,36 +164,33 @@ def _ask(
     with Progress(f"running {name:.20}") as progress:
         try:
             run_kernel(
-                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **asked
+                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options
             )
         except ParameterError as refusal:
             raise ParameterError(re.sub(r"^ranks must", "-np must", str(refusal))) from refusal
 
 
-def _tell(
-    document: dict[str, Any],
-    runs: "Sequence[Run]",
-    outputs: Sequence[str],
-    as_json: bool,
-    *,
-    whole: bool,
-) -> None:
+def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> None:
     """Show and write the runs, each whatever becomes of the others."""
     from parcast.files.document import json_pieces
+    from parcast.kernels.registry import kernel_named
+    from parcast.kernels.sheet import measurement_rows, sheet_of
 
     with ExitStack() as others:
-        for output in reversed(outputs):
+        for path in reversed(outputs.paths):
             others.callback(
                 write_answer,
-                output if whole or output == "-" else place_of_part(output),
-                rows=lambda: _measurement_rows(runs),
+                path,
+                rows=lambda: measurement_rows(runs),
                 document=lambda: document,
-                draw=lambda _: None,
+                write=lambda _: None,
             )
-        if as_json:
+        if outputs.as_json:
             print_pieces(json_pieces(document))
-        elif "-" not in outputs:
-            show_sheet(_sheet(document))
+        elif "-" not in outputs.paths:
+            kernel = kernel_named(document["inputs"]["program"])
+            rows, warnings = document["rows"], document["warnings"]
+            show_sheet(sheet_of(rows, warnings, title=kernel.title, step=kernel.step))
 
 
 def _document(
@@ -223,23 +205,6 @@ def _document(
     }
     inputs = {"program": name, "options": options, "parcast": __version__}
     return {**document_of(runs), "inputs": inputs}
-
-
-def _measurement_rows(runs: "Sequence[Run]") -> Any:
-    """Give the rows of a table of measurements."""
-    from parcast.kernels.sheet import measurement_rows
-
-    return measurement_rows(runs)
-
-
-def _sheet(document: dict[str, Any]) -> "Sheet":
-    """Everything that is said of the runs."""
-    from parcast.kernels.registry import kernel_named
-    from parcast.kernels.sheet import sheet_of
-
-    kernel = kernel_named(document["inputs"]["program"])
-    rows, warnings = document["rows"], document["warnings"]
-    return sheet_of(rows, warnings, title=kernel.title, step=kernel.step)
 
 
 def _list_programs() -> None:

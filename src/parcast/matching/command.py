@@ -10,19 +10,20 @@ from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer
 from parcast.cli.options import (
     Counts,
     Sizes,
-    columns,
-    debug_option,
+    answer_options,
+    as_written,
+    cli_command,
     disks,
     duration,
-    json_option,
-    output_option,
+    ignore_option,
     processors,
-    selection,
+    seed_option,
+    select_option,
     sizes,
+    written_pairs,
 )
-from parcast.cli.outputs import check_outputs, give
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
-from parcast.cli.screen import show_sheet
 from parcast.matching.options import (
     Budget,
     budget,
@@ -31,7 +32,6 @@ from parcast.matching.options import (
     in_match_options,
     prices,
 )
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.matching.result import Match
@@ -84,15 +84,15 @@ class Question:
     def options(self) -> dict[str, Any]:
         """Give what was asked as it stands in a document."""
         return {
-            "p": self.p.text if self.p else None,
-            "d": self.d.text if self.d else None,
-            "n": self.n.text if self.n else None,
+            "p": as_written(self.p),
+            "d": as_written(self.d),
+            "n": as_written(self.n),
             "goal": self.goal,
             "within_s": self.within,
             "budget": self.budget.text if self.budget else None,
             "certainty": self.certainty,
-            "price": [f"{name}={text}" for name, text in self.price.items()],
-            "select": [f"{name}={value}" for name, value in self.select],
+            "price": written_pairs(self.price.items()),
+            "select": written_pairs(self.select),
             "ignore": self.ignore,
             "donors": list(self.donors),
             "target": list(self.target),
@@ -100,7 +100,7 @@ class Question:
         }
 
 
-@click.command(name="match", help=HELP, short_help="Which machine, and how many processors?")
+@cli_command(name="match", help=HELP, short_help="Which machine, and how many processors?")
 @click.argument("what")
 @click.argument("machines", nargs=-1)
 @processors("Counts to choose from.")
@@ -133,16 +133,8 @@ class Question:
     callback=prices,
     help="Price of a processor-hour on a machine: T3E=0.5,SP=0.2. Repeatable.",
 )
-@click.option(
-    "--select",
-    metavar="COLUMN=VALUE",
-    multiple=True,
-    callback=selection,
-    help="Rows of a table to take: n=64. Repeatable.",
-)
-@click.option(
-    "--ignore", metavar="COLUMNS", callback=columns, help="Columns of a table to pass over."
-)
+@select_option("Rows of a table to take: n=64. Repeatable.")
+@ignore_option("Columns of a table to pass over.")
 @click.option(
     "--donors",
     metavar="PATH",
@@ -156,26 +148,17 @@ class Question:
     multiple=True,
     help="Rank this machine of the table, with those not named as donors. Repeatable.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Of the samples behind the probabilities.",
-)
-@json_option
-@output_option()
-@debug_option
-@click.pass_context
+@seed_option("Of the samples behind the probabilities.")
+@answer_options()
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
-    as_json: bool,
-    **asked: Any,
+    outputs: Outputs,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**asked)
+    question = Question(**options)
     files = [question.what, *question.machines]
     if files.count("-") > 1:
         raise click.UsageError("Only one file may be -. Name the others.", ctx)
@@ -184,23 +167,16 @@ def command(
             raise click.UsageError(
                 f"{name} must be one value here, got {values.text}. Match once for each.", ctx
             )
-    check_outputs(outputs, sources=[*files, *question.donors], as_json=as_json)
-    told = _ask(ctx, question)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
-        draw=told.save,
-    )
-    if told.best is None:
+    outputs.check([*files, *question.donors])
+    matched = _matched(ctx, question)
+    outputs.give(matched)
+    if matched.best is None:
         click.echo("parcast: no: no machine fits.", err=True)
         return ANSWER_IS_NO
     return ANSWERED
 
 
-def _ask(ctx: click.Context, asked: Question) -> "Match":
+def _matched(ctx: click.Context, question: Question) -> "Match":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
@@ -212,66 +188,66 @@ def _ask(ctx: click.Context, asked: Question) -> "Match":
     what: Any
     donors = None
     inputs: dict[str, Any] = {}
-    is_program = Path(asked.what).suffix.lower() == ".toml"
+    is_program = Path(question.what).suffix.lower() == ".toml"
     if is_program:
-        if asked.p is None:
+        if question.p is None:
             raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
-        if not asked.machines:
+        if not question.machines:
             raise click.UsageError("Name the files of the machines after the program.", ctx)
-        if asked.select or asked.ignore is not None or asked.donors or asked.target:
+        if question.select or question.ignore is not None or question.donors or question.target:
             raise click.UsageError(
                 "--select, --ignore, --donors and --target must be asked of a table of runs, got "
                 "a program. Leave them out.",
                 ctx,
             )
-        what, inputs["program"] = read_description(asked.what, read_program, argument="WHAT")
+        what, inputs["program"] = read_description(question.what, read_program, argument="WHAT")
     else:
-        if asked.d is not None or asked.n is not None:
+        if question.d is not None or question.n is not None:
             raise click.UsageError(
                 "-d and -n must be asked of a program, got a table of runs. Take rows of one "
                 "size with --select n=...",
                 ctx,
             )
         what, donors, inputs["runs"], sources = read_with_donors(
-            asked.what,
-            select=asked.select,
-            ignore=asked.ignore or (),
-            donors=asked.donors,
-            targets=asked.target,
+            question.what,
+            select=question.select,
+            ignore=question.ignore or (),
+            donors=question.donors,
+            targets=question.target,
             argument="WHAT",
         )
-        if asked.donors or asked.target:
+        if question.donors or question.target:
             inputs["donors"] = sources
-    read = [read_description(x, read_machine, argument="MACHINES") for x in asked.machines]
+    read = [read_description(x, read_machine, argument="MACHINES") for x in question.machines]
     machines = [machine for machine, _ in read]
-    check_budget(asked.budget, machines)
-    if asked.target and donors is not None:  # who names machines to rank means no others
+    check_budget(question.budget, machines)
+    if question.target and donors is not None:  # who names machines to rank means no others
         machines = [x for x in machines if x.name not in donors.labels["machine"]]
     try:
-        told = match(
+        matched = match(
             what,
             machines,
-            p=asked.p.values if asked.p else None,
-            d=asked.d.values[0] if asked.d else None,
-            n=asked.n.values[0] if asked.n else None,
-            goal=asked.goal,
-            within=asked.within,
-            budget=asked.budget.value if asked.budget else None,
-            certainty=asked.certainty,
-            prices=asked.price,
+            p=question.p.values if question.p else None,
+            d=question.d.values[0] if question.d else None,
+            n=question.n.values[0] if question.n else None,
+            goal=question.goal,
+            within=question.within,
+            budget=question.budget.value if question.budget else None,
+            certainty=question.certainty,
+            prices=question.price,
             donors=donors,
-            seed=asked.seed,
+            seed=question.seed,
         )
     except ParameterError as refusal:
-        file = inputs.get("runs", {}).get("file", asked.what)
-        text = in_match_options(str(refusal), runs=file, donors=asked.donors)
+        file = inputs.get("runs", {}).get("file", question.what)
+        text = in_match_options(str(refusal), runs=file, donors=question.donors)
         if text.startswith(("--price must", "--donors must")):
             raise click.UsageError(text, ctx) from refusal
         raise NoAnswer(text) from refusal
-    currency = told.currency or (asked.budget.currency if asked.budget else "")
-    inputs |= {
-        "machines": [from_file for _, from_file in read],
-        "options": asked.options(),
-        "parcast": __version__,
-    }
-    return replace(told, inputs=inputs, currency=currency)
+    currency = matched.currency or (question.budget.currency if question.budget else "")
+    return with_inputs(
+        replace(matched, currency=currency),
+        **inputs,
+        machines=[from_file for _, from_file in read],
+        options=question.options(),
+    )

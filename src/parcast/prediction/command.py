@@ -14,19 +14,19 @@ from parcast.cli.failures import ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
-    debug_option,
+    all_option,
+    answer_options,
+    as_written,
+    cli_command,
     disks,
-    json_option,
-    output_option,
     processors,
     sizes,
     variations,
+    written_pairs,
 )
-from parcast.cli.outputs import PICTURES, check_outputs, format_of, give
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
-from parcast.cli.screen import show_sheet
 from parcast.units import shown
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -62,7 +62,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configurations:
-    """What was asked for on the command line."""
+    """What was asked for on the command line, of `predict` and `simulate`."""
 
     program: str  # files
     machine: str
@@ -75,9 +75,9 @@ class Configurations:
         """Give what was asked as it stands in a document."""
         return {
             "p": self.p.text,
-            "d": self.d.text if self.d else None,
-            "n": self.n.text if self.n else None,
-            "vary": [f"{name}={text}" for name, text in self.vary.items()],
+            "d": as_written(self.d),
+            "n": as_written(self.n),
+            "vary": written_pairs(self.vary.items()),
         }
 
     def require_one_stdin(self, ctx: click.Context) -> None:
@@ -93,7 +93,7 @@ class Described:
     program: "Program"
     machine: "Machine"
     grid: dict[str, Any]  # arguments p, d, n and vary of a verb
-    inputs: dict[str, Any]  # `program`, `machine`, `options` and `parcast`
+    inputs: dict[str, Any]  # `program`, `machine` and `options`
 
 
 def configurations(command: Command) -> Command:
@@ -131,52 +131,43 @@ def configurations(command: Command) -> Command:
     return command
 
 
-@click.command(name="predict", help=HELP, short_help="Descriptions in, times out.")
+@cli_command(name="predict", help=HELP, short_help="Descriptions in, times out.")
 @configurations
 @click.option(
     "--interval/--no-interval",
     default=None,
     help="Give intervals? By default where a parameter has +-.",
 )
-@json_option
-@output_option()
+@answer_options()
 @click.option(
     "--picture",
     type=click.Choice(["surface", "contours", "map", "lines"]),
     help="What a picture shows. By default what suits the axes.",
 )
-@click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
-@debug_option
-@click.pass_context
+@all_option("row")
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
+    outputs: Outputs,
     interval: bool | None,  # None: where a parameter is uncertain
     picture: str | None,
-    as_json: bool,
     show_all: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Configurations(**asked)
+    question = Configurations(**options)
     question.require_one_stdin(ctx)
-    if picture and not any(format_of(output) in PICTURES for output in outputs):
+    if picture and not outputs.pictures:
         raise click.UsageError(
             f"--picture must have a picture to draw, got none. Add -o {picture}.svg.", ctx
         )
-    check_outputs(outputs, sources=[question.program, question.machine], as_json=as_json)
-    told = _ask(question, interval=interval)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet(show_all=show_all)),
-        draw=lambda path: _draw(told, path, picture),
+    outputs.check([question.program, question.machine])
+    prediction = _predicted(question, interval=interval)
+    outputs.give(
+        prediction, write=lambda path: _draw(prediction, path, picture), show_all=show_all
     )
-    if interval and told.interval is None:
+    if interval and prediction.interval is None:
         click.echo(
             "parcast: there is no interval, as no parameter has +-. "
             'Write such as bandwidth = "27 MB/s +- 5%".',
@@ -185,29 +176,29 @@ def command(
     return ANSWERED
 
 
-def _ask(asked: Configurations, *, interval: bool | None) -> "Prediction":
+def _predicted(question: Configurations, *, interval: bool | None) -> "Prediction":
     """Read the files and compute the answer."""
-    from dataclasses import replace
-
     from parcast.errors import ParameterError
     from parcast.prediction.predict import predict
 
-    read = read_configurations(asked, interval=interval)
+    read = read_configurations(question, interval=interval)
     try:
-        told = predict(read.program, read.machine, **read.grid, interval=interval is not False)
+        prediction: Prediction = predict(
+            read.program, read.machine, **read.grid, interval=interval is not False
+        )
     except ParameterError as refusal:
         raise NoAnswer(in_options(str(refusal))) from refusal
-    return replace(told, inputs=read.inputs)
+    return with_inputs(prediction, **read.inputs)
 
 
-def _draw(told: "Prediction", path: str, picture: str | None) -> None:
+def _draw(prediction: "Prediction", path: str, picture: str | None) -> None:
     """Draw the answer."""
     from parcast.prediction.picture import draw_prediction
 
-    draw_prediction(told, path, picture=picture)
+    draw_prediction(prediction, path, picture=picture)
 
 
-def read_configurations(asked: Configurations, **options: Any) -> Described:
+def read_configurations(question: Configurations, **options: Any) -> Described:
     """Read both files, and the values of what is varied, whose units they know.
 
     Raises
@@ -219,35 +210,34 @@ def read_configurations(asked: Configurations, **options: Any) -> Described:
     """
     from parcast.descriptions.read_toml import read_machine, read_program
 
-    program, from_program = read_description(asked.program, read_program, argument="PROGRAM")
-    machine, from_machine = read_description(asked.machine, read_machine, argument="MACHINE")
+    program, from_program = read_description(question.program, read_program, argument="PROGRAM")
+    machine, from_machine = read_description(question.machine, read_machine, argument="MACHINE")
     return Described(
         program=program,
         machine=machine,
         grid={
-            "p": asked.p.values,
-            "d": asked.d.values if asked.d else None,
-            "n": asked.n.values if asked.n else None,
-            "vary": _varied(asked.vary, program, machine),
+            "p": question.p.values,
+            "d": question.d.values if question.d else None,
+            "n": question.n.values if question.n else None,
+            "vary": _varied(question.vary, program, machine),
         },
         inputs={
             "program": from_program,
             "machine": from_machine,
-            "options": asked.options() | options,
-            "parcast": __version__,
+            "options": question.options() | options,
         },
     )
 
 
 def _varied(
-    asked: dict[str, str], program: "Program", machine: "Machine"
+    requested: dict[str, str], program: "Program", machine: "Machine"
 ) -> dict[str, list[float]]:
     """Give the values of each parameter that is varied, in SI."""
     from parcast.cli.ranges import parse_range
 
     known = machine.parameters() | program.parameters()
     varied = {}
-    for name, text in asked.items():
+    for name, text in requested.items():
         if name not in known:
             absent = _not_given(name, program, machine)
             hint = absent or _nearest(name, sorted(known))
@@ -269,13 +259,13 @@ def _not_given(name: str, program: "Program", machine: "Machine") -> str:
         label = program.label(i)
         places.append(("PROGRAM", phase, name.removeprefix(f"{label}." if label else "")))
     for file, described, rest in places:
-        found = described
+        value = described
         for part in rest.split("."):
-            if part not in getattr(type(found), "model_fields", {}):
+            if part not in getattr(type(value), "model_fields", {}):
                 break
-            found = getattr(found, part)
+            value = getattr(value, part)
         else:
-            if found is None:
+            if value is None:
                 return f"{file} could give it, but does not. Add it there."
     return ""
 

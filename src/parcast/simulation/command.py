@@ -3,21 +3,20 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parcast.cli.failures import ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
-    TABLES,
-    _above_0,
-    debug_option,
-    json_option,
-    output_option,
+    above_0,
+    all_option,
+    answer_options,
+    cli_command,
+    seed_option,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, give
-from parcast.cli.screen import show_sheet
+from parcast.cli.outputs import TABLES, Outputs, with_inputs
 from parcast.errors import ParameterError
 from parcast.prediction.command import Configurations, configurations, read_configurations
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
     from parcast.simulation.result import Simulation
 
-
-FORMATS: Final = ("csv", "json")
 
 HELP = """Simulate a program event by event, to check what its law says.
 
@@ -55,10 +52,10 @@ Examples:
 
 def precision(_: click.Context, option: click.Parameter, text: str) -> float | None:
     """Read the half width of an interval over its mean."""
-    return _above_0(option, text, "fraction", "1%")
+    return above_0(option, text, "fraction", hint="Write such as 1%.")
 
 
-@click.command(name="simulate", help=HELP, short_help="Check a law by simulation.")
+@cli_command(name="simulate", help=HELP, short_help="Check a law by simulation.")
 @configurations
 @click.option(
     "--precision",
@@ -74,9 +71,7 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
     metavar="TIME",
     help="Computing time after which no more is simulated. By default none.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random numbers."
-)
+@seed_option("Of the random numbers.", show_default=True)
 @click.option(
     "--jobs",
     type=click.IntRange(1, 1024),
@@ -84,11 +79,8 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
     show_default=True,
     help="Processes that share the work; the times stay the same.",
 )
-@json_option
-@output_option(TABLES)
-@click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
-@debug_option
-@click.pass_context
+@answer_options(TABLES)
+@all_option("row")
 def command(
     ctx: click.Context,
     /,
@@ -97,57 +89,40 @@ def command(
     time_limit: float | None,
     seed: int,
     jobs: int,
-    outputs: tuple[str, ...],
-    as_json: bool,
+    outputs: Outputs,
     show_all: bool,
-    **asked: Any,
+    **configured: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Configurations(**asked)
+    question = Configurations(**configured)
     question.require_one_stdin(ctx)
-    check_outputs(
-        outputs,
-        sources=[question.program, question.machine],
-        as_json=as_json,
-        formats=FORMATS,
-    )
-    told = _ask(question, precision=precision, time_limit=time_limit, seed=seed, jobs=jobs)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet(show_all=show_all)),
-    )
+    outputs.check([question.program, question.machine])
+    options = {"precision": precision, "time_limit": time_limit, "seed": seed, "jobs": jobs}
+    outputs.give(_simulated(question, **options), show_all=show_all)
     return ANSWERED
 
 
-def _ask(
-    asked: Configurations, *, precision: float, time_limit: float | None, seed: int, jobs: int
-) -> "Simulation":
+def _simulated(question: Configurations, **options: Any) -> "Simulation":
     """Read the files and simulate."""
-    from dataclasses import replace
-
     from parcast.cli.screen import Progress
     from parcast.simulation.simulate import simulate
 
-    options = {"precision": precision, "time_limit": time_limit, "seed": seed, "jobs": jobs}
-    read = read_configurations(asked, **options)
+    read = read_configurations(question, **options)
     try:
-        with workers(jobs) as executor, Progress("simulating") as progress:
-            told = simulate(
+        with workers(options["jobs"]) as executor, Progress("simulating") as progress:
+            simulation = simulate(
                 read.program,
                 read.machine,
                 **read.grid,
-                precision=precision,
-                most_seconds=time_limit,
-                seed=seed,
+                precision=options["precision"],
+                most_seconds=options["time_limit"],
+                seed=options["seed"],
                 executor=executor,
                 progress=progress,
             )
     except ParameterError as refusal:
         raise NoAnswer(in_options(str(refusal))) from refusal
-    return replace(told, inputs=read.inputs)
+    return with_inputs(simulation, **read.inputs)
 
 
 @contextmanager

@@ -9,17 +9,16 @@ from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAS
 from parcast.cli.options import (
     Counts,
     Sizes,
+    answer_options,
+    as_written,
+    cli_command,
     counts,
-    debug_option,
-    json_option,
-    output_option,
+    seed_option,
     sizes,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, give, place_of_part
-from parcast.cli.screen import show_sheet
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.errors import ParameterError
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.validation.result import Validation
@@ -57,7 +56,7 @@ ARGUMENTS: Final = {
 }
 
 
-@click.command(name="validate", help=HELP, short_help="Does the law of a program hold here?")
+@cli_command(name="validate", help=HELP, short_help="Does the law of a program hold here?")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "-np", "--ranks", "p", metavar="LIST", callback=counts, help="Counts of ranks. [default: 1,2]"
@@ -93,21 +92,15 @@ ARGUMENTS: Final = {
     metavar="TIME",
     help="After which nothing more is started. By default none.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of inputs and orders."
-)
-@json_option
-@output_option(".csv (measurements), .json, .svg, .png or .pdf")
-@debug_option
-@click.pass_context
+@seed_option("Of inputs and orders.", show_default=True)
+@answer_options(csv="measurements")
 def command(
     ctx: click.Context,
     /,
     *,
     names: tuple[str, ...],
-    outputs: tuple[str, ...],
-    as_json: bool,
-    **asked: Any,
+    outputs: Outputs,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
     if not names:
@@ -115,22 +108,15 @@ def command(
         return ANSWERED
     if "all" in names and len(names) > 1:
         raise click.UsageError("Name programs, or all, not both.", ctx)
-    check_outputs(outputs, sources=[], as_json=as_json)
-    told = _ask(names, **asked)
-    if _is_cut(told):
-        outputs = tuple(x if x == "-" else place_of_part(x) for x in outputs)
-    give(
-        outputs,
-        as_json=as_json,
-        rows=told.measurement_rows,
-        document=told.to_document,
-        show=lambda: show_sheet(told.to_sheet()),
-        draw=told.save,
-    )
-    return _status(told)
+    outputs.check()
+    validation = _validated(names, **options)
+    if _is_cut(validation):
+        outputs = outputs.of_part()
+    outputs.give(validation, rows=validation.measurement_rows)
+    return _status(validation)
 
 
-def _ask(
+def _validated(
     names: Sequence[str],
     *,
     p: Counts | None,
@@ -139,14 +125,12 @@ def _ask(
     **options: Any,
 ) -> "Validation":
     """Validate, with a line that says how far it is."""
-    from dataclasses import replace
-
     from parcast.cli.screen import Progress
     from parcast.validation.validate import validate
 
     try:
         with Progress("validating") as progress:
-            told = validate(
+            validation = validate(
                 "all" if names == ("all",) else names,
                 p=p.values if p else (1, 2),
                 sizes=sizes.values if sizes else None,
@@ -161,17 +145,12 @@ def _ask(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
         )
         raise
-    inputs = {
-        "programs": list(names),
-        "options": {
-            "p": p.text if p else None,
-            "sizes": sizes.text if sizes else None,
-            "calibrate_with": calibrate_with.text if calibrate_with else None,
-            **options,
-        },
-        "parcast": __version__,
-    }
-    return replace(told, inputs=inputs)
+    written = {"p": p, "sizes": sizes, "calibrate_with": calibrate_with}
+    return with_inputs(
+        validation,
+        programs=list(names),
+        options={name: as_written(value) for name, value in written.items()} | options,
+    )
 
 
 def _in_options(message: str) -> str:
@@ -186,23 +165,25 @@ def _in_options(message: str) -> str:
     return message
 
 
-def _is_cut(told: "Validation") -> bool:
+def _is_cut(validation: "Validation") -> bool:
     """Whether it was interrupted, so that the answer is a part."""
-    return bool(told.left_out) or any(x.ended_by == "interrupted" for x in told.programs)
+    return bool(validation.left_out) or any(
+        x.ended_by == "interrupted" for x in validation.programs
+    )
 
 
-def _status(told: "Validation") -> int:
+def _status(validation: "Validation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
-    if _is_cut(told):
+    if _is_cut(validation):
         click.echo("parcast: interrupted.", err=True)
         return INTERRUPTED
-    wrong = [program.program for program in told.programs if program.holds is False]
+    wrong = [program.program for program in validation.programs if program.holds is False]
     if wrong:
         laws = "The law does" if len(wrong) == 1 else "The laws do"
         click.echo(f"parcast: no: {laws} not hold for {', '.join(wrong)}.", err=True)
         return ANSWER_IS_NO
-    open_ = [program.program for program in told.programs if program.holds is None]
-    open_ += list(told.failures)
+    open_ = [program.program for program in validation.programs if program.holds is None]
+    open_ += list(validation.failures)
     if open_:
         names = ", ".join(open_)
         click.echo(f"parcast: no answer for {names}: the verdict and warnings say why.", err=True)

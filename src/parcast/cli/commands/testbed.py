@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import click
 
-from parcast.cli.options import debug_option
+from parcast.cli.options import Answering
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
 
@@ -34,6 +34,7 @@ _OPTIONS: Final = [
 
 @click.command(
     name="testbed",
+    cls=Answering,
     help=HELP,
     short_help="A cluster in a box: run a command on slow hosts.",
     context_settings={"allow_interspersed_args": False},
@@ -56,7 +57,6 @@ _OPTIONS: Final = [
     help="Of a core for each host: 5%, or none. By default 10%, or less for many hosts.",
 )
 @click.option("--disk", default="none", metavar="RATE", help="Of each host: 10MB/s.")
-@debug_option
 def command(
     *,
     words: tuple[str, ...],
