@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import parcast
-from parcast.matching.picture import draw_match
 from parcast.projection.project import project
 
 HERE = Path(__file__).parent
@@ -43,7 +42,7 @@ def main(folder: Path) -> None:
         print(f"{row['p']:2}  {row['time_s']:7.3g} s  {span:15}  {measured:.3g} s")
 
     path = folder / "matching.png"
-    draw_match(cheapest, path)
+    cheapest.save(path)
     print(f"\nPicture: {path}")
 
 

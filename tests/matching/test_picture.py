@@ -10,7 +10,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.read_toml import read_machine
 from parcast.matching.match import match
-from parcast.matching.picture import draw_match, figure_of_match
+from parcast.matching.picture import figure_of_match
 from parcast.show.canvas import svg_text
 from parcast.timings.measurements import Measurements
 from parcast.timings.read_csv import read_measurements
@@ -93,8 +93,8 @@ def test_a_name_in_letters_that_the_font_lacks_can_be_drawn():
 
 def test_the_same_match_gives_the_same_bytes(told, tmp_path):
     one, other = tmp_path / "one.png", tmp_path / "other.png"
-    draw_match(told, one)
-    draw_match(told, other)
+    told.save(one)
+    told.save(other)
     assert one.read_bytes() == other.read_bytes()
     assert svg_text(told.plot()) == svg_text(told.plot())
 

@@ -445,7 +445,7 @@ def plan_of_question(
     donors: "Measurements | None",
     machines: "Sequence[Machine]",
 ) -> list["PlannedRun"] | None:
-    """Plan the next runs for what was asked, from what is not held out; None if not question."""
+    """Plan the next runs for what was asked, from what is not held out; None if not asked."""
     if question.plan_runs is None:
         return None
     from parcast.forecasting.next_runs.plan_runs import plan_runs
@@ -456,7 +456,6 @@ def plan_of_question(
     options: dict[str, Any] = {
         "runs": question.plan_runs,
         "upto": question.upto,
-        "by": question.by,
     }
     options |= {"by": question.by, "donors": donors, "machines": machines, **question.at}
     counts = question.p.values if question.p else []

@@ -8,7 +8,6 @@ processors instead.
 """
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,9 +17,9 @@ from parcast.aliases import Array
 from parcast.matching.labels import RING, WIDEST_BAND, Curve, curve_of, name_counts
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
-from parcast.show.canvas import house_style, new_figure, save_figure
+from parcast.show.canvas import add_grid, add_legend, entries_of, house_style, new_figure
+from parcast.show.colours import GREY, MARKERS
 from parcast.show.colours import MACHINE_COLOURS as COLOURS
-from parcast.show.colours import MARKERS
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
 from parcast.units import TIME_UNITS, format_quantity, shown
 
@@ -30,24 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-PALE, GREY, SHADE = "#E4E4E4", "#757575", "#F1EDE6"
+SHADE: Final = "#F1EDE6"  # of what is not allowed
 MOST_TICKS: Final = 8
 LONGEST: Final = 40  # characters of a machine's name
-
-
-def draw_match(match: Match, path: str | PathLike[str]) -> None:
-    """Draw a match into a file: the same match gives the same bytes.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `path` ends in none of ``.svg``, ``.png`` and ``.pdf``.
-    OSError
-        If the file cannot be written; what was there before is still there.
-    """
-    save_figure(figure_of_match(match), path)
 
 
 SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two columns
@@ -90,15 +74,11 @@ def figure_of_match(match: Match) -> "Figure":
             _draw(ax, candidate, curve, i)
         limits = _draw_limits(ax, match, over_time=bool(priced))
         _explain_markers(ax, shown_ones, is_program=bool(match.program))
-        ax.grid(color=PALE, lw=0.8)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
+        add_grid(ax)
         labels = [str(line.get_label()) for line in ax.get_lines()]
         longest = max(len(label) for label in labels if not label.startswith("_"))
         columns = 3 if longest <= SHORT else 2 if longest <= MIDDLING else 1
-        legend = figure.legend(loc="outside lower center", ncols=columns, frameon=False)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        add_legend(figure, entries_of([ax]), columns=columns)
         left = len(match.candidates) - len(shown_ones)
         if left:
             figure.text(0.995, 0.005, f"{left} more without a curve", ha="right", color=GREY)

@@ -4,7 +4,7 @@ matplotlib is imported here and nowhere else before it, when the first figure is
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from os import PathLike
@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from parcast.errors import ParameterError, ParcastError
 from parcast.files.document import replacing
+from parcast.show.colours import PALE
 from parcast.units import shown
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 
 WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
@@ -54,6 +58,36 @@ def new_figure(height: float) -> "Figure":
     from matplotlib.figure import Figure
 
     return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def add_grid(ax: "Axes") -> None:
+    """Draw pale lines behind what is in `ax`, and no frame above and to its right."""
+    ax.grid(color=PALE, lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":
+    """What is drawn in any of the axes, by its label, each label once."""
+    entries: dict[str, Artist] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    return entries
+
+
+def add_legend(figure: "Figure", entries: "Mapping[str, Artist]", *, columns: int) -> "Legend":
+    """Explain below all axes what is drawn; labels from files are no formulas."""
+    legend = figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
 
 
 def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:

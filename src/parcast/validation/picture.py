@@ -8,11 +8,10 @@ where the median of the runs lies outside the interval. Pale points hold runs th
 from collections.abc import Sequence
 from itertools import product
 from math import ceil
-from os import PathLike
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from parcast.show.canvas import house_style, new_figure, save_figure
+from parcast.show.canvas import add_grid, add_legend, entries_of, house_style, new_figure
 from parcast.show.colours import MACHINE_COLOURS as COLOURS
 from parcast.show.colours import MARKERS
 from parcast.show.scales import round_ticks, scale_time, span
@@ -20,7 +19,6 @@ from parcast.units import shown
 from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -31,25 +29,9 @@ OUTSIDE: Final = "outside its interval"
 DISTURBED: Final = "pale: disturbed"
 OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
 PALENESS: Final = 0.4  # of points where others used the processors
-PALE: Final = "#E4E4E4"
 GREY: Final = "#444444"
 MOST_PANELS: Final = 9
 MOST_COUNTS: Final = len(COLOURS)
-
-
-def draw_validation(validation: Validation, path: str | PathLike[str]) -> None:
-    """Draw a validation into a file: the same validation gives the same bytes.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `path` ends in none of ``.svg``, ``.png`` and ``.pdf``.
-    OSError
-        If the file cannot be written; what was there before is still there.
-    """
-    save_figure(figure_of_validation(validation), path)
 
 
 def figure_of_validation(validation: Validation) -> "Figure":
@@ -82,21 +64,12 @@ def figure_of_validation(validation: Validation) -> "Figure":
                 ax.set_axis_off()
                 continue
             _draw(ax, programs[i], counts, ticks=4 if columns < 3 else 3)
-        handles: dict[str, Artist] = {}
-        for ax in grid.flat:
-            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-                handles.setdefault(label, handle)
+        handles = entries_of(grid.flat)
         if any(x.is_disturbed for program in programs for x in program.compared):
             (pale,) = grid.flat[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
             handles[DISTURBED] = pale
         labels = sorted(handles, key=lambda label: label in OF_ALL)  # each by itself comes first
-        figure.legend(
-            [handles[label] for label in labels],
-            labels,
-            loc="outside lower center",
-            ncols=4,
-            frameon=False,
-        )
+        add_legend(figure, {label: handles[label] for label in labels}, columns=4)
         figure.suptitle("Predicted from small runs, and measured", fontsize="large")
     return figure
 
@@ -119,9 +92,7 @@ def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks
     ax.minorticks_off()
     ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
     ax.set_title(f"{program.program}: {program.answer}", fontsize="medium", parse_math=False)
-    ax.grid(color=PALE, lw=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    add_grid(ax)
 
 
 def _draw_count(
