@@ -33,20 +33,9 @@ def rounded_interval(
 ) -> tuple[str, str, str]:
     """Texts of a value above 0 and its interval, all rounded as the interval supports.
 
-    Parameters
-    ----------
-    value, lower, upper : float
-        In one unit, `lower` not above `value` and `upper` not below it.
-    most : int, default 5
-        Significant digits of the value, however narrow the interval is.
+    They have equal decimals, or two digits each where the interval supports no more, and `most`
+    significant digits however narrow the interval is.
 
-    Returns
-    -------
-    value, lower, upper : str
-        With equal decimals, or each to two digits where the interval supports no more.
-
-    Examples
-    --------
     >>> rounded_interval(38.2413, 35.0172, 42.0987)
     ('38.2', '35.0', '42.1')
     >>> rounded_interval(4.579, 0.008715, 2405.8)
@@ -99,34 +88,30 @@ def signed_percent(relative: float) -> str:
 
 MARK: Final = "~"  # behind the times of runs that others disturbed
 OTHERS: Final = "others used the processors"  # what it says
-TOLD: Final = (1.1, 0.02)  # least that is told: slower so many times, share of time without a core
+LEAST: Final = (
+    1.1,
+    0.02,
+)  # least that is told: slower so many times, share of time without a core
 
 
 def disturbance(slowdown: float, waiting: float) -> str:
-    """Say how far runs were disturbed.
+    """Say how far runs were disturbed: at most so many times slower, waiting for a core so long.
 
-    Parameters
-    ----------
-    slowdown : float
-        Times as long that processors took for the same work, at most. [1]
-    waiting : float
-        Share of a run that a rank waited for its core, at most. [1]
+    `waiting` is a share of a run.
 
-    Examples
-    --------
     >>> disturbance(1.7, 0.0)
     'processors took up to 1.7 times as long for the same work around them'
     >>> disturbance(1.0, 0.31)
     'ranks waited for their core for up to 31% of a run'
     """
-    told = []
-    if slowdown >= TOLD[0]:
-        told.append(
+    parts = []
+    if slowdown >= LEAST[0]:
+        parts.append(
             f"processors took up to {slowdown:.2g} times as long for the same work around them"
         )
-    if waiting >= TOLD[1]:
-        told.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
-    return ", and ".join(told)
+    if waiting >= LEAST[1]:
+        parts.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
+    return ", and ".join(parts)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED, INTERRUPTED
-from parcast.cli.options import cli_command, duration, json_option, output_option
+from parcast.cli.options import cli_command, duration, json_option, output_option, text_option
 from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
 from parcast.units import shown
@@ -59,13 +59,7 @@ def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 
 
 def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
-    """Read the files of other benchmarks, those of one format together.
-
-    Raises
-    ------
-    click.UsageError, FileProblems
-        If one of them is of no benchmark, or cannot be read.
-    """
+    """Read the files of other benchmarks, those of one format together."""
     from parcast.errors import ParameterError
     from parcast.importers.registry import import_machine, recognised_format
 
@@ -88,13 +82,7 @@ def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
 
 
 def left_to_measure(parts: Sequence[str], known: Sequence["MachineFigures"]) -> tuple[str, ...]:
-    """Leave out the parts of which the files tell enough.
-
-    Raises
-    ------
-    click.UsageError
-        If none is left.
-    """
+    """Leave out the parts of which the files tell enough; refuse where none is left."""
     keys = {figure.key for each in known for figure in each.figures}
     left = tuple(part for part in parts if part not in WHOLE or not WHOLE[part] <= keys)
     if not left:
@@ -106,15 +94,7 @@ def left_to_measure(parts: Sequence[str], known: Sequence["MachineFigures"]) -> 
 
 
 def require_means(only: Sequence[str], directory: str | None) -> None:
-    """Refuse to begin where there is no MPI, or no place for files, that the parts need.
-
-    Raises
-    ------
-    RunFailed
-        If there is no MPI.
-    click.ClickException
-        If files cannot be written.
-    """
+    """Refuse to begin where there is no MPI, or no place for files, that the parts need."""
     import tempfile
 
     from parcast.errors import RunFailed
@@ -187,14 +167,9 @@ Examples:
     "Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable."
 )
 @click.option("--quick", is_flag=True, help="Take less than 20 s, with wider intervals.")
-@click.option(
-    "--only", metavar="PARTS", callback=parts, help=f"Some of {', '.join(PARTS)}: network,storage."
-)
-@click.option(
-    "--time-limit",
-    metavar="TIME",
-    callback=duration,
-    help='Stop when it is over, narrow or not: "5 min", 90s.',
+@text_option("--only", "PARTS", parts, f"Some of {', '.join(PARTS)}: network,storage.")
+@text_option(
+    "--time-limit", "TIME", duration, 'Stop when it is over, narrow or not: "5 min", 90s.'
 )
 @click.option(
     "--directory",

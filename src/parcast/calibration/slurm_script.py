@@ -53,23 +53,11 @@ def slurm_script(
     script: str,
     writes_files: bool = False,
 ) -> str:
-    r"""Text of a batch script that calibrates `ranks` nodes.
+    """Text of a batch script that calibrates `ranks` nodes, one rank each, in `time_limit` [s].
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        Of `parcast calibrate`, as they are to be given on the cluster.
-    ranks : int
-        Nodes, with one rank each. [1]
-    time_limit : float, optional
-        Of the calibration; the job is given more. [s]
-    script : str
-        What the script will be called.
-    writes_files : bool, default False
-        Whether it measures the file system of the folder that it is submitted from.
+    `arguments` are those of `parcast calibrate` on the cluster, `script` is the name of its file,
+    and `writes_files` whether it measures the file system that it is submitted from.
 
-    Examples
-    --------
     >>> text = slurm_script(["-np", "4"], ranks=4, time_limit=600.0, script="job.sh")
     >>> [line for line in text.splitlines() if "--nodes" in line or "--time" in line]
     ['#SBATCH --nodes=4', '#SBATCH --time=00:15:00']

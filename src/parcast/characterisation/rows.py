@@ -33,19 +33,7 @@ class Called:
 
 
 def keys_of_loop(loop: Loop, rate: float | None) -> dict[str, str]:
-    """Keys of a loop in a program file.
-
-    Parameters
-    ----------
-    loop : Loop
-    rate : float, optional
-        Operations of a second on the machine of the runs; where it is given, iterations are
-        written as operations. [1/s]
-
-    Returns
-    -------
-    dict of str
-    """
+    """Keys of a loop in a program file; at a `rate` [1/s] of its machine, in operations."""
     unit = "s" if rate is None else "flop"
     text = _scaled(loop.iteration, 1.0 if rate is None else rate, unit)
     if loop.spread >= LEAST_SPREAD:
@@ -117,17 +105,7 @@ class Rows:
     def row(
         self, part: Loop | Called, region: RegionRuns, described: Region
     ) -> CharacterisedRegion:
-        """One region of the program, of a complex loop one small region.
-
-        Parameters
-        ----------
-        part : Loop or Called
-            As it was characterised.
-        region : RegionRuns
-            What it was characterised from.
-        described : Region
-            As the program file has it.
-        """
+        """One region as the program file has it; of a complex loop one small region."""
         clock = self._clock(region)
         time, mean = region.most(clock), region.mean(clock)
         imbalance = np.divide(time, mean, out=np.ones_like(time), where=mean > 0)

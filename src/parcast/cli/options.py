@@ -190,6 +190,21 @@ def cli_command(
     return decorate
 
 
+def text_option(
+    name: str, metavar: str, read: Callable[..., Any], help: str, **settings: Any
+) -> Option[Any]:
+    """Option whose text `read` understands."""
+    return click.option(name, metavar=metavar, callback=read, help=help, **settings)
+
+
+def repeated_option(
+    name: str, metavar: str, help: str, read: Callable[..., Any] | None = None
+) -> Option[Any]:
+    """Option that may be given several times."""
+    help = f"{help} Repeatable."
+    return click.option(name, metavar=metavar, callback=read, help=help, multiple=True)
+
+
 def answer_options(formats: Sequence[str] = FIGURES, **contents: str) -> Option[Any]:
     """Options --json and -o, given to the command as `outputs`.
 

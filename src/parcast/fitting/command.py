@@ -14,10 +14,11 @@ from parcast.cli.options import (
     ignore_option,
     seed_option,
     select_option,
+    text_option,
     written_pairs,
 )
 from parcast.cli.outputs import Outputs, format_of, with_inputs
-from parcast.cli.reading import read_description, read_surface, wanted
+from parcast.cli.reading import read_description, read_surface, selected
 
 if TYPE_CHECKING:
     from parcast.fitting.result import Fit
@@ -85,8 +86,8 @@ class Question:
 @click.argument("program")
 @click.argument("surface")
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
-@click.option("--free", metavar="NAMES", callback=columns, help="Amounts to fit, no others.")
-@click.option("--fix", metavar="NAMES", callback=columns, help="Amounts to leave as described.")
+@text_option("--free", "NAMES", columns, "Amounts to fit, no others.")
+@text_option("--fix", "NAMES", columns, "Amounts to leave as described.")
 @select_option()
 @ignore_option("Columns of SURFACE to pass over: date,jobid.")
 @click.option(
@@ -151,7 +152,7 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
     (runs, quantity), from_surface = read_surface(question.surface, question.ignore or ())
     from_surface |= {"measurements": len(runs)}
     if question.select:
-        runs = runs.select(**wanted(question.select, runs.labels))
+        runs = runs.select(**selected(question.select, runs.labels))
     try:
         fitted = fit(
             program,

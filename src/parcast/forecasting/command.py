@@ -18,7 +18,9 @@ from parcast.cli.options import (
     efficiency,
     ignore_option,
     processors,
+    repeated_option,
     select_option,
+    text_option,
     written_pairs,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -106,12 +108,12 @@ class Question:
 
 def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> Axes:
     """Read axes and their values: `n=1000,2000,theta=0.5`, and ranges such as `n=100..800x2`."""
-    found: Axes = {}
+    axes: Axes = {}
     for text in texts:
         axis = ""
         for part in map(str.strip, text.split(",")):
             name, equals, value = map(str.strip, part.rpartition("="))
-            if equals and name in found:
+            if equals and name in axes:
                 raise click.UsageError(
                     f"--at must name an axis once, got {name!r:.60} twice. "
                     "Put its values behind each other: n=1000,2000."
@@ -121,8 +123,8 @@ def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -
                 raise click.UsageError(
                     f"--at must be axes and values, got {text!r:.60}. {EXAMPLE}"
                 )
-            found.setdefault(axis, []).extend(_numbers(axis, value))
-    return found
+            axes.setdefault(axis, []).extend(_numbers(axis, value))
+    return axes
 
 
 def _numbers(axis: str, text: str) -> list[float]:
@@ -139,31 +141,13 @@ def _numbers(axis: str, text: str) -> list[float]:
 @cli_command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
 @click.argument("file")
 @processors("Counts to forecast.")
-@click.option(
-    "--hold-out",
-    metavar="LIST",
-    callback=counts,
-    help="Counts of FILE to keep back and compare with.",
-)
-@click.option(
-    "--by",
-    metavar="COLUMNS",
-    callback=columns,
-    help="Columns that tell series apart: callpath,machine.",
-)
+@text_option("--hold-out", "LIST", counts, "Counts of FILE to keep back and compare with.")
+@text_option("--by", "COLUMNS", columns, "Columns that tell series apart: callpath,machine.")
 @select_option()
 @ignore_option("Columns of FILE to pass over: date,jobid.")
-@click.option(
-    "--donors",
-    metavar="PATH",
-    multiple=True,
-    help="Table of runs of the same program on other machines. Repeatable.",
-)
-@click.option(
-    "--machine",
-    metavar="PATH",
-    multiple=True,
-    help="Description of a machine of the runs: donors like the target weigh more. Repeatable.",
+@repeated_option("--donors", "PATH", "Table of runs of the same program on other machines.")
+@repeated_option(
+    "--machine", "PATH", "Description of a machine of the runs: donors like the target weigh more."
 )
 @click.option(
     "--target",
@@ -190,12 +174,11 @@ def _numbers(axis: str, text: str) -> list[float]:
     metavar="N",
     help="Show the N call paths that take most time themselves at the largest count.",
 )
-@click.option(
+@repeated_option(
     "--at",
-    metavar="AXIS=VALUES",
-    multiple=True,
-    callback=axis_values,
-    help="Values of other axes, from all runs together: n=1000,2000,theta=0.5. Repeatable.",
+    "AXIS=VALUES",
+    "Values of other axes, from all runs together: n=1000,2000,theta=0.5.",
+    axis_values,
 )
 @click.option(
     "--plan-runs",
@@ -385,13 +368,7 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
 
 
 def check_several(ctx: click.Context, question: Question, outputs: Outputs) -> None:
-    """Refuse what does not go together with --at or --plan-runs.
-
-    Raises
-    ------
-    click.UsageError
-        With what to leave out.
-    """
+    """Refuse what does not go together with --at or --plan-runs."""
     if question.plan_runs is not None and question.p is None:
         raise click.UsageError("--plan-runs needs -p: the counts to plan for. Add -p 512.", ctx)
     if question.upto is not None and question.plan_runs is None:
@@ -411,13 +388,7 @@ def check_several(ctx: click.Context, question: Question, outputs: Outputs) -> N
 
 
 def check_axes_of_file(runs: "Measurements", question: Question) -> None:
-    """Refuse values of what is no axis of the file, and of an axis that cannot be asked for.
-
-    Raises
-    ------
-    click.UsageError
-        With the axes that there are, or what to do.
-    """
+    """Refuse values of what is no axis of the file, and of an axis that cannot be asked for."""
     if not question.at:
         return
     from parcast.forecasting.forecast import forecast
@@ -477,8 +448,8 @@ def rows_with_plan(
 ) -> Iterator[Mapping[str, Any]]:
     """Give the rows of an answer and below them those of the planned runs, with one header.
 
-    Rows as they are where no runs were asked for. Otherwise all rows have the columns of both,
-    None where one knows nothing; `planned_run` numbers the runs of each program.
+    Where no runs were planned, the rows are as they are; `planned_run` numbers the runs
+    of each program.
     """
     if planned is None:
         yield from rows

@@ -185,8 +185,8 @@ def _in_full(line: Line, unit: str, share: str) -> Entry:
 
 def _legend(forecast: Forecast, lines: Sequence[Line]) -> str:
     """Explain the remarks that occur, and what speedup is over unless it is one processor."""
-    said = " ".join(remark for line in lines for remark in line.remarks)
-    meanings = [meaning for word, meaning in LEGEND.items() if word in said]
+    remarks = " ".join(remark for line in lines for remark in line.remarks)
+    meanings = [meaning for word, meaning in LEGEND.items() if word in remarks]
     first = {note.measured[0] for note in forecast.notes}
     if first != {1}:
         over = f"p = {whole(first.pop())}, " if len(first) == 1 else ""
@@ -203,15 +203,15 @@ def lines_of(
     lines = []
     for row in forecast.rows():
         series = tuple(row[name] for name in forecast.by)
-        was_told = row["p"] in forecast.measured.p[place[series]]
+        was_given = row["p"] in forecast.measured.p[place[series]]
         most = (knees or {}).get(series, row["p"])
         key = {name: f"{row[name]}" for name in forecast.by}
-        lines.append(_line(key, row, TIME_UNITS[unit], was_told=was_told, past=row["p"] > most))
+        lines.append(_line(key, row, TIME_UNITS[unit], was_given=was_given, past=row["p"] > most))
     return unit, lines
 
 
 def _line(
-    key: Mapping[str, str], row: Mapping[str, Any], second: float, *, was_told: bool, past: bool
+    key: Mapping[str, str], row: Mapping[str, Any], second: float, *, was_given: bool, past: bool
 ) -> Line:
     """Turn one row into texts."""
     time, lower, upper, measured = (
@@ -235,7 +235,7 @@ def _line(
         speedup=rounded(row["speedup"], digits),
         efficiency=rounded(100 * row["efficiency"], digits),
         measured="" if measured is None else rounded(measured, max(digits, 3)),
-        error="" if measured is None or was_told else signed_percent(time / measured - 1),
+        error="" if measured is None or was_given else signed_percent(time / measured - 1),
         remarks=tuple(remarks),
     )
 

@@ -14,6 +14,7 @@ from parcast.cli.options import (
     cli_command,
     counts,
     seed_option,
+    text_option,
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
@@ -56,20 +57,20 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
         return None
     from parcast.cli.ranges import parse_sizes
 
-    found: dict[float, None] = {}
+    values: dict[float, None] = {}
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
         try:
-            found |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
+            values |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-    for value in found:
+    for value in values:
         if value != int(value):
             raise click.UsageError(
                 f"{option.opts[0]} must be whole numbers, got {value:g}. "
                 "Write such as 1000 or 1e6."
             )
-    return [int(value) for value in found]
+    return [int(value) for value in values]
 
 
 def patience(_: click.Context, option: click.Parameter, text: str) -> float:
@@ -110,21 +111,21 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
     help="Compare results with those of one processor? By default where n is small.",
 )
 @click.option("--directory", metavar="PATH", help="Where a program has its files, for a while.")
-@click.option(
+@text_option(
     "--time-limit",
+    "TIME",
+    time_limit,
+    "Time after which ranks are ended, for each count of them.",
     default="1h",
     show_default=True,
-    callback=time_limit,
-    metavar="TIME",
-    help="Time after which ranks are ended, for each count of them.",
 )
-@click.option(
+@text_option(
     "--patience",
+    "TIME",
+    patience,
+    "To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
     default="0s",
     show_default=True,
-    callback=patience,
-    metavar="TIME",
-    help="To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
 )
 @answer_options(TABLES)
 def command(
@@ -194,14 +195,14 @@ def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> 
 
 
 def _document(
-    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, asked: dict[str, Any]
+    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, chosen: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
     from parcast.kernels.sheet import document_of
 
     times = {"time_limit": "time_limit_s", "patience": "patience_s"}
     options = {"n": n, "ranks": ranks.text} | {
-        times.get(key, key): value for key, value in asked.items()
+        times.get(key, key): value for key, value in chosen.items()
     }
     inputs = {"program": name, "options": options, "parcast": __version__}
     return {**document_of(runs), "inputs": inputs}

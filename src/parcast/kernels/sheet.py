@@ -131,20 +131,14 @@ class Circumstances:
 
 
 def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
-    """Say what others did to each of some runs, compared with all that are given on as many ranks.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Of any programs, sizes and ranks.
-    """
+    """Say what others did to each run, compared with all that are given on as many ranks."""
     least = {
         p: least_quantum(run.quanta for run in runs if run.p == p) for p in {run.p for run in runs}
     }
-    found = []
+    all_seen = []
     for run in runs:
         quantum = least[run.p] if run.quanta else None
-        found.append(
+        all_seen.append(
             Circumstances(
                 slowdown=None if quantum is None else slowdown(run.quanta, quantum),
                 is_disturbed=None
@@ -154,12 +148,12 @@ def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
         )
     quiet = {
         (run.kernel, run.n, run.p)
-        for run, seen in zip(runs, found, strict=True)
+        for run, seen in zip(runs, all_seen, strict=True)
         if not seen.is_disturbed and run.time > 0 and run.is_correct is not False
     }
     return tuple(
         replace(seen, counts=not seen.is_disturbed or (run.kernel, run.n, run.p) not in quiet)
-        for run, seen in zip(runs, found, strict=True)
+        for run, seen in zip(runs, all_seen, strict=True)
     )
 
 
@@ -230,39 +224,39 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:
     """Say what a reader of runs must know, in sentences."""
-    said = []
+    warnings = []
     crowded = {run.p: run.cores for run in runs if run.p > run.cores}
     for p, cores in sorted(crowded.items()):
         one = "one core" if cores == 1 else f"{cores} cores"
-        said.append(
+        warnings.append(
             f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup "
             "beyond that: leave it out of a forecast. Processor seconds hold all the same."
         )
     stepped = [run for run in runs if run.time <= 0]
     if stepped:
-        said.append(
+        warnings.append(
             f"The clock stepped, so that there is no wall time at {_places(stepped)}. "
             "Run it again."
         )
     wrong = [run for run in runs if run.is_correct is False]
     if wrong:
-        said.append(
+        warnings.append(
             f"The result is wrong at {_places(wrong)}: it is not that of one processor. "
             "Do not use these times."
         )
     if runs and all(run.is_correct is None for run in runs):
         largest = kernel_named(runs[0].kernel).checked_up_to
-        said.append(
+        warnings.append(
             f"No result was checked: without --check that is done up to n = {largest:,} only."
         )
-    return [*said, *_disturbed(runs)]
+    return [*warnings, *_disturbed(runs)]
 
 
 def _disturbed(runs: Sequence[Run]) -> Iterator[str]:
     """Say which runs were disturbed, as work quanta around them tell."""
-    found = list(zip(runs, circumstances(runs), strict=True))
+    pairs = list(zip(runs, circumstances(runs), strict=True))
     for p in sorted({run.p for run in runs}):
-        there = [(run, seen) for run, seen in found if run.p == p and seen.slowdown is not None]
+        there = [(run, seen) for run, seen in pairs if run.p == p and seen.slowdown is not None]
         slow = [(run, seen) for run, seen in there if seen.is_disturbed]
         if slow:
             most = max(seen.slowdown or 1.0 for _, seen in slow)

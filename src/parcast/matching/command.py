@@ -17,9 +17,11 @@ from parcast.cli.options import (
     duration,
     ignore_option,
     processors,
+    repeated_option,
     seed_option,
     select_option,
     sizes,
+    text_option,
     written_pairs,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -114,39 +116,26 @@ class Question:
     default="time",
     help="What is to be best: least time (default), least cost, highest efficiency.",
 )
-@click.option(
-    "--within", metavar="TIME", callback=duration, help='Longest time allowed: "2 h", 90s.'
-)
-@click.option(
-    "--budget", metavar="COST", callback=budget, help='Highest cost allowed: 500 or "500 EUR".'
-)
-@click.option(
+@text_option("--within", "TIME", duration, 'Longest time allowed: "2 h", 90s.')
+@text_option("--budget", "COST", budget, 'Highest cost allowed: 500 or "500 EUR".')
+@text_option(
     "--certainty",
-    metavar="SHARE",
-    callback=certainty,
-    help="Probability with which both must hold; by default an even chance.",
+    "SHARE",
+    certainty,
+    "Probability with which both must hold; by default an even chance.",
 )
-@click.option(
-    "--price",
-    metavar="NAME=PRICE",
-    multiple=True,
-    callback=prices,
-    help="Price of a processor-hour on a machine: T3E=0.5,SP=0.2. Repeatable.",
+@repeated_option(
+    "--price", "NAME=PRICE", "Price of a processor-hour on a machine: T3E=0.5,SP=0.2.", prices
 )
 @select_option("Rows of a table to take: n=64. Repeatable.")
 @ignore_option("Columns of a table to pass over.")
-@click.option(
+@repeated_option(
     "--donors",
-    metavar="PATH",
-    multiple=True,
-    help="Table of runs of the program on machines not to be ranked: they help to forecast. "
-    "Repeatable.",
+    "PATH",
+    "Table of runs of the program on machines not to be ranked: they help to forecast.",
 )
-@click.option(
-    "--target",
-    metavar="MACHINE",
-    multiple=True,
-    help="Rank this machine of the table, with those not named as donors. Repeatable.",
+@repeated_option(
+    "--target", "MACHINE", "Rank this machine of the table, with those not named as donors."
 )
 @seed_option("Of the samples behind the probabilities.")
 @answer_options()

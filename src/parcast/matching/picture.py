@@ -38,25 +38,10 @@ SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two column
 
 
 def figure_of_match(match: Match) -> "Figure":
-    """One figure of a match: cost over time, or time over processors without prices.
+    """One figure, 8 inches wide: cost over time, or time over processors without prices.
 
-    Parameters
-    ----------
-    match : Match
-        What to draw; of more than 8 machines the first 8 of the ranking.
+    Of more than 8 machines the first 8 of the ranking are drawn.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-
-    Examples
-    --------
     >>> from parcast import Measurements
     >>> from parcast.matching.match import match
     >>> runs = Measurements(p=[1, 2, 4], time=[90, 50, 30], machine="A")

@@ -199,15 +199,7 @@ def _draw(prediction: "Prediction", path: str, picture: str | None) -> None:
 
 
 def read_configurations(question: Configurations, **options: Any) -> Described:
-    """Read both files, and the values of what is varied, whose units they know.
-
-    Raises
-    ------
-    click.UsageError
-        If standard input is closed, or what is varied is no parameter or has no such values.
-    FileProblems
-        If a file cannot be read, or something in it is wrong.
-    """
+    """Read both files, and the values of what is varied, whose units they know."""
     from parcast.descriptions.read_toml import read_machine, read_program
 
     program, from_program = read_description(question.program, read_program, argument="PROGRAM")

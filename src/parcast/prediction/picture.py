@@ -25,26 +25,7 @@ DRAW: Final = {
 def draw_prediction(
     prediction: Prediction, path: str | PathLike[str], *, picture: str | None = None
 ) -> None:
-    """Draw a prediction into a file: the same prediction gives the same bytes.
-
-    Parameters
-    ----------
-    prediction : Prediction
-        What to draw.
-    path : str or path
-        Its ending is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
-    picture : {"lines", "surface", "contours", "map"}, optional
-        As for `figure_of_prediction`.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `path` ends in nothing of the kind, or as `figure_of_prediction`.
-    OSError
-        If the file cannot be written; what was there before is still there.
-    """
+    """Draw a prediction into a file, as `figure_of_prediction` and `save_figure` do."""
     save_figure(figure_of_prediction(prediction, picture=picture), path)
 
 

@@ -33,14 +33,9 @@ class MissingPackage(ParcastError, ModuleNotFoundError):  # noqa: N818 - says wh
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw alike for everyone, whatever style is set; says what is missing without matplotlib.
+    """Draw alike for everyone, whatever style is set; `MissingPackage` without matplotlib.
 
     Text stays text, and the names of parts do not change from one run to the next.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
     """
     try:
         from matplotlib import style
@@ -93,19 +88,7 @@ def add_legend(figure: "Figure", entries: "Mapping[str, Artist]", *, columns: in
 def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
     """Write a figure to a file: the same figure gives the same bytes.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        What to write.
-    path : str or path
-        Its ending is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
-
-    Raises
-    ------
-    ParameterError
-        If the ending is none of these.
-    OSError
-        If the file cannot be written; what was there before is still there.
+    The ending of the path is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
     """
     title = figure.get_suptitle()
     formats: dict[str, dict[str, str | None]] = {

@@ -84,14 +84,14 @@ def lay_out(sheet: Sheet, page: Page) -> tuple[list[str], str]:
         more, missing = _table(table, page)
         blocks += more
         left_out.append(missing)
-    told = [f"{one_line(text)}: {WHERE}" for text in left_out if text]
+    missed = [f"{one_line(text)}: {WHERE}" for text in left_out if text]
     blocks.append(entries)
     for part in sheet.parts:
         lines, missing = lay_out(part, page)
         blocks.append(lines)
-        told += [missing] if missing else []
+        missed += [missing] if missing else []
     written = [line for block in blocks if block for line in ("", *block)]
-    return written[1:], " ".join(told)
+    return written[1:], " ".join(missed)
 
 
 def one_line(text: str) -> str:

@@ -14,6 +14,7 @@ from parcast.cli.options import (
     answer_options,
     cli_command,
     seed_option,
+    text_option,
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, with_inputs
@@ -57,19 +58,19 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
 
 @cli_command(name="simulate", help=HELP, short_help="Check a law by simulation.")
 @configurations
-@click.option(
+@text_option(
     "--precision",
+    "SHARE",
+    precision,
+    "Go on until the mean time is known this well.",
     default="1%",
     show_default=True,
-    callback=precision,
-    metavar="SHARE",
-    help="Go on until the mean time is known this well.",
 )
-@click.option(
+@text_option(
     "--time-limit",
-    callback=time_limit,
-    metavar="TIME",
-    help="Computing time after which no more is simulated. By default none.",
+    "TIME",
+    time_limit,
+    "Computing time after which no more is simulated. By default none.",
 )
 @seed_option("Of the random numbers.", show_default=True)
 @click.option(

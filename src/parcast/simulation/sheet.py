@@ -75,11 +75,11 @@ def precision_of(simulation: Simulation) -> str:
     reached = simulation.reached
     least, most = (f"{rounded(100 * float(x), 2)} %" for x in (reached.min(), reached.max()))
     span = most if least == most else f"{least} to {most}"
-    asked = ""
+    goal = ""
     if simulation.precision is not None:
-        asked = f", asked for {100 * simulation.precision:g} %"
+        goal = f", asked for {100 * simulation.precision:g} %"
     return (
-        f"the mean times are known to +- {span} ({simulation.interval * 100:g} % interval){asked}"
+        f"the mean times are known to +- {span} ({simulation.interval * 100:g} % interval){goal}"
     )
 
 

@@ -15,6 +15,7 @@ from parcast.cli.options import (
     counts,
     seed_option,
     sizes,
+    text_option,
     time_limit,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -61,14 +62,12 @@ ARGUMENTS: Final = {
 @click.option(
     "-np", "--ranks", "p", metavar="LIST", callback=counts, help="Counts of ranks. [default: 1,2]"
 )
-@click.option(
-    "--sizes", metavar="SIZES", callback=sizes, help="Sizes to predict, by default found by trial."
-)
-@click.option(
+@text_option("--sizes", "SIZES", sizes, "Sizes to predict, by default found by trial.")
+@text_option(
     "--calibrate-with",
-    metavar="SIZES",
-    callback=sizes,
-    help="Sizes to calibrate with, by default a quarter to a tenth of those predicted, and less.",
+    "SIZES",
+    sizes,
+    "Sizes to calibrate with, by default a quarter to a tenth of those predicted, and less.",
 )
 @click.option(
     "--repetitions",
@@ -77,20 +76,17 @@ ARGUMENTS: Final = {
     show_default=True,
     help="Runs of each predicted size and count.",
 )
-@click.option(
+@text_option(
     "--longest",
+    "TIME",
+    time_limit,
+    "That a predicted run may take on one processor.",
     default="5s",
     show_default=True,
-    callback=time_limit,
-    metavar="TIME",
-    help="That a predicted run may take on one processor.",
 )
 @click.option("--quick", is_flag=True, help="Smaller sizes, fewer launches, wider intervals.")
-@click.option(
-    "--time-limit",
-    callback=time_limit,
-    metavar="TIME",
-    help="After which nothing more is started. By default none.",
+@text_option(
+    "--time-limit", "TIME", time_limit, "After which nothing more is started. By default none."
 )
 @seed_option("Of inputs and orders.", show_default=True)
 @answer_options(csv="measurements")

@@ -35,22 +35,9 @@ MOST_COUNTS: Final = len(COLOURS)
 
 
 def figure_of_validation(validation: Validation) -> "Figure":
-    """One figure of a validation: time over size, a panel for each program.
+    """One figure, 8 inches wide: time over size, a panel for each program.
 
-    Parameters
-    ----------
-    validation : Validation
-        What to draw; of more than 9 programs the first 9, of more than 8 counts the first 8.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
+    Of more than 9 programs the first 9 are drawn, of more than 8 counts the first 8.
     """
     programs = validation.programs[:MOST_PANELS]
     counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]

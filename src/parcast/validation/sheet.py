@@ -67,14 +67,14 @@ def sum_of(validation: Validation) -> str:
 
 def figures_of(compared: Sequence[Comparison]) -> str:
     """Errors and coverage of the comparisons that nobody disturbed, in words."""
-    told = undisturbed(compared)
-    errors = [abs(x.error) for x in told]
-    runs, inside = sum(len(x.runs) for x in told), sum(x.runs_inside for x in told)
+    quiet = undisturbed(compared)
+    errors = [abs(x.error) for x in quiet]
+    runs, inside = sum(len(x.runs) for x in quiet), sum(x.runs_inside for x in quiet)
     text = (
         f"median error {_share(median(errors))}, worst {_share(max(errors))}; "
         f"{inside} of {runs} runs in their 90 % interval ({100 * inside / runs:.0f} %)"
     )
-    aside = len(compared) - len(told)
+    aside = len(compared) - len(quiet)
     return text + (f"; without {aside} of {len(compared)} medians ({MARK})" if aside else "")
 
 
@@ -142,13 +142,13 @@ def _disturbed(program: ValidatedProgram) -> str:
 
 def _left_out(program: ValidatedProgram) -> str:
     """Say what was not run any more."""
-    asked = program.repetitions
-    made = sum(min(len(x.runs) + len(x.disturbed), asked) for x in program.compared)
+    requested = program.repetitions
+    made = sum(min(len(x.runs) + len(x.disturbed), requested) for x in program.compared)
     waiting = len(program.comparisons) - len(program.compared)
     if not made:
         return "nothing was compared"
-    text = f"{made} of {asked * len(program.comparisons)} runs were made"
-    if made == asked * len(program.comparisons):
+    text = f"{made} of {requested * len(program.comparisons)} runs were made"
+    if made == requested * len(program.comparisons):
         text = "all runs were made, but not all disturbed ones again"
     if waiting:
         text += f", none of {waiting} of the {len(program.comparisons)} sizes and counts"
@@ -273,10 +273,10 @@ def _in_full(x: Line, unit: str) -> Entry:
 def _overview(validation: Validation) -> Table:
     """Give the table of the programs."""
     programs = [x for x in validation.programs if x.compared]
-    told = [undisturbed(x.compared) for x in programs]
-    errors = [[abs(y.error) for y in compared] for compared in told]
-    runs = [sum(len(y.runs) for y in compared) for compared in told]
-    inside = [sum(y.runs_inside for y in compared) for compared in told]
+    quiet = [undisturbed(x.compared) for x in programs]
+    errors = [[abs(y.error) for y in compared] for compared in quiet]
+    runs = [sum(len(y.runs) for y in compared) for compared in quiet]
+    inside = [sum(y.runs_inside for y in compared) for compared in quiet]
     columns = [
         Column(title="program", cells=[x.program for x in programs], align="left"),
         Column(title="law", cells=[x.answer for x in programs], align="left"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import cli_command, output_option
+from parcast.cli.options import cli_command, output_option, repeated_option
 from parcast.cli.outputs import Outputs, write_all
 from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
 
@@ -69,13 +69,7 @@ def pairs(
 @click.argument("files", metavar="[FORMAT] FILES...", nargs=-1)
 @click.option("--list", "is_list", is_flag=True, help="List the formats and what they need.")
 @click.option("--metric", metavar="NAME", help="The metric that is the time, of several.")
-@click.option(
-    "--rename",
-    metavar="NAME=AXIS",
-    multiple=True,
-    callback=pairs,
-    help="Call a parameter of FILES otherwise: ranks=p. Repeatable.",
-)
+@repeated_option("--rename", "NAME=AXIS", "Call a parameter of FILES otherwise: ranks=p.", pairs)
 @click.option(
     "--set",
     "constants",
