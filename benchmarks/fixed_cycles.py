@@ -10,15 +10,19 @@ all work and the longest delays; and `parcast.queueing.fixed_cycles`. Run on one
 """
 
 import argparse
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from parcast.queueing.fixed_cycles import fixed_cycles_time
 from parcast.queueing.fork_join import departure_sum
-from parcast.queueing.order import expected_maximum, spacings
+from parcast.queueing.order import expected_maximum
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.time_laws import gamma_times
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/ has the spacings
 
 PRECISION = 0.004  # standard error aimed at, of the time
 BATCH = 64  # replications simulated at once
@@ -92,6 +96,8 @@ def simulated(at: Configuration, random: np.random.Generator) -> tuple[float, fl
 
 def answers(at: Configuration) -> dict[str, float]:
     """What each formula says."""
+    from tests.queueing.reference.order import spacings
+
     k, n, x = at.jobs, at.cycles, at.load / at.jobs
     law = gamma_times(at.delay_cv, bursts=n)
     i = np.arange(1, k + 1)

@@ -20,6 +20,8 @@ from dataclasses import astuple, dataclass
 from itertools import pairwise
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/ has the reference solvers
+
 REPEATS = 5
 SHORT = 1.0  # what takes less is measured again
 MEMORY = 8 * 2**30  # address space of a route [B]
@@ -53,11 +55,11 @@ def parcast(net: Net) -> Callable[[], float]:
 
 
 def exact_mva(net: Net) -> Callable[[], float]:
-    """The textbook: mean value analysis through all populations, in NumPy (parcast's own)."""
+    """The textbook: mean value analysis through all populations, in NumPy (of parcast's tests)."""
     import numpy as np
 
-    from parcast.queueing.mva import exact_mva
-    from parcast.queueing.mva_multiclass import exact_multiclass_mva
+    from tests.queueing.reference.mva import exact_mva
+    from tests.queueing.reference.mva_multiclass import exact_multiclass_mva
 
     d, k, z, own, shared = astuple(net)
     if d == 1:

@@ -20,8 +20,8 @@ from solver_routes import peak_memory
 
 from parcast.queueing.clusters import clusters, deal
 from parcast.queueing.fork_join import departure_sum
-from parcast.queueing.mva_multiclass import MOST_NUMBERS, exact_multiclass_mva
 from parcast.queueing.two_queues import two_queues
+from tests.queueing.reference.mva_multiclass import MOST_NUMBERS, exact_multiclass_mva
 
 REPEATS = 5
 LONG = 10.0  # what takes longer is run once [s]

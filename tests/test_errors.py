@@ -1,5 +1,7 @@
 """`parcast.errors`: what the messages say, word for word, and what the errors carry."""
 
+import copy
+import pickle
 import re
 
 import numpy as np
@@ -8,16 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parcast
+from parcast.cli.failures import NoAnswer
+from parcast.descriptions.description import DescriptionError
 from parcast.errors import (
+    Argument,
     FileProblems,
     FitFailed,
     ParameterError,
     ParcastError,
     Problem,
+    RunFailed,
     as_list,
     as_number,
     require,
+    selection,
+    spelled,
 )
+from parcast.expressions import Overflow
+from parcast.importers.content import MissingLibrary
+from parcast.show.canvas import MissingPackage
+from parcast.units import OtherDimension
 
 RUNS = parcast.Measurements(p=[1, 2, 4], time=[8.0, 4.2, 2.3])
 
@@ -142,3 +154,88 @@ def test_what_is_no_sequence_is_refused_in_words(value):
     with pytest.raises(ParameterError, match=r"p must be a sequence, got .*Give such as \[1, 2\]"):
         as_list("p", value, hint="Give such as [1, 2].")
     assert as_list("p", (1, 2), hint="") == [1, 2]
+
+
+def _missing_library():
+    missing = MissingLibrary("a.cubex", [Problem(message="needs pycubexr.")])
+    missing.name = "pycubexr"
+    return missing
+
+
+FACTS = {"must": "be at least 1", "got": "0", "hint": ("Give such as ", Argument("p", [1]), ".")}
+ERRORS = [
+    ParcastError("It went wrong."),
+    ParameterError("p", **FACTS),
+    ParameterError("A plan needs more memory than there is."),
+    Overflow("x", **FACTS),
+    OtherDimension("x", **FACTS),
+    DescriptionError("Machine", [Problem(message="must be given.", field="name")]),
+    FitFailed("All times are at p = 8.", outcome="No forecast."),
+    RunFailed("It did not end."),
+    RunFailed(("Run it with ", Argument("cpu", python="cpu=None"), ".")),
+    FileProblems("a.csv", [Problem(message="must be text.", line=3, field="p")], unlisted=2),
+    _missing_library(),
+    MissingPackage("Figures need matplotlib.", name="matplotlib"),
+    NoAnswer("There is none."),
+]
+
+
+def _subclasses(kind):
+    return {kind}.union(*map(_subclasses, kind.__subclasses__()))
+
+
+def test_every_class_of_errors_is_copied_below():
+    ours = {kind for kind in _subclasses(ParcastError) if kind.__module__.startswith("parcast")}
+    assert ours == {type(error) for error in ERRORS} - {NoAnswer}
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "again", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy]
+)
+def test_errors_survive_pickling_and_copying(error, again):
+    error.add_note("Seen in July.")
+    other = again(error)
+    assert type(other) is type(error)
+    assert (str(other), other.args) == (str(error), error.args)
+    assert vars(other) == vars(error)
+    assert getattr(other, "name", None) == getattr(error, "name", None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"must": "be at least 1"}, "p must be at least 1."),
+        ({"must": "be at least 1", "got": "0"}, "p must be at least 1, got 0."),
+        ({"must": "be given", "hint": "Add it."}, "p must be given. Add it."),
+        (FACTS, "p must be at least 1, got 0. Give such as p=[1]."),
+        ({}, "p"),
+    ],
+)
+def test_the_text_is_made_from_the_facts(facts, says):
+    error = ParameterError("p", **facts)
+    assert str(error) == says
+    assert error.fault == says.removeprefix("p ")
+    assert (error.must, error.got, error.hint) == (
+        facts.get("must", ""),
+        facts.get("got"),
+        facts.get("hint", ""),
+    )
+    assert str(ParameterError(**error.facts())) == says
+    assert str(error.named("runs")) == says.replace("p", "runs", 1)
+
+
+def test_a_failure_says_what_there_is_not_and_why():
+    error = FitFailed("All times are at p = 8.", outcome="No forecast.")
+    assert (error.outcome, error.reason) == ("No forecast.", "All times are at p = 8.")
+    assert str(error) == "No forecast. All times are at p = 8."
+    assert str(FitFailed(**error.facts())) == str(error)
+
+
+def test_arguments_in_a_text_are_spelled_as_who_prints_it_likes():
+    hint = ("Add it to ", Argument("by"), " or ", selection("machine", "T3E"), ".")
+    error = ParameterError("by", must="name it", hint=hint)
+    assert str(error) == "by must name it. Add it to by or select(machine='T3E')."
+    assert spelled(error.text, lambda argument: f"<{argument.name} {argument.value}>") == (
+        "<by None> must name it. Add it to <by None> or <select {'machine': 'T3E'}>."
+    )

@@ -1,25 +1,155 @@
 """What goes wrong, in words a person can act on.
 
-Every message says what must be how, what was got, and what to do. A fault in a file also says
-where, and all faults of a file come back together.
+Every message says what must be how, what was got, and what to do; an error holds these as
+attributes, and its text is made from them. Arguments that a text names are objects in it, so that
+the command line can call them by its options. A fault in a file also says where, and all faults
+of a file come back together.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument or a call that a text names, with the value that the text gives it.
+
+    Its text is Python's spelling: `python`, by default the name and the value. Who spells it
+    otherwise looks at `name` and `value`.
+
+    >>> print(Argument("by"), Argument("p", [1, 2]), Argument("n", 8, python="runs.select(n=8)"))
+    by p=[1, 2] runs.select(n=8)
+    """
+
+    name: str
+    value: Any = None
+    python: str = ""
+
+    def __str__(self) -> str:
+        """Write it as Python does."""
+        return self.python or (self.name if self.value is None else f"{self.name}={self.value!r}")
+
+
+def selection(column: str, value: object, *, of: str = "") -> Argument:
+    """Name the call that selects the rows with one value in a column, of what is told before it.
+
+    >>> print(selection("machine", "T3E"), selection("n", 1000.0, of="runs."))
+    select(machine='T3E') runs.select(n=1000)
+    """
+    text = value if isinstance(value, str) else f"{value:g}"
+    written = repr(value) if isinstance(value, str) else text
+    return Argument("select", {column: text}, python=f"{of}select({column}={written})")
+
+
+Text: TypeAlias = str | tuple[str | Argument, ...]
+
+
+def spelled(text: Text, spelling: Callable[[Argument], str] = str) -> str:
+    """Write a text with its arguments in a spelling.
+
+    >>> spelled(("Add it to ", Argument("by"), "."), lambda argument: f"--{argument.name}")
+    'Add it to --by.'
+    """
+    return "".join(part if isinstance(part, str) else spelling(part) for part in parts(text))
+
+
+def parts(text: Text) -> tuple[str | Argument, ...]:
+    """Take a text apart: what it says, and the arguments it names."""
+    return text if isinstance(text, tuple) else (str(text),)
 
 
 class ParcastError(Exception):
     """Base of every error that parcast raises on purpose."""
 
+    def __init__(self, text: Text = "", **others: Any) -> None:
+        self.text = text
+        super().__init__(spelled(text), **others)
+
+    def facts(self) -> dict[str, str]:
+        """Arguments that make an error of the same class and text, for another process."""
+        return {"text": str(self)}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give what it is made again from: its attributes, whatever its class is called with."""
+        _, shown, *attributes = tuple(super().__reduce__())
+        return _again, (type(self), shown), *attributes
+
+
+def _again(kind: type[ParcastError], shown: tuple[Any, ...]) -> ParcastError:
+    """Make an error that was pickled or copied; its attributes are set afterwards."""
+    return kind.__new__(kind, *shown)
+
 
 class ParameterError(ParcastError, ValueError):
-    """A value lies outside its domain."""
+    """A value lies outside its domain: "`name` must `must`, got `got`. `hint`".
+
+    >>> error = ParameterError("p", must="be at least 1", got="0", hint="Count from 1.")
+    >>> print(error)
+    p must be at least 1, got 0. Count from 1.
+    >>> error.name, error.got
+    ('p', '0')
+
+    Parameters
+    ----------
+    name : str
+        What the caller calls the value; without `must`, all there is to say.
+    must : str or tuple of str and Argument
+        The domain: "be at least 1".
+    got : str or tuple of str and Argument, optional
+        What was given instead.
+    hint : str or tuple of str and Argument
+        What to do, in sentences.
+    """
+
+    def __init__(
+        self, name: str, *, must: Text = "", got: Text | None = None, hint: Text = ""
+    ) -> None:
+        self.name, self.must, self.got, self.hint = name, must, got, hint
+        if not must:
+            super().__init__(name)
+            return
+        given = () if got is None else (", got ", *parts(got))
+        advice = (" ", *parts(hint)) if hint else ()
+        super().__init__((Argument(name), " must ", *parts(must), *given, ".", *advice))
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, to be read after a name: "must be at least 1, got 0. Count from 1."."""
+        if not self.must:
+            return self.name
+        given = "" if self.got is None else f", got {spelled(self.got)}"
+        advice = f" {spelled(self.hint)}" if self.hint else ""
+        return f"must {spelled(self.must)}{given}.{advice}"
+
+    def named(self, name: str) -> "ParameterError":
+        """Make the same refusal of what is called otherwise."""
+        return ParameterError(name, must=self.must, got=self.got, hint=self.hint)
+
+    def facts(self) -> dict[str, str]:
+        """Attributes that it is made from, in Python's spelling."""
+        given = {"got": spelled(self.got)} if self.got is not None else {}
+        return {"name": self.name, "must": spelled(self.must), "hint": spelled(self.hint)} | given
 
 
 class FitFailed(ParcastError, ArithmeticError):  # noqa: N818 - says what happened, as a result
-    """The measurements do not carry the forecast or the fit that was asked of them."""
+    """The measurements do not carry the forecast or the fit that was asked of them.
+
+    >>> error = FitFailed("All times are at p = 8.", outcome="No forecast.")
+    >>> print(error)
+    No forecast. All times are at p = 8.
+    >>> error.reason
+    'All times are at p = 8.'
+    """
+
+    def __init__(self, reason: str, *, outcome: str = "") -> None:
+        self.outcome, self.reason = outcome, reason  # what there is not, and why
+        super().__init__(f"{outcome} {reason}".lstrip())
+
+    def facts(self) -> dict[str, str]:
+        """Attributes that it is made from."""
+        return {"reason": self.reason, "outcome": self.outcome}
 
 
 class RunFailed(ParcastError, RuntimeError):  # noqa: N818 - says what happened, as a result
@@ -91,7 +221,7 @@ def require(name: str, value: object, ok: object, *, must: str, hint: str) -> No
     given = np.asarray(value)
     first = given[~np.broadcast_to(accepted, given.shape)].flat[0]
     got = f"{first:g}" if isinstance(first, np.number | np.bool_) else repr(first)
-    raise ParameterError(f"{name} must {must}, got {got}. {hint}")
+    raise ParameterError(name, must=must, got=got, hint=hint)
 
 
 def as_number(name: str, value: object, *, hint: str) -> float:
@@ -120,7 +250,7 @@ def as_number(name: str, value: object, *, hint: str) -> float:
     if not isinstance(value, str | bytes):
         with suppress(TypeError, ValueError, OverflowError):
             return float(value)  # type: ignore[arg-type]  # whatever was given
-    raise ParameterError(f"{name} must be a number, got {value!r:.60}. {hint}")
+    raise ParameterError(name, must="be a number", got=f"{value!r:.60}", hint=hint)
 
 
 def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
@@ -181,7 +311,7 @@ def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
     """
     if not isinstance(value, kind):
         raise ParameterError(
-            f"{name} must be a {kind.__name__}, got {type(value).__name__}. {hint}"
+            name, must=f"be a {kind.__name__}", got=type(value).__name__, hint=hint
         )
 
 
@@ -211,4 +341,4 @@ def as_list(name: str, values: object, *, hint: str) -> list[Any]:
     if isinstance(values, Iterable) and not isinstance(values, str | bytes):
         with suppress(TypeError):  # an array without axes
             return list(values)
-    raise ParameterError(f"{name} must be a sequence, got {values!r:.60}. {hint}")
+    raise ParameterError(name, must="be a sequence", got=f"{values!r:.60}", hint=hint)

@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.units import EXPECTED, NUMBER, Dimension, quantity, shown
 
 DEFAULT_AXES: Final = frozenset({"p", "d", "n"})  # processors, disks, problem size
@@ -108,8 +108,10 @@ class Expression:
         missing = sorted(self.axes - at.keys())
         if missing:
             raise ParameterError(
-                f"{self.name} must be given every axis it uses, got none for "
-                f'{", ".join(missing)} in "{shown(self.text)}". Call it with {missing[0]}=...'
+                self.name,
+                must="be given every axis it uses",
+                got=f'none for {", ".join(missing)} in "{shown(self.text)}"',
+                hint=(Argument("axis", missing[0], python=f"Call it with {missing[0]}=..."),),
             )
         grid = {axis: np.asarray(values, dtype=np.float64) for axis, values in at.items()}
         shape = np.broadcast_shapes(*(values.shape for values in grid.values()))
@@ -128,9 +130,10 @@ class Expression:
             f"{axis} = {np.broadcast_to(grid[axis], result.shape)[point]:g}"
             for axis in sorted(self.axes)
         ]
-        raise ParameterError(
-            f"{self.name} must be finite: {shown(self.text)} is {result[point]:g} at "
-            f'{", ".join(places)}. Give that case its own value with "... if ... else ...".'
+        raise (Overflow if np.isposinf(result[point]) else ParameterError)(
+            self.name,
+            must=f"be finite: {shown(self.text)} is {result[point]:g} at {', '.join(places)}",
+            hint='Give that case its own value with "... if ... else ...".',
         )
 
 
@@ -272,7 +275,7 @@ class _Translation:
             self.refuse("have an operator between a number and a name", found.span(), hint)
         if unit and unit != "%":
             self.quantities.add(found.start())
-        name = f"{self.name} at character {found.start() + 1}"
+        name = at_character(self.name, found.start() + 1)
         return quantity(found[0], self.dimension if unit else "count", name=name)
 
     def translate(self, node: ast.expr, depth: int) -> _Part:
@@ -381,12 +384,21 @@ class _Translation:
         """Say which part is wrong, where it stands and what to do."""
         part = shown(self.text[slice(*span)])
         raise ParameterError(
-            f'{self.name} must {must}, got "{part}" at character {span[0] + 1}. {hint}'
+            self.name, must=must, got=f'"{part}" at character {span[0] + 1}', hint=hint
         )
 
     def refuse_depth(self, span: tuple[int, int]) -> NoReturn:
         """Refuse what would exhaust the stack."""
         self.refuse(f"be nested at most {_DEEPEST} deep", span, "Write a simpler formula.")
+
+
+class Overflow(ParameterError):  # noqa: N818 - says what happened, as a result
+    """A formula gives what is larger than any number."""
+
+
+def at_character(name: str, number: int) -> str:
+    """Name a part of a formula by where it begins."""
+    return f"{name} at character {number}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

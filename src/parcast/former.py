@@ -24,9 +24,13 @@ FORMER: Final = {
     "parcast.machine": "parcast.descriptions.machine",
     "parcast.match_result": "parcast.matching.result",
     "parcast.measurements": "parcast.timings.measurements",
-    "parcast.models.matmul": "parcast.laws.matmul",
-    "parcast.models.regions": "parcast.laws.regions",
+    **{
+        f"parcast.models.{law}": f"parcast.laws.{law}"
+        for law in ("fractal", "gauss", "matmul", "monte_carlo", "regions", "sort", "square_sort")
+    },
+    "parcast.models.merge_sort": "parcast.laws.sort",
     "parcast.models.steady_state": "parcast.laws.counting",
+    "parcast.models.stencil": "parcast.laws.stencil",
     "parcast.program": "parcast.descriptions.program",
     "parcast.result": "parcast.forecasting.result",
     "parcast.series": "parcast.timings.series",

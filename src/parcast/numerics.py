@@ -39,27 +39,11 @@ class NonNegativeFit:
 def fit_non_negative(terms: ArrayLike, time: ArrayLike) -> NonNegativeFit:
     """Coefficients of at least 0 that fit measured times best in their relative residuals.
 
-    Parameters
-    ----------
-    terms : array_like, shape (runs, terms)
-        Value of each term in each run, at least 0.
-    time : array_like, shape (runs,)
-        Measured times, above 0. [s]
+    `terms`, of shape (runs, terms), has the value of each term, at least 0, in each run; `time`,
+    (runs,), is above 0 [s]. A term hangs on a run where its coefficient changes by more than half,
+    or is no longer determined, without this run, and without no other: what it says elsewhere is
+    then unreliable.
 
-    Returns
-    -------
-    NonNegativeFit
-        A term hangs on a run where its coefficient changes by more than half, or is no longer
-        determined, without this run, and without no other: what it says elsewhere is then
-        unreliable.
-
-    Raises
-    ------
-    ParameterError
-        If a time is not above 0, a term is negative, or there are fewer runs than terms.
-
-    Examples
-    --------
     >>> p = np.array([1.0, 2, 4, 8])
     >>> fit = fit_non_negative(np.stack([p**0, 1 / p], axis=1), 2 + 8 / p)
     >>> fit.coefficients.round(6), fit.hangs_on
@@ -69,13 +53,17 @@ def fit_non_negative(terms: ArrayLike, time: ArrayLike) -> NonNegativeFit:
     measured = np.asarray(time, dtype=np.float64)
     if matrix.ndim != 2 or measured.shape != matrix.shape[:1]:
         raise ParameterError(
-            f"terms must have a row for each time, got the shape {matrix.shape} for "
-            f"{measured.size} times. Give one row a run and one column a term."
+            "terms",
+            must="have a row for each time",
+            got=f"the shape {matrix.shape} for {measured.size} times",
+            hint="Give one row a run and one column a term.",
         )
     if len(matrix) < matrix.shape[1]:
         raise ParameterError(
-            f"time must be measured at least {matrix.shape[1]} times to fit as many terms, got "
-            f"{len(matrix)}. Measure more, or leave a term out."
+            "time",
+            must=f"be measured at least {matrix.shape[1]} times to fit as many terms",
+            got=f"{len(matrix)}",
+            hint="Measure more, or leave a term out.",
         )
     require(
         "time",
@@ -106,7 +94,7 @@ def _solved(relative: Array) -> Array:
 
 
 def _hangs_on(coefficients: Array, without: Array) -> tuple[int | None, ...]:
-    """Tell for each term the only run without which its coefficient is another."""
+    """For each term the only run without which its coefficient is another."""
     hangs = np.abs(without - coefficients) > CHANGES * coefficients
     return tuple(
         int(np.argmax(column)) if c > 0 and column.sum() == 1 else None

@@ -95,7 +95,11 @@ _QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(.*)", re.DOTALL)
 _EXACT = Context(prec=40, traps=[])  # decimal, so that 35 us is exactly the float 35e-6
 
 
-def quantity(value: object, dimension: Dimension, *, name: str) -> float:
+class OtherDimension(ParameterError):  # noqa: N818 - says what happened, as a result
+    """A quantity has the unit of another dimension."""
+
+
+def quantity(value: object, dimension: Dimension, *, name: str, written: str = "") -> float:
     """Read a number with its unit and return it in SI.
 
     Parameters
@@ -106,6 +110,8 @@ def quantity(value: object, dimension: Dimension, *, name: str) -> float:
         What `value` must be.
     name : str
         What the reader of a message calls the value, such as "network.bandwidth".
+    written : str
+        What a message shows as given, where `value` is a part of it.
 
     Returns
     -------
@@ -124,24 +130,28 @@ def quantity(value: object, dimension: Dimension, *, name: str) -> float:
     >>> quantity("5 %", "fraction", name="serial")
     0.05
     """
-    got = f'"{shown(value)}"' if isinstance(value, str) else shown(repr(value))
+    got = f'"{shown(written or value)}"' if isinstance(value, str) else shown(repr(value))
     noun, example, _ = EXPECTED[dimension]
-    refusal = f"{name} must be {noun} such as {example}, got {got}"
+    must = f"be {noun} such as {example}"
     if isinstance(value, str):
         found = _QUANTITY.fullmatch(value.strip())
         if found is None:
-            raise ParameterError(f"{refusal}, which does not begin with a number.")
+            raise ParameterError(name, must=must, got=f"{got}, which does not begin with a number")
         number, unit = found[1], found[2].replace("\u00b5", "u").replace("\u03bc", "u")
     elif isinstance(value, Real) and not isinstance(value, bool):
         number, unit = str(value), ""
     else:
-        raise ParameterError(f"{refusal}, which is neither text nor a number.")
+        raise ParameterError(name, must=must, got=f"{got}, which is neither text nor a number")
     factor = _UNITS[dimension].get(unit)
     if factor is None:
-        raise ParameterError(f"{refusal}, {_what_is_wrong(number, unit, dimension)}")
+        if other := next((x for x, units in _UNITS.items() if unit and unit in units), None):
+            of = f"{got}, which is {EXPECTED[other][0]}"
+            raise OtherDimension(name, must=must, got=of)
+        why, hint = _what_is_wrong(number, unit, dimension)
+        raise ParameterError(name, must=must, got=f"{got}, {why}", hint=hint)
     si = float(_EXACT.multiply(_EXACT.create_decimal(number), Decimal(str(factor))))
     if not math.isfinite(si):
-        raise ParameterError(f"{refusal}, which is not a finite number.")
+        raise ParameterError(name, must=must, got=f"{got}, which is not a finite number")
     return si
 
 
@@ -178,7 +188,7 @@ def time_unit_factor(header: str) -> float:
     else:
         stem = stem or header
         hint = f"Write {_either(f'{stem}_{unit}' for unit in TIME_UNITS)}."
-    raise ParameterError(f'{shown(header)} must end in a unit of time such as "_s". {hint}')
+    raise ParameterError(shown(header), must='end in a unit of time such as "_s"', hint=hint)
 
 
 def format_quantity(value: float, dimension: Dimension, digits: int = 3) -> str:
@@ -291,14 +301,11 @@ def shown(value: object, *, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def _what_is_wrong(number: str, unit: str, dimension: Dimension) -> str:
+def _what_is_wrong(number: str, unit: str, dimension: Dimension) -> tuple[str, str]:
     """Say why `unit` does not do, and what would."""
     if not unit:
         base = EXPECTED[dimension][2]
-        return f'which has no unit. Write it with one, such as "{number} {base}".'
-    for other, units in _UNITS.items():
-        if unit in units:
-            return f"which is {EXPECTED[other][0]}."
+        return "which has no unit", f'Write it with one, such as "{number} {base}".'
     likely = _likely_units(unit, dimension)
     if likely:
         hint = f"Did you mean {_either(likely)}?"
@@ -306,7 +313,7 @@ def _what_is_wrong(number: str, unit: str, dimension: Dimension) -> str:
         hint = "Write the number alone."
     else:
         hint = f"Write {_either(unit for unit in _UNITS[dimension] if unit)}."
-    return f'whose unit "{shown(unit)}" is not known. {hint}'
+    return f'whose unit "{shown(unit)}" is not known', hint
 
 
 def _likely_units(unit: str, dimension: Dimension) -> list[str]:

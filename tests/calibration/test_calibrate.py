@@ -490,9 +490,11 @@ def test_what_the_system_does_not_tell_is_left_out(monkeypatch, tmp_path):
     missing = tmp_path / "missing"
     for name in ("CPUINFO", "MEMINFO", "GOVERNOR", "LIMIT"):
         monkeypatch.setattr(calibrate_host, name, missing)
-    assert calibrate_host.told_cache() is None
+    assert calibrate_host.page_cache() is None
     monkeypatch.setattr("os.getloadavg", lambda: (_ for _ in ()).throw(OSError))
-    host = calibrate_host.host_of(load_before=nan, mpi=None, told="", placement={}, directory="")
+    host = calibrate_host.host_of(
+        load_before=nan, mpi=None, library="", placement={}, directory=""
+    )
     assert host.governor == ""
     assert host.row()["load_after"] is None
 
@@ -501,11 +503,11 @@ def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000 kB\n")
     monkeypatch.setattr(calibrate_host, "MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(calibrate_host, "LIMIT", tmp_path / "max")
-    assert calibrate_host.told_cache().value == 1024_000
+    assert calibrate_host.page_cache().value == 1024_000
     (tmp_path / "max").write_text("5000\n")
-    assert calibrate_host.told_cache().value == 5000
+    assert calibrate_host.page_cache().value == 5000
     (tmp_path / "max").write_text("max\n")
-    assert calibrate_host.told_cache().value == 1024_000
+    assert calibrate_host.page_cache().value == 1024_000
 
 
 def launched(**more):
@@ -516,7 +518,7 @@ def launched(**more):
 
 def notes(jobs, tables=()):
     host = calibrate_host.host_of(
-        load_before=0.0, mpi=None, told="", placement={2: "own"}, directory=""
+        load_before=0.0, mpi=None, library="", placement={2: "own"}, directory=""
     )
     course = verb.Course(was_interrupted=False, was_out_of_time=False)
     return list(notes_of(jobs, [], tables, host, course, least=1, target=0.05))

@@ -247,8 +247,8 @@ def test_a_place_for_files_is_there_before_anything_is_measured(
 @pytest.mark.parametrize(
     ("failure", "says", "status"),
     [
-        (ParameterError("ranks must be at least 2."), "-np must be at least 2.", 2),
-        (ParameterError("directory must exist."), "--directory must exist.", 2),
+        (ParameterError("ranks", must="be at least 2"), "-np must be at least 2.", 2),
+        (ParameterError("directory", must="exist"), "--directory must exist.", 2),
         (RunFailed('There is no mpiexec. pip install "parcast[mpi]"'), "parcast[mpi]", 4),
     ],
 )
@@ -321,15 +321,6 @@ def test_the_script_runs_the_command_and_can_start_ranks_with_srun(tmp_path):
     assert said.stdout.splitlines() == [
         "free calibrate -np 2 --quick",
         "srun --mpi=pmix -n 2 true",
-    ]
-
-
-def test_warnings_name_the_options(parcast, measuring):
-    told = "Allow more time with time_limit, or ask for less with only. Only that."
-    measuring(replace(WHOLE, warnings=(told,)))
-    said = parcast("calibrate", "--json")
-    assert json.loads(said.out)["warnings"] == [
-        "Allow more time with --time-limit, or ask for less with --only. Only that."
     ]
 
 

@@ -249,7 +249,7 @@ def test_counts_on_one_core_are_told_as_such():
 
 
 def test_what_files_tell_takes_the_place_of_what_was_measured(machine):
-    figures = machine_figures(WHOLE, told=[TOLD], name="cluster")
+    figures = machine_figures(WHOLE, others=[TOLD], name="cluster")
     told = machine(figures)
     assert told.name == "cluster"
     assert float(told.network.latency({})) == 9e-6

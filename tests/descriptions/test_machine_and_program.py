@@ -1,15 +1,33 @@
 """Descriptions: what can be built, what cannot, and their JSON Schemas."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from parcast.descriptions.description import DescriptionError
+from parcast.descriptions.law_names import LAWS
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import LAWS, Phase, Program, law_named
+from parcast.descriptions.program import Phase, Program, law_named
 from parcast.errors import ParameterError
+
+FULL = Machine(
+    compute={"rate": "10 Mflop/s"},
+    network={"latency": "1 ms", "bandwidth": "50 MB/s"},
+    storage={"bandwidth": "10 MB/s"},
+)
+GIVEN = {
+    "regions": {"region": [{"kind": "loop", "iteration": "1 s"}]},
+    "counted": {"count": [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "9 s"}]},
+    "spmd": {"compute": {"parallel": "8 s", "variability": 0.5}},
+    "amdahl": {"t1": "8 s", "serial": "5 %"},
+    "usl": {"t1": "8 s", "contention": "5 %", "coherency": "1 %"},
+    "gustafson": {"time": "8 s"},
+    "power": {"t1": "8 s", "exponent": 0.5},
+}
 
 
 def refused(kind, **keys):
@@ -73,6 +91,7 @@ def test_a_fault_in_a_phase_names_the_phase():
         ([3], 'must be given. Add law = "spmd".'),
         ([{"law": "smpd"}], "must be the name of a law, got 'smpd'. Did you mean \"spmd\"?"),
         ([{"law": 3}], "got 3. Known are "),
+        ([{"law": ["spmd"]}], "got ['spmd']."),
     ],
 )
 def test_a_program_has_phases_with_laws(phases, message):
@@ -160,17 +179,6 @@ def test_a_phase_may_come_ready_made():
     assert Program(phase=(phase,)).phase == (phase,)
 
 
-def test_a_law_of_a_plugin_is_found(monkeypatch):
-    import importlib.metadata
-
-    class Point:
-        name = "mine"
-        value = "parcast.laws.spmd.law:SpmdPhase"
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [Point])
-    assert law_named("mine") is law_named("spmd")
-
-
 class Silent(Phase):
     """A law that says nothing of its work and warns of nothing."""
 
@@ -202,3 +210,19 @@ def test_the_schema_of_a_program_knows_the_keys_of_its_laws():
     assert schema["properties"]["phase"]["items"] == phases
     assert "merge" in schema["$defs"]["SortPhase"]["properties"]
     assert "region" in schema["$defs"]["RegionsPhase"]["properties"]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_every_description_survives_copying_and_pickling(law):
+    described = Program(phase=[{"law": law, "cycles": "2 * p", **GIVEN.get(law, {})}])
+    at = {"p": np.array([1.0, 4.0]), "n": 100.0}
+    for other in (copy.copy(described), copy.deepcopy(described), repickled(described)):
+        assert other == described
+        assert other.parameters() == described.parameters()
+        time = other.times(FULL, at).time
+        assert np.array_equal(time, described.times(FULL, at).time)
+    assert repickled(FULL) == copy.deepcopy(FULL) == FULL
+
+
+def repickled(described):
+    return pickle.loads(pickle.dumps(described))

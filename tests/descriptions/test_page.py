@@ -1,4 +1,4 @@
-"""The reference of machine and program files says what their JSON Schema says.
+"""The reference of machine and program files, and of laws, says what their JSON Schemas say.
 
 PARCAST_REWRITE=1 writes its tables anew.
 """
@@ -11,10 +11,15 @@ from pathlib import Path
 import pytest
 
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Program, laws, own_parameters
+from parcast.laws.counting import SteadyStatePhase
+from parcast.laws.curves import CurvePhase
+from parcast.units import EXPECTED
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reference" / "descriptions.md"
+REFERENCE = ROOT / "docs" / "reference"
+PAGE = REFERENCE / "descriptions.md"
+FAMILIES = {"laws.md": CurvePhase, "steady-state.md": SteadyStatePhase}
 TABLE = re.compile(r"(<!-- keys of (?P<what>\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
 REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 
@@ -48,6 +53,7 @@ def one_value(kind):
         )
         return f"{noun}: {examples}"
     return {
+        "boolean": "true or false",
         "string": "text",
         "integer": f"a whole number from {kind.get('minimum')}",
         "number": "a plain number",
@@ -59,6 +65,8 @@ def default_of(key):
     default = key.get("default")
     if default in (None, ""):
         return ""
+    if isinstance(default, bool):
+        return f"`{default}`".lower()
     return f"`{default}`" if str(default).isdigit() else f'`"{default}"`'
 
 
@@ -83,6 +91,38 @@ def test_the_tables_are_those_of_the_schema():
     if REWRITE:
         PAGE.write_text(expected, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == expected
+
+
+def held(mark):
+    """What an amount may be, with an example."""
+    return " or ".join(f"{EXPECTED[x][0]}: `{EXPECTED[x][1]}`" for x in mark.dimensions)
+
+
+def table_of_laws(family):
+    """The keys that each law of a family has for itself."""
+    lines = ["| law | key | holds | default | means |", "| --- | --- | --- | --- | --- |"]
+    for law, kind in laws().items():
+        if issubclass(kind, family):
+            keys = kind.model_json_schema()["properties"]
+            lines += [
+                f"| `{law}` | `{name}` | {held(mark) if mark else value_of(keys[name])} "
+                f"| {default_of(keys[name])} | {keys[name]['description']} |"
+                for name, mark in own_parameters(kind).items()
+            ]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_keys_of_each_law_are_those_it_declares(name):
+    page = REFERENCE / name
+    table = table_of_laws(FAMILIES[name])
+    expected = TABLE.sub(
+        lambda found: f"{found[1]}{table}\n{found[4]}", page.read_text(encoding="utf-8")
+    )
+    assert "<!-- keys of laws -->" in expected
+    if REWRITE:
+        page.write_text(expected, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == expected
 
 
 def test_every_key_is_described():

@@ -4,14 +4,15 @@ PARCAST_REWRITE=1 writes it anew.
 
 In a console block `$ parcast ...` is run in a copy of the examples, on a screen of 80 columns;
 what follows is what it prints, standard output first. Times that another machine would not repeat
-stand in a text block, which is not run. `$ echo $?` gives the status of the command
-before it.
+stand in a text block, which is not run. `$ echo $?` gives the status of the command before it. A
+block after `<!-- file: NAME -->` is a file, from which packages can be imported.
 """
 
 import os
 import re
 import shlex
 import shutil
+import sys
 
 import pytest
 
@@ -19,6 +20,7 @@ from parcast.cli import COMMANDS
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "docs" / "reference" / "command-line.md"
+FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 PAGES = sorted(
     page
@@ -33,6 +35,8 @@ def test_a_page_prints_what_the_commands_print(parcast, page, tmp_path, monkeypa
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    files = dict(FILE.findall(page.read_text(encoding="utf-8")))
+    with_files(files, tmp_path, monkeypatch)
 
     def run(block):
         """Run the commands of a block and give the block with what they print."""
@@ -56,6 +60,20 @@ def test_a_page_prints_what_the_commands_print(parcast, page, tmp_path, monkeypa
     if REWRITE:
         page.write_text(answered, encoding="utf-8")
     assert six_digits(page.read_text(encoding="utf-8")) == six_digits(answered)
+
+
+def with_files(files, folder, monkeypatch):
+    """Write the files of a page; what it imports of them is forgotten afterwards."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        if path.suffix == ".py":
+            module = name.removesuffix(".py").replace("/", ".")
+            monkeypatch.syspath_prepend(folder)
+            for each in (module.partition(".")[0], module):
+                monkeypatch.setitem(sys.modules, each, None)
+                del sys.modules[each]
 
 
 def six_digits(text):

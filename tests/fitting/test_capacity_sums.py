@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FitFailed
 from parcast.fitting.capacity_sums import capacity, fitted
-from parcast.laws.gauss import gauss_counts
-from parcast.laws.sort import sort_counts
+from tests.laws.counting import gauss_counts, sort_counts
 
 N, P = (x.ravel() for x in np.meshgrid([200.0, 400.0, 800.0], [1.0, 2.0, 4.0]))
 

@@ -8,13 +8,14 @@ import pytest
 
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.findings import fitted_text
 from parcast.fitting.fit import fit
 from parcast.fitting.result import FittedParameter
 from parcast.fitting.runs import determined_by_runs, noise_of, noise_of_repetitions
 from parcast.fitting.solver import least_squares
+from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements
 
@@ -352,7 +353,7 @@ def test_services_that_are_not_exponential_are_fitted_by_differences():
 
 
 def test_laws_that_do_not_know_their_slopes_are_fitted_by_differences(monkeypatch):
-    monkeypatch.setattr("parcast.fitting.model.KNOWN", {})
+    monkeypatch.setattr(SpmdPhase, "slopes", Phase.slopes)
     found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()), starts=1, interval=False)
     for x, guess in zip(found.parameters, GUESS, strict=True):
         assert x.factor == pytest.approx(1 / guess, rel=1e-5)

@@ -51,7 +51,7 @@ def main(arguments):
         task = Task(kernel=name, sizes=sizes, seed=7, check=True, directory=arguments[1])
         runs += [run.to_document() for run in runs_of(comm, task)]
     # An exchange that is undone on one rank alone is found on all of them.
-    fractal = kernel_named("fractal")
+    fractal = kernel_named("fractal").functions
     ledger = Ledger(comm)
     state = fractal.prepare(ledger, 100, 0)
     image = fractal.work(ledger, state)

@@ -34,7 +34,7 @@ def asked(monkeypatch):
 
 
 def test_without_a_name_the_programs_are_listed(parcast, monkeypatch):
-    monkeypatch.setattr("parcast.kernels.registry.KERNELS", {"sort": KERNELS["sort"]})
+    monkeypatch.setattr("parcast.kernels.command.KERNELS", {"sort": KERNELS["sort"]})
     said = parcast("run")
     assert (said.status, said.err) == (0, "")
     assert said.out == ("sort  sort keys of a file by merging, O(n lg n); n: keys, such as 4e6\n")
@@ -101,7 +101,9 @@ def test_files_hold_the_runs_and_are_read_as_measurements(parcast, tmp_path):
 
 
 def test_a_wrong_result_ends_with_1(parcast, asked, monkeypatch):
-    wrong = replace(kernel_named("gauss"), is_correct=lambda *_: False)
+    kernel = kernel_named("gauss")
+    functions = kernel.functions._replace(is_correct=lambda *_: False)
+    wrong = replace(kernel, functions=functions)
     monkeypatch.setattr("parcast.kernels.worker.kernel_named", lambda _: wrong)
     said = parcast("run", "gauss", "--n", "10")
     assert said.status == 1

@@ -23,7 +23,7 @@ from parcast.kernels import (
     square_sort,
     worker,
 )
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import Run, random_numbers
 from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
@@ -75,7 +75,7 @@ def test_one_rank_takes_the_steps_of_the_law(name):
 
 @pytest.mark.parametrize("name", OURS)
 def test_memory_grows_with_the_size_and_with_ranks(name):
-    memory = kernel_named(name).memory
+    memory = kernel_named(name).functions.memory
     assert 0 < memory(100, 1) < memory(200, 1)
     assert memory(100, 1) <= memory(100, 4)
 
@@ -146,7 +146,9 @@ def test_keys_do_not_depend_on_how_many_blocks_they_are_made_in(monkeypatch):
     monkeypatch.setattr(key_files, "BLOCK", 10)
     blocks = [x.size for x in key_files.key_blocks(25, seed=1)]
     assert blocks == [10, 10, 5]
-    np.testing.assert_array_equal(sort.KERNEL.serial(25, 1), np.sort(key_files.keys_of(25, 1)))
+    np.testing.assert_array_equal(
+        sort.KERNEL.functions.serial(25, 1), np.sort(key_files.keys_of(25, 1))
+    )
 
 
 def test_a_wrong_order_is_found(tmp_path):
@@ -245,7 +247,7 @@ def test_the_area_of_the_set_is_the_known_one():
 
 
 def test_the_density_that_the_law_is_told_is_the_counted_one():
-    alpha = fractal.KERNEL.densities["alpha"]
+    alpha = fractal.KERNEL.phase["alpha"]
     for n in (10_000, 100_000):
         assert fractal.pixels_of(n, 0, 1).mean() == pytest.approx(alpha, rel=0.01)
 
@@ -288,7 +290,7 @@ def test_paths_are_dealt_out_in_whole_blocks(n, p):
 
 def test_numbers_of_another_seed_block_or_slice_are_others():
     drawn = {
-        monte_carlo.generator_of(seed, block, number).standard_normal()
+        random_numbers(seed, number, block).standard_normal()
         for seed, block, number in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2**64, 0, 0)]
     }
     assert len(drawn) == 5
@@ -411,14 +413,14 @@ def test_a_size_beyond_the_memory_is_refused_with_the_largest_that_fits(monkeypa
         "n must leave the memory of the host enough, got 2,000, for which matmul needs 96 MB "
         "where 24 MB are free. Take n up to 1,000."
     )
-    assert memory_refusal(matmul.KERNEL, 2000, 1) == expected
-    assert memory_refusal(matmul.KERNEL, 1000, 1) == ""
-    assert memory_refusal(matmul.KERNEL, 2000, 1, share=0.25) == ""  # on four hosts
+    assert str(memory_refusal(matmul.KERNEL, 2000, 1)) == expected
+    assert memory_refusal(matmul.KERNEL, 1000, 1) is None
+    assert memory_refusal(matmul.KERNEL, 2000, 1, share=0.25) is None  # on four hosts
     with pytest.raises(ParameterError) as caught:
         list(runs_of(Alone(), Task(kernel="matmul", sizes=(1, 2000))))
     assert str(caught.value) == expected
     monkeypatch.setattr(worker, "free_memory", lambda: None)
-    assert memory_refusal(matmul.KERNEL, 10**9, 1) == ""
+    assert memory_refusal(matmul.KERNEL, 10**9, 1) is None
 
 
 @pytest.mark.parametrize("text", ["", "MemTotal: 3 kB\n", "MemAvailable: x kB\n", None])

@@ -96,7 +96,9 @@ def test_a_run_that_fails_ends_with_4(capsys):
 
 
 def test_a_wrong_result_ends_with_1(monkeypatch, capsys):
-    wrong = replace(kernel_named("matmul"), is_correct=lambda *_: False)
+    kernel = kernel_named("matmul")
+    functions = kernel.functions._replace(is_correct=lambda *_: False)
+    wrong = replace(kernel, functions=functions)
     monkeypatch.setattr("parcast.kernels.worker.kernel_named", lambda _: wrong)
     assert program.main(["matmul", "--n", "5"], Alone()) == 1
     assert "The result is wrong" in capsys.readouterr().err

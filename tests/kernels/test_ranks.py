@@ -1,6 +1,8 @@
 """The programs on 3 and on 4 ranks: correct, and with the counts that their laws have."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +33,7 @@ def told(tmp_path_factory):
             [str(folder / "told.json"), str(files)],
             ranks=p,
             time_limit=120.0,
-            environment={"PYTHONPATH": str(HERE)},
+            environment={"PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])},
         )
         found[p] = json.loads((folder / "told.json").read_text(encoding="utf-8"))
         assert list(files.iterdir()) == []  # nothing of the sorters is left

@@ -10,6 +10,7 @@ import parcast
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels import run as verb
 from parcast.kernels.ledger import Alone
+from parcast.kernels.registry import KERNELS
 from parcast.kernels.worker import Task, runs_of
 
 
@@ -18,7 +19,8 @@ def launched(monkeypatch):
     """Run tasks here in place of a launch, and note them."""
     tasks = []
 
-    def run_ranks(module, arguments, *, ranks, time_limit, placement):
+    def run_ranks(module, arguments, *, ranks, time_limit, placement, called):
+        assert called in KERNELS
         assert placement in {"auto", "spread"}
         assert module == "parcast.kernels.worker"
         document = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
@@ -148,8 +150,8 @@ def test_a_directory_that_cannot_be_written_to_is_told(launched):
 
 
 def test_a_failure_is_told_with_the_name_of_the_program(monkeypatch):
-    def run_ranks(*_, **__):
-        raise RunFailed("kernels.worker on 2 ranks did not end within 1 s and was killed.")
+    def run_ranks(*_, called, ranks, **__):
+        raise RunFailed(f"{called} on {ranks} ranks did not end within 1 s and was killed.")
 
     monkeypatch.setattr(verb, "run_ranks", run_ranks)
     with pytest.raises(RunFailed, match=r"^sort on 2 ranks did not end within 1 s"):

@@ -13,9 +13,9 @@ from parcast.instrument.regions import PROFILING
 from parcast.kernels import stencil
 from parcast.kernels.ledger import Alone, Ledger
 from parcast.kernels.stencil import KERNEL
-from parcast.laws.stencil import stencil_counts
 from parcast.mpi.launcher import run_ranks
 from parcast.timings.read_profiles import read_profiles
+from tests.laws.counting import stencil_counts
 
 MODULE = "parcast.kernels.stencil"
 RANKS = 3
@@ -39,11 +39,11 @@ def test_without_a_directory_it_writes_no_checkpoints():
 
 def test_a_wrong_result_is_found(tmp_path):
     ledger = Ledger(Alone(), tmp_path)
-    state = KERNEL.prepare(ledger, 10, 0)
-    result = KERNEL.work(ledger, state)
-    assert KERNEL.is_correct(ledger, state, result)
+    state = KERNEL.functions.prepare(ledger, 10, 0)
+    result = KERNEL.functions.work(ledger, state)
+    assert KERNEL.functions.is_correct(ledger, state, result)
     result.rows[3, 3] += 1e-9
-    assert not KERNEL.is_correct(ledger, state, result)
+    assert not KERNEL.functions.is_correct(ledger, state, result)
 
 
 @given(rows=st.integers(0, 700), columns=st.integers(0, 1500))
@@ -116,4 +116,4 @@ def test_a_checkpoint_that_cannot_be_written_is_an_error(tmp_path):
 
 
 def test_it_says_how_much_memory_it_needs():
-    assert KERNEL.memory(1000, 2) == pytest.approx(2 * 8e6, rel=0.1)
+    assert KERNEL.functions.memory(1000, 2) == pytest.approx(2 * 8e6, rel=0.1)

@@ -14,8 +14,7 @@ from parcast.laws.grain import (
     best_partitions,
     fractal_grains,
 )
-from parcast.laws.matmul import matmul_counts
-from parcast.laws.square_sort import square_sort_counts
+from tests.laws.counting import matmul_counts, square_sort_counts
 
 
 @given(n=st.integers(1000, 10_000), w=st.floats(1e7, 1e9), u=st.floats(1e7, 1e9))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.fractal import FractalPhase, fractal_counts, fractal_efficiency
-from parcast.laws.monte_carlo import MonteCarloPhase, monte_carlo_counts
+from parcast.laws.fractal import FractalPhase, fractal_efficiency
+from parcast.laws.monte_carlo import MonteCarloPhase
+from tests.laws.counting import fractal_counts, monte_carlo_counts
 
 DATA = Path(__file__).parent / "data"
 FIGURE = {"alpha": 32000, "beta": 8}

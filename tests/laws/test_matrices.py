@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.gauss import GaussPhase, gauss_counts
-from parcast.laws.matmul import MatmulPhase, matmul_counts
+from parcast.laws.gauss import GaussPhase
+from parcast.laws.matmul import MatmulPhase
+from tests.laws.counting import gauss_counts, matmul_counts
 
 
 def test_elimination_of_a_hundred_unknowns_takes_what_the_source_says():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.sort import MergeSortPhase, merge_sort_counts
+from parcast.laws.sort import MergeSortPhase
+from tests.laws.counting import merge_sort_counts
 
 DATA = Path(__file__).parent / "data"
 

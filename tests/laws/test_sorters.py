@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.sort import MergeSortPhase, SortPhase, merge_sort_counts, sort_counts
-from parcast.laws.square_sort import SquareSortPhase, square_sort_counts
+from parcast.laws.sort import MergeSortPhase, SortPhase
+from parcast.laws.square_sort import SquareSortPhase
+from tests.laws.counting import merge_sort_counts, sort_counts, square_sort_counts
 
 WORKSTATIONS = {"compute": "5 Mflop/s", "network": "60 kB/s", "disk": "3.5 MB/s"}
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import law_named
 from parcast.errors import ParameterError
-from parcast.laws.stencil import StencilPhase, stencil_counts
+from parcast.laws.stencil import StencilPhase
+from tests.laws.counting import stencil_counts
 
 sizes = st.integers(1, 10**5)
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing import cluster_integral
-from parcast.queueing.bounds import balanced_job_bounds
 from parcast.queueing.clusters import Clusters, clusters, deal
-from parcast.queueing.mva_multiclass import exact_multiclass_mva
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.two_queues import two_queues
+from tests.queueing.reference.bounds import balanced_job_bounds
+from tests.queueing.reference.mva_multiclass import exact_multiclass_mva
 
 DATA = Path(__file__).parent / "data"
 FIELDS = tuple(Clusters.__dataclass_fields__)

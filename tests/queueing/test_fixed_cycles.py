@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing.fixed_cycles import fixed_cycles_time
-from parcast.queueing.order import expected_maximum
-from parcast.queueing.pace import largest_sum_excess
+from parcast.queueing.order import expected_maximum, largest_sum_excess
 from parcast.queueing.time_laws import gamma_times
 
 DATA = Path(__file__).parent / "data" / "fixed_cycles.csv"

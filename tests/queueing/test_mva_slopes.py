@@ -9,13 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing import mva_multiclass
-from parcast.queueing.bounds import asymptotic_bounds, balanced_job_bounds
-from parcast.queueing.mva import exact_mva
-from parcast.queueing.mva_approximate import linearizer_mva, schweitzer_mva
-from parcast.queueing.mva_multiclass import exact_multiclass_mva
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.two_queues import two_queues
+from tests.queueing.reference import mva_multiclass
+from tests.queueing.reference.bounds import asymptotic_bounds, balanced_job_bounds
+from tests.queueing.reference.mva import exact_mva
+from tests.queueing.reference.mva_approximate import linearizer_mva, schweitzer_mva
+from tests.queueing.reference.mva_multiclass import exact_multiclass_mva
 
 CLASSED = [exact_multiclass_mva, schweitzer_mva, linearizer_mva]
 BOUNDS = [asymptotic_bounds, balanced_job_bounds]

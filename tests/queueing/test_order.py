@@ -13,16 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing.order import expected_maximum, expected_maximum_of_sample, spacings
+from parcast.queueing.order import expected_maximum
 from parcast.queueing.time_laws import (
     deterministic_times,
     exponential_times,
     gamma_times,
-    lognormal_times,
-    normal_times,
     uniform_times,
-    weibull_times,
 )
+from tests.queueing.reference.order import expected_maximum_of_sample, spacings
+from tests.queueing.reference.time_laws import lognormal_times, normal_times, weibull_times
 
 DATA = Path(__file__).parent / "data" / "largest_normal.csv"
 TOLERANCE = 1e-10  # relative, the accuracy promised
@@ -355,7 +354,7 @@ def test_spacings_of_thousands_and_of_many_laws():
 
 # Refusals
 
-SPREAD = "Give standard deviation over mean; for wilder times use a sample of them."
+SPREAD = "Give standard deviation over mean."
 COUNT = "Count those that wait for each other."
 
 

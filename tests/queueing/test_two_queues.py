@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing import two_queues as module
-from parcast.queueing.bounds import balanced_job_bounds
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.two_queues import two_queues
+from tests.queueing.reference.bounds import balanced_job_bounds
 
 DATA = Path(__file__).parent / "data"
 FIELDS = tuple(module.TwoQueues.__dataclass_fields__)[:6]  # slopes: test_response_slopes

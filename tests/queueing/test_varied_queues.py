@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing.clusters import clusters
-from parcast.queueing.general_service import one_general_queue
 from parcast.queueing.service_laws import deterministic_service, exponential_service, gamma_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import two_varied_queues
+from tests.queueing.reference.general_queues import one_general_queue
 
 DATA = Path(__file__).parent / "data" / "varied_queues.csv"
 EXPONENTIAL = exponential_service(), exponential_service()

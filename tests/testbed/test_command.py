@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from parcast.errors import Argument
 from parcast.testbed.testbed import Testbed, in_bits, in_words
 from tests.conftest import COMMAND, ROOT
 
@@ -77,7 +78,8 @@ def test_wrong_use_is_told(parcast, options, says):
 
 
 def test_where_it_cannot_be_made_the_status_is_4(parcast, monkeypatch):
-    told = "no. Or with cpu=None and disk=None, which."
+    cpu, disk = Argument("cpu", "none"), Argument("disk", "none")
+    told = ("no. Or with ", cpu, " and ", disk, ", which.")
     monkeypatch.setattr(Testbed, "obstacle", lambda _: told)
     said = parcast("testbed", "--hosts", "1", "--link", "none", "--cpu", "none", "true")
     assert said.status == 4

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from parcast import testbed as package
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import ParameterError, RunFailed, spelled
 from parcast.testbed import cgroups, network
 from parcast.testbed import kept as requirements
 from parcast.testbed import network as namespaces
@@ -150,7 +150,7 @@ def test_a_kernel_without_links_or_delays_is_refused(monkeypatch):
     refusing(monkeypatch, "tbf")
     assert "modprobe -a bridge veth sch_tbf" in obstacle()
     refusing(monkeypatch, "netem")
-    assert "modprobe sch_netem" in obstacle(latency=True)
+    assert "modprobe sch_netem" in spelled(obstacle(latency=True))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_system_without_control_groups_is_refused(monkeypatch, tmp_path, asked
     monkeypatch.setattr(
         requirements, "hierarchies", lambda **limits: hierarchies(**limits, root=tmp_path)
     )
-    said = obstacle(**asked)
+    said = spelled(obstacle(**asked))
     assert said.startswith("there is no control group")
     assert says in said
 

@@ -565,7 +565,7 @@ def test_a_program_whose_law_does_not_count_is_refused(monkeypatch):
 
     from parcast.kernels.registry import kernel_named
 
-    spmd = replace(kernel_named("fractal"), law="spmd", densities={"compute": {"parallel": "1 s"}})
+    spmd = replace(kernel_named("fractal"), phase={"law": "spmd", "compute": {"parallel": "1 s"}})
     monkeypatch.setattr("parcast.validation.subject.kernel_named", lambda _: spmd)
     with pytest.raises(ParameterError, match="must be that of a program whose law counts"):
         subject_named("fractal")

@@ -20,20 +20,7 @@ PATIENCE: Final = 60.0  # with the compiler [s]
 
 
 def compile_pingpong(mpiexec: str, directory: Path) -> Path | str:
-    """Compile the program with the mpicc that stands beside mpiexec.
-
-    Parameters
-    ----------
-    mpiexec : str
-        Path of the launcher of the MPI.
-    directory : path
-        Where to put the program.
-
-    Returns
-    -------
-    path or str
-        The program; or why there is none.
-    """
+    """Compile the program with the mpicc beside mpiexec; a text says why there is none."""
     compiler = shutil.which("mpicc", path=os.path.dirname(os.path.abspath(mpiexec)))
     if compiler is None:
         return "there is no mpicc beside mpiexec"
@@ -52,8 +39,8 @@ def compile_pingpong(mpiexec: str, directory: Path) -> Path | str:
     except (OSError, subprocess.TimeoutExpired) as failure:
         return f"mpicc failed: {failure}"
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        return f"mpicc failed: {said[0] if said else f'status {done.returncode}'}"
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        return f"mpicc failed: {lines[0] if lines else f'status {done.returncode}'}"
     return program
 
 

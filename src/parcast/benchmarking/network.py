@@ -132,8 +132,6 @@ def cost_of_a_call(comm: Any) -> float:
 def window_of(size: int) -> int:
     """Messages of a stream that are under way at once.
 
-    Examples
-    --------
     >>> window_of(8), window_of(2**20), window_of(2**24)
     (64, 32, 4)
     """
@@ -143,8 +141,6 @@ def window_of(size: int) -> int:
 def is_saturated(rates: Sequence[float]) -> bool:
     """Whether the last sizes brought no higher rate.
 
-    Examples
-    --------
     >>> is_saturated([1.0, 2.0, 2.01, 1.9]), is_saturated([1.0, 2.0, 2.5]), is_saturated([1.0])
     (True, False, False)
     """
@@ -167,29 +163,29 @@ def main(arguments: Sequence[str]) -> None:
         streams = exchanges = True  # whether longer ones may bring a higher rate
         for size in plan.sizes:
             if not is_compiled:
-                found = repeated(comm, pingpong(comm, size), plan, in_a_row=True).over(
+                measured = repeated(comm, pingpong(comm, size), plan, in_a_row=True).over(
                     2, less=cost
                 )
-                record.times("pingpong", size, found.times, found.disturbed)
+                record.times("pingpong", size, measured.times, measured.disturbed)
             if size > 0 and not is_compiled and streams:
                 window = window_of(size)
-                found = repeated(comm, stream(comm, size, window), plan, in_a_row=True)
-                streams = float(np.median(found.times)) < LONG
-                found = found.over(window)
-                record.times("stream", size, found.times, found.disturbed)
+                measured = repeated(comm, stream(comm, size, window), plan, in_a_row=True)
+                streams = float(np.median(measured.times)) < LONG
+                measured = measured.over(window)
+                record.times("stream", size, measured.times, measured.disturbed)
             if size > 0 and exchanges:
-                found = repeated(comm, exchange(comm, size), plan, in_a_row=True)
-                exchanges = float(np.median(found.times)) < LONG
-                record.times("bidirectional", size, found.times, found.disturbed)
+                measured = repeated(comm, exchange(comm, size), plan, in_a_row=True)
+                exchanges = float(np.median(measured.times)) < LONG
+                record.times("bidirectional", size, measured.times, measured.disturbed)
     rates: list[float] = []
     for size in (x for x in plan.sizes if x > 0):
         messages = comm.size * (comm.size - 1)
         is_too_much = bool(rates) and size * messages > comm.size * MOST_UNDER_WAY
         if is_too_much or (size > NEVER_ENOUGH and is_saturated(rates)):
             break
-        found = repeated(comm, exchange(comm, size), plan, in_a_row=False)
-        record.times("saturation", size, found.times, found.disturbed)
-        middle = float(np.median(found.times))
+        measured = repeated(comm, exchange(comm, size), plan, in_a_row=False)
+        record.times("saturation", size, measured.times, measured.disturbed)
+        middle = float(np.median(measured.times))
         rates.append(messages * size / middle if middle > 0 else 0.0)  # 0: the clock stepped
 
 

@@ -33,16 +33,7 @@ MOST_AT_ONCE: Final = 1 << 28  # bytes of the buffers of a rank [B]
 
 
 def call_of(comm: Any, name: str, size: int) -> Callable[[], object]:
-    """Give one call of a primitive, to be made by every rank.
-
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-    name : str
-        One of `PRIMITIVES` besides send and receive.
-    size : int
-        m; of reductions rounded up to whole elements of 8 bytes. [B]
-    """
+    """One call of a primitive, but for send and receive, with m = `size` [B], of every rank."""
     from mpi4py import MPI
 
     if name == "barrier":
@@ -107,9 +98,9 @@ def main(arguments: Sequence[str]) -> None:
                 break
             call = half_of(comm, size) if name in halves else call_of(comm, name, size)
             counts = halves.get(name, True)
-            found = repeated(comm, many(call), plan, in_a_row=False, counts=counts)
-            found = found.over(1, less=cost)
-            record.times(name, size, found.times, found.disturbed)
+            measured = repeated(comm, many(call), plan, in_a_row=False, counts=counts)
+            measured = measured.over(1, less=cost)
+            record.times(name, size, measured.times, measured.disturbed)
 
 
 if __name__ == "__main__":

@@ -61,12 +61,12 @@ def triad(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
 
 def largest_cache() -> int:
     """Size of the largest cache of the first core; 0 where the system does not tell. [B]."""
-    found = [0]
+    sizes = [0]
     for path in CACHES.glob("index*/size"):
         text = path.read_text(encoding="ascii").strip()
         if text[:-1].isdigit() and text[-1:] in SIZES:
-            found.append(int(text[:-1]) * SIZES[text[-1]])
-    return max(found)
+            sizes.append(int(text[:-1]) * SIZES[text[-1]])
+    return max(sizes)
 
 
 def measure_rate(record: Recorder, plan: Plan) -> None:
@@ -104,15 +104,9 @@ def measure_memory(record: Recorder, plan: Plan, size: int) -> None:
 
 
 def in_time(once: Callable[[], float], plan: Plan, cost: float) -> list[float]:
-    """Give what `once` returns again and again, until time is over.
+    """What `once` returns [s] again and again, until the budget of the plan is over.
 
-    Parameters
-    ----------
-    once : callable
-        Measures one repetition, in time of the processor. [s]
-    plan : Plan
-    cost : float
-        Of one repetition. [s]
+    `cost` is what a repetition is expected to take, in time of the processor. [s].
     """
     times: list[float] = []
     began = perf_counter()
@@ -135,9 +129,9 @@ def measure_timer(record: Recorder, plan: Plan) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure; the arguments are a file for the records and a plan, whose one size is the triad's.
+    """Measure; the arguments are a file for the records and a plan.
 
-    A size of 0 takes twice the largest cache.
+    Its one size is that of the triad, where 0 takes twice the largest cache.
     """
     pin()
     path, text = arguments

@@ -1,9 +1,7 @@
-"""What a micro-benchmark writes while it runs, and how that is read again.
+"""What a micro-benchmark writes while it runs, how that is read, and how ranks time one thing.
 
 One JSON line for each benchmark and size with the times of all its repetitions, flushed at once,
 so that a launch that is interrupted keeps what it has. A torn last line is passed over.
-
-Times of something that several ranks do together, the slowest rank counting.
 """
 
 import json
@@ -35,17 +33,9 @@ class Recorder:
     def times(
         self, bench: str, size: int, times: Iterable[float], disturbed: Iterable[int] = ()
     ) -> None:
-        """Write the times of the repetitions of a benchmark at one size.
+        """Write the times of the repetitions of a benchmark at one size [B].
 
-        Parameters
-        ----------
-        bench : str
-        size : int
-            [B]
-        times : iterable of float
-            [s]
-        disturbed : iterable of int, optional
-            How often the system took the core from a rank in each repetition. [1]
+        `disturbed` says how often the system took the core from a rank in each repetition.
         """
         line = {"bench": bench, "ranks": self.ranks, "bytes": size, "times": list(times)}
         self._write(line | {"disturbed": list(disturbed)})
@@ -93,7 +83,7 @@ class Plan:
         """Refuse to exist if nothing could be measured."""
         if not self.sizes or min(self.sizes) < 0 or not 1 <= self.fewest <= self.most:
             raise ParameterError(
-                f"A plan must have sizes of at least 0 and 1 <= fewest <= most, got {self}."
+                "A plan", must="have sizes of at least 0 and 1 <= fewest <= most", got=str(self)
             )
 
     def to_text(self) -> str:
@@ -103,17 +93,11 @@ class Plan:
     @classmethod
     def from_text(cls, text: str) -> "Plan":
         """Read what `to_text` wrote."""
-        told = json.loads(text)
-        return cls(**{**told, "sizes": tuple(told["sizes"])})
+        document = json.loads(text)
+        return cls(**{**document, "sizes": tuple(document["sizes"])})
 
     def repetitions(self, cost: float) -> int:
-        """Give how often something that takes `cost` [s] is measured.
-
-        Examples
-        --------
-        >>> [Plan(sizes=(8,), budget=0.1).repetitions(x) for x in (1e-6, 1e-3, 10.0)]
-        [200, 100, 5]
-        """
+        """Give how often something that takes `cost` [s] is measured."""
         wanted = self.most if cost <= 0 else round(min(self.budget / cost, self.most))
         return max(self.fewest, wanted)
 
@@ -121,33 +105,25 @@ class Plan:
 def read_launch(path: Path, *, is_pinned: bool = True) -> Launch:
     """Read what a benchmark wrote; nothing where there is no file.
 
-    Parameters
-    ----------
-    path : path
-    is_pinned : bool, default True
-        Whether each rank had a core of its own. Then repetitions in which the system took it for
-        another program are kept apart as `disturbed`, if at least 3 others are left; where ranks
-        take turns on a core, this is what is measured.
-
-    Returns
-    -------
-    Launch
-        Repetitions that took no or negative time, since the clock stepped or is too coarse, are
-        counted in `refused` and not among the times.
+    Repetitions that took no or negative time, since the clock stepped or is too coarse, are
+    counted in `refused` and not among the times. Where each rank had a core of its own
+    (`is_pinned`), those in which the system took it for another program are kept apart as
+    `disturbed`, if at least 3 others are left; where ranks take turns on a core, this is what is
+    measured.
     """
-    found = Launch(times={})
+    launch = Launch(times={})
     if not path.exists():
-        return found
+        return launch
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         with suppress(json.JSONDecodeError):  # the last line of a run that was killed
-            _take(found, json.loads(text), is_pinned=is_pinned)
-    return found
+            _take(launch, json.loads(text), is_pinned=is_pinned)
+    return launch
 
 
-def _take(found: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
+def _take(launch: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
     """Add one line."""
     if "fact" in line:
-        found.facts[line["fact"]] = line["value"]
+        launch.facts[line["fact"]] = line["value"]
         return
     cell = (line["bench"], line["ranks"], line["bytes"])
     flags = line.get("disturbed") or [0] * len(line["times"])
@@ -155,13 +131,13 @@ def _take(found: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
     times = [time for time, flag in pairs if not flag]
     if is_pinned and len(times) >= FEWEST_LEFT:
         if len(times) < len(pairs):
-            found.disturbed[cell] = [time for time, flag in pairs if flag]
+            launch.disturbed[cell] = [time for time, flag in pairs if flag]
     else:
         times = [time for time, _ in pairs]
     if times:
-        found.times.setdefault(cell, []).extend(times)
+        launch.times.setdefault(cell, []).extend(times)
     if len(pairs) < len(line["times"]):
-        found.refused[cell] = found.refused.get(cell, 0) + len(line["times"]) - len(pairs)
+        launch.refused[cell] = launch.refused.get(cell, 0) + len(line["times"]) - len(pairs)
 
 
 SHORTEST: Final = 50e-6  # of a repetition of something that may be done many times in a row [s]
@@ -187,13 +163,7 @@ class Repetitions:
 
 
 def without_python(times: Sequence[float], cost: float) -> list[float]:
-    """Times less what Python took, of which no more than half is taken off.
-
-    Examples
-    --------
-    >>> [round(x, 2) for x in without_python([1.0, 0.3], 0.2)]
-    [0.8, 0.15]
-    """
+    """Times less what Python took, of which no more than half is taken off."""
     return [x - min(cost, MOST_SHARE * x) for x in times]
 
 
@@ -225,27 +195,12 @@ def repeated(
     in_a_row: bool,
     counts: bool = True,
 ) -> "Repetitions":
-    """Measure the times of one turn of `run`.
+    """Measure the times of one turn of `run`, which does its part for each element of an iterator.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-        All of its ranks call this together.
-    run : callable
-        Does its part once for each element of an iterator.
-    plan : Plan
-        How often.
-    in_a_row : bool
-        Whether a repetition may be many turns, where one is too short to be timed.
-    counts : bool, default True
-        Whether the time of this rank does.
-
-    Returns
-    -------
-    Repetitions
-        For each the time of the slowest rank, each from its own leaving of a barrier (of many
-        turns: of one more turn after it) to the end of its part, over the turns; the same on all
-        ranks. [s]
+    All ranks call it together and get the same: for each repetition the time of the slowest rank
+    of those that count, from its own leaving of a barrier to the end of its part. `in_a_row`
+    allows a repetition of many turns where one is too short to be timed; one more turn then stands
+    between barrier and clock, and the time is divided by the turns.
     """
     from mpi4py import MPI
 

@@ -43,12 +43,9 @@ class Alone:
 
 @contextmanager
 def nameless(directory: Path, rank: int) -> Iterator[tuple[int, int | None]]:
-    """Open a file that has no name, for reading and writing, and again past the page cache.
+    """Descriptors of a file without a name, to read and write, and to read past the page cache.
 
-    Yields
-    ------
-    tuple of int and (int or None)
-        Descriptors; None where the file system does not read past the page cache.
+    The second is None where the file system does not read past it.
     """
     path = directory / f".parcast-{os.getpid()}-{rank}"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -74,15 +71,7 @@ def space_needed(plan: Plan, ranks: int) -> int:
 
 
 def measure(comm: Any, record: Recorder, plan: Plan) -> None:
-    """Record the times of requests of every size, or why there are none.
-
-    Parameters
-    ----------
-    comm : communicator
-    record : Recorder
-    plan : Plan
-        Sizes above 0, its `directory`, and repetitions.
-    """
+    """Record the times of requests of every size above 0 of a plan, or why there are none."""
     directory = Path(plan.directory)
     refusal = _together(comm, lambda: _check(directory, space_needed(plan, comm.size)))
     if refusal is None:
@@ -152,11 +141,11 @@ def _timed(comm: Any, act: Callable[[], object]) -> float:
     except OSError as failure:
         refusal = failure.strerror or str(failure)
     mine = perf_counter() - began
-    told = comm.allgather((mine, refusal))
-    for _, other in told:
+    of_ranks = comm.allgather((mine, refusal))
+    for _, other in of_ranks:
         if other is not None:
             raise OSError(None, other)
-    return float(max(time for time, _ in told))
+    return float(max(time for time, _ in of_ranks))
 
 
 def _together(comm: Any, act: Callable[[], object]) -> str | None:
@@ -166,7 +155,7 @@ def _together(comm: Any, act: Callable[[], object]) -> str | None:
         act()
     except OSError as failure:
         refusal = failure.strerror or str(failure)
-    return next((told for told in comm.allgather(refusal) if told is not None), None)
+    return next((text for text in comm.allgather(refusal) if text is not None), None)
 
 
 def _check(directory: Path, needed: int) -> None:

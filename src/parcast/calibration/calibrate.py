@@ -15,7 +15,7 @@ from typing import Final
 
 from parcast.benchmarking.compiled import compile_pingpong
 from parcast.benchmarking.records import Plan
-from parcast.calibration.host import Clocks, clock_notes, host_of, load_average, told_cache
+from parcast.calibration.host import Clocks, clock_notes, host_of, load_average, page_cache
 from parcast.calibration.jobs import (
     FIRST,
     PARTS,
@@ -28,14 +28,14 @@ from parcast.calibration.jobs import (
     starter,
 )
 from parcast.calibration.lines import line_of
-from parcast.calibration.notes import notes_of, tables_of
+from parcast.calibration.notes import notes_of
 from parcast.calibration.result import Calibration, Line, Measured, Table
-from parcast.calibration.values import VALUES, measured, of_a_share, values_of
+from parcast.calibration.values import VALUES, measured, of_a_share, tables_of, values_of
 from parcast.errors import ParameterError, RunFailed, as_list, as_number
 from parcast.mpi.find import Mpi, find_mpi
 from parcast.mpi.folders import folder_for
 from parcast.mpi.leftovers import as_interrupts
-from parcast.testbed.testbed import testbed_here
+from parcast.testbed.testbed import Testbed, testbed_here
 
 TARGET: Final = 0.05  # half-width of an interval over its value, at which it is settled [1]
 LAUNCHES: Final = 5  # at least; of fewer no interval of a median is exact
@@ -100,18 +100,13 @@ def calibrate(
     chosen = _checked(ranks, only, launches, time_limit)
     least = launches or (QUICK_LAUNCHES if quick else LAUNCHES)
     limit = time_limit or (QUICK_TIME_LIMIT if quick else TIME_LIMIT)
-    where = Path(directory or ".")
-    if "storage" in chosen:
-        where = where.absolute()
-    if "storage" in chosen and not where.is_dir():
-        raise ParameterError(f"directory must be a folder that is there, got {str(where)!r}.")
+    where = _place(directory) if "storage" in chosen else Path()
     date, began, load, clocks = _now(), monotonic(), load_average(), Clocks.read()
     mpi, notes = _mpi(chosen)
     with as_interrupts(), folder_for("parcast-calibrate-") as folder:
         program = None
         if mpi is not None and "network" in chosen and ranks > 1:
-            left = limit - (monotonic() - began)
-            program = _program(mpi, folder, notes, left)
+            program = _program(mpi, folder, notes, limit - (monotonic() - began))
         jobs = jobs_of(chosen, ranks=ranks, quick=quick, directory=where, mpi=mpi, program=program)
         course = launch_all(
             jobs,
@@ -125,22 +120,18 @@ def calibrate(
         )
     _require_something(jobs, course, notes)
     notes += clock_notes(clocks, Clocks.read())
-    values, tables, lines = results_of(jobs)
     testbed = testbed_here()
-    if testbed is not None and testbed.cap is not None:
-        values = [of_a_share(x, testbed.cap) for x in values]
-    if "storage" in chosen and (cache := told_cache()) is not None:
-        values.append(cache)
-    told = (str(x.facts["mpi"]) for job in jobs for x in job.launches if "mpi" in x.facts)
     host = host_of(
         load_before=load,
         mpi=mpi,
-        told=next(told, ""),
+        library=_library(jobs),
         placement={job.ranks: placement_of(job.ranks) for job in jobs if job.launches},
         directory=str(where) if "storage" in chosen else "",
         testbed=testbed,
     )
+    values, tables, lines = _results(jobs, testbed, chosen)
     notes += notes_of(jobs, values, tables, host, course, least=least, target=TARGET)
+    inputs = {"ranks": ranks, "quick": quick, "time_limit_s": limit, "only": list(chosen)}
     return Calibration(
         name=name or host.name,
         date=date,
@@ -153,25 +144,40 @@ def calibrate(
         was_interrupted=course.was_interrupted,
         lost=sum(len(job.lost) for job in jobs),
         target=TARGET,
-        inputs={
-            "ranks": ranks,
-            "quick": quick,
-            "time_limit_s": limit,
-            "only": list(chosen),
-            "launches": least,
-        },
+        inputs=inputs | {"launches": least},
     )
 
 
-def results_of(jobs: Sequence[Job]) -> tuple[list[Measured], list[Table], list[Line]]:
-    """Values, tables and lines of what was launched."""
+def _results(
+    jobs: Sequence[Job], testbed: Testbed | None, chosen: Sequence[str]
+) -> tuple[list[Measured], list[Table], list[Line]]:
+    """Values, tables and lines of what was launched, and the cache that the system tells."""
+    values = list(values_of(jobs, target=TARGET))
+    if testbed is not None and testbed.cap is not None:
+        values = [of_a_share(x, testbed.cap) for x in values]
+    if "storage" in chosen and (cache := page_cache()) is not None:
+        values.append(cache)
     tables, lines = [], []
     for job in jobs:
         for table in tables_of(job, target=TARGET):
             tables.append(table)
             if table.bench != "polynomial" and (line := line_of(table, job.launches)) is not None:
                 lines.append(line)
-    return list(values_of(jobs, target=TARGET)), tables, lines
+    return values, tables, lines
+
+
+def _library(jobs: Sequence[Job]) -> str:
+    """Name the MPI as the ranks do; "" where none did."""
+    launches = (launch for job in jobs for launch in job.launches)
+    return next((str(x.facts["mpi"]) for x in launches if "mpi" in x.facts), "")
+
+
+def _place(directory: str | PathLike[str] | None) -> Path:
+    """Refuse a folder that is not there; give its whole path."""
+    where = Path(directory or ".").absolute()
+    if not where.is_dir():
+        raise ParameterError("directory", must="be a folder that is there", got=f"{str(where)!r}")
+    return where
 
 
 def _checked(
@@ -181,19 +187,23 @@ def _checked(
     hint = "Give such as 4."
     if not 1 <= as_number("ranks", ranks, hint=hint) <= MOST_RANKS:
         hint = "Give 2 or more." if ranks < 1 else "Give fewer."
-        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
+        raise ParameterError("ranks", must=f"lie in 1 to {MOST_RANKS}", got=f"{ranks}", hint=hint)
     if isinstance(only, str):
         only = (only,)
     only = as_list("only", only, hint=f"It holds some of {', '.join(PARTS)}.")
     unknown = [part for part in only if part not in PARTS]
     if unknown or not only:
         got = repr(unknown[0]) if unknown else "nothing"
-        raise ParameterError(f"only must hold some of {', '.join(PARTS)}, got {got}.")
+        raise ParameterError("only", must=f"hold some of {', '.join(PARTS)}", got=got)
     if launches is not None and as_number("launches", launches, hint="Give 5 or more.") < 1:
-        raise ParameterError(f"launches must be at least 1, got {launches}. Give 5 or more.")
+        raise ParameterError(
+            "launches", must="be at least 1", got=f"{launches}", hint="Give 5 or more."
+        )
     hint = "Give it in seconds."
     if time_limit is not None and not as_number("time_limit", time_limit, hint=hint) > 0:
-        raise ParameterError(f"time_limit must be above 0, got {time_limit:g}. Give seconds.")
+        raise ParameterError(
+            "time_limit", must="be above 0", got=f"{time_limit:g}", hint="Give seconds."
+        )
     return tuple(part for part in PARTS if part in only)
 
 

@@ -1,17 +1,13 @@
-"""`parcast calibrate`: measure this machine, and write the file that describes it.
-
-What `parcast calibrate` begins with: parts to measure, what files tell, what it needs.
-"""
+"""`parcast calibrate`: measure this machine, and write the file that describes it."""
 
 import os
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWERED, INTERRUPTED
+from parcast.cli.failures import ANSWERED, INTERRUPTED, in_options
 from parcast.cli.options import cli_command, duration, json_option, output_option, text_option
 from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
@@ -59,7 +55,7 @@ def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 
 
 def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
-    """Read the files of other benchmarks, those of one format together."""
+    """Figures of the files of other benchmarks, those of one format read together."""
     from parcast.errors import ParameterError
     from parcast.importers.registry import import_machine, recognised_format
 
@@ -81,14 +77,16 @@ def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
     return [import_machine(paths, name) for name, paths in of_format.items()]
 
 
-def left_to_measure(parts: Sequence[str], known: Sequence["MachineFigures"]) -> tuple[str, ...]:
-    """Leave out the parts of which the files tell enough; refuse where none is left."""
-    keys = {figure.key for each in known for figure in each.figures}
-    left = tuple(part for part in parts if part not in WHOLE or not WHOLE[part] <= keys)
+def left_to_measure(
+    requested: Sequence[str], others: Sequence["MachineFigures"]
+) -> tuple[str, ...]:
+    """Parts of which the files do not tell enough; it is wrong use if none is left."""
+    known = {figure.key for each in others for figure in each.figures}
+    left = tuple(part for part in requested if part not in WHOLE or not WHOLE[part] <= known)
     if not left:
         raise click.UsageError(
-            f"--from tells all that is asked for ({', '.join(parts)}), so that nothing is left to "
-            "measure. Use parcast import, or ask for more with --only."
+            f"--from tells all that is asked for ({', '.join(requested)}), so that nothing is "
+            "left to measure. Use parcast import, or ask for more with --only."
         )
     return left
 
@@ -212,11 +210,11 @@ def command(
         _write_script(ctx, options, files, outputs, as_json=as_json)
         return ANSWERED
     Outputs(outputs, as_json=as_json, formats=("toml", "json", "csv")).check(files)
-    figures = figures_of_files(files)
-    only = left_to_measure(options["only"] or PARTS, figures)
+    others = figures_of_files(files)
+    only = left_to_measure(options["only"] or PARTS, others)
     require_means(only, options["directory"])
     calibration = _measured(options, files, only)
-    _write(calibration, figures, options["name"], outputs, as_json=as_json)
+    _write(calibration, others, options["name"], outputs, as_json=as_json)
     return INTERRUPTED if calibration.was_interrupted else ANSWERED
 
 
@@ -242,19 +240,18 @@ def _measured(
                 progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
             )
         except ParameterError as refusal:
-            raise click.UsageError(_in_options(str(refusal))) from refusal
+            raise click.UsageError(in_options(refusal, OPTIONS)) from refusal
     inputs = {
         **(calibration.inputs or {}),
         "options": {**options, "only": list(only), "from": list(files)},
         "parcast": __version__,
     }
-    warnings = tuple(map(_in_options, calibration.warnings))
-    return replace(calibration, inputs=inputs, warnings=warnings)
+    return replace(calibration, inputs=inputs)
 
 
 def _write(
     calibration: "Calibration",
-    known: Sequence["MachineFigures"],
+    others: Sequence["MachineFigures"],
     name: str | None,
     outputs: Sequence[str],
     *,
@@ -264,8 +261,8 @@ def _write(
     from parcast.calibration.machine_file import calibration_document, machine_figures
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
-    figures = machine_figures(calibration, told=known, name=name)
-    with ExitStack() as others:  # each is written, whatever becomes of those before it
+    figures = machine_figures(calibration, others=others, name=name)
+    with ExitStack() as stack:  # each is written, whatever becomes of those before it
         for output in reversed(outputs):
             ending = format_of(output)
             if output != "-":
@@ -277,13 +274,13 @@ def _write(
                     else csv_pieces(calibration.table_rows())
                 )
                 place = place_of_part(output) if calibration.was_interrupted else output
-                others.callback(write_document, place, pieces)
+                stack.callback(write_document, place, pieces)
         if as_json:
             print_pieces(json_pieces(calibration_document(calibration, figures)))
         elif "-" in outputs:
             write_all(figures.to_toml())
         else:
-            taken = {x.key: f"{x.text}, {x.source}" for each in known for x in each.figures}
+            taken = {x.key: f"{x.text}, {x.source}" for each in others for x in each.figures}
             show_sheet(calibration.to_sheet(taken=taken))
         for note in figures.notes:
             click.echo(f"parcast: {note}", err=True)
@@ -326,10 +323,3 @@ def _write_script(
         write_all(text)
     else:
         write_document(place, [text])
-
-
-def _in_options(message: str) -> str:
-    """Call the arguments of `calibrate` by the options that stand for them."""
-    for argument, option in OPTIONS.items():
-        message = re.sub(rf"(?:^|(?<=with )){argument}(?= must|, |\.)", option, message)
-    return message

@@ -40,14 +40,7 @@ class Clocks:
 
 
 def clock_notes(before: Clocks, after: Clocks) -> list[str]:
-    """Say where clocks do not agree on the time between two moments.
-
-    Examples
-    --------
-    >>> start = Clocks(counter=0.0, monotonic=0.0, of_day=0.0)
-    >>> clock_notes(start, Clocks(counter=10.0, monotonic=10.0, of_day=10.001))
-    []
-    """
+    """Say where clocks do not agree on the time between two moments."""
     passed = after.counter - before.counter
     allowed = max(APART * abs(passed), LEAST_APART)
     notes = []
@@ -70,28 +63,12 @@ def host_of(
     *,
     load_before: float,
     mpi: Mpi | None,
-    told: str,
+    library: str,
     placement: Mapping[int, str],
     directory: str,
     testbed: Testbed | None = None,
 ) -> Host:
-    """Facts of this machine.
-
-    Parameters
-    ----------
-    load_before : float
-        Load average at the start. [1]
-    mpi : Mpi or None
-        What ranks were started with.
-    told : str
-        What the ranks say of their MPI; "" where they say nothing.
-    placement : mapping of int to str
-        How each number of ranks was pinned.
-    directory : str
-        Where files were written.
-    testbed : Testbed, optional
-        On whose hosts the ranks ran.
-    """
+    """Facts of this machine, or of the testbed that ranks ran on; `library` as they name it."""
     started_with = "" if mpi is None else f"{mpi.vendor} {mpi.version}".strip()
     return Host(
         name=platform.node() if testbed is None else short_name(testbed),
@@ -101,7 +78,7 @@ def host_of(
         governor=_text(GOVERNOR).strip(),
         load_before=load_before,
         load_after=load_average(),
-        mpi=told or started_with,
+        mpi=library or started_with,
         python=platform.python_version(),
         numpy=np.__version__,
         placement=dict(placement),
@@ -118,7 +95,7 @@ def load_average() -> float:
         return nan
 
 
-def told_cache() -> Measured | None:
+def page_cache() -> Measured | None:
     """Memory that the system would give the page cache; None where it does not tell."""
     words = _value_of(MEMINFO, "MemAvailable").split()
     if len(words) != 2 or not words[0].isdigit():

@@ -1,9 +1,7 @@
-"""What is launched for a calibration, and how much each launch measures.
+"""What is launched for a calibration, how much each launch measures, and the launching in turn.
 
-Launches all jobs in turn, again and again, until their values are settled or time is over.
-
-In turn, so that what changes while it measures meets all of them, and so that what is interrupted
-has something of each.
+All jobs are launched again and again until their values are settled or time is over: in turn, so
+that what changes meanwhile meets all of them, and what is interrupted has something of each.
 """
 
 import os
@@ -72,17 +70,9 @@ class Job:
 def counts_of(ranks: int, *, alike: int) -> tuple[int, ...]:
     """Numbers of ranks that are measured: 2, 4, 8, ... and `ranks`; none of a single rank.
 
-    Formulas in p need three counts, so 3 is one of them where else there are only 2 and 4.
+    Formulas in p need three counts, so 3 is one of them where else there are only 2 and 4. Up to
+    `alike` ranks are placed as 2 are: more share a core, which is another formula.
 
-    Parameters
-    ----------
-    ranks : int
-        The most. [1]
-    alike : int
-        Up to how many are placed as 2 are: more share a core, which is another formula. [1]
-
-    Examples
-    --------
     >>> counts_of(4, alike=2), counts_of(4, alike=64), counts_of(6, alike=6), counts_of(1, alike=1)
     ((2, 4), (2, 3, 4), (2, 4, 6), ())
     """
@@ -95,9 +85,9 @@ def counts_of(ranks: int, *, alike: int) -> tuple[int, ...]:
 
 def placement_of(ranks: int) -> str:
     """How the launcher pins so many ranks: "own", "one", or what the environment says."""
-    told = os.environ.get(PLACEMENT, "auto")
-    if told != "auto":
-        return told
+    placement = os.environ.get(PLACEMENT, "auto")
+    if placement != "auto":
+        return placement
     return "own" if ranks <= len(available_cores()) else "one"
 
 
@@ -110,48 +100,35 @@ def jobs_of(
     mpi: Mpi | None,
     program: Path | None,
 ) -> list[Job]:
-    """Give all jobs of a calibration, in the order in which they are launched.
+    """All jobs of a calibration, in the order in which they are launched.
 
-    Parameters
-    ----------
-    only : sequence of str
-        Parts, of `PARTS`.
-    ranks : int
-        The most ranks.
-    quick : bool
-        Whether few sizes are measured, and each for a short time.
-    directory : path
-        Where the storage is measured.
-    mpi : Mpi or None
-        None: what one process can measure alone.
-    program : path or None
-        The compiled ping-pong and stream.
+    Without an MPI those of one process; without a compiled program Python sends the messages.
     """
     plans = QUICK if quick else FULL
     is_alike = placement_of(ranks) == placement_of(2)
     alike = ranks if is_alike else len(available_cores())
     counts = counts_of(ranks, alike=alike) if mpi is not None else ()
-    found = []
+    jobs = []
     if "processor" in only:
-        found.append(Job(part="processor", module="processor", ranks=1, plan=plans["processor"]))
+        jobs.append(Job(part="processor", module="processor", ranks=1, plan=plans["processor"]))
     if "network" in only and counts and program is not None:
-        found.append(
+        jobs.append(
             Job(part="network", module="compiled", ranks=2, plan=plans["network"], program=program)
         )
     for part in ("network", "primitives"):
         if part in only:
             extra = ("compiled",) if part == "network" and program is not None else ()
-            found += [
+            jobs += [
                 Job(part=part, module=part, ranks=count, plan=plans[part], extra=extra)
                 for count in counts
             ]
     if "storage" in only:
         plan = plans["storage"]
         plan = Plan(sizes=plan.sizes, budget=0.0, fewest=plan.fewest, directory=str(directory))
-        found += [
+        jobs += [
             Job(part="storage", module="storage", ranks=count, plan=plan) for count in (1, *counts)
         ]
-    return found
+    return jobs
 
 
 Progress = Callable[[float, str], None]  # share that is done, and what is being done
@@ -200,30 +177,11 @@ def launch_all(
     progress: Progress,
     clock: Callable[[], float] = time.monotonic,
 ) -> Course:
-    """Launch jobs in turn.
+    """Launch jobs in turn, each `least` times and up to `most` times until it is settled.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        To which launches are added.
-    start : callable
-        Launches one.
-    records : path
-        Folder for what they write.
-    least, most : int
-        Launches of each.
-    time_limit : float
-        After which no launch is started that would end later, as far as is known, and one that is
-        under way is ended; what it had recorded is kept. The first has 5 s at least. [s]
-    is_settled : callable
-        Whether a job needs no more than `least` launches.
-    progress : callable
-    clock : callable, default time.monotonic
-
-    Returns
-    -------
-    Course
-        A KeyboardInterrupt ends it; what the launch had recorded is kept.
+    After `time_limit` [s] a launch that is under way is ended, and none begins that would end
+    later, as far as is known; the first has 5 s at least. A KeyboardInterrupt ends it all. What a
+    launch had recorded until then is kept.
     """
     began, done = clock(), 0
     is_out = False
@@ -283,11 +241,11 @@ def _launch(
         elif not (partial := _read(job, record)).is_empty:
             job.launches.append(partial)
     else:
-        found = _read(job, record)
-        if found.is_empty:
-            job.lost.append(str(found.facts.get("refused", "it measured nothing")))
+        launch = _read(job, record)
+        if launch.is_empty:
+            job.lost.append(str(launch.facts.get("refused", "it measured nothing")))
         else:
-            job.launches.append(found)
+            job.launches.append(launch)
     job.seconds = clock() - began
     return is_whole
 
@@ -318,6 +276,6 @@ def _start_alone(module: str, arguments: Sequence[str], seconds: float) -> None:
             f"{module} did not end within {seconds:.3g} s and was killed. Ask for less."
         ) from late
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        reason = f": {said[-1].strip()}" if said else ""
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        reason = f": {lines[-1].strip()}" if lines else ""
         raise RunFailed(f"{module} ended with status {done.returncode}{reason}. Try it again.")

@@ -1,14 +1,13 @@
-"""Straight lines of times over sizes, launch by launch, and where the protocol switches.
-
-One value of several launches: its median, its interval, and what stood out.
+"""What several launches say together: medians with intervals, and straight lines over sizes.
 
 Repetitions inside a launch agree with one another much better than launches do, since what differs
 between launches, where a process lies in memory and what else runs, is the same for all of them.
-So the interval is over launches, of which each gives the median of its repetitions, without those
+So an interval is over launches, of which each gives the median of its repetitions, without those
 in which another program had the core. Such ones are counted as repetitions and as outliers.
 
 From five launches on it is the exact one for a median: between two order statistics, whatever the
-distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D].
+distribution [1]_. Of fewer the 90 % interval of Student's t on logarithms is taken [D]. A line is
+fitted in each launch, too; where the protocol switches, it is cut into pieces over the medians.
 
 References
 ----------
@@ -58,23 +57,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Median of the values of launches and its 90 % interval.
-
-    Parameters
-    ----------
-    values : sequence of float
-        One of each launch, at least 0; at least one.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> found = estimate([1.02, 1.0, 0.99, 1.01, 1.2])
-    >>> found.value, found.lower, found.upper
-    (1.01, 0.99, 1.2)
-    """
+    """Median of the values of launches, at least one, and its 90 % interval."""
     ordered = sorted(values)
     middle, count = median(ordered), len(ordered)
     lower, upper, cv = nan, nan, nan
@@ -90,24 +73,9 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def outliers(times: Sequence[float], disturbed: Sequence[float] = ()) -> tuple[int, float]:
-    """How many repetitions of a launch stand far above the others, and the worst of all.
+    """Number of repetitions far above the others, and the slowest of all over the median. [1].
 
-    Parameters
-    ----------
-    times : sequence of float
-        Those that the median is taken of. [s]
-    disturbed : sequence of float, optional
-        Those that were kept out of it, which count as others do. [s]
-
-    Returns
-    -------
-    tuple of int and float
-        Their number, and the slowest repetition over the median. [1]
-
-    Examples
-    --------
-    >>> outliers([1.0, 1.01, 0.99, 1.0, 7.0])
-    (1, 7.0)
+    `disturbed` are those that were kept out of the median, which count as others do.
     """
     given = np.asarray(times, dtype=np.float64)
     middle = float(np.median(given))
@@ -124,34 +92,22 @@ def sample_of(
     *,
     target: float,
 ) -> Sample:
-    """Time of one size, of the repetitions of each launch.
-
-    Parameters
-    ----------
-    size : int
-        [B]
-    launches : sequence of sequences of float
-        Times of repetitions, above 0; at least one of each, and at least one launch. [s]
-    disturbed : sequence of sequences of float
-        Times of those that are kept out of the medians, of each launch. [s]
-    target : float
-        Half-width of an interval over its value at which it is settled. [1]
-    """
-    found = estimate([median(times) for times in launches])
+    """Time of one size [B], of repetitions [s] of each launch and of those kept out of medians."""
+    result = estimate([median(times) for times in launches])
     stood_out = [outliers(*both) for both in zip(launches, disturbed, strict=True)]
     return Sample(
         bytes=size,
-        time=found.value,
+        time=result.value,
         p25=median(float(np.percentile(times, 25)) for times in launches),
-        lower=found.lower,
-        upper=found.upper,
-        cv=found.cv,
-        launches=found.launches,
+        lower=result.lower,
+        upper=result.upper,
+        cv=result.cv,
+        launches=result.launches,
         repetitions=sum(map(len, launches)) + sum(map(len, disturbed)),
         disturbed=sum(map(len, disturbed)),
         outliers=sum(count for count, _ in stood_out),
         worst=max(worst for _, worst in stood_out),
-        settled=found.is_within(target),
+        settled=result.is_within(target),
     )
 
 
@@ -182,13 +138,7 @@ def fit_of_launch(
 ) -> MessageFit | None:
     """Line of a benchmark in one launch; None where there are too few sizes.
 
-    Parameters
-    ----------
-    launch : Launch
-    bench : str
-    ranks : int
-    long_only : bool, default False
-        Whether only sizes from 1/64 of the largest on count, which tell the rate of the bytes.
+    `long_only`: only sizes from 1/64 of the largest on, which tell the rate of the bytes.
     """
     sizes = launch.sizes(bench, ranks)
     if long_only and sizes:
@@ -199,19 +149,10 @@ def fit_of_launch(
 
 
 def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
-    """Line of a benchmark: medians of the lines of the launches, and what error it has.
+    """Line of a benchmark: medians of the lines of its launches, and what error it has.
 
-    Parameters
-    ----------
-    table : Table
-        Of the benchmark. One of a single size, such as of a barrier, has no rate.
-    launches : sequence of Launch
-        That it was made of.
-
-    Returns
-    -------
-    Line or None
-        None where no launch has two sizes, though the table has.
+    A table of a single size, such as of a barrier, has no rate. None where the table has more
+    sizes but no launch has two.
     """
     name, ranks = table.bench, table.ranks
     if len(table.samples) == 1:
@@ -261,11 +202,13 @@ def segments_of(table: Table) -> tuple[Segment, ...]:
         else:
             middle = low + int(np.searchsorted(sizes[low:high], switch))
             pieces += [(low, middle), (middle, high)]
-    found = []
+    segments = []
     for low, high in sorted(firsts):
         fit = fit_message(sizes[low:high], times[low:high])
-        found.append(Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte)))
-    return tuple(found)
+        segments.append(
+            Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte))
+        )
+    return tuple(segments)
 
 
 def _times(startup: float, byte: float, table: Table) -> Array:

@@ -42,29 +42,17 @@ def machine_keys() -> tuple[str, ...]:
 
 
 def machine_figures(
-    calibration: Calibration, *, told: Sequence[MachineFigures] = (), name: str | None = None
+    calibration: Calibration, *, others: Sequence[MachineFigures] = (), name: str | None = None
 ) -> MachineFigures:
-    """Give what a machine file holds of a calibration.
+    """What a machine file holds of a calibration and of what other benchmarks tell.
 
-    Parameters
-    ----------
-    calibration : Calibration
-        What was measured.
-    told : sequence of MachineFigures, optional
-        What other benchmarks tell. Where both know a key, theirs is taken.
-    name : str, optional
-        What to call the machine, by default as the calibration does.
-
-    Returns
-    -------
-    MachineFigures
-        `to_toml()` is the file.
+    `to_toml()` is the file. Where both know a key, that of the other benchmarks is taken.
     """
     order = {key: i for i, key in enumerate(("processors", "storage.servers", *machine_keys()))}
     figures = {x.key: x for x in [*_values(calibration), *primitive_figures(calibration)]}
-    figures |= {x.key: x for each in told for x in each.figures}
-    theirs = {x.key for each in told for x in each.figures}
-    sources = [_source(calibration), *(f"others by {x.source}" for x in told)]
+    figures |= {x.key: x for each in others for x in each.figures}
+    theirs = {x.key for each in others for x in each.figures}
+    sources = [_source(calibration), *(f"others by {x.source}" for x in others)]
     return MachineFigures(
         name=name or calibration.name,
         source="; ".join(sources),
@@ -73,28 +61,15 @@ def machine_figures(
             *_facts(calibration, known=order),
             *primitives_without_rate(calibration),
             *line_remarks(calibration, leave_out=theirs),
-            *(remark for each in told for remark in each.remarks),
+            *(remark for each in others for remark in each.remarks),
         ),
         warnings=(*calibration.warnings, *few_counts(calibration)),
-        notes=(*few_counts(calibration), *(note for each in told for note in each.notes)),
+        notes=(*few_counts(calibration), *(note for each in others for note in each.notes)),
     )
 
 
 def calibration_document(calibration: Calibration, figures: MachineFigures) -> dict[str, Any]:
-    """Everything as one JSON document: the calibration, its primitives and the machine file.
-
-    Parameters
-    ----------
-    calibration : Calibration
-        What was measured.
-    figures : MachineFigures
-        The machine file that was made of it.
-
-    Returns
-    -------
-    dict
-        Schema ``parcast/calibration/1``.
-    """
+    """Everything as one JSON document, ``parcast/calibration/1``, with primitives and file."""
     return {
         **calibration.to_document(),
         "primitives": [formula.row() for formula in primitive_formulas(calibration)],

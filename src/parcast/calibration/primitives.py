@@ -86,18 +86,10 @@ class PrimitiveFormula:
 
 @lru_cache(maxsize=4)  # file, document and table ask for the same, which takes half a second
 def primitive_formulas(calibration: Calibration) -> tuple[PrimitiveFormula, ...]:
-    """Give the formulas of each primitive that was measured.
+    """Formulas of each primitive that was measured among two ranks or more.
 
-    Parameters
-    ----------
-    calibration : Calibration
-        Its tables of primitives among two ranks or more.
-
-    Returns
-    -------
-    tuple of PrimitiveFormula
-        In the order of `parcast.descriptions.machine.PRIMITIVES`, of each primitive first that of
-        ranks with a core each, then that of ranks that share one, as far as there are any.
+    Of each, in the order of PRIMITIVES, first that of ranks with a core each, then that of ranks
+    that share one.
     """
     return tuple(_formulas(calibration))
 
@@ -113,22 +105,19 @@ def _formulas(calibration: Calibration) -> Iterator[PrimitiveFormula]:
 
 def _of(measured: Sequence[Found], name: str, *, shares: bool) -> list[Found]:
     """Give what was measured of a primitive with so placed ranks, by their number."""
-    found = [
+    those = [
         x
         for x in measured
         if x.bench == name and x.ranks > 1 and (x.placement == SHARED) == shares
     ]
-    return sorted(found, key=lambda x: x.ranks)
+    return sorted(those, key=lambda x: x.ranks)
 
 
 def half_width(value: float, lower: float, upper: float) -> float | None:
-    """Half-width of an interval as +- has it, over the value; None of a value of 0 or without end.
+    """Half-width of an interval as +- has it, over the value; None of 0 and infinity. [1].
 
     It is infinite where the interval begins at 0 or has no end, and that of one launch where there
-    is no interval. [1].
-
-    >>> round(half_width(100.0, 96.0, 103.0), 4), half_width(1.0, 0.0, 2.0)
-    (0.0417, inf)
+    is no interval.
     """
     if not 0 < value < inf:
         return None
@@ -183,11 +172,11 @@ def _times(name: str, tables: Sequence[Table]) -> dict[int, dict[int, float]]:
         return {table.ranks: {0: table.samples[0].time} for table in tables}
     sizes = sorted({x.bytes for table in tables for x in table.samples if x.bytes > 0})
     chosen = set(chosen_sizes(sizes))
-    found = {
+    chosen_times = {
         table.ranks: {x.bytes: x.time for x in table.samples if x.bytes in chosen}
         for table in tables
     }
-    return {ranks: times for ranks, times in found.items() if times}
+    return {ranks: times for ranks, times in chosen_times.items() if times}
 
 
 def _wider(spreads: list[float | None], *, many: bool, cost: float) -> float:

@@ -1,7 +1,4 @@
-"""Primitives of a calibrated machine as its file has them, and as the table of the answer does.
-
-Words of a machine file: amounts with their spread, counts, and how ranks were placed.
-"""
+"""Primitives of a calibrated machine in the words of its file and of the table of the answer."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,11 +25,7 @@ ROUNDING: Final = 1e-9  # of a share, which is no reason to write more
 
 
 def with_spread(text: str, spread: float | None) -> str:
-    """Text of an amount and how far its 90 % interval reaches, rounded up to two digits.
-
-    >>> with_spread("27 MB/s", 0.0312), with_spread("1 us", None), with_spread("2 us", 0.00004)
-    ('27 MB/s +- 3.2%', '1 us', '2 us +- 0.01%')
-    """
+    """Text of an amount and how far its 90 % interval reaches, rounded up: "27 MB/s +- 3.2%"."""
     if not spread:
         return text
     share = 100.0 * min(spread, WIDEST)

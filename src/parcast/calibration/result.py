@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -10,6 +11,11 @@ from parcast.aliases import Array
 from parcast.show.result import Result
 from parcast.units import Dimension
 
+RENAMED: Final = {"worst": "worst_over_median", "cv": "between_launch_cv"}  # in documents
+SECONDS: Final = {name: f"{name}_s" for name in ("time", "p25", "lower", "upper")}
+COLUMNS: Final = (  # of a table
+    "bytes time p25 lower upper cv launches repetitions outliers disturbed worst settled"
+)
 INTERVAL: Final = 0.9  # share of outcomes that the intervals are meant to hold
 
 
@@ -17,9 +23,8 @@ INTERVAL: Final = 0.9  # share of outcomes that the intervals are meant to hold
 class Measured:
     """One value of the machine, with the interval over independent launches.
 
-    `key` is that of a machine file where the file has such a key ("compute.rate",
-    "network.latency", "storage.bandwidth"). Facts that it has no key for have names of the same
-    kind: "compute.half_intensity", "timer.cost", "network.half_size".
+    `key` is that of a machine file, such as "network.latency", or a name of the same kind:
+    "compute.half_intensity", "timer.cost", "network.half_size".
     """
 
     key: str
@@ -40,34 +45,15 @@ class Measured:
 
     @property
     def spread(self) -> float:
-        """Half the width of the interval over the value, as +- says it. [1].
-
-        The wider side counts, so that value times (1 +- spread) holds the interval.
-        """
+        """Half-width of the interval over the value, as +- says it; the wider side counts. [1]."""
         if self.value == 0.0:
             return 0.0 if self.upper == self.lower else float("inf")
         return max(self.upper - self.value, self.value - self.lower) / abs(self.value)
 
     def row(self) -> dict[str, Any]:
         """As the JSON document and the CSV file have it."""
-        return {
-            "key": self.key,
-            "value": self.value,
-            "lower": _finite(self.lower),
-            "upper": _finite(self.upper),
-            "spread": _finite(self.spread),
-            "dimension": self.dimension,
-            "launches": self.launches,
-            "repetitions": self.repetitions,
-            "outliers": self.outliers,
-            "disturbed": self.disturbed,
-            "worst_over_median": self.worst,
-            "between_launch_cv": _finite(self.cv),
-            "ranks": self.ranks,
-            "placement": self.placement,
-            "settled": self.settled,
-            "method": self.method,
-        }
+        numbers = "key value lower upper spread dimension launches repetitions outliers disturbed"
+        return _row(self, f"{numbers} worst cv ranks placement settled method")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,11 +78,9 @@ class Sample:
 class Table:
     """One benchmark among one number of ranks, at every size.
 
-    `bench` is "pingpong", "stream", "bidirectional" or "saturation" of the network; "send",
-    "receive", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall" or
-    "barrier" of the primitives; "write", "read" or "cached_read" of the storage, where the ranks
-    are those that write or read at once; "polynomial" of the processor, where the bytes are the
-    order of the polynomial.
+    `bench` is "pingpong", "stream", "bidirectional" or "saturation" of the network, the name of a
+    primitive, "polynomial" of the processor, where the bytes are its order, or "write", "read" or
+    "cached_read" of the storage, where the ranks are those that write or read at once.
     """
 
     bench: str
@@ -117,24 +101,8 @@ class Table:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each size, as the JSON document and the CSV file have it."""
-        for x in self.samples:
-            yield {
-                "bench": self.bench,
-                "ranks": self.ranks,
-                "placement": self.placement,
-                "bytes": x.bytes,
-                "time_s": x.time,
-                "p25_s": x.p25,
-                "lower_s": _finite(x.lower),
-                "upper_s": _finite(x.upper),
-                "between_launch_cv": _finite(x.cv),
-                "launches": x.launches,
-                "repetitions": x.repetitions,
-                "outliers": x.outliers,
-                "disturbed": x.disturbed,
-                "worst_over_median": x.worst,
-                "settled": x.settled,
-            }
+        own = {"bench": self.bench, "ranks": self.ranks, "placement": self.placement}
+        return (own | _row(sample, COLUMNS, RENAMED | SECONDS) for sample in self.samples)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,21 +183,8 @@ class Host:
 
     def row(self) -> dict[str, Any]:
         """As the JSON document has it."""
-        return {
-            "name": self.name,
-            "system": self.system,
-            "model": self.model,
-            "cores": self.cores,
-            "governor": self.governor,
-            "load_before": _finite(self.load_before),
-            "load_after": _finite(self.load_after),
-            "mpi": self.mpi,
-            "python": self.python,
-            "numpy": self.numpy,
-            "placement": {str(ranks): how for ranks, how in self.placement.items()},
-            "directory": self.directory,
-            "hosts": self.hosts,
-        }
+        placement = {str(ranks): how for ranks, how in self.placement.items()}
+        return _row(self, " ".join(self.__slots__)) | {"placement": placement}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -269,13 +224,13 @@ class Calibration(Result):
 
     def table(self, bench: str, ranks: int) -> Table | None:
         """Table of a benchmark among some ranks; None where it was not measured."""
-        found = (x for x in self.tables if (x.bench, x.ranks) == (bench, ranks))
-        return next(found, None)
+        those = (x for x in self.tables if (x.bench, x.ranks) == (bench, ranks))
+        return next(those, None)
 
     def line(self, bench: str, ranks: int) -> Line | None:
         """Straight line of a benchmark among some ranks; None where there is none."""
-        found = (x for x in self.lines if (x.bench, x.ranks) == (bench, ranks))
-        return next(found, None)
+        those = (x for x in self.lines if (x.bench, x.ranks) == (bench, ranks))
+        return next(those, None)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each value, as the JSON document and the CSV file have it."""
@@ -318,6 +273,13 @@ class Calibration(Result):
         )
 
 
-def _finite(value: float) -> float | None:
+def _row(
+    of: Measured | Sample | Host, names: str, renamed: Mapping[str, str] = RENAMED
+) -> dict[str, Any]:
+    """Give fields of something under their names in documents."""
+    return {renamed.get(name, name): _finite(getattr(of, name)) for name in names.split()}
+
+
+def _finite(value: Any) -> Any:
     """Give a number as JSON can hold it; None where it is infinite or NaN."""
-    return value if np.isfinite(value) else None
+    return None if isinstance(value, float) and not isfinite(value) else value

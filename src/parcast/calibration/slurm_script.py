@@ -53,10 +53,10 @@ def slurm_script(
     script: str,
     writes_files: bool = False,
 ) -> str:
-    """Text of a batch script that calibrates `ranks` nodes, one rank each, in `time_limit` [s].
+    """Text of a batch script that runs ``parcast calibrate`` with these arguments on some nodes.
 
-    `arguments` are those of `parcast calibrate` on the cluster, `script` is the name of its file,
-    and `writes_files` whether it measures the file system that it is submitted from.
+    The job is given more than the `time_limit` of the calibration [s]; `script` is its file's
+    name.
 
     >>> text = slurm_script(["-np", "4"], ranks=4, time_limit=600.0, script="job.sh")
     >>> [line for line in text.splitlines() if "--nodes" in line or "--time" in line]

@@ -1,4 +1,4 @@
-"""Values of a machine file, launch by launch, from what the jobs measured.
+"""Values of a machine file and tables over sizes, launch by launch, from what the jobs measured.
 
 - compute.rate: r_hat of ``r(f) = r_hat / (1 + f_half / f)`` over the orders f of POLY1 [1]_;
 - network.latency: half the round trip of messages of up to 8 bytes, their median;
@@ -23,16 +23,50 @@ import numpy as np
 from parcast.benchmarking.processor import VECTOR
 from parcast.benchmarking.records import Launch
 from parcast.calibration.jobs import Job, Part, placement_of
-from parcast.calibration.lines import estimate, fit_of_launch, outliers
-from parcast.calibration.notes import BY_PYTHON, COMPILED
-from parcast.calibration.result import Measured
+from parcast.calibration.lines import estimate, fit_of_launch, outliers, sample_of
+from parcast.calibration.result import Measured, Table
 from parcast.units import Dimension
 
 SHORT: Final = 8  # bytes: up to this size a message is one of latency [B]
-Of = Callable[[Launch, int], float | None]  # value of a launch among so many ranks [SI]
+Of = Callable[[Launch, str, int], float | None]  # of a benchmark among so many ranks [SI]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+def values_of(jobs: Sequence[Job], *, target: float) -> Iterator[Measured]:
+    """Every value that the launches tell, in the order of `VALUES`.
+
+    Each is that of the job with the fewest ranks, a saturation of the most; of the ranks that have
+    a core each, where some have.
+    """
+    for value in VALUES:
+        each = [x for job in jobs if (x := measured(value, job, target=target))]
+        if each:
+            own = [x for x in each if x.placement != "one"] or each[:1]
+            yield own[-1 if value.key == "network.saturation" else 0]
+
+
+def tables_of(job: Job, *, target: float) -> Iterator[Table]:
+    """Tables of a job that was launched, one for each benchmark, in the order of measuring."""
+    benches = dict.fromkeys(bench for launch in job.launches for bench, _, _ in launch.times)
+    for bench in benches:
+        if bench in OF_LAUNCH:
+            continue
+        sizes = sorted({size for x in job.launches for size in x.sizes(bench, job.ranks)})
+        samples = []
+        for size in sizes:
+            cell = (bench, job.ranks, size)
+            of = [x for x in job.launches if cell in x.times]
+            times, disturbed = [x.times[cell] for x in of], [x.disturbed.get(cell, []) for x in of]
+            samples.append(sample_of(size, times, disturbed, target=target))
+        yield Table(
+            bench=bench,
+            ranks=job.ranks,
+            placement=placement_of(job.ranks),
+            method=_method(job, bench),
+            samples=tuple(samples),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """One value: what it is of, and how a launch tells it."""
 
@@ -41,8 +75,57 @@ class Value:
     part: Part
     bench: str  # that it rests on
     of: Of
-    method: str
-    fewest_ranks: int = 1
+
+
+def measured(value: Value, job: Job, *, target: float) -> Measured | None:
+    """Value of a job over its launches; None where they do not tell it."""
+    if job.part != value.part:
+        return None
+    of = [(value.of(launch, value.bench, job.ranks), launch) for launch in job.launches]
+    known = [(number, launch) for number, launch in of if number is not None]
+    if not known:
+        return None
+    result = estimate([number for number, _ in known])
+    rests_on = [
+        (times, launch.disturbed.get(cell, []))
+        for _, launch in known
+        for cell, times in launch.times.items()
+        if cell[0] == value.bench
+    ]
+    stood_out = [outliers(*both) for both in rests_on]
+    return Measured(
+        key=value.key,
+        value=result.value,
+        dimension=value.dimension,
+        lower=result.lower,
+        upper=result.upper,
+        launches=result.launches,
+        repetitions=sum(len(times) + len(disturbed) for times, disturbed in rests_on),
+        disturbed=sum(len(disturbed) for _, disturbed in rests_on),
+        outliers=sum(count for count, _ in stood_out),
+        worst=max((worst for _, worst in stood_out), default=1.0),
+        cv=result.cv,
+        method=_method(job, value.key),
+        settled=result.is_within(target),
+        ranks=job.ranks,
+        placement=placement_of(job.ranks),
+    )
+
+
+def of_a_share(each: Measured, share: float) -> Measured:
+    """Rate of a host of a testbed that has a share of a core; other values as they are.
+
+    Processor time, which the rates of a processor are measured in, tells that of a whole core.
+    """
+    if each.key not in ("compute.rate", "compute.memory_bandwidth"):
+        return each
+    return replace(
+        each,
+        value=share * each.value,
+        lower=share * each.lower,
+        upper=share * each.upper,
+        method=f"{each.method}, times {100 * share:.3g}%, the share of a core that a host has",
+    )
 
 
 def _polynomial(launch: Launch) -> tuple[float, float] | None:
@@ -60,310 +143,138 @@ def _polynomial(launch: Launch) -> tuple[float, float] | None:
     return 1.0 / float(a), max(float(b / a), 0.0)
 
 
-def _rate_of_polynomial(launch: Launch, _: int) -> float | None:
-    found = _polynomial(launch)
-    return None if found is None else found[0]
+def _peak_rate(launch: Launch, *_: object) -> float | None:
+    """Give r_hat. [flop/s]."""
+    fit = _polynomial(launch)
+    return None if fit is None else fit[0]
 
 
-def _half_intensity(launch: Launch, _: int) -> float | None:
-    found = _polynomial(launch)
-    return None if found is None else found[1]
+def _half_intensity(launch: Launch, *_: object) -> float | None:
+    """Give f_half. [1]."""
+    fit = _polynomial(launch)
+    return None if fit is None else fit[1]
 
 
-def _median_of(bench: str) -> Of:
-    """Give the median of a benchmark of one size."""
-
-    def of(launch: Launch, ranks: int) -> float | None:
-        sizes = launch.sizes(bench, ranks)
-        return median(launch.times[bench, ranks, sizes[0]]) if sizes else None
-
-    return of
+def _time(launch: Launch, bench: str, ranks: int) -> float | None:
+    """Give the median time of a benchmark of one size. [s]."""
+    sizes = launch.sizes(bench, ranks)
+    return median(launch.times[bench, ranks, sizes[0]]) if sizes else None
 
 
-def _memory_rate(launch: Launch, ranks: int) -> float | None:
-    sizes = launch.sizes("triad", ranks)
-    return sizes[0] / median(launch.times["triad", ranks, sizes[0]]) if sizes else None
+def _rate(launch: Launch, bench: str, ranks: int) -> float | None:
+    """Give the rate of a benchmark of one size. [B/s]."""
+    time = _time(launch, bench, ranks)
+    return launch.sizes(bench, ranks)[0] / time if time is not None else None
 
 
-def _fact(name: str) -> Of:
-    """Give a fact that is a number."""
-
-    def of(launch: Launch, _: int) -> float | None:
-        return launch.facts.get(name)
-
-    return of
+def _call_cost(launch: Launch, *_: object) -> float | None:
+    """Give what one call of MPI from Python takes. [s]."""
+    return launch.facts.get("call")
 
 
-def _latency(launch: Launch, ranks: int) -> float | None:
-    sizes = [size for size in launch.sizes("pingpong", ranks) if size <= SHORT]
-    if not sizes:
-        return None
-    return median(median(launch.times["pingpong", ranks, size]) for size in sizes)
+def _latency(launch: Launch, bench: str, ranks: int) -> float | None:
+    """Give the median time of short messages. [s]."""
+    sizes = [size for size in launch.sizes(bench, ranks) if size <= SHORT]
+    return median(median(launch.times[bench, ranks, x]) for x in sizes) if sizes else None
 
 
-def _line_rate(bench: str) -> Of:
-    """Give r_inf of the long sizes."""
-
-    def of(launch: Launch, ranks: int) -> float | None:
-        fit = fit_of_launch(launch, bench, ranks, long_only=True)
-        return 1.0 / fit.byte if fit is not None and fit.byte > 0 else None
-
-    return of
+def _line_rate(launch: Launch, bench: str, ranks: int) -> float | None:
+    """Give r_inf of the long sizes. [B/s]."""
+    fit = fit_of_launch(launch, bench, ranks, long_only=True)
+    return 1.0 / fit.byte if fit is not None and fit.byte > 0 else None
 
 
-def _line_startup(bench: str) -> Of:
-    """Give t0 of the line over all sizes."""
-
-    def of(launch: Launch, ranks: int) -> float | None:
-        fit = fit_of_launch(launch, bench, ranks)
-        return fit.startup if fit is not None else None
-
-    return of
+def _line_startup(launch: Launch, bench: str, ranks: int) -> float | None:
+    """Give t0 of the line over all sizes. [s]."""
+    fit = fit_of_launch(launch, bench, ranks)
+    return fit.startup if fit is not None else None
 
 
-def _half_size(launch: Launch, ranks: int) -> float | None:
-    fit = fit_of_launch(launch, "pingpong", ranks)
+def _half_size(launch: Launch, bench: str, ranks: int) -> float | None:
+    """Give n_half of the line over all sizes. [B]."""
+    fit = fit_of_launch(launch, bench, ranks)
     return fit.startup / fit.byte if fit is not None and fit.byte > 0 else None
 
 
-def _highest(bench: str, messages: Callable[[int], int]) -> Of:
-    """Give the highest rate of a benchmark, in which so many messages are sent in a time."""
-
-    def of(launch: Launch, ranks: int) -> float | None:
-        return max(
-            (
-                messages(ranks) * size / median(launch.times[bench, ranks, size])
-                for size in launch.sizes(bench, ranks)
-            ),
-            default=None,
-        )
-
-    return of
+def _highest_rate(launch: Launch, bench: str, ranks: int) -> float | None:
+    """Give the highest rate of all messages that are sent in a time. [B/s]."""
+    messages = {"stream": 1, "bidirectional": 2, "saturation": ranks * (ranks - 1)}[bench]
+    times = {size: launch.times[bench, ranks, size] for size in launch.sizes(bench, ranks)}
+    return max((messages * size / median(x) for size, x in times.items()), default=None)
 
 
 VALUES: Final = (
-    Value(
-        key="compute.rate",
-        dimension="operation_rate",
-        part="processor",
-        bench="polynomial",
-        of=_rate_of_polynomial,
-        method="POLY1: r_hat over orders 1 to 10, NumPy on 10 000 elements in cache, thread time",
-    ),
-    Value(
-        key="compute.half_intensity",
-        dimension="count",
-        part="processor",
-        bench="polynomial",
-        of=_half_intensity,
-        method="POLY1: order at which half of r_hat is reached",
-    ),
-    Value(
-        key="compute.memory_bandwidth",
-        dimension="rate",
-        part="processor",
-        bench="triad",
-        of=_memory_rate,
-        method="STREAM triad out of cache, NumPy in two passes, 40 B an element, thread time",
-    ),
-    Value(
-        key="timer.cost",
-        dimension="time",
-        part="processor",
-        bench="timer",
-        of=_median_of("timer"),
-        method="one call of the clock that times are measured with",
-    ),
-    Value(
-        key="timer.resolution",
-        dimension="time",
-        part="processor",
-        bench="timer_step",
-        of=_median_of("timer_step"),
-        method="least step of that clock",
-    ),
-    Value(
-        key="network.latency",
-        dimension="time",
-        part="network",
-        bench="pingpong",
-        of=_latency,
-        method="COMMS1: half the round trip of messages of up to 8 B; {}",
-        fewest_ranks=2,
-    ),
-    Value(
-        key="network.bandwidth",
-        dimension="rate",
-        part="network",
-        bench="pingpong",
-        of=_line_rate("pingpong"),
-        method="COMMS1: r_inf of t = t0 + m/r_inf from 64 KiB to 4 MiB; {}",
-        fewest_ranks=2,
-    ),
-    Value(
-        key="network.half_size",
-        dimension="size",
-        part="network",
-        bench="pingpong",
-        of=_half_size,
-        method="COMMS1: n_half = t0*r_inf of one line over all sizes; {}",
-        fewest_ranks=2,
-    ),
-    Value(
-        key="network.one_directional",
-        dimension="rate",
-        part="network",
-        bench="stream",
-        of=_highest("stream", lambda _: 1),
-        method="highest rate of a stream of messages one way, windows of up to 64; {}",
-        fewest_ranks=2,
-    ),
-    Value(
-        key="network.bidirectional",
-        dimension="rate",
-        part="network",
-        bench="bidirectional",
-        of=_highest("bidirectional", lambda _: 2),
-        method="COMMS2: highest rate of both directions together",
-        fewest_ranks=2,
-    ),
-    Value(
-        key="timer.mpi_call",
-        dimension="time",
-        part="network",
-        bench="bidirectional",
-        of=_fact("call"),
-        method="one Send from Python to nobody: what each call costs a program in Python besides",
-        fewest_ranks=2,
-    ),
-    Value(
-        key="network.saturation",
-        dimension="rate",
-        part="network",
-        bench="saturation",
-        of=_highest("saturation", lambda p: p * (p - 1)),
-        method="COMMS3: highest rate of all messages from every rank to every other",
-        fewest_ranks=2,
-    ),
-    Value(
-        key="storage.bandwidth",
-        dimension="rate",
-        part="storage",
-        bench="write",
-        of=_line_rate("write"),
-        method="rate of t = t0 + m/rate, requests written with fsync by one writer",
-    ),
-    Value(
-        key="storage.latency",
-        dimension="time",
-        part="storage",
-        bench="write",
-        of=_line_startup("write"),
-        method="t0 of t = t0 + m/rate, requests written with fsync by one writer",
-    ),
-    Value(
-        key="storage.read_bandwidth",
-        dimension="rate",
-        part="storage",
-        bench="read",
-        of=_line_rate("read"),
-        method="rate of t = t0 + m/rate, requests read by one reader past the page cache, {}",
-    ),
-    Value(
-        key="storage.cache_bandwidth",
-        dimension="rate",
-        part="storage",
-        bench="cached_read",
-        of=_line_rate("cached_read"),
-        method="rate of t = t0 + m/rate, requests read by one reader from the page cache",
-    ),
+    Value("compute.rate", "operation_rate", "processor", "polynomial", _peak_rate),
+    Value("compute.half_intensity", "count", "processor", "polynomial", _half_intensity),
+    Value("compute.memory_bandwidth", "rate", "processor", "triad", _rate),
+    Value("timer.cost", "time", "processor", "timer", _time),
+    Value("timer.resolution", "time", "processor", "timer_step", _time),
+    Value("network.latency", "time", "network", "pingpong", _latency),
+    Value("network.bandwidth", "rate", "network", "pingpong", _line_rate),
+    Value("network.half_size", "size", "network", "pingpong", _half_size),
+    Value("network.one_directional", "rate", "network", "stream", _highest_rate),
+    Value("network.bidirectional", "rate", "network", "bidirectional", _highest_rate),
+    Value("timer.mpi_call", "time", "network", "bidirectional", _call_cost),
+    Value("network.saturation", "rate", "network", "saturation", _highest_rate),
+    Value("storage.bandwidth", "rate", "storage", "write", _line_rate),
+    Value("storage.latency", "time", "storage", "write", _line_startup),
+    Value("storage.read_bandwidth", "rate", "storage", "read", _line_rate),
+    Value("storage.cache_bandwidth", "rate", "storage", "cached_read", _line_rate),
 )
 
-
-def values_of(jobs: Sequence[Job], *, target: float) -> Iterator[Measured]:
-    """Give every value that the launches tell, in the order of `VALUES`.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        As launched.
-    target : float
-        Half-width of an interval over its value at which it is settled. [1]
-
-    Yields
-    ------
-    Measured
-        That of the job with the most ranks that have a core each; where none has, of the fewest.
-    """
-    for value in VALUES:
-        of = [(job, found) for job in jobs if (found := measured(value, job, target=target))]
-        if of:
-            own = [x for x in of if x[1].placement != "one"]
-            yield _chosen(value, own or of[:1])
-
-
-def of_a_share(each: Measured, share: float) -> Measured:
-    """Rate that a host of a testbed has, of which processor time tells that of a whole core.
-
-    Parameters
-    ----------
-    each : Measured
-        Others than the rates of the processor are given back as they are.
-    share : float
-        Of a core that a host has. [1]
-
-    Returns
-    -------
-    Measured
-    """
-    if each.key not in ("compute.rate", "compute.memory_bandwidth"):
-        return each
-    return replace(
-        each,
-        value=share * each.value,
-        lower=share * each.lower,
-        upper=share * each.upper,
-        method=f"{each.method}, times {100 * share:.3g}%, the share of a core that a host has",
-    )
-
-
-def _chosen(value: Value, of: Sequence[tuple[Job, Measured]]) -> Measured:
-    """Take the most ranks of a saturation, else the fewest."""
-    return of[-1][1] if value.key == "network.saturation" else of[0][1]
+OF_LAUNCH: Final = frozenset({"timer", "timer_step", "triad"})  # single numbers, not tables
+_CALL: Final = "a barrier before it, the slowest rank, less the way through Python; {}"
+METHODS: Final = {
+    "compute.rate": "POLY1: r_hat over orders 1 to 10, NumPy on 10 000 elements in cache, "
+    "thread time",
+    "compute.half_intensity": "POLY1: order at which half of r_hat is reached",
+    "compute.memory_bandwidth": "STREAM triad out of cache, NumPy in two passes, 40 B an element, "
+    "thread time",
+    "timer.cost": "one call of the clock that times are measured with",
+    "timer.resolution": "least step of that clock",
+    "network.latency": "COMMS1: half the round trip of messages of up to 8 B; {}",
+    "network.bandwidth": "COMMS1: r_inf of t = t0 + m/r_inf from 64 KiB to 4 MiB; {}",
+    "network.half_size": "COMMS1: n_half = t0*r_inf of one line over all sizes; {}",
+    "network.one_directional": "highest rate of a stream of messages one way, "
+    "windows of up to 64; {}",
+    "network.bidirectional": "COMMS2: highest rate of both directions together",
+    "timer.mpi_call": "one Send from Python to nobody: what each call costs a "
+    "program in Python besides",
+    "network.saturation": "COMMS3: highest rate of all messages from every rank to every other",
+    "storage.bandwidth": "rate of t = t0 + m/rate, requests written with fsync by one writer",
+    "storage.latency": "t0 of t = t0 + m/rate, requests written with fsync by one writer",
+    "storage.read_bandwidth": "rate of t = t0 + m/rate, "
+    "requests read by one reader past the page cache, {}",
+    "storage.cache_bandwidth": "rate of t = t0 + m/rate, "
+    "requests read by one reader from the page cache",
+    "polynomial": "POLY1: a polynomial of this order over 10 000 elements, by NumPy, thread time",
+    "pingpong": "COMMS1: half a round trip; {}",
+    "stream": "one message of a window of up to 64, one way, each window answered; {}",
+    "bidirectional": "COMMS2: both send at the same time, until both have all",
+    "saturation": "COMMS3: each rank sends so much to every other, until all have all",
+    "send": _CALL.format("each rank of the lower half sends to one of the upper half"),
+    "receive": _CALL.format("each rank of the upper half receives from one of the lower half"),
+    "broadcast": _CALL.format("the size is that of the message"),
+    "reduce": _CALL.format("the size is that of the vector of each rank"),
+    "allreduce": _CALL.format("the size is that of the vector of each rank"),
+    "gather": _CALL.format("the size is that of the part of each rank"),
+    "scatter": _CALL.format("the size is that of the part of each rank"),
+    "allgather": _CALL.format("the size is that of the part of each rank"),
+    "alltoall": _CALL.format("the size is that of the part from each rank for each other"),
+    "barrier": _CALL.format("a barrier besides it"),
+    "write": "a request written behind the last one and fsync, each rank to a file of its own",
+    "read": "the same requests past the page cache, with {}",
+    "cached_read": "the same requests from the page cache",
+}
+COMPILED: Final = "C program"
+BY_PYTHON: Final = "persistent requests from Python, of a ping-pong less a start and a wait"
 
 
-def measured(value: Value, job: Job, *, target: float) -> Measured | None:
-    """Value of a job over its launches; None where they do not tell it."""
-    if job.part != value.part or job.ranks < value.fewest_ranks:
-        return None
-    told = [(x, found) for x in job.launches if (found := value.of(x, job.ranks)) is not None]
-    if not told:
-        return None
-    result = estimate([found for _, found in told])
-    rests_on = [
-        (times, launch.disturbed.get(cell, []))
-        for launch, _ in told
-        for cell, times in launch.times.items()
-        if cell[0] == value.bench
-    ]
-    stood_out = [outliers(*both) for both in rests_on]
-    how = COMPILED if job.program is not None else BY_PYTHON
-    if value.part == "storage":
-        how = str(told[0][0].facts.get("read", ""))
-    return Measured(
-        key=value.key,
-        value=result.value,
-        dimension=value.dimension,
-        lower=result.lower,
-        upper=result.upper,
-        launches=result.launches,
-        repetitions=sum(len(times) + len(disturbed) for times, disturbed in rests_on),
-        disturbed=sum(len(disturbed) for _, disturbed in rests_on),
-        outliers=sum(count for count, _ in stood_out),
-        worst=max((worst for _, worst in stood_out), default=1.0),
-        cv=result.cv,
-        method=value.method.format(how),
-        settled=result.is_within(target),
-        ranks=job.ranks,
-        placement=placement_of(job.ranks),
-    )
+def _method(job: Job, name: str) -> str:
+    """Say what one time of a table is the time of, or how a value is told."""
+    if job.part == "network":
+        how = COMPILED if job.program is not None else BY_PYTHON
+    else:
+        ways = (launch.facts.get("read") for launch in job.launches)
+        how = next((way for way in ways if way), "what the system offers")
+    return METHODS[name].format(how)

@@ -76,9 +76,9 @@ def characterise(
     """
     given = as_list("runs", runs, hint="parcast.read_profiles(...).runs gives them.")
     if not given:
-        raise ParameterError("runs must be at least one, got none. Name a profile.")
+        raise ParameterError("runs", must="be at least one", got="none", hint="Name a profile.")
     if clock not in CLOCKS:
-        raise ParameterError(f"clock must be processor or wall, got {clock!r:.60}.")
+        raise ParameterError("clock", must="be processor or wall", got=f"{clock!r:.60}")
     kept, disturbed = without_disturbed(given)
     gathered = runs_of_program(kept, size=size)
     rate = _rate(machine)
@@ -124,8 +124,10 @@ def _rate(machine: Machine | None) -> float | None:
         return None
     if machine.compute.rate.expression.axes:
         raise ParameterError(
-            "compute.rate of the machine of the runs must be a plain rate, got a formula. Give "
-            "the rate of one processor."
+            "compute.rate of the machine of the runs",
+            must="be a plain rate",
+            got="a formula",
+            hint="Give the rate of one processor.",
         )
     return float(machine.need("compute.rate", {}, why="the operations of an iteration"))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import answer_options, cli_command
+from parcast.cli.options import answer_options, as_written, cli_command
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 
@@ -41,7 +41,7 @@ Examples:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What was asked on the command line."""
+    """What the command line says."""
 
     profiles: tuple[str, ...]  # files
     machine: str | None
@@ -49,10 +49,6 @@ class Question:
     size: str
     clock: str
     name: str | None
-
-    def options(self) -> dict[str, Any]:
-        """Give what was asked as it stands in a document."""
-        return {"size": self.size, "clock": self.clock, "name": self.name}
 
 
 @cli_command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
@@ -123,5 +119,5 @@ def _characterised(question: Question) -> "Characterisation":
         ],
         machine=from_machine,
         plain=question.plain,
-        options=question.options(),
+        options=as_written(question, "profiles", "machine", "plain"),
     )

@@ -44,24 +44,7 @@ class Loop:
 
 
 def simple_loop(region: RegionRuns, clock: str) -> Loop:
-    """Loop whose iterations are alike.
-
-    Parameters
-    ----------
-    region : RegionRuns
-        Of kind "compute" or "replicated".
-    clock : {"processor", "wall"}
-        What times it.
-
-    Returns
-    -------
-    Loop
-
-    Raises
-    ------
-    FitFailed
-        If no run took time in it, or none counted an iteration.
-    """
+    """Loop whose iterations are alike."""
     kind = "replicated" if region.kind == "replicated" else "loop"
     time, most = region.most(clock), region.most("iterations")
     ran = (time > 0) & (most > 0)
@@ -97,14 +80,7 @@ def simple_loop(region: RegionRuns, clock: str) -> Loop:
 
 
 def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
-    """Small regions inside a loop, each as a loop of its own, and the condition of their counts.
-
-    Raises
-    ------
-    FitFailed
-        If nothing was counted, there are fewer rows than small regions, or the counts do not tell
-        them apart.
-    """
+    """Small regions inside a loop, each as its own loop, and the condition of their counts."""
     names = sorted({name for ranks in region.ranks for x in ranks if x for name in x.counts})
     rows = [x for ranks in region.ranks for x in ranks if x and getattr(x, clock) > 0]
     if not names or not rows:
@@ -120,22 +96,22 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
         )
     matrix = np.array([[x.counts.get(name, 0.0) for name in names] for x in rows])
     try:
-        found = unit_times(matrix, [getattr(x, clock) for x in rows])
+        solved = unit_times(matrix, [getattr(x, clock) for x in rows])
     except FitFailed as refusal:
         raise FitFailed(f'Region "{region.name}": {refusal}') from refusal
     warnings = [
         f'The time of "{names[k]}" in region "{region.name}" hangs on one rank of one run alone: '
         "make more runs in which its count differs."
-        for k, run in enumerate(found.fit.hangs_on)
+        for k, run in enumerate(solved.fit.hangs_on)
         if run is not None
     ]
-    spread = _of_spreads(found.fit.residuals + 1.0, told=len(names))
+    spread = _of_spreads(solved.fit.residuals + 1.0, figures=len(names))
     loops = [
         _small_loop(region, name, float(unit), spread)
-        for name, unit in zip(names, found.fit.coefficients, strict=True)
+        for name, unit in zip(names, solved.fit.coefficients, strict=True)
     ]
     loops[0] = _with_warnings(loops[0], warnings)
-    return loops, found.condition
+    return loops, solved.condition
 
 
 def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> Loop:
@@ -238,17 +214,17 @@ def _of_passes(total: RegionTotal) -> float:
     return float(min(1.645 * np.sqrt(variance / total.entries) / mean, WIDEST)) if mean else 0.0
 
 
-def _of_spreads(ratio: Array, *, told: int = 1) -> float:
+def _of_spreads(ratio: Array, *, figures: int = 1) -> float:
     """Half-width of the 90 % interval of one more run, by Student's law. [1].
 
-    It holds that run's own noise, and that of what the others told: `told` figures, of which each
-    is as unsure as a median.
+    It holds that run's own noise, and that of the `figures` that the others gave, of which each is
+    as unsure as a median.
     """
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # SciPy ships no types
 
-    freedom = len(ratio) - told
+    freedom = len(ratio) - figures
     if freedom < 1:
         return 0.0
-    sigma = float(np.std(np.log(np.maximum(ratio, 1e-300)), ddof=told))
-    sigma *= np.sqrt(1.0 + OF_MEDIAN * told / len(ratio))
+    sigma = float(np.std(np.log(np.maximum(ratio, 1e-300)), ddof=figures))
+    sigma *= np.sqrt(1.0 + OF_MEDIAN * figures / len(ratio))
     return float(min(np.expm1(min(stdtrit(freedom, 0.95) * sigma, 5.0)), WIDEST))

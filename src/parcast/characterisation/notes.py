@@ -32,29 +32,15 @@ def notes_of(
 ) -> tuple[float, tuple[str, ...]]:
     """Share of the time that timing took, and all warnings.
 
-    Parameters
-    ----------
-    gathered, loops, rows
-        What was characterised.
-    clock : {"processor", "wall"}
-        What times the loops.
-    plain : Measurements, optional
-        Times of the same runs without regions.
-    explained : mapping
-        By the names of regions that a machine prices, the time that it gives over the measured
-        one, in the largest run. [1]
-
-    Raises
-    ------
-    ParameterError
-        If no time without regions is of a run.
+    `explained` has, for each region that a machine prices, its time over the measured one in the
+    largest run.
     """
     took = max(run.perturbation for run in gathered.runs)
     warnings = [
         *_perturbed(took),
         *(_compared(gathered, plain) if plain is not None else ()),
         *gathered.warnings,
-        *(said for loop in loops for said in loop.warnings),
+        *(text for loop in loops for text in loop.warnings),
         *_inexact(rows),
         *_one_value(gathered),
         *_one_value_of_some(gathered),
@@ -89,8 +75,10 @@ def _compared(gathered: RunsOfProgram, plain: Measurements) -> Iterator[str]:
             without.append(float(np.median(plain.time[same])))
     if not counts:
         raise ParameterError(
-            "plain must have times at p (and n) of the runs, got none. Time the same runs without "
-            "PARCAST_PROFILE."
+            "plain",
+            must="have times at p (and n) of the runs",
+            got="none",
+            hint="Time the same runs without PARCAST_PROFILE.",
         )
     # Repetitions of one point are noise; their median tells what timing changes.
     points = sorted(set(counts))

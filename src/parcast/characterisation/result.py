@@ -8,6 +8,7 @@ from parcast.descriptions.program import Program
 from parcast.show.result import Result
 
 SCHEMA: Final = "parcast/characterisation/1"
+KEYS: Final = {"name": "region", "unit_time": "iteration_s"}  # of a row, where others
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,20 +30,7 @@ class CharacterisedRegion:
 
     def row(self) -> dict[str, Any]:
         """As the JSON document and the CSV file have it."""
-        return {
-            "region": self.name,
-            "kind": self.kind,
-            "share": self.share,
-            "calls": self.calls,
-            "iterations": self.iterations,
-            "iteration": self.iteration,
-            "volume": self.volume,
-            "iteration_s": self.unit_time,
-            "spread": self.spread,
-            "is_exact": self.is_exact,
-            "residual": self.residual,
-            "imbalance": self.imbalance,
-        }
+        return {KEYS.get(name, name): getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

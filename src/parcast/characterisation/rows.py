@@ -1,6 +1,7 @@
-"""The table of a characterised program: the share of each region, and what the model misses.
+"""The regions of a characterised program: as a `regions` phase in TOML, and as rows of a table.
 
-A characterised program as a file: a `regions` phase in TOML, with what it rests on above it.
+A row has the share of a region in the time, and what the model misses; the TOML has above it what
+it rests on.
 """
 
 import json
@@ -32,8 +33,116 @@ class Called:
     volume: CountFormula | None  # of one call [B]; None where no bytes go
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Rows:
+    """What all rows of the table share."""
+
+    gathered: RunsOfProgram
+    clock: str  # of the loops
+    machine: Machine | None  # of the runs
+    rate: float | None  # its operations a second [1/s]
+
+    def row(
+        self, part: Loop | Called, region: RegionRuns, described: Region
+    ) -> CharacterisedRegion:
+        """One region of the program, of a complex loop one small region."""
+        clock = self._clock(region)
+        time, mean = region.most(clock), region.mean(clock)
+        imbalance = np.divide(time, mean, out=np.ones_like(time), where=mean > 0)
+        is_small = region.kind == "complex"
+        common: dict[str, Any] = {
+            "name": part.name,
+            "kind": part.kind,
+            "share": self._share(part, region),
+            "calls": part.calls.text,
+            "residual": None if is_small else self._residual(region, described, time),
+            "imbalance": float(imbalance.max()),
+        }
+        if isinstance(part, Loop):
+            return CharacterisedRegion(
+                **common,
+                iterations=part.iterations.text,
+                iteration=str(described.iteration),
+                volume=None,
+                unit_time=self._unit_time(part),
+                spread=part.spread,
+                is_exact=part.calls.is_exact and part.iterations.is_exact,
+            )
+        return CharacterisedRegion(
+            **common,
+            iterations=None,
+            iteration=None,
+            volume=None if part.volume is None else part.volume.times("B"),
+            unit_time=None,
+            spread=0.0,
+            is_exact=part.calls.is_exact and (part.volume is None or part.volume.is_exact),
+        )
+
+    def _clock(self, region: RegionRuns) -> str:
+        """What times a region: only loops have processor time."""
+        return self.clock if region.kind in LOOP_KINDS else "wall"
+
+    def _share(self, part: Loop | Called, region: RegionRuns) -> float:
+        """Share of a region, or of a small region in it, in the time of the largest run."""
+        run = self.gathered.largest
+        together = sum(self._time_in(x, run) for x in self.gathered.regions)
+        own = self._time_in(region, run)
+        if isinstance(part, Loop):
+            own = float(part.time[region.runs.index(run)])
+        return own / together if together > 0 else 0.0
+
+    def _time_in(self, region: RegionRuns, run: int) -> float:
+        """Time of the slowest rank in a region in one run. [s]."""
+        if run not in region.runs:
+            return 0.0
+        return float(region.most(self._clock(region))[region.runs.index(run)])
+
+    def explained(self, region: RegionRuns, described: Region) -> float | None:
+        """Time that the machine gives a region over that measured, in the largest run. [1].
+
+        None of loops, and where no machine prices it or it took no time.
+        """
+        run = self.gathered.largest
+        time = self._time_in(region, run)
+        if described.is_loop or self.machine is None or time <= 0:
+            return None
+        model = self._modelled(region, described)
+        return None if model is None else float(model[region.runs.index(run)]) / time
+
+    def _unit_time(self, loop: Loop) -> float:
+        """Time of an iteration as the program file has it, in the largest run. [s]."""
+        run, sizes = self.gathered.largest, self.gathered.n
+        return float(loop.iteration(self.gathered.p[run], 1.0 if sizes is None else sizes[run]))
+
+    def _residual(self, region: RegionRuns, described: Region, time: Array) -> float | None:
+        """Root mean square of model / measured - 1; None where the machine does not price it."""
+        if not described.is_loop and self.machine is None:
+            return None
+        model = self._modelled(region, described)
+        if model is None:
+            return None
+        ok = (time > 0) & (model > 0)
+        return float(np.sqrt(np.mean((model[ok] / time[ok] - 1) ** 2))) if ok.any() else None
+
+    def _modelled(self, region: RegionRuns, described: Region) -> Array | None:
+        """Time of a region in each run; None where the machine does not price it. [s]."""
+        at = {"p": region.p, **({} if region.n is None else {"n": region.n})}
+        known = self._bare() if self.machine is None else self.machine
+        try:
+            return np.broadcast_to(described.time(known, at), region.p.shape)
+        except ParameterError:
+            return None
+
+    def _bare(self) -> Machine:
+        """Give a machine that knows no more than a rate."""
+        keys: dict[str, Any] = {}
+        if self.rate is not None:
+            keys = {"compute": {"rate": f"{self.rate!r} flop/s"}}
+        return Machine(**keys)
+
+
 def keys_of_loop(loop: Loop, rate: float | None) -> dict[str, str]:
-    """Keys of a loop in a program file; at a `rate` [1/s] of its machine, in operations."""
+    """Keys of a loop in a program file; with a `rate` [1/s] iterations become operations."""
     unit = "s" if rate is None else "flop"
     text = _scaled(loop.iteration, 1.0 if rate is None else rate, unit)
     if loop.spread >= LEAST_SPREAD:
@@ -91,112 +200,3 @@ def _scaled(formula: CountFormula, factor: float, unit: str) -> str:
 def _quoted(text: str) -> str:
     """Write text as a TOML string."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Rows:
-    """What all rows of the table share."""
-
-    gathered: RunsOfProgram
-    clock: str  # of the loops
-    machine: Machine | None  # of the runs
-    rate: float | None  # its operations a second [1/s]
-
-    def row(
-        self, part: Loop | Called, region: RegionRuns, described: Region
-    ) -> CharacterisedRegion:
-        """One region as the program file has it; of a complex loop one small region."""
-        clock = self._clock(region)
-        time, mean = region.most(clock), region.mean(clock)
-        imbalance = np.divide(time, mean, out=np.ones_like(time), where=mean > 0)
-        is_small = region.kind == "complex"
-        common: dict[str, Any] = {
-            "name": part.name,
-            "kind": part.kind,
-            "share": self._share(part, region),
-            "calls": part.calls.text,
-            "residual": None if is_small else self._residual(region, described, time),
-            "imbalance": float(imbalance.max()),
-        }
-        if isinstance(part, Loop):
-            return CharacterisedRegion(
-                **common,
-                iterations=part.iterations.text,
-                iteration=str(described.iteration),
-                volume=None,
-                unit_time=self._unit_time(part),
-                spread=part.spread,
-                is_exact=part.calls.is_exact and part.iterations.is_exact,
-            )
-        return CharacterisedRegion(
-            **common,
-            iterations=None,
-            iteration=None,
-            volume=None if part.volume is None else part.volume.times("B"),
-            unit_time=None,
-            spread=0.0,
-            is_exact=part.calls.is_exact and (part.volume is None or part.volume.is_exact),
-        )
-
-    def _clock(self, region: RegionRuns) -> str:
-        """What times a region: only loops have processor time."""
-        return self.clock if region.kind in LOOP_KINDS else "wall"
-
-    def _share(self, part: Loop | Called, region: RegionRuns) -> float:
-        """Share of a region, or of a small region in it, in the time of the largest run."""
-        run = self.gathered.largest
-        together = sum(self._time_in(x, run) for x in self.gathered.regions)
-        own = self._time_in(region, run)
-        if isinstance(part, Loop):
-            own = float(part.time[region.runs.index(run)])
-        return own / together if together > 0 else 0.0
-
-    def _time_in(self, region: RegionRuns, run: int) -> float:
-        """Time of the slowest rank in a region in one run. [s]."""
-        if run not in region.runs:
-            return 0.0
-        return float(region.most(self._clock(region))[region.runs.index(run)])
-
-    def explained(self, region: RegionRuns, described: Region) -> float | None:
-        """Time that the machine gives a region over that measured, in the largest run. [1].
-
-        None of loops, whose time is that of the runs, and where there is no machine that prices
-        it, or no time.
-        """
-        run = self.gathered.largest
-        time = self._time_in(region, run)
-        if described.is_loop or self.machine is None or time <= 0:
-            return None
-        model = self._modelled(region, described)
-        return None if model is None else float(model[region.runs.index(run)]) / time
-
-    def _unit_time(self, loop: Loop) -> float:
-        """Time of an iteration as the program file has it, in the largest run. [s]."""
-        run, sizes = self.gathered.largest, self.gathered.n
-        return float(loop.iteration(self.gathered.p[run], 1.0 if sizes is None else sizes[run]))
-
-    def _residual(self, region: RegionRuns, described: Region, time: Array) -> float | None:
-        """Root mean square of model / measured - 1; None where the machine does not price it."""
-        if not described.is_loop and self.machine is None:
-            return None
-        model = self._modelled(region, described)
-        if model is None:
-            return None
-        ok = (time > 0) & (model > 0)
-        return float(np.sqrt(np.mean((model[ok] / time[ok] - 1) ** 2))) if ok.any() else None
-
-    def _modelled(self, region: RegionRuns, described: Region) -> Array | None:
-        """Time of a region in each run; None where the machine does not price it. [s]."""
-        at = {"p": region.p, **({} if region.n is None else {"n": region.n})}
-        known = self._bare() if self.machine is None else self.machine
-        try:
-            return np.broadcast_to(described.time(known, at), region.p.shape)
-        except ParameterError:
-            return None
-
-    def _bare(self) -> Machine:
-        """Give a machine that knows no more than a rate."""
-        keys: dict[str, Any] = {}
-        if self.rate is not None:
-            keys = {"compute": {"rate": f"{self.rate!r} flop/s"}}
-        return Machine(**keys)

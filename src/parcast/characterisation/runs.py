@@ -1,9 +1,7 @@
-"""The runs that a program is characterised from: whether they are of one program, and its counts.
+"""The runs that a program is characterised from: whether they are of one program, and undisturbed.
 
 All runs must be of the same program and know the same regions; only communication may be missing
 from runs on one processor.
-
-Which runs of a program others disturbed, as its profiles tell.
 
 The slowest work quantum of a run on a host is compared with that of the other runs on as many
 ranks. The share of the run that a rank waited for its core is compared with that of other runs of
@@ -29,6 +27,7 @@ from parcast.units import percent
 from parcast.words import disturbance
 
 MOST_NAMED: Final = 5  # regions in one message
+MOST_NAMED_RUNS: Final = 3  # places of runs that are left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -97,25 +96,7 @@ class RunsOfProgram:
 
 
 def runs_of_program(runs: Sequence[RunProfile], *, size: str = "n") -> RunsOfProgram:
-    """Gather the regions of runs of one program.
-
-    Parameters
-    ----------
-    runs : sequence of RunProfile
-        At least one.
-    size : str, default "n"
-        The parameter that formulas are to call n.
-
-    Returns
-    -------
-    RunsOfProgram
-
-    Raises
-    ------
-    FileProblems
-        If they are of several programs, know other regions, or differ in parameters that formulas
-        do not know: all that is wrong.
-    """
+    """Gather the regions of runs of one program; `size` is the parameter that formulas call n."""
     problems = [*_other_programs(runs), *_other_regions(runs), *_other_parameters(runs, size)]
     if problems:
         raise FileProblems("profiles", problems)
@@ -180,12 +161,14 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
     owns = [{x.name: x.kind for rank in run.ranks for x in rank.regions} for run in runs]
     kinds = _kinds(runs)
     # A lone processor need not communicate.
-    asked = {
+    eligible = {
         name: [i for i, run in enumerate(runs) if run.p > 1 or kind not in MESSAGE_KINDS]
         for name, kind in kinds.items()
     }
     expected = {
-        name for name in kinds if 2 * sum(name in owns[i] for i in asked[name]) >= len(asked[name])
+        name
+        for name in kinds
+        if 2 * sum(name in owns[i] for i in eligible[name]) >= len(eligible[name])
     }
     problems = []
     for i, (run, own) in enumerate(zip(runs, owns, strict=True)):
@@ -196,7 +179,7 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
                     "all runs with the same program."
                 )
                 problems.append(Problem(field=f'{run.place}, region "{name}"', message=message))
-        lacking = [name for name in kinds if i in asked[name] and name in expected - own.keys()]
+        lacking = [name for name in kinds if i in eligible[name] and name in expected - own.keys()]
         besides = [name for name in own if name not in expected]
         if lacking or besides:
             problems.append(Problem(field=run.place, message=_odd(lacking, besides, own)))
@@ -245,23 +228,20 @@ def _other_parameters(runs: Sequence[RunProfile], size: str) -> list[Problem]:
 
 def _partial(runs: Sequence[RunProfile]) -> list[str]:
     """Say which regions only some ranks entered."""
-    told: dict[str, str] = {}
+    warnings: dict[str, str] = {}
     for run in runs:
         for name, kind in _kinds([run]).items():
             entered = [i for i, total in enumerate(run.of_region(name)) if total is not None]
-            if len(entered) == run.p or name in told:
+            if len(entered) == run.p or name in warnings:
                 continue
             what = "its work is taken as uneven" if kind in LOOP_KINDS else "the others pass by"
             listed = ", ".join(map(str, entered[:MOST_NAMED]))
             more = ", ..." if len(entered) > MOST_NAMED else ""
-            told[name] = (
+            warnings[name] = (
                 f'Region "{name}" ran on rank {listed}{more} of {run.p} only (p = {run.p}): '
                 f"{what}."
             )
-    return list(told.values())
-
-
-MOST_NAMED_RUNS: Final = 3  # places of runs that are left out
+    return list(warnings.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -279,27 +259,14 @@ class Disturbance:
 def without_disturbed(
     runs: Sequence[RunProfile],
 ) -> tuple[tuple[RunProfile, ...], tuple[str, ...]]:
-    """Leave out disturbed runs where undisturbed ones of the same kind are at hand.
-
-    Parameters
-    ----------
-    runs : sequence of RunProfile
-        In any order. Runs of profiles that tell nothing of it are never left out.
-
-    Returns
-    -------
-    runs : tuple of RunProfile
-        That are left, in their order.
-    warnings : tuple of str
-        What was left out, and what was disturbed and stays.
-    """
-    found = _disturbances(runs)
-    quiet = {_kind(run) for run, seen in zip(runs, found, strict=True) if not seen}
+    """Leave out disturbed runs where undisturbed ones of the same kind are at hand, and say so."""
+    disturbances = _disturbances(runs)
+    quiet = {_kind(run) for run, seen in zip(runs, disturbances, strict=True) if not seen}
     kept: list[RunProfile] = []
     left: list[Disturbance] = []
     places: list[str] = []  # of the runs that are left out
     stay: list[Disturbance] = []
-    for run, seen in zip(runs, found, strict=True):
+    for run, seen in zip(runs, disturbances, strict=True):
         if not seen:
             kept.append(run)
         elif _kind(run) in quiet:

@@ -11,30 +11,28 @@ UNKNOWN: Final = "-"
 LEFT_OUT: Final = ((), ("unequal",), ("unequal", "kind"))  # columns of each form
 
 
-def sheet_of(program: Characterisation) -> Sheet:
+def sheet_of(result: Characterisation) -> Sheet:
     """Everything that is said of a characterised program."""
-    return Sheet(
-        tables=(_table(program),), facts=tuple(_facts(program)), warnings=program.warnings
-    )
+    return Sheet(tables=(_table(result),), facts=tuple(_facts(result)), warnings=result.warnings)
 
 
-def _table(program: Characterisation) -> Table:
+def _table(result: Characterisation) -> Table:
     """Give the regions."""
     columns = [
-        Column(title="region", cells=[shown(x.name) for x in program.regions], align="left"),
-        Column(title="kind", cells=[x.kind for x in program.regions], align="left"),
-        Column(title="share", cells=[_share(x.share) for x in program.regions]),
-        Column(title="calls", cells=[x.calls for x in program.regions]),
-        Column(title="I, or bytes", cells=[_amount(x) for x in program.regions], align="left"),
-        Column(title="E", cells=[_unit_time(x) for x in program.regions]),
-        Column(title="residual", cells=[_residual(x) for x in program.regions]),
-        Column(title="unequal", cells=[_imbalance(x) for x in program.regions]),
+        Column(title="region", cells=[shown(x.name) for x in result.regions], align="left"),
+        Column(title="kind", cells=[x.kind for x in result.regions], align="left"),
+        Column(title="share", cells=[_share(x.share) for x in result.regions]),
+        Column(title="calls", cells=[x.calls for x in result.regions]),
+        Column(title="I, or bytes", cells=[_amount(x) for x in result.regions], align="left"),
+        Column(title="E", cells=[_unit_time(x) for x in result.regions]),
+        Column(title="residual", cells=[_residual(x) for x in result.regions]),
+        Column(title="unequal", cells=[_imbalance(x) for x in result.regions]),
     ]
     return Table(
         forms=tuple(
             Form(columns=[x for x in columns if x.title not in left_out]) for left_out in LEFT_OUT
         ),
-        in_full=tuple(map(_in_full, program.regions)),
+        in_full=tuple(map(_in_full, result.regions)),
     )
 
 
@@ -88,16 +86,16 @@ def _in_full(region: CharacterisedRegion) -> Entry:
     )
 
 
-def _facts(program: Characterisation) -> Iterator[Fact]:
+def _facts(result: Characterisation) -> Iterator[Fact]:
     """Say what it rests on."""
-    yield Fact("program", f"{shown(program.program.name)}: {program.program.source}")
-    yield Fact("shares", f"of the run at {program.largest}; loops by {program.clock} time")
-    for name, condition in program.conditions.items():
+    yield Fact("program", f"{shown(result.program.name)}: {result.program.source}")
+    yield Fact("shares", f"of the run at {result.largest}; loops by {result.clock} time")
+    for name, condition in result.conditions.items():
         yield Fact(
             "counts", f"of {shown(name)}: condition number {condition:.3g} (refused above 1e8)"
         )
     yield Fact(
         "timing",
-        f"took {percent(program.perturbation)} of a run; {percent(program.uncovered)} is in no "
+        f"took {percent(result.perturbation)} of a run; {percent(result.uncovered)} is in no "
         "region, at most",
     )

@@ -1,16 +1,26 @@
 """What the command line says when something goes wrong, and the status it ends with."""
 
 import os
-import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Final
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from typing import Any, Final, TextIO
 
 import click
 
-from parcast.errors import FileProblems, FitFailed, ParameterError, RunFailed
+from parcast.errors import (
+    Argument,
+    FileProblems,
+    FitFailed,
+    ParameterError,
+    ParcastError,
+    RunFailed,
+    spelled,
+)
+from parcast.plugins import PluginWarning
 
 ANSWERED: Final = 0
 ANSWER_IS_NO: Final = 1
@@ -28,32 +38,43 @@ class NoAnswer(click.ClickException):
     exit_code = NO_FORECAST
 
 
-def _ignored(columns: re.Match[str]) -> str:
-    """Write columns to pass over as an option."""
-    return f"--ignore {','.join(part.strip()[1:-1] for part in columns[1].split(','))}"
+Spelling = str | Callable[[Any], str]
 
 
-# What Python calls an argument, and what the command line calls it.
-_OPTIONS: Final[list[tuple[str, str | Callable[[re.Match[str]], str]]]] = [
-    (r"^hold_out\b", "--hold-out"),
-    (r"^by must", "--by must"),
-    (r"^donors must", "--donors must"),
-    (r"\bdonors\.select\(callpath='?(.*?)'?\)", r"keep only \1 in their files"),
-    (r"^select must", "--select must"),
-    (r"\bto by, or", "to --by, or"),
-    (r"\bselect\(([^=()]+)='?(.*?)'?\)", r"--select \1=\2"),
-    (r", got \[\] where", ", got none where"),
-    (r"\bmin_efficiency\b", "--knee"),
-    (r"parcast\.read_measurements\(path, ignore=\[(.*?)\]\)", _ignored),
-    (r"^free must", "--free must"),
-    (r"^fixed must", "--fix must"),
-    (r"\bCall it with ([pdn])=\.\.\.", r"Give it with -\1."),
-    (r"\bp=\[1, 2, 4, 8\]", "-p 1..8x2"),
-    (r"\bd=\[1, 2, 4\]", "-d 1..4x2"),
-    (r'\bvary=\{"network.bandwidth": \[...\]\}', "--vary network.bandwidth=..."),
-    (r'\bpicture="lines"', "--picture lines"),
-    (r"\bor leave the interval out\b", "or leave the interval out with --no-interval"),
-]
+def _as_text(value: Any) -> str:
+    """Write a value as an option takes it: 64,128 or 1..8x2, jobid,date or machine=T3E."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={each}" for name, each in value.items())
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return str(value)
+    doubles = len(value) > 2 and all(y == 2 * x for x, y in pairwise(value))
+    return f"{value[0]}..{value[-1]}x2" if doubles else ",".join(map(str, value))
+
+
+def _axis_given(axis: str) -> str:
+    """Say how an axis is given that a formula needs."""
+    return f"Give it with -{axis}." if axis in AXES else f"Call it with {axis}=..."
+
+
+# What Python calls an argument, and what the command line calls it, followed by its value; or how
+# the value is put there. A command has arguments of its own, or gives some by other options.
+OPTIONS: Final[dict[str, Spelling]] = {
+    "axis": _axis_given,
+    "by": "--by",
+    "columns": lambda columns: str(list(columns)) if columns else "none",
+    "donors": "--donors",
+    "donors.select": lambda callpath: f"keep only {callpath} in their files",
+    "fixed": "--fix",
+    "free": "--free",
+    "hold_out": "--hold-out",
+    "ignore": "--ignore",
+    "interval": "leave the interval out with --no-interval",
+    "min_efficiency": "--knee",
+    "picture": "--picture",
+    "select": "--select",
+    "vary": "--vary",
+}
+AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}
 
 
 def run(command: click.Command, args: Sequence[str] | None = None) -> int:
@@ -62,7 +83,8 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")
     try:
-        status = _invoked(command, given)
+        with _plugins_told():
+            status = _invoked(command, given)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as failure:  # whatever it is, the user gets one message
@@ -70,6 +92,31 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _told(failure)
     return status
+
+
+@contextmanager
+def _plugins_told() -> Iterator[None]:
+    """Say in a line which plugins are passed over, as everything else is said."""
+    shown = warnings.showwarning
+
+    def told(  # noqa: PLR0917 - the signature of `warnings.showwarning`
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, PluginWarning):
+            click.echo(f"parcast: {message}", err=True)
+        else:
+            shown(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = told
+    try:
+        yield
+    finally:
+        warnings.showwarning = shown
 
 
 def _invoked(command: click.Command, given: list[str]) -> int:
@@ -117,7 +164,7 @@ def meaning(failure: BaseException) -> tuple[str, int]:
         case FitFailed() | RunFailed():
             status = NO_FORECAST
         case ParameterError():
-            text = in_options(text)
+            text = in_options(failure)
         case OSError():
             place = f"{failure.filename}: " if failure.filename else ""
             why = (failure.strerror or text).lower()
@@ -133,17 +180,40 @@ def meaning(failure: BaseException) -> tuple[str, int]:
     return f"parcast: {text}", status
 
 
-def in_options(message: str) -> str:
-    """Call the arguments of a function by the options that stand for them.
+def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -> str:
+    """Say what went wrong, and call the arguments of a function by the options that give them.
 
-    >>> in_options("hold_out must be a measured count, got 128.")
+    >>> in_options(ParameterError("hold_out", must="be a measured count", got="128"))
     '--hold-out must be a measured count, got 128.'
-    >>> in_options("Add 'machine' to by, or select one value: select(machine='A').")
-    "Add 'machine' to --by, or select one value: --select machine=A."
+    >>> hint = ("Add 'machine' to ", Argument("by"), ", or say ", Argument("p", [1, 2, 4]), ".")
+    >>> in_options(ParameterError("by", must="name it", hint=hint), OPTIONS | AXES)
+    "--by must name it. Add 'machine' to --by, or say -p 1..4x2."
     """
-    for argument, option in _OPTIONS:
-        message = re.sub(argument, option, message)
-    return message
+
+    def spelling(argument: Argument) -> str:
+        option = options.get(argument.name)
+        if option is None:
+            return str(argument)
+        if not isinstance(option, str):
+            return option(argument.value)
+        return option if argument.value is None else f"{option} {_as_text(argument.value)}"
+
+    return spelled(error.text, spelling)
+
+
+@contextmanager
+def spelled_with(options: Mapping[str, Spelling]) -> Iterator[None]:
+    """Say refusals in a command's own options; it is a decorator as well.
+
+    Raises
+    ------
+    click.ClickException
+        If an argument is refused.
+    """
+    try:
+        yield
+    except ParameterError as refusal:
+        raise click.ClickException(in_options(refusal, options)) from refusal
 
 
 def _let_go_of_stdout() -> None:

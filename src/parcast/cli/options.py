@@ -3,8 +3,8 @@
 Most functions are click callbacks: they take the text of an option and return what it means.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -48,14 +48,24 @@ class Sizes:
     values: list[float]  # [1]
 
 
-def as_written(value: Counts | Sizes | None) -> str | None:
-    """Text of an option as it stands in a document."""
-    return value.text if value else None
+def as_written(question: Any, *files: str, **names: str) -> dict[str, Any]:
+    """What a dataclass of options holds, as it stands in a document: all but the `files`.
+
+    `names` are what the document calls some of them.
+    """
+    return {
+        names.get(option.name, option.name): plain(getattr(question, option.name))
+        for option in fields(question)
+        if option.name not in files
+    }
 
 
-def written_pairs(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Names and their values as they stand in a document."""
-    return [f"{name}={value}" for name, value in pairs]
+def plain(value: Any) -> Any:
+    """Write an option: by its text, if it has one, and pairs as "name=value"."""
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    if isinstance(pairs, list | tuple):
+        return [f"{x[0]}={x[1]}" if isinstance(x, tuple) else x for x in pairs]
+    return getattr(value, "text", value)
 
 
 def processors(help: str, *, required: bool = False) -> Option[Any]:
@@ -234,14 +244,14 @@ def output_option(help: str) -> Option[Any]:
 
 
 def select_option(help: str = "Rows to take: machine=T3E. Repeatable.") -> Option[Any]:
-    """Option for the rows of a table to take."""
+    """Option for rows of a table to take."""
     return click.option(
         "--select", metavar="COLUMN=VALUE", multiple=True, callback=selection, help=help
     )
 
 
 def ignore_option(help: str) -> Option[Any]:
-    """Option for the columns of a table to pass over."""
+    """Option for columns of a table to pass over."""
     return click.option("--ignore", metavar="COLUMNS", callback=columns, help=help)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.screen import show_sheet
+
 if TYPE_CHECKING:
     from parcast.show.result import Result
 
@@ -88,7 +90,6 @@ class Outputs:
         `rows`, `document`, `show` and `write`, which makes the files of other formats, take the
         place of what the result has itself; all else are options of its sheet.
         """
-        from parcast.cli.screen import show_sheet
         from parcast.files.document import json_pieces
 
         rows, document = rows or result.rows, document or result.to_document

@@ -144,10 +144,9 @@ def _scaled(part: _Part, unit: str, dimension: Dimension, name: str) -> list[flo
 def _unit_in_si(unit: str, dimension: Dimension, name: str, got: str) -> Decimal:
     """Give what one of a unit is in SI, or refuse the unit, showing what was written."""
     try:
-        return Decimal(repr(quantity(f"1 {unit}", dimension, name=name)))
+        return Decimal(repr(quantity(f"1 {unit}", dimension, name=name, written=got)))
     except ParameterError as refusal:
-        message = str(refusal).replace(f'"1 {unit}"', f'"{shown(got)}"', 1)
-        raise ValueError(message) from None
+        raise ValueError(str(refusal)) from None
 
 
 def _steps(part: _Part, sign: str, name: str, *, ends_there: bool) -> list[Decimal]:

@@ -96,7 +96,7 @@ def _imported(
     known: "Format", file: str, name: str, ignore: Sequence[str]
 ) -> tuple["Measurements", dict[str, Any]]:
     """Import a file that another tool wrote."""
-    from parcast.cli.commands.import_files import in_options, say
+    from parcast.cli.commands.import_files import asked_in_options, say
     from parcast.errors import FileProblems, Problem
     from parcast.importers.registry import import_timings
 
@@ -106,7 +106,7 @@ def _imported(
             f"Import them: parcast import {known.name} FILE -o machine.toml"
         )
         raise FileProblems(name, [Problem(message=refusal)])
-    answer = in_options(lambda: import_timings(file, known.name))
+    answer = asked_in_options(lambda: import_timings(file, known.name))
     say([f"{name} is recognised as {known.name}: {known.title}.", *answer.notes])
     runs = _without(answer.measurements, ignore)
     inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}

@@ -6,17 +6,15 @@ stream, so that what never ends does not fill a disk.
 """
 
 import os
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Final
 
 import click
 
-from parcast.errors import FileProblems, ParameterError, Problem
+from parcast.errors import FileProblems, Problem
 
 BLOCK: Final = 2**20  # read at once [B]
 
@@ -67,28 +65,16 @@ def stdin_as_file(head: bytes, *, with_rest: bool = True) -> Iterator[str]:
 
     It begins with `head`, which `beginning_of_stdin` read.
     """
-    from parcast.files.decoding import STDIN
+    from parcast.files.decoding import STDIN, copy_called
 
     with tempfile.TemporaryDirectory(prefix="parcast-") as folder:
         copy = os.path.join(folder, STDIN)
-
-        def renamed(text: str) -> str:
-            return text.replace(shlex.quote(copy), "FILE").replace(copy, STDIN)
-
         with open(copy, "wb") as stream:
             stream.write(head)
             while with_rest and (more := _read(BLOCK)):
                 stream.write(more)
-        try:
+        with copy_called(copy, STDIN):
             yield copy
-        except FileProblems as error:
-            problems = [replace(x, message=renamed(x.message)) for x in error.problems]
-            told = type(error)(renamed(error.path), problems, unlisted=error.unlisted)
-            if isinstance(error, ModuleNotFoundError) and isinstance(told, ModuleNotFoundError):
-                told.name = error.name
-            raise told from error
-        except ParameterError as error:
-            raise ParameterError(renamed(str(error))) from error
 
 
 def _read(count: int) -> bytes:

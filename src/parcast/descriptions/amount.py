@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import ParameterError
-from parcast.expressions import DEFAULT_AXES, Expression
-from parcast.units import EXPECTED, Dimension, quantity, shown
+from parcast.expressions import DEFAULT_AXES, Expression, at_character
+from parcast.units import EXPECTED, Dimension, OtherDimension, quantity, shown
 
 NORMAL_90: Final = 1.6448536269514722  # half-width of a 90 % interval of a normal law [sigma]
 WIDEST: Final = 10.0  # times the value: half-width of an interval that still says something
@@ -64,22 +64,22 @@ class Amount:
         if isinstance(value, Amount):
             return value
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ParameterError(
-                f"{name} must be {_either(dimensions)}, got {shown(repr(value))}."
-            )
+            raise ParameterError(name, must=f"be {_either(dimensions)}", got=shown(repr(value)))
         text = value if isinstance(value, str) else repr(value)
         number, *after = _PLUS_MINUS.split(text)
         expression = _expression(number.strip(), dimensions, name)
         if not expression.axes and float(expression()) < 0:
             raise ParameterError(
-                f'{name} must be at least 0, got "{shown(text)}". Check its sign.'
+                name, must="be at least 0", got=f'"{shown(text)}"', hint="Check its sign."
             )
         if not after:
             return cls(text, expression)
         if len(after) > 1:
             raise ParameterError(
-                f'{name} must have one "+-" at most, got "{shown(text)}". '
-                'Write such as "6.9 s +- 5%".'
+                name,
+                must='have one "+-" at most',
+                got=f'"{shown(text)}"',
+                hint='Write such as "6.9 s +- 5%".',
             )
         return cls(text, expression, _spread(after[0].strip(), expression, name))
 
@@ -119,27 +119,30 @@ class Amount:
         negative = value < 0
         if negative.any():
             raise ParameterError(
-                f"{self.name} must be at least 0: {shown(self.expression.text)} is "
-                f"{value[negative].flat[0]:g}{_place(negative, used)}. Check the formula."
+                self.name,
+                must=f"be at least 0: {shown(self.expression.text)} is "
+                f"{value[negative].flat[0]:g}{_place(negative, used)}",
+                hint="Check the formula.",
             )
         return np.asarray(value * factor)
 
 
 def _expression(text: str, dimensions: Sequence[Dimension], name: str) -> Expression:
     """Read a formula as the first dimension that it fits."""
-    refusals = []
+    refusals, others = list[ParameterError](), list[ParameterError]()
     for dimension in dimensions:
         try:
             return Expression(text, dimension=dimension, name=name, known_axes=DEFAULT_AXES)
         except ParameterError as refusal:
-            refusals.append(str(refusal).replace(" at character 1 must", " must", 1))
+            is_all = refusal.name == at_character(name, 1)  # it is a quantity, not a formula
+            refusals.append(refusal.named(name) if is_all else refusal)
+            others += () if isinstance(refusal, OtherDimension) else (refusals[-1],)
     if len(dimensions) == 1:
-        raise ParameterError(refusals[0])
+        raise refusals[0]
     # A unit of another of the dimensions is no fault; what else is wrong is one.
-    other = [refusal for refusal in refusals if ", which is a" not in refusal]
-    if 0 < len(other) < len(refusals) or all(refusal == refusals[0] for refusal in refusals):
-        raise ParameterError([*other, *refusals][0])
-    raise ParameterError(f'{name} must be {_either(dimensions)}, got "{shown(text)}".')
+    if 0 < len(others) < len(refusals) or len(set(map(str, refusals))) == 1:
+        raise [*others, *refusals][0]
+    raise ParameterError(name, must=f"be {_either(dimensions)}", got=f'"{shown(text)}"')
 
 
 def _spread(text: str, expression: Expression, name: str) -> float:
@@ -149,17 +152,21 @@ def _spread(text: str, expression: Expression, name: str) -> float:
     else:
         if expression.axes:
             raise ParameterError(
-                f"{name} after +- must be a percentage where the value depends on "
-                f'{", ".join(sorted(expression.axes))}, got "{shown(text)}". '
-                'Write such as "+- 5%".'
+                f"{name} after +-",
+                must="be a percentage where the value depends on "
+                f"{', '.join(sorted(expression.axes))}",
+                got=f'"{shown(text)}"',
+                hint='Write such as "+- 5%".',
             )
         value = float(expression())
         width = quantity(text, expression.dimension, name=f"{name} after +-")
         spread = width / value if value else np.inf
     if not 0 <= spread <= WIDEST:
         raise ParameterError(
-            f"{name} after +- must lie between 0 and {WIDEST:g} times the value, got "
-            f'"{shown(text)}". Write such as "+- 5%".'
+            f"{name} after +-",
+            must=f"lie between 0 and {WIDEST:g} times the value",
+            got=f'"{shown(text)}"',
+            hint='Write such as "+- 5%".',
         )
     return spread
 

@@ -1,7 +1,7 @@
 """Where the time goes: what every timing law answers with."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -11,14 +11,18 @@ from parcast.aliases import Array
 COMPONENTS: Final = ("compute", "communication", "io", "synchronisation")
 
 
+def _nothing() -> Array:
+    return np.zeros(())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Breakdown:
     """Time of a phase or a program, by what it is spent on; arrays that broadcast together."""
 
     compute: Array  # computing, the mean over processors [s]
-    communication: Array  # sending, and waiting for the network [s]
-    io: Array  # disks, and waiting for them [s]
-    synchronisation: Array  # waiting for the slowest [s]
+    communication: Array = field(default_factory=_nothing)  # sending, and waiting for it [s]
+    io: Array = field(default_factory=_nothing)  # disks, and waiting for them [s]
+    synchronisation: Array = field(default_factory=_nothing)  # waiting for the slowest [s]
 
     @property
     def time(self) -> Array:

@@ -6,20 +6,25 @@ together. Its JSON Schema (`model_json_schema()`) is what the documentation is m
 
 import difflib
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, get_args
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ValidationError,
 )
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from parcast.descriptions.amount import Amount
-from parcast.errors import ParameterError, Problem
+from parcast.descriptions.amount import Amount, Point
+from parcast.errors import ParameterError, Problem, require
 from parcast.units import EXPECTED, Dimension, shown
 
 _KINDS: Final = {  # of pydantic's refusals, in our words
@@ -58,6 +63,12 @@ class Description(BaseModel):
         except ValidationError as refusal:
             raise DescriptionError(type(self).__name__, _problems(refusal, self)) from None
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """Keep what was given; what is worked out from it and cached may hold functions."""
+        state = super().__getstate__()
+        given = {name: state["__dict__"][name] for name in type(self).model_fields}
+        return {**state, "__dict__": given}
+
     def amounts(self) -> Iterator[tuple[str, Amount]]:
         """Give every amount in it that is given, with its name."""
         for key in type(self).model_fields:
@@ -69,11 +80,25 @@ class Description(BaseModel):
 
 
 class Of:
-    """Marks a field as an `Amount` of certain dimensions, and says what messages call it."""
+    """Marks a field as an `Amount` of certain dimensions, and says where its values may lie.
 
-    def __init__(self, *dimensions: Dimension, name: str) -> None:
+    Messages, and points that replace its value, call it by `name`: by default as its field. The
+    bounds are for values at a point, see `within`; an amount is nowhere below 0 in any case.
+    """
+
+    def __init__(
+        self,
+        *dimensions: Dimension,
+        name: str = "",
+        above: float | None = None,
+        least: float = 0.0,
+        most: float | str | None = None,
+        hint: str = "Check it in the description.",
+    ) -> None:
         self.dimensions = dimensions
         self.name = name
+        self.above, self.least, self.most = above, least, most  # "n" is the problem size
+        self.hint = hint
 
     def __get_pydantic_core_schema__(
         self,
@@ -82,7 +107,8 @@ class Of:
     ) -> core_schema.CoreSchema:
         """Read text or a number as an amount."""
         return core_schema.no_info_plain_validator_function(
-            self.read, serialization=core_schema.plain_serializer_function_ser_schema(str)
+            partial(self.read, self.name or str(handler.field_name)),
+            serialization=core_schema.plain_serializer_function_ser_schema(str),
         )
 
     def __get_pydantic_json_schema__(
@@ -99,19 +125,51 @@ class Of:
             "examples": examples,
         }
 
-    def read(self, value: object) -> Amount:
+    def read(self, name: str, value: object) -> Amount:
         """Read an amount, called by its name here whatever it was called before."""
         if isinstance(value, Amount):
             value = value.text
-        return Amount.of(value, self.dimensions, name=self.name)
+        return Amount.of(value, self.dimensions, name=name)
+
+    def within(self, name: str, value: NDArray[np.float64], limits: Point) -> NDArray[np.float64]:
+        """Give values that lie within the bounds and are finite, or refuse the first that is not.
+
+        >>> Of("fraction", most=1.0, hint="Write 5% as 0.05.").within("serial", np.array(2.0), {})
+        Traceback (most recent call last):
+        parcast.errors.ParameterError: serial must lie in [0, 1], got 2. Write 5% as 0.05.
+        """
+        most = np.asarray(np.inf if self.most is None else limits.get(str(self.most), self.most))
+        ok = (value >= self.least) & (value <= most.astype(np.float64)) & np.isfinite(value)
+        must = f"be at least {self.least:g}"
+        if self.above is not None:
+            ok, must = ok & (value > self.above), f"be above {self.above:g}"
+        elif isinstance(self.most, str):
+            must = f"lie between {self.least:g} and {self.most}"
+        elif self.most is not None:
+            must = f"lie in [{self.least:g}, {self.most:g}]"
+        require(name, np.broadcast_to(value, ok.shape), ok, must=must, hint=self.hint)
+        return value
+
+
+def amount_of(field: FieldInfo) -> Of | None:
+    """What marks a field as an amount, also one that may be left out."""
+    inner = (mark for kind in get_args(field.annotation) for mark in get_args(kind)[1:])
+    return next((mark for mark in (*field.metadata, *inner) if isinstance(mark, Of)), None)
+
+
+def parameter(default: object, description: str) -> Any:
+    """Declare a field with its default, as a file would give it, and what it means."""
+    return Field(default=default, validate_default=True, description=description)
 
 
 def tables_of(given: Any, name: str, header: str) -> tuple[Any, ...]:
     """Tables in a list, at least one, or a refusal that names the `header` of each."""
     if not isinstance(given, list | tuple) or not given:
         raise ParameterError(
-            f"{name} must be a list of tables, at least one, got {shown(repr(given))}. "
-            f"Write {header} before each."
+            name,
+            must="be a list of tables, at least one",
+            got=shown(repr(given)),
+            hint=f"Write {header} before each.",
         )
     return tuple(given)
 
@@ -121,8 +179,10 @@ def require_other_labels(labels: Sequence[str], name: str) -> None:
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if twice:
         raise ParameterError(
-            f'{name} must have names that differ, got "{shown(twice[0])}" twice. '
-            "Rename one of them."
+            name,
+            must="have names that differ",
+            got=f'"{shown(twice[0])}" twice',
+            hint="Rename one of them.",
         )
 
 
@@ -141,7 +201,7 @@ def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
         if error["type"] == "extra_forbidden":
             message = _unknown(str(place[-1]), sorted(type(of).model_fields))
         elif inner is not None:
-            message = str(inner).removeprefix(f"{_last(str(inner))} ")
+            message = _fault(inner)
         elif error["type"] in _KINDS:
             given = {"input": shown(repr(error["input"])), "field": place[-1]}
             message = _KINDS[error["type"]].format(**given, **error.get("ctx", {}))
@@ -151,9 +211,12 @@ def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
     return problems
 
 
-def _last(message: str) -> str:
-    """First word of a message, which is the name of what it is about."""
-    return message.split(" ", 1)[0]
+def _fault(inner: Exception) -> str:
+    """What a key must be; after its name may stand which part of it is meant: "after +-"."""
+    if not isinstance(inner, ParameterError):
+        return str(inner)
+    _, *part = inner.name.split(" ", 1)
+    return " ".join([*part, inner.fault])
 
 
 def _path(*place: str | int) -> str:

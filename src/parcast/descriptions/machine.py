@@ -61,8 +61,9 @@ class Network(Description):
     def _one_of_two(self) -> "Network":
         if self.saturation is not None and self.contention is not None:
             raise ParameterError(
-                "contention must be left out where saturation is given: one follows from the "
-                "other. Keep saturation."
+                "contention",
+                must="be left out where saturation is given: one follows from the other",
+                hint="Keep saturation.",
             )
         return self
 
@@ -120,16 +121,22 @@ class Price(Description):
     def _one_price(self) -> "Price":
         if self.processor_hour is not None and self.node_hour is not None:
             raise ParameterError(
-                "price must give processor_hour or node_hour, not both. Keep the one charged."
+                "price",
+                must="give processor_hour or node_hour, not both",
+                hint="Keep the one charged.",
             )
         if self.node_hour is not None and self.node_processors is None:
             raise ParameterError(
-                "price must give node_processors beside node_hour. Add the processors of a node."
+                "price",
+                must="give node_processors beside node_hour",
+                hint="Add the processors of a node.",
             )
         amount = self.amount
         if amount is None and (self.node_processors or self.currency):
             raise ParameterError(
-                "price must give processor_hour or node_hour. Add one, as a plain number."
+                "price",
+                must="give processor_hour or node_hour",
+                hint="Add one, as a plain number.",
             )
         if amount is not None and not amount.expression.axes:
             above = amount({}) > 0
@@ -151,7 +158,7 @@ class Price(Description):
             If there is no price.
         """
         if self.amount is None:
-            raise ParameterError("price must be given. Add [price] with processor_hour.")
+            raise ParameterError("price", must="be given", hint="Add [price] with processor_hour.")
         p = np.asarray(at["p"], dtype=np.float64)
         nodes = np.ceil(p / self.node_processors) if self.node_processors else p
         charged = nodes
@@ -163,10 +170,10 @@ class Price(Description):
 class Primitive(Description):
     """Time of one communication primitive: startup + volume / bandwidth, on p processors."""
 
-    startup: Annotated[Amount, Of("time", name="startup")] | None = Field(
+    startup: Annotated[Amount, Of("time")] | None = Field(
         default=None, description="Time besides that of the bytes; may depend on p."
     )
-    bandwidth: Annotated[Amount, Of("rate", name="bandwidth")] | None = Field(
+    bandwidth: Annotated[Amount, Of("rate")] | None = Field(
         default=None, description="Bytes of the volume in a second; may depend on p."
     )
 
@@ -195,6 +202,7 @@ def _primitive(name: str) -> type[Primitive]:
         for key, dimension in dimensions.items()
     }
     made: type[Primitive] = create_model(name.capitalize(), __base__=Primitive, **keys)
+    globals()[made.__name__] = made  # where pickle looks for it
     return made
 
 
@@ -267,8 +275,9 @@ class Machine(Description):
         amount: Amount | None = getattr(getattr(self, table), field)
         if amount is None and key not in at:
             raise ParameterError(
-                f"{key} must be given in the description of {self.name}: {why} needs it. "
-                f"Add it to [{table}]."
+                key,
+                must=f"be given in the description of {self.name}: {why} needs it",
+                hint=f"Add it to [{table}].",
             )
         value = amount(at) if amount is not None else np.asarray(at[key], dtype=np.float64)
         ok = (value > 0) & np.isfinite(value)

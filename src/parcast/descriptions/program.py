@@ -1,13 +1,15 @@
 """What runs: a sequence of phases, each a timing law repeated a number of times.
 
-A phase names its law, and the law knows the other keys. Laws that come with parcast are listed
-here by the place of their class; a plugin adds its own under the entry point ``parcast.laws``.
+A phase names its law, and the law, a class derived from `Phase`, knows the other keys. Which laws
+there are stands in `parcast.descriptions.law_names`.
 """
 
 import difflib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Final, TypeAlias
+from functools import cache
+from inspect import isabstract
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -19,41 +21,59 @@ from parcast.descriptions.description import (
     Description,
     DescriptionError,
     Of,
+    amount_of,
+    parameter,
     require_other_labels,
     tables_of,
 )
+from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.errors import Problem, require_kind
 from parcast.places import load
+from parcast.plugins import plugins
 from parcast.units import shown
 
-LAWS: Final = {
-    "spmd": "parcast.laws.spmd.law:SpmdPhase",
-    "regions": "parcast.laws.regions:RegionsPhase",
-    "merge_sort": "parcast.laws.sort:MergeSortPhase",
-    "sort": "parcast.laws.sort:SortPhase",
-    "square_sort": "parcast.laws.square_sort:SquareSortPhase",
-    "fractal": "parcast.laws.fractal:FractalPhase",
-    "monte_carlo": "parcast.laws.monte_carlo:MonteCarloPhase",
-    "matmul": "parcast.laws.matmul:MatmulPhase",
-    "gauss": "parcast.laws.gauss:GaussPhase",
-    "stencil": "parcast.laws.stencil:StencilPhase",
-    "counted": "parcast.laws.counted:CountedPhase",
-}
-ENTRY_POINTS: Final = "parcast.laws"
+Slopes: TypeAlias = dict[str, Array]  # derivatives of a time by logarithms of amounts [s]
+LAW_KEY: Final[Any] = Field(description="Timing law of the phase.")
 
 
 class Phase(Description):
-    """A timing law and how often it is repeated; each law is a class derived from this one."""
+    """A timing law with its parameters, and how often it is repeated.
 
-    law: str = Field(description="Timing law of the phase.")
+    A law is a class derived from this one: its fields are its parameters, each declared once with
+    its unit, domain, default and meaning, and `cycle` is its formula.
+    """
+
+    law: str = LAW_KEY
     name: str = Field(default="", description="What to call it.")
-    cycles: Annotated[Amount, Of("count", name="cycles")] = Field(
-        default="1", validate_default=True, description="How often it is repeated."
-    )
+    cycles: Annotated[Amount, Of("count")] = parameter("1", "How often it is repeated.")
 
-    source_of_law: ClassVar[str] = ""  # where the law comes from
+    source: ClassVar[str] = ""  # where the law comes from
     is_compact: ClassVar[bool | None] = None  # search-space compact; None: not known
+    fitted: ClassVar[tuple[str, ...]] = ()  # parameters that `fit` changes, beside those of tables
+
+    @property
+    def source_of_law(self) -> str:
+        """The law and where it comes from."""
+        return f"{self.law}: {self.source}" if self.source else ""
+
+    def values(self, at: Point, limits: Point | None = None) -> dict[str, Any]:
+        """Values of the law's own parameters at every point of a grid, by the names of its fields.
+
+        What laws have in common is left out: cycles, and what its family has. Amounts are arrays
+        within their domain; other parameters, and amounts that are not given, are as they are.
+        `limits` are the axes as domains mean them, where they are not those of the grid.
+
+        Raises
+        ------
+        ParameterError
+            If a value lies outside its domain somewhere.
+        """
+        found = {key: getattr(self, key) for key in own_parameters(type(self))}
+        for key, mark in own_parameters(type(self)).items():
+            if mark and found[key] is not None:
+                found[key] = mark.within(found[key].name, found[key](at), limits or at)
+        return found
 
     @abstractmethod
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
@@ -87,6 +107,14 @@ class Phase(Description):
         """Work of all cycles that processors share, on one of them, or None. [s].
 
         Where it grows with p, scaling is weak, and speedup is that of the work.
+        """
+        return None
+
+    def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes] | None:  # noqa: ARG002 - for derived laws
+        """Time of all cycles and its derivatives by the logarithms of its amounts [s].
+
+        By the names of the amounts, those of the machine included; None if the law does not know
+        them, and they are taken by differences.
         """
         return None
 
@@ -126,20 +154,45 @@ def law_named(law: object) -> type[Phase]:
         If there is no such law, with the nearest one there is.
     """
     if isinstance(law, str) and law in LAWS:
-        place = LAWS[law]
-    else:
-        from importlib.metadata import entry_points
+        return _built_in(law)
+    others = laws_of_plugins()
+    if not isinstance(law, str) or law not in others:
+        known = sorted(LAWS | others)
+        near = difflib.get_close_matches(str(law).casefold(), known, n=1, cutoff=0.6)
+        hint = f'Did you mean "{near[0]}"?' if near else f"Known are {', '.join(known)}."
+        message = f"must be the name of a law, got {shown(repr(law))}. {hint}"
+        raise DescriptionError("Phase", [Problem(message=message, field="law")])
+    return others[law]
 
-        plugins = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
-        known = sorted(LAWS | plugins)
-        if law not in plugins:
-            near = difflib.get_close_matches(str(law).casefold(), known, n=1, cutoff=0.6)
-            hint = f'Did you mean "{near[0]}"?' if near else f"Known are {', '.join(known)}."
-            message = f"must be the name of a law, got {shown(repr(law))}. {hint}"
-            raise DescriptionError("Phase", [Problem(message=message, field="law")])
-        place = plugins[str(law)]
-    kind: type[Phase] = load(place)
+
+def laws() -> dict[str, type[Phase]]:
+    """All laws there are by their names, those that come with parcast first."""
+    return {law: _built_in(law) for law in LAWS} | laws_of_plugins()
+
+
+def laws_of_plugins() -> dict[str, type[Phase]]:
+    """Laws of other packages by their names; what is broken is passed over with a warning."""
+
+    def is_law(name: str, kind: object) -> bool:
+        if not isinstance(kind, type) or not issubclass(kind, Phase) or isabstract(kind):
+            return False
+        return name in get_args(kind.model_fields["law"].annotation)
+
+    what = "a class derived from Phase whose law is a literal of its name"
+    return plugins(GROUP, taken=LAWS, is_one=is_law, what=what)
+
+
+def _built_in(law: str) -> type[Phase]:
+    kind: type[Phase] = load(LAWS[law])
     return kind
+
+
+@cache
+def own_parameters(law: type[Phase]) -> dict[str, Of | None]:
+    """Fields of a law that its family has not, and what marks those that are amounts."""
+    families = [base for base in law.__mro__[1:] if isabstract(base) and issubclass(base, Phase)]
+    common = {key for family in families for key in family.model_fields}
+    return {key: amount_of(x) for key, x in law.model_fields.items() if key not in common}
 
 
 _AnyPhase: TypeAlias = Annotated[Phase, BeforeValidator(phase_of)]
@@ -179,12 +232,12 @@ class Program(Description):
         schema = super().model_json_schema(*args, **kwargs)
         definitions = schema["$defs"]
         definitions.pop("Phase")
-        for law in LAWS:
-            of_law = law_named(law).model_json_schema(*args, **kwargs)
-            definitions |= of_law.pop("$defs")
+        known = laws().values()
+        for kind in known:
+            of_law = kind.model_json_schema(*args, **kwargs)
+            definitions |= of_law.pop("$defs", {})
             definitions[of_law["title"]] = of_law
-        names = [law_named(law).__name__ for law in LAWS]
-        items = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
+        items = {"anyOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in known]}
         schema["properties"]["phase"] |= {"items": items, "minItems": 1}
         return schema
 
@@ -195,14 +248,36 @@ class Program(Description):
         )
         return sum(others, start=first)
 
+    @property
+    def law(self) -> str:
+        """Laws of its phases, each once: "spmd, then regions"."""
+        return ", then ".join(dict.fromkeys(phase.law for phase in self.phase))
+
+    @property
+    def sources_of_law(self) -> tuple[str, ...]:
+        """Where these laws come from."""
+        return tuple(dict.fromkeys(phase.source_of_law for phase in self.phase))
+
     def parameters(self) -> dict[str, Amount]:
         """Every amount that is given, by the name under which a point replaces it."""
-        found = {}
-        for i, phase in enumerate(self.phase):
-            label = self.label(i)
-            for name, amount in phase.amounts():
-                found[f"{label}.{name}" if label else name] = amount
-        return found
+        return {
+            self._named(i, name): amount
+            for i, phase in enumerate(self.phase)
+            for name, amount in phase.amounts()
+        }
+
+    def fitted(self) -> frozenset[str]:
+        """Names of the parameters that laws themselves name to be fitted."""
+        return frozenset(self._named(i, key) for i, x in enumerate(self.phase) for key in x.fitted)
+
+    def bounds(self) -> dict[str, float]:
+        """Largest values of the parameters that have one, by their names [SI]."""
+        return {
+            self._named(i, key): float(mark.most)
+            for i, phase in enumerate(self.phase)
+            for key, mark in own_parameters(type(phase)).items()
+            if mark and isinstance(mark.most, float)
+        }
 
     def work(self, machine: Machine, at: Point) -> Array | None:
         """Work that processors share, of all phases; None if a law has none [s]."""
@@ -215,6 +290,11 @@ class Program(Description):
         if len(self.phase) == 1:
             return ""
         return self.phase[i].name or f"phase {i + 1}"
+
+    def _named(self, i: int, name: str) -> str:
+        """Name of a parameter of a phase among those of the program."""
+        label = self.label(i)
+        return f"{label}.{name}" if label else name
 
     def at_phase(self, i: int, at: Point) -> Point:
         """Point as a phase sees it: parameters of this phase under their own names alone."""

@@ -86,7 +86,7 @@ def _parsed(text: str, faults: Faults) -> dict[str, Any]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        said = str(error)
+        said = str(error)  # tomllib tells the line in its text alone
         found = _AT_LINE.search(said)
         line = int(found[1]) if found and found[1] else text.count("\n") + 1
         why = _AT_LINE.sub("", said)

@@ -61,16 +61,39 @@ def opened(
     if source == "-":
         yield STDIN, getattr(sys.stdin, "buffer", sys.stdin)
     elif isinstance(source, str | os.PathLike):
-        stream = _open(Path(source), Faults(os.fspath(source)))
+        stream = _open(Path(source), Faults(name_of(source)))
         with stream:
-            yield os.fspath(source), stream
+            yield name_of(source), stream
     else:
         if not hasattr(source, "read"):
             raise ParameterError(
-                f"source must be a path or a stream, got {source!r:.60}. Name a file."
+                "source", must="be a path or a stream", got=f"{source!r:.60}", hint="Name a file."
             )
         name = getattr(source, "name", None)
         yield name if isinstance(name, str) else "stream", source
+
+
+_COPIES: dict[str, str] = {}  # paths of copies, and what messages call them
+
+
+@contextmanager
+def copy_called(path: str, name: str) -> Iterator[None]:
+    """Let messages call a file that is a copy by what it is a copy of."""
+    _COPIES[path] = name
+    try:
+        yield
+    finally:
+        del _COPIES[path]
+
+
+def name_of(path: str | os.PathLike[str]) -> str:
+    """Name a file as messages do."""
+    return _COPIES.get(os.fspath(path), os.fspath(path))
+
+
+def in_shell(name: str) -> str:
+    """Write the name of a file as a command that a message suggests takes it."""
+    return "FILE" if name == STDIN else shlex.quote(name)
 
 
 def _open(path: Path, faults: Faults) -> BinaryIO:
@@ -181,8 +204,7 @@ def _refuse_packed(start: bytes, faults: Faults) -> None:
         faults.refuse(_utf16(faults.path))
     for mark, message in PACKED.items():
         if start.startswith(mark):
-            path = "FILE" if faults.path == STDIN else shlex.quote(faults.path)
-            faults.refuse(message.format(path=path))
+            faults.refuse(message.format(path=in_shell(faults.path)))
 
 
 def _refuse_binary(text: bytes, line: int, faults: Faults) -> NoReturn:
@@ -198,7 +220,7 @@ def _utf16(path: str) -> str:
     """Say how to turn UTF-16 into UTF-8."""
     return (
         "must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-        f"iconv -f UTF-16 -t UTF-8 {shlex.quote(path)} > converted.csv"
+        f"iconv -f UTF-16 -t UTF-8 {in_shell(path)} > converted.csv"
     )
 
 

@@ -108,15 +108,21 @@ def check_place(path: str | os.PathLike[str]) -> None:
     """
     target = Path(os.path.realpath(path))
     if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
-        raise ParameterError(f"{path} must be a file, got a folder. Name a file in it.")
+        raise ParameterError(
+            str(path), must="be a file", got="a folder", hint="Name a file in it."
+        )
     if not target.parent.is_dir():
         make = f"mkdir -p {shlex.quote(str(target.parent))}"
-        raise ParameterError(f"{path} must stand in a folder that exists. Make it: {make}")
+        raise ParameterError(
+            str(path), must="stand in a folder that exists", hint=f"Make it: {make}"
+        )
     if _is_read_only(target):
         allow = f"chmod u+w {shlex.quote(str(target))}"
         raise ParameterError(
-            f"{path} must be a file that may be written, got a read-only one. "
-            f"Choose another name, or allow it: {allow}"
+            str(path),
+            must="be a file that may be written",
+            got="a read-only one",
+            hint=f"Choose another name, or allow it: {allow}",
         )
     try:
         if not _is_special(target):
@@ -124,8 +130,9 @@ def check_place(path: str | os.PathLike[str]) -> None:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ParameterError(
-            f"{path} must stand in a folder that can be written to, got: {why}. "
-            "Choose another place."
+            str(path),
+            must=f"stand in a folder that can be written to, got: {why}",
+            hint="Choose another place.",
         ) from error
 
 

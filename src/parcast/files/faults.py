@@ -122,5 +122,5 @@ def as_paths(paths: AnyPath | Sequence[AnyPath], *, hint: str) -> list[AnyPath]:
         return [paths]
     listed: list[AnyPath] = as_list("paths", paths, hint=hint)
     if not listed:
-        raise ParameterError(f"paths must name a file, got none. {hint}")
+        raise ParameterError("paths", must="name a file", got="none", hint=hint)
     return listed

@@ -12,7 +12,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Program, laws
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacity_bounds import by_source, disk_rate
 from parcast.fitting.capacity_result import (
@@ -83,18 +83,26 @@ def capacities(
     ('4.99973 Mflop/s', {'u_2': '62.2 kB/s', 'u_5': '53.5 kB/s'})
     """
     if not isinstance(phase, SteadyStatePhase):
+        *names, last = (law for law, kind in laws().items() if issubclass(kind, SteadyStatePhase))
         raise ParameterError(
-            f"phase must be of a law that counts, got {getattr(phase, 'law', type(phase))!s:.60}. "
-            "Take sort, square_sort, merge_sort, fractal, monte_carlo, matmul or gauss."
+            "phase",
+            must="be of a law that counts",
+            got=f"{getattr(phase, 'law', type(phase))!s:.60}",
+            hint=f"Take {', '.join(names)} or {last}.",
         )
     if method not in ("source", "fit"):
         raise ParameterError(
-            f'method must be "source" or "fit", got {method!r:.60}. "fit" takes any runs.'
+            "method",
+            must='be "source" or "fit"',
+            got=f"{method!r:.60}",
+            hint='"fit" takes any runs.',
         )
     if phase.capacities.together is not None:
         raise ParameterError(
-            "capacities.together must be left out where capacities are found: the runs cannot "
-            "tell the processors apart. Add it afterwards."
+            "capacities.together",
+            must="be left out where capacities are found: the runs cannot tell the "
+            "processors apart",
+            hint="Add it afterwards.",
         )
     if not isinstance(runs, Measurements):
         runs = Measurements.from_table(runs)
@@ -127,23 +135,23 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
         only_disk = np.zeros((int(used.sum()), len(NAMES)))
         only_disk[:, 3] = counts[used, 3]
         terms, times = np.vstack([terms, only_disk]), np.append(times, timed.disk[used])
-    found = fitted(terms, times)
-    told: list[Capacity | None] = []
+    solution = fitted(terms, times)
+    values: list[Capacity | None] = []
     warnings = []
     for i, name in enumerate(NAMES):
         if not (terms[:, i] > 0).any():
-            told.append(None)
+            values.append(None)
             continue
-        cost, ends = found.costs[i], (found.lower[i], found.upper[i])
+        cost, ends = solution.costs[i], (solution.lower[i], solution.upper[i])
         if cost <= 0:
-            told.append(None)
+            values.append(None)
             warnings.append(
                 f"The runs show no cost of {name}: it is lost in what else they take. "
                 "It is left as described."
             )
             continue
-        told.append(_inverse(name, cost, *ends))
-    left = found.left_out[: len(timed.time)]
+        values.append(_inverse(name, cost, *ends))
+    left = solution.left_out[: len(timed.time)]
     left = left[np.isfinite(left)]
     error = float(np.sqrt(np.mean(left**2))) if len(left) else None
     if error is None:
@@ -152,7 +160,7 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
             "more runs."
         )
     return result_of(
-        phase, told, by_p=[], warnings=warnings, method="fit", runs=len(timed.time), error=error
+        phase, values, by_p=[], warnings=warnings, method="fit", runs=len(timed.time), error=error
     )
 
 
@@ -172,23 +180,10 @@ def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
 
 
 def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Measurements]:
-    """Put the disk's rate that a column `disk_s` gives into the program of a fit.
+    """Program whose disk has the rate that a column `disk_s` gives, and runs without the column.
 
-    Parameters
-    ----------
-    program : Program
-        One that is no single phase of a law that counts is given back as it is.
-    runs : Measurements
-
-    Returns
-    -------
-    program, runs
-        The rate with its interval, of 5 % where no repetitions say it; runs without the column.
-
-    Raises
-    ------
-    ParameterError
-        If the phase has no `capacities.disk`, or a value of the column is no time.
+    Without repetitions the rate is good to 5 %. Programs that are no single phase of a law that
+    counts are given back as they are.
     """
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:
@@ -199,38 +194,30 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
         return program, rest
     if phase.capacities.disk is None:
         raise ParameterError(
-            f"capacities.disk must be given where runs have {DISK}. Write a first guess."
+            "capacities.disk", must=f"be given where runs have {DISK}", hint="Write a first guess."
         )
-    found = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
-    text = found.text if "+-" in found.text else f"{found.text} +- {UNKNOWN}"
+    rate = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
+    text = rate.text if "+-" in rate.text else f"{rate.text} +- {UNKNOWN}"
     keys = phase.model_dump(exclude_none=True)
     keys["capacities"] |= {"disk": text}
     return program.model_copy(update={"phase": (type(phase)(**keys),)}), rest
 
 
 def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> Iterator[str]:
-    """Say between what the network's rate lies, as the source finds it, where the runs tell.
-
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        As fitted: the rate of the disk and the startup of messages are taken from them.
-    runs : Measurements
-        What they were fitted to.
-    """
+    """Say between what the network's rate lies, as the source finds it, where the runs tell."""
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase):
         return
     try:
-        found = capacities(phase, runs, machine, samples=0)
+        result = capacities(phase, runs, machine, samples=0)
     except (FitFailed, ParameterError):
         return
-    good = [each for each in found.network_by_p if 0 < each.value < np.inf]
+    good = [each for each in result.network_by_p if 0 < each.value < np.inf]
     if len(good) > 1:
         ordered = good[0].value >= good[-1].value
         meaning = "its upper and lower bound" if ordered else "so contention does not show"
         yield (
-            f"With W = {found.compute} of the runs on one processor, the network's rate is "
+            f"With W = {result.compute} of the runs on one processor, the network's rate is "
             f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}."
         )
-    yield from (text for text in found.warnings if text.startswith("u_"))
+    yield from result.network_warnings

@@ -38,28 +38,17 @@ def by_source(
 ) -> FoundCapacities:
     """W from serial runs, then u_P from those on P processors.
 
-    Parameters
-    ----------
-    phase, machine : SteadyStatePhase, Machine
-        What is known beforehand.
-    timed : TimedRuns
-    counts : ndarray, shape (runs, 4)
-        Steps, network bytes, messages and disk bytes of each run.
-    samples, seed : int
-        Sets of times that intervals are made from.
-
-    Raises
-    ------
-    FitFailed
-        If there is no run on one processor, or the rate of the disk is not known.
+    `counts` are of shape (runs, 4), in the order of `NAMES`; `samples` sets of times drawn with
+    `seed` give the intervals.
     """
     steps, sent, messages, disk_bytes = counts.T
     p = timed.axes["p"]
     alone = p == 1
     if not alone.any():
         raise FitFailed(
-            "No capacities. There is no run on one processor, which W is found from. Measure one, "
-            'or take method="fit".'
+            "There is no run on one processor, which W is found from. Measure one, "
+            'or take method="fit".',
+            outcome="No capacities.",
         )
     times, disk_times = sampled(timed, samples, seed)
     disk, known = _disk(phase, machine, timed, disk_bytes, disk_times)
@@ -69,7 +58,7 @@ def by_source(
     rest = steps / w[:, None] + in_disk + waiting
     warnings = list(_of_sizes(steps[alone], in_disk[0, alone], times[0, alone]))
     several = np.unique(p[(p > 1) & (sent > 0)])
-    by_p = []
+    by_p, doubts = [], list[str]()
     for count in several:
         rows = (p == count) & (sent > 0)
         u = capacity(sent[rows], rest[:, rows], times[:, rows])
@@ -78,8 +67,13 @@ def by_source(
         by_p.append(_from_samples("network", u, p=float(count), note=note))
         if not 0 < u[0] < np.inf:
             took, should = float(times[0, rows].sum()), float(rest[0, rows].sum())
-            warnings.append(_negative(by_p[-1], took, should))
-    warnings += _of_network(by_p)
+            doubts.append(_negative(by_p[-1], took, should))
+    doubts += _of_network(by_p)
+    warnings += doubts
+    if not by_p:
+        warnings.append(
+            "No run has several processors that communicate, so nothing is known of u."
+        )
     if timed.deviation is None:
         warnings.append(
             "Every run was timed once, so nothing says how well W is known. Repeat the runs."
@@ -91,6 +85,7 @@ def by_source(
         [_from_samples("compute", w), _between(by_p), startup, disk],
         by_p=by_p,
         warnings=warnings,
+        network_warnings=doubts,
         method="source",
         runs=len(p),
     )
@@ -100,13 +95,14 @@ def _compute(steps: Array, in_disk: Array, times: Array) -> Array:
     """W of each set of times. [flop/s]."""
     if not (steps > 0).any():
         raise FitFailed(
-            "No capacities. The run on one processor has no steps. Measure a larger n."
+            "The run on one processor has no steps. Measure a larger n.", outcome="No capacities."
         )
     w = capacity(steps, in_disk, times)
     if not 0 < w[0] < np.inf:
         raise FitFailed(
-            f"No capacities. The run on one processor took {times[0].max():g} s, and its disk "
-            f"{in_disk[0].max():g} s of it. Check the disk's rate and the bytes of an input."
+            f"The run on one processor took {times[0].max():g} s, and its disk "
+            f"{in_disk[0].max():g} s of it. Check the disk's rate and the bytes of an input.",
+            outcome="No capacities.",
         )
     return np.where(w > 0, w, np.inf)
 
@@ -123,12 +119,14 @@ def _disk(
     if not used.any():
         return None, np.full((len(disk_times), 1), np.inf)
     if timed.disk is not None:
-        found = timed.disk[used]
-        if not ((found > 0) & (found < timed.time[used])).all():
+        seconds = timed.disk[used]
+        is_time = (seconds > 0) & (seconds < timed.time[used])
+        if not is_time.all():
             raise ParameterError(
-                "disk_s must lie between 0 and the time of the run, got "
-                f"{found[~((found > 0) & (found < timed.time[used]))][0]:g}. Give the seconds "
-                "that reading and writing took."
+                "disk_s",
+                must="lie between 0 and the time of the run",
+                got=f"{seconds[~is_time][0]:g}",
+                hint="Give the seconds that reading and writing took.",
             )
         b = capacity(disk_bytes[used], 0.0, disk_times[:, used])
         return _from_samples("disk", b), b[:, None]
@@ -136,8 +134,9 @@ def _disk(
         given = _given("disk", phase, machine, timed)
     except ParameterError:
         raise FitFailed(
-            "No capacities. The disk's rate is not known. Give a column disk_s with the seconds "
-            'that reading and writing took, capacities.disk of the phase, or take method="fit".'
+            "The disk's rate is not known. Give a column disk_s with the seconds "
+            'that reading and writing took, capacities.disk of the phase, or take method="fit".',
+            outcome="No capacities.",
         ) from None
     return given, np.full((len(disk_times), 1), given.value)
 
@@ -145,26 +144,11 @@ def _disk(
 def disk_rate(
     phase: SteadyStatePhase, machine: Machine, timed: TimedRuns, disk_bytes: Array
 ) -> Capacity:
-    """B from the seconds of the disk.
-
-    Parameters
-    ----------
-    phase, machine : SteadyStatePhase, Machine
-        What is known beforehand.
-    timed : TimedRuns
-        With seconds of the disk.
-    disk_bytes : ndarray, shape (runs,)
-        Above 0 in one of them. [B]
-
-    Raises
-    ------
-    ParameterError
-        If the seconds are none, or more than the run took.
-    """
+    """B from the seconds of the disk; `disk_bytes` [B], (runs,), are above 0 in one of them."""
     _, seconds = sampled(timed, SAMPLES, 0)
-    found, _ = _disk(phase, machine, timed, disk_bytes, seconds)
-    assert found is not None  # there are bytes
-    return found
+    rate, _ = _disk(phase, machine, timed, disk_bytes, seconds)
+    assert rate is not None  # there are bytes
+    return rate
 
 
 def _given(name: str, phase: SteadyStatePhase, machine: Machine, timed: TimedRuns) -> Capacity:
@@ -210,11 +194,11 @@ def _between(by_p: list[Capacity]) -> Capacity | None:
     )
 
 
-def _negative(found: Capacity, took: float, should: float) -> str:
+def _negative(bound: Capacity, took: float, should: float) -> str:
     """Explain a u that cannot be."""
-    value = format_quantity(found.value, "rate") if np.isfinite(found.value) else "infinite"
+    value = format_quantity(bound.value, "rate") if np.isfinite(bound.value) else "infinite"
     return (
-        f"{found.symbol} is {'negative ' if found.value < 0 else ''}({value}): p = {found.p:g} "
+        f"{bound.symbol} is {'negative ' if bound.value < 0 else ''}({value}): p = {bound.p:g} "
         f"took {took:.3g} s, and computing and the disk alone should take {should:.3g} s. W was "
         "under-estimated: a processor does more steps a second in the parallel run, as where its "
         "part fits a cache. Measure W with a smaller serial run, or fit all runs together."
@@ -229,8 +213,6 @@ def _of_network(by_p: list[Capacity]) -> Iterator[str]:
             f"{good[-1].symbol} is above {good[0].symbol}: the bounds of u are the other way "
             "round, so something else than contention differs between these runs."
         )
-    if not by_p:
-        yield "No run has several processors that communicate, so nothing is known of u."
 
 
 def _of_sizes(steps: Array, in_disk: Array, times: Array) -> Iterator[str]:

@@ -1,9 +1,10 @@
-"""What `capacities` answers: W, u, B and t0 with their intervals, and the phase that has them.
+"""What `capacities` answers, and the runs it is found from.
 
-Runs as capacities are found from: the median of the repetitions, and how well it is known.
+W, u, B and t0 have intervals, and a phase has them; of the repetitions of a run the median counts,
+with how well it is known.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, WIDEST
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, selection
 from parcast.laws.counting import SteadyStatePhase
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_interval, format_quantity, shown
@@ -23,6 +24,9 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
     "disk": "rate",
 }
 SYMBOLS: Final = {"compute": "W", "network": "u", "latency": "t0", "disk": "B"}
+DISK: Final = "disk_s"  # column of seconds that the disk took
+FARTHEST: Final = 10.0  # logarithm of a time from the measured one
+OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +76,7 @@ class FoundCapacities:
     warnings: tuple[str, ...]
     method: str
     runs: int  # configurations [1]
+    network_warnings: tuple[str, ...] = ()  # those of the warnings that doubt u_P
 
     @property
     def found(self) -> tuple[Capacity, ...]:
@@ -114,22 +119,23 @@ class FoundCapacities:
 
 def result_of(
     phase: SteadyStatePhase,
-    told: list[Capacity | None],
+    values: list[Capacity | None],
     *,
     by_p: list[Capacity],
     warnings: list[str],
+    network_warnings: Sequence[str] = (),
     method: str,
     runs: int,
     error: float | None = None,
 ) -> FoundCapacities:
     """Put the capacities into the phase."""
     keys = phase.model_dump(exclude_none=True)
-    keys["capacities"] |= {each.name: each.text for each in told if each is not None}
+    keys["capacities"] |= {each.name: each.text for each in values if each is not None}
     if error is not None:
         spread = float(np.expm1(NORMAL_90 * error))
         text = phase.cycles.expression.text
         keys["cycles"] = f"{text} +- {_percentage(min(spread, WIDEST))}"
-    compute, network, latency, disk = told
+    compute, network, latency, disk = values
     return FoundCapacities(
         phase=type(phase)(**keys),
         compute=compute,
@@ -139,6 +145,7 @@ def result_of(
         disk=disk,
         model_error=error,
         warnings=tuple(warnings),
+        network_warnings=tuple(network_warnings),
         method=method,
         runs=runs,
     )
@@ -148,11 +155,6 @@ def _percentage(share: float) -> str:
     """Share in percent, two digits of it where it is small."""
     percent = 100.0 * share
     return f"{percent:.2g}%" if percent < 99.5 else f"{percent:.0f}%"
-
-
-DISK: Final = "disk_s"  # column of seconds that the disk took
-FARTHEST: Final = 10.0  # logarithm of a time from the measured one
-OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -167,20 +169,8 @@ class TimedRuns:
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
-    """Group measurements into configurations.
+    """Group measurements into configurations: rows that agree in all axes but `disk_s` are one.
 
-    Parameters
-    ----------
-    runs : Measurements
-        Rows that agree in all axes but `disk_s` are repetitions.
-
-    Raises
-    ------
-    ParameterError
-        If they are of several machines or call paths.
-
-    Examples
-    --------
     >>> timed = timed_runs(Measurements(p=[1, 1, 2], n=8, time=[4.0, 4.4, 2.5]))
     >>> timed.time, timed.axes["p"]
     (array([4.2, 2.5]), array([1., 2.]))
@@ -189,8 +179,10 @@ def timed_runs(runs: Measurements) -> TimedRuns:
         names = sorted({str(x) for x in values})
         if len(names) > 1:
             raise ParameterError(
-                f"runs must be of one {label}, got {shown(', '.join(names))}. "
-                f"Select one value: select({label}={names[0]!r})."
+                "runs",
+                must=f"be of one {label}",
+                got=shown(", ".join(names)),
+                hint=("Select one value: ", selection(label, names[0]), "."),
             )
     axes = {name: column for name, column in runs.axes.items() if name != DISK}
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
@@ -214,14 +206,10 @@ def timed_runs(runs: Measurements) -> TimedRuns:
 
 
 def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
-    """Times and disk times as they may have been, the measured ones first.
+    """Times and disk times [s] as they may have been, (samples + 1, runs), measured ones first.
 
-    Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
-
-    Returns
-    -------
-    times, disk : ndarray, shape (samples + 1, runs)
-        One row without repetitions. Disk times are 0 where none were measured. [s]
+    One row without repetitions; disk times are 0 where none were measured. Logarithms follow
+    Student's law: what few repetitions say of the noise is itself unsure.
     """
     disk = np.zeros_like(timed.time) if timed.disk is None else timed.disk
     if timed.deviation is None:

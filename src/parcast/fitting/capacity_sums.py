@@ -34,25 +34,10 @@ MOST_CONDITION: Final = 1e8  # of the terms, brought to one size
 
 
 def capacity(amount: ArrayLike, rest: ArrayLike, time: ArrayLike) -> Array:
-    """Rate at which an amount is dealt with, where the rest of the time is known.
+    """Rate of an amount, (..., runs), where `rest` [s] of each time is taken by something else.
 
-    Parameters
-    ----------
-    amount : array_like, shape (..., runs)
-        Steps or bytes of each run, above 0 in at least one.
-    rest : array_like, shape (..., runs)
-        What takes the rest of the time. [s]
-    time : array_like, shape (..., runs)
-        Measured, above 0. [s]
+    Negative where the rest takes more than the time, infinite where it takes all of it.
 
-    Returns
-    -------
-    ndarray, shape (...)
-        Amount over time less rest; negative where the rest takes more than the time, infinite
-        where it takes all of it. [1/s] or [B/s]
-
-    Examples
-    --------
     >>> capacity([1e6], rest=[1.0], time=[3.0])
     array(500000.)
     """
@@ -75,30 +60,12 @@ class FittedTerms:
 
 
 def fitted(terms: ArrayLike, time: ArrayLike) -> FittedTerms:
-    """Costs of at least 0 of steps, bytes and messages that explain measured times best.
+    """Costs of at least 0 of steps, bytes, messages and disk bytes that explain times [s] best.
 
-    Parameters
-    ----------
-    terms : array_like, shape (runs, 4)
-        Steps, network bytes, messages and disk bytes of each run.
-    time : array_like, shape (runs,)
-        Measured, above 0. [s]
+    `terms` are of shape (runs, 4); one that is 0 in all runs has the cost 0.
 
-    Returns
-    -------
-    FittedTerms
-        A term that is 0 in all runs has the cost 0.
-
-    Raises
-    ------
-    FitFailed
-        If there are fewer runs than terms, or the runs cannot tell terms apart.
-
-    Examples
-    --------
     >>> terms = [[1e6, 0, 0, 0], [5e5, 1e6, 0, 0], [2.5e5, 3e6, 0, 0]]
-    >>> found = fitted(terms, [1.0, 0.6, 0.55])
-    >>> 1 / found.costs[:2]
+    >>> 1 / fitted(terms, [1.0, 0.6, 0.55]).costs[:2]
     array([ 1000000., 10000000.])
     """
     matrix, measured = (np.asarray(x, dtype=np.float64) for x in (terms, time))
@@ -107,28 +74,30 @@ def fitted(terms: ArrayLike, time: ArrayLike) -> FittedTerms:
     names = ", ".join(name for name, is_used in zip(NAMES, present, strict=True) if is_used)
     if len(used) < used.shape[1]:
         raise FitFailed(
-            f"No capacities. {len(used)} run{'s' if len(used) > 1 else ''} cannot determine "
-            f"{used.shape[1]} of them ({names}). Measure other n or p, or give what is known."
+            f"{len(used)} run{'s' if len(used) > 1 else ''} cannot determine "
+            f"{used.shape[1]} of them ({names}). Measure other n or p, or give what is known.",
+            outcome="No capacities.",
         )
     relative = used / measured[:, None]
     scaled = relative / np.linalg.norm(relative, axis=0)
     condition = float(np.linalg.cond(scaled))
     if not condition < MOST_CONDITION:
         raise FitFailed(
-            f"No capacities. The runs cannot tell {names} apart: these grow alike in all of them. "
-            "Measure other n or p, or give what is known."
+            f"The runs cannot tell {names} apart: these grow alike in all of them. "
+            "Measure other n or p, or give what is known.",
+            outcome="No capacities.",
         )
-    found = fit_non_negative(used, measured)
+    solution = fit_non_negative(used, measured)
     costs = np.zeros(matrix.shape[1])
-    costs[present] = found.coefficients
-    deviation, freedom = _deviations(relative, found.coefficients, found.residuals)
+    costs[present] = solution.coefficients
+    deviation, freedom = _deviations(relative, solution.coefficients, solution.residuals)
     wide = np.zeros(matrix.shape[1])
     wide[present] = deviation * special.stdtrit(freedom, (1.0 + INTERVAL) / 2.0)
     return FittedTerms(
         costs=costs,
         lower=np.maximum(costs - wide, 0.0),
         upper=costs + wide,
-        residuals=found.residuals,
+        residuals=solution.residuals,
         left_out=_left_out(used, measured),
         condition=condition,
     )

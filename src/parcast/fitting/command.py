@@ -9,13 +9,13 @@ import click
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import (
     answer_options,
+    as_written,
     cli_command,
     columns,
     ignore_option,
     seed_option,
     select_option,
     text_option,
-    written_pairs,
 )
 from parcast.cli.outputs import Outputs, format_of, with_inputs
 from parcast.cli.reading import read_description, read_surface, selected
@@ -56,7 +56,7 @@ Examples:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What was asked on the command line."""
+    """What the command line says."""
 
     program: str  # files
     surface: str
@@ -68,18 +68,6 @@ class Question:
     starts: int
     seed: int
     interval: bool
-
-    def options(self) -> dict[str, Any]:
-        """Give what was asked as it stands in a document."""
-        return {
-            "free": self.free,
-            "fix": self.fix,
-            "select": written_pairs(self.select),
-            "ignore": self.ignore,
-            "starts": self.starts,
-            "seed": self.seed,
-            "interval": self.interval,
-        }
 
 
 @cli_command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
@@ -166,15 +154,15 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
             interval=question.interval,
         )
     except ParameterError as refusal:
-        if str(refusal).startswith(("free must", "fixed must")):
+        if refusal.name in {"free", "fixed"}:
             raise  # wrong use of an option
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal)) from refusal
     fitted = with_inputs(
         fitted,
         program=from_program,
         surface=from_surface,
         machine=from_machine,
-        options=question.options(),
+        options=as_written(question, "program", "surface", "machine"),
     )
     return fitted, texts
 

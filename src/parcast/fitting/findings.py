@@ -1,11 +1,11 @@
-"""What is to be said of a fit: its parameters, their intervals, and what the runs leave open.
+"""What a fit's coordinates mean: parameters, their intervals, and what the runs leave open.
 
-A description with fitted amounts in place of the described ones.
+They become a description with fitted amounts in place of the described ones.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -30,77 +30,11 @@ from parcast.fitting.identifiability import (
 from parcast.fitting.model import HOLD, Model, Parameter
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise, Runs
-from parcast.units import NUMBER, format_quantity, in_percent
+from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 
 DIGITS: Final = 6
 _SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
 _PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
-
-
-def fitted_text(parameter: FittedParameter) -> str:
-    """Text of a fitted amount: its value with its unit, or its formula scaled, and its interval.
-
-    >>> from math import nan
-    >>> volume = FittedParameter(
-    ...     name="communication.volume", dimension="size", is_of_machine=False, scale=None,
-    ...     described="1.07 * (8 MB / p) +- 5%", factor=2.0, lower=1.9, upper=2.1,
-    ...     determined="runs",
-    ... )
-    >>> fitted_text(volume)
-    '2.14 * (8 MB / p) +- 5.1%'
-    """
-    if parameter.value is not None:
-        text = format_quantity(parameter.value, parameter.dimension, digits=DIGITS)
-        if parameter.dimension == "time" and parameter.value >= 60.0:
-            text = f"{parameter.value:.{DIGITS}g} s"  # "2 d" would be twice the disks
-    else:
-        formula, factor = _PLUS_MINUS.split(parameter.described)[0].strip(), parameter.factor
-        found = _SCALED.fullmatch(formula)
-        if found and _is_balanced(found[2]):  # fitted before
-            formula, factor = found[2], factor * float(found[1])
-        text = f"{factor:.{DIGITS}g} * ({formula})"
-    if parameter.spread is not None and parameter.spread <= WIDEST:
-        text += f" +- {in_percent(parameter.spread)}%"
-    return text
-
-
-def _is_balanced(text: str) -> bool:
-    """Whether no bracket closes that was opened outside."""
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return True
-
-
-def fitted_program(program: Program, texts: Mapping[str, str]) -> Program:
-    """Program whose amounts of these names have these texts."""
-    phases = []
-    for i, phase in enumerate(program.phase):
-        label = program.label(i)
-        names = {f"{label}.{name}" if label else name: name for name, _ in phase.amounts()}
-        inner = {names[long]: text for long, text in texts.items() if long in names}
-        phases.append(type(phase)(**_replaced(phase.model_dump(exclude_none=True), inner)))
-    return program.model_copy(update={"phase": tuple(phases)})
-
-
-def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
-    """Machine whose amounts of these names have these texts."""
-    return Machine(**_replaced(machine.model_dump(exclude_none=True), texts))
-
-
-def _replaced(keys: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Replace what stands under "table.key"."""
-    for name, text in texts.items():
-        *tables, key = name.split(".")
-        place = keys
-        for table in tables:
-            place = place[table]
-        place[key] = text
-    return keys
-
-
 OUT_OF_SIGHT: Final = 1e-2  # coordinate whose part in a sum is not seen
 AT_BOUND: Final = 1e-6  # of a coordinate
 FEW_FREEDOM: Final = 2.0  # degrees of freedom of the runs
@@ -110,11 +44,49 @@ WIDE: Final = 20.0  # times the value: an end of an interval that says little
 FAR: Final = 1e3  # times the value: as good as no end
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _End:
+    """Where a fit ended: its coordinates, and the model about them by logarithms of parameters."""
+
+    model: Model
+    noise: Noise
+    coordinates: Array  # (parameters,)
+    at_bound: NDArray[np.bool_]  # what is on a bound is not free
+    logs: Array  # of what the model gives for the runs, (runs,)
+    by_log: Array  # derivative of each coordinate, (parameters,)
+    relative: Array  # Jacobian of `logs`, (runs, parameters)
+    rows: Array  # the same over the noise, and last the row that holds the time alone, if one does
+    deviations: Array  # that +- says, infinite without
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters."""
+        return [x.name for x in self.model.parameters]
+
+    @property
+    def in_sight(self) -> Array:
+        """Coordinates, described ones in place of those that are as good as nothing."""
+        out_of_sight = self.at_bound | (self.coordinates < OUT_OF_SIGHT)
+        return np.where(out_of_sight, 1.0, self.coordinates)
+
+    def away_from_bounds(self) -> Array:
+        """Jacobian where nothing is on a bound, for what no value of the parameters can change."""
+        inside = self.in_sight
+        return np.asarray(self.model.logs(inside[None])[1][0] * inside)
+
+    def scales(self) -> dict[str, tuple[Dimension, float | None]]:
+        """Dimension and value of each parameter, None where it is a formula."""
+        return {
+            x.name: (x.amount.dimension, x.value and x.value * float(x.factor(seen)))
+            for x, seen in zip(self.model.parameters, self.in_sight, strict=True)
+        }
+
+
 def findings(
     model: Model,
     runs: Runs,
     noise: Noise,
-    found: Array,
+    coordinates: Array,
     *,
     ends: tuple[Array, Array] | None,
     holds_scale: bool,
@@ -122,91 +94,72 @@ def findings(
     starts: int,
     reached: int,
 ) -> Fit:
-    """Say what the coordinates `found` mean.
+    """Say what the coordinates mean that `reached` of the starts ended at.
 
-    Parameters
-    ----------
-    model : Model
-    runs : Runs
-    noise : Noise
-    found : ndarray, shape (parameters,)
-        Coordinates of the parameters.
-    ends : pair of ndarray, optional
-        Of the interval of every coordinate; infinite where it has none.
-    holds_scale : bool
-        Whether the time alone is held.
-    has_converged : bool
-    starts, reached : int
-        Starts, and those that ended here. [1]
-
-    Returns
-    -------
-    Fit
+    `ends` are those of the interval of every coordinate, infinite where it has none; `holds_scale`
+    says whether the time alone is held.
     """
-    parameters = model.parameters
-    names = [x.name for x in parameters]
-    logs, jacobian = model.logs(found[None])
-    at_bound = np.array([_is_at_bound(x, c) for x, c in zip(parameters, found, strict=True)])
-    # By the logarithm of the parameter; what is on a bound is not free.
-    by_log = np.where([x.is_rate for x in parameters], -found, found)
-    relative = jacobian[0] * by_log
-    deviations = np.array([x.sigma for x in parameters])
-    rows = relative / noise.level
-    if holds_scale:
-        held = model.logs_alone(found[None])[1][0, :1] * by_log / (noise.level * HOLD)
-        rows = np.vstack([rows, held])
-    directions = _directions(
-        model, found, at_bound=at_bound, rows=rows, relative=relative, deviations=deviations
-    )
-    precision = precision_of(rows, deviations)
-    told = [
-        _told(
-            x,
-            found[i],
-            i,
-            ends=ends,
-            is_at_bound=bool(at_bound[i]),
-            directions=directions,
-            precision=precision,
-        )
-        for i, x in enumerate(parameters)
+    end = _end(model, noise, coordinates, holds_scale=holds_scale)
+    directions, precision = _directions(end), precision_of(end.rows, end.deviations)
+    fitted = [
+        _fitted(end, i, ends=ends, directions=directions, precision=precision)
+        for i in range(len(coordinates))
     ]
-    texts = {x.name: fitted_text(x) for x in told}
-    of_machine = {x.name for x in told if x.is_of_machine}
-    seen = _in_sight(found, at_bound)
-    scales = {
-        x.name: (x.amount.dimension, x.value and x.value * float(x.factor(seen[i])))
-        for i, x in enumerate(parameters)
-    }
-    candidates, candidate_rows = candidate_runs(model, found)
-    candidate_rows = candidate_rows * by_log / noise.level
-    open_directions = [*directions, *_one_sided(told, directions, precision, relative)]
+    candidates, candidate_rows = candidate_runs(model, coordinates)
+    candidate_rows = candidate_rows * end.by_log / noise.level
+    undetermined = [*directions, *_one_sided(fitted, directions, precision, end.relative)]
+    scales = end.scales()
     return Fit(
-        parameters=tuple(told),
+        parameters=tuple(fitted),
         program=fitted_program(
-            model.program, {x: text for x, text in texts.items() if x not in of_machine}
+            model.program, {x.name: fitted_text(x) for x in fitted if not x.is_of_machine}
         ),
         machine=fitted_machine(
-            model.machine, {x: text for x, text in texts.items() if x in of_machine}
+            model.machine, {x.name: fitted_text(x) for x in fitted if x.is_of_machine}
         ),
         axes=runs.axes,
         measured=1.0 / runs.measured if model.is_speedup else runs.measured,
-        fitted=np.exp(-logs[0] if model.is_speedup else logs[0]),
+        fitted=np.exp(-end.logs if model.is_speedup else end.logs),
         quantity="speedup" if model.is_speedup else "time",
         noise=noise.level,
         freedom=noise.freedom,
-        rank=rank_of(_away_from_bounds(model, found, at_bound)),
-        singular_values=np.linalg.svd(relative, compute_uv=False),
-        undetermined=tuple(in_words(x, names, scales, _why(x, model)) for x in open_directions),
-        advice=tuple(advice(open_directions, precision, candidates, candidate_rows)),
+        rank=rank_of(end.away_from_bounds()),
+        singular_values=np.asarray(
+            np.linalg.svd(end.relative, compute_uv=False), dtype=np.float64
+        ),
+        undetermined=tuple(in_words(x, end.names, scales, _why(x, model)) for x in undetermined),
+        advice=tuple(advice(undetermined, precision, candidates, candidate_rows)),
         warnings=tuple(
-            _warnings(told, noise, holds_scale=holds_scale, has_converged=has_converged)
+            _warnings(fitted, noise, holds_scale=holds_scale, has_converged=has_converged)
         ),
         has_converged=has_converged,
         starts=starts,
         reached=reached,
-        law=", then ".join(dict.fromkeys(phase.law for phase in model.program.phase)),
-        sources=tuple(dict.fromkeys(phase.source_of_law for phase in model.program.phase)),
+        law=model.program.law,
+        sources=model.program.sources_of_law,
+    )
+
+
+def _end(model: Model, noise: Noise, coordinates: Array, *, holds_scale: bool) -> _End:
+    """Linearise the model where the fit ended."""
+    logs, jacobian = model.logs(coordinates[None])
+    by_log = np.where([x.is_rate for x in model.parameters], -coordinates, coordinates)
+    relative = jacobian[0] * by_log
+    rows = relative / noise.level
+    if holds_scale:
+        held = model.logs_alone(coordinates[None])[1][0, :1] * by_log / (noise.level * HOLD)
+        rows = np.vstack([rows, held])
+    at_bound = [_is_at_bound(x, c) for x, c in zip(model.parameters, coordinates, strict=True)]
+    return _End(
+        model=model,
+        noise=noise,
+        coordinates=coordinates,
+        at_bound=np.array(at_bound),
+        logs=logs[0],
+        by_log=by_log,
+        relative=relative,
+        rows=rows,
+        deviations=np.array([x.sigma for x in model.parameters]),
     )
 
 
@@ -215,36 +168,20 @@ def _is_at_bound(parameter: Parameter, coordinate: float) -> bool:
     return coordinate < AT_BOUND or coordinate >= parameter.upper * (1.0 - AT_BOUND)
 
 
-def _away_from_bounds(model: Model, found: Array, at_bound: NDArray[np.bool_]) -> Array:
-    """Jacobian where nothing is on a bound, for what no value of the parameters can change."""
-    inside = _in_sight(found, at_bound)
-    return np.asarray(model.logs(inside[None])[1][0] * inside)
-
-
-def _in_sight(found: Array, at_bound: NDArray[np.bool_]) -> Array:
-    """Coordinates, described ones in place of those that are as good as nothing."""
-    return np.where(at_bound | (found < OUT_OF_SIGHT), 1.0, found)
-
-
-def _directions(
-    model: Model,
-    found: Array,
-    *,
-    at_bound: NDArray[np.bool_],
-    rows: Array,
-    relative: Array,
-    deviations: Array,
-) -> tuple[Direction, ...]:
+def _directions(end: _End) -> tuple[Direction, ...]:
     """Directions that are open by algebra, then those that are by these runs."""
-    names = [x.name for x in model.parameters]
-    signs = np.where([x.is_rate for x in model.parameters], -1.0, 1.0)
-    jacobian = _away_from_bounds(model, found, at_bound) * signs
-    if len(rows) > len(jacobian):  # the row that holds the time alone
-        jacobian = np.vstack([jacobian, rows[-1:]])
-    algebra = null_directions(jacobian, deviations, names)
-    free = np.flatnonzero(~at_bound)
+    names = end.names
+    signs = np.where([x.is_rate for x in end.model.parameters], -1.0, 1.0)
+    jacobian = end.away_from_bounds() * signs
+    if len(end.rows) > len(jacobian):  # the row that holds the time alone
+        jacobian = np.vstack([jacobian, end.rows[-1:]])
+    algebra = null_directions(jacobian, end.deviations, names)
+    free = np.flatnonzero(~end.at_bound)
     weak = weak_directions(
-        rows[:, free], relative[:, free], deviations[free], [names[i] for i in free]
+        end.rows[:, free],
+        end.relative[:, free],
+        end.deviations[free],
+        [names[i] for i in free],
     )
     named = {name for direction in algebra for name in direction.names}
     others = []
@@ -256,18 +193,17 @@ def _directions(
     return (*algebra, *others)
 
 
-def _told(
-    parameter: Parameter,
-    coordinate: float,
+def _fitted(
+    end: _End,
     i: int,
     *,
     ends: tuple[Array, Array] | None,
-    is_at_bound: bool,
     directions: Sequence[Direction],
     precision: Array,
 ) -> FittedParameter:
     """One parameter with its interval, and what determines it."""
-    factor = float(parameter.factor(np.asarray(coordinate)))
+    parameter = end.model.parameters[i]
+    factor = float(parameter.factor(np.asarray(end.coordinates[i])))
     is_weak = any(abs(direction.parts[i]) > SMALL_PART for direction in directions)
     lower = upper = np.nan
     has_ends = (not is_weak, not is_weak)
@@ -279,7 +215,7 @@ def _told(
         (True, False): "only from below",
         (True, True): _known_from(parameter, i, precision),
     }[has_ends]
-    if is_at_bound:
+    if end.at_bound[i]:
         determined = "on its bound"
     return FittedParameter(
         name=parameter.name,
@@ -321,18 +257,18 @@ def _known_from(parameter: Parameter, i: int, precision: Array) -> str:
 
 
 def _one_sided(
-    told: Sequence[FittedParameter],
+    fitted: Sequence[FittedParameter],
     directions: Sequence[Direction],
     precision: Array,
     relative: Array,
 ) -> Iterator[Direction]:
     """Parameters that no weak direction names and that the runs still leave open."""
     named = {name for direction in directions for name in direction.names}
-    for i, x in enumerate(told):
+    for i, x in enumerate(fitted):
         if not x.is_determined and x.determined != "on its bound" and x.name not in named:
-            found = trade_off(i, precision, relative, [x.name for x in told])
-            named |= set(found.names)
-            yield found
+            traded = trade_off(i, precision, relative, [x.name for x in fitted])
+            named |= set(traded.names)
+            yield traded
 
 
 def _why(direction: Direction, model: Model) -> str:
@@ -351,7 +287,7 @@ def _why(direction: Direction, model: Model) -> str:
 
 
 def _warnings(
-    told: Sequence[FittedParameter], noise: Noise, *, holds_scale: bool, has_converged: bool
+    fitted: Sequence[FittedParameter], noise: Noise, *, holds_scale: bool, has_converged: bool
 ) -> Iterator[str]:
     """Say what the reader must know."""
     if not has_converged:
@@ -359,7 +295,7 @@ def _warnings(
             "The fit has not converged: these values are on the way to better ones. Take more "
             "starts, or leave some parameters as they are."
         )
-    for x in told:
+    for x in fitted:
         if x.determined == "on its bound":
             end = ""
             if x.scale is not None and np.isfinite(x.upper):
@@ -381,3 +317,67 @@ def _warnings(
             "Speedups do not tell the scale of times: one processor and one disk are held to "
             "take as long as described."
         )
+
+
+def fitted_text(parameter: FittedParameter) -> str:
+    """Text of a fitted amount: its value with its unit, or its formula scaled, and its interval.
+
+    >>> from math import nan
+    >>> volume = FittedParameter(
+    ...     name="communication.volume", dimension="size", is_of_machine=False, scale=None,
+    ...     described="1.07 * (8 MB / p) +- 5%", factor=2.0, lower=1.9, upper=2.1,
+    ...     determined="runs",
+    ... )
+    >>> fitted_text(volume)
+    '2.14 * (8 MB / p) +- 5.1%'
+    """
+    if parameter.value is not None:
+        text = format_quantity(parameter.value, parameter.dimension, digits=DIGITS)
+        if parameter.dimension == "time" and parameter.value >= 60.0:
+            text = f"{parameter.value:.{DIGITS}g} s"  # "2 d" would be twice the disks
+    else:
+        formula, factor = _PLUS_MINUS.split(parameter.described)[0].strip(), parameter.factor
+        scaled = _SCALED.fullmatch(formula)
+        if scaled and _is_balanced(scaled[2]):  # fitted before
+            formula, factor = scaled[2], factor * float(scaled[1])
+        text = f"{factor:.{DIGITS}g} * ({formula})"
+    if parameter.spread is not None and parameter.spread <= WIDEST:
+        text += f" +- {in_percent(parameter.spread)}%"
+    return text
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether no bracket closes that was opened outside."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return True
+
+
+def fitted_program(program: Program, texts: Mapping[str, str]) -> Program:
+    """Program whose amounts of these names have these texts."""
+    phases = []
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        names = {f"{label}.{name}" if label else name: name for name, _ in phase.amounts()}
+        inner = {names[long]: text for long, text in texts.items() if long in names}
+        phases.append(type(phase)(**_replaced(phase.model_dump(exclude_none=True), inner)))
+    return program.model_copy(update={"phase": tuple(phases)})
+
+
+def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
+    """Machine whose amounts of these names have these texts."""
+    return Machine(**_replaced(machine.model_dump(exclude_none=True), texts))
+
+
+def _replaced(keys: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Replace what stands under "table.key"."""
+    for name, text in texts.items():
+        *tables, key = name.split(".")
+        place = keys
+        for table in tables:
+            place = place[table]
+        place[key] = text
+    return keys

@@ -1,6 +1,6 @@
 """A program and timings in, the constants of its law out, and which of them the timings determine.
 
-The parameters theta minimise, with sigma the scatter of the runs about the law (`fit_noise`)::
+The parameters theta minimise, with sigma the scatter of the runs about the law (`noise_of`)::
 
     sum over runs of (ln T(theta) - ln T_measured)^2 / sigma^2
       + sum over parameters with +- of (ln theta - ln theta_described)^2 / sigma_theta^2
@@ -121,14 +121,47 @@ def fit(
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
     if quantity == "time":
         program, measurements = with_disk_seconds(program, measurements)
+    task = _task(program, machine, measurements, free=free, fixed=fixed, quantity=quantity)
+    solved, noise, best, reached = _solve(task, _starts(task.model.parameters, starts, seed))
+    coordinates = solved.coordinates[best]
+    ends = None
+    if interval:
+        ends = _intervals(task, noise, coordinates, float(solved.squares[best]))
+    fitted = findings(
+        task.model,
+        task.runs,
+        noise,
+        coordinates,
+        ends=ends,
+        holds_scale=task.scale is not None,
+        has_converged=bool(solved.converged[best]),
+        starts=starts,
+        reached=reached,
+    )
+    if task.model.is_speedup:
+        return fitted
+    bounds = bounds_in_words(fitted.program, fitted.machine, measurements)
+    return replace(fitted, warnings=(*guesses_in_words(guesses), *fitted.warnings, *bounds))
+
+
+def _task(
+    program: Program,
+    machine: Machine,
+    measurements: Measurements,
+    *,
+    free: list[str] | None,
+    fixed: list[str],
+    quantity: str,
+) -> Task:
+    """What is minimised: the model with its parameters, beside the runs that say something."""
     runs = runs_of(measurements, program, machine)
     points = dict(runs.axes)
     points.setdefault("d", np.full_like(points["p"], machine.storage.servers or 1))
     if quantity == "speedup":
         # The run that speedups are over says nothing: it is 1 whatever the parameters are.
-        told = (points["p"] != 1) | (points["d"] != 1)
-        points = {axis: column[told] for axis, column in points.items()}
-        runs = runs.select(told)
+        others = (points["p"] != 1) | (points["d"] != 1)
+        points = {axis: column[others] for axis, column in points.items()}
+        runs = runs.select(others)
     _require_times(program, machine, points)
     parameters = parameters_of(program, machine, points, free=free, fixed=fixed)
     _require_enough(runs, parameters)
@@ -140,28 +173,7 @@ def fit(
         is_speedup=quantity == "speedup",
     )
     task = Task(model=model, measured=np.log(runs.measured), runs=runs, scale=None)
-    if model.is_speedup:
-        task = with_scale(task)
-    solved, noise, best, reached = _solve(task, _starts(parameters, starts, seed))
-    found = solved.coordinates[best]
-    ends = None
-    if interval:
-        ends = _intervals(task, noise, found, float(solved.squares[best]))
-    told = findings(
-        model,
-        runs,
-        noise,
-        found,
-        ends=ends,
-        holds_scale=task.scale is not None,
-        has_converged=bool(solved.converged[best]),
-        starts=starts,
-        reached=reached,
-    )
-    if model.is_speedup:
-        return told
-    bounds = bounds_in_words(told.program, told.machine, measurements)
-    return replace(told, warnings=(*guesses_in_words(guesses), *told.warnings, *bounds))
+    return with_scale(task) if model.is_speedup else task
 
 
 def _solve(task: Task, starts: Array) -> tuple[Solution, Noise, int, int]:
@@ -229,8 +241,10 @@ def _as_measurements(table: Any) -> Measurements:
     """Measurements from any table that has columns."""
     if isinstance(table, tuple | list) or table is None:
         raise ParameterError(
-            f"measurements must be Measurements or a table of columns, got {shown(repr(table))}. "
-            "read_runs gives a pair: runs, quantity = read_runs(path)."
+            "measurements",
+            must="be Measurements or a table of columns",
+            got=shown(repr(table)),
+            hint="read_runs gives a pair: runs, quantity = read_runs(path).",
         )
     return Measurements.from_table(table)
 
@@ -241,8 +255,10 @@ def _require_times(program: Program, machine: Machine, points: Mapping[str, Arra
     none = ~((time > 0) & np.isfinite(time))
     if none.any():
         raise ParameterError(
-            "the described program must take a time above 0 at every run, got "
-            f"{time[none][0]:g} s at p = {points['p'][none][0]:g}. Check its amounts there."
+            "the described program",
+            must="take a time above 0 at every run",
+            got=f"{time[none][0]:g} s at p = {points['p'][none][0]:g}",
+            hint="Check its amounts there.",
         )
 
 
@@ -250,11 +266,17 @@ def _require_choices(quantity: str, starts: int) -> None:
     """Refuse what is no choice."""
     if quantity not in ("time", "speedup"):
         raise ParameterError(
-            f'quantity must be "time" or "speedup", got {quantity!r:.60}. Say what was measured.'
+            "quantity",
+            must='be "time" or "speedup"',
+            got=f"{quantity!r:.60}",
+            hint="Say what was measured.",
         )
     if not 1 <= starts <= MOST_STARTS:
         raise ParameterError(
-            f"starts must lie between 1 and {MOST_STARTS}, got {starts}. Ten are usual."
+            "starts",
+            must=f"lie between 1 and {MOST_STARTS}",
+            got=f"{starts}",
+            hint="Ten are usual.",
         )
 
 
@@ -264,7 +286,8 @@ def _require_enough(runs: Runs, parameters: tuple[Parameter, ...]) -> None:
     unknown = [x.name for x in parameters if not np.isfinite(x.sigma)]
     if count < max(len(unknown), 1):
         raise FitFailed(
-            f"No fit. {count} run{'s' if count != 1 else ''} cannot determine {len(unknown)} "
+            f"{count} run{'s' if count != 1 else ''} cannot determine {len(unknown)} "
             f"parameters ({', '.join(unknown)}). Measure more, leave some as they are (--fix), "
-            'or write what is known of them as "6.9 s +- 5%".'
+            'or write what is known of them as "6.9 s +- 5%".',
+            outcome="No fit.",
         )

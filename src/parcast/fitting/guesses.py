@@ -18,7 +18,7 @@ from parcast.errors import ParameterError
 from parcast.fitting.capacities import counts_of_runs
 from parcast.fitting.capacity_result import timed_runs
 from parcast.fitting.capacity_sums import NAMES
-from parcast.fitting.model import is_usual
+from parcast.fitting.model import usual_names
 from parcast.laws.counting import SteadyStatePhase
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_quantity
@@ -41,53 +41,35 @@ def with_guesses(
     free: Collection[str] | None,
     fixed: Collection[str] = (),
 ) -> tuple[Program, dict[str, str]]:
-    """Program with first guesses of the capacities that its laws need and nothing gives.
+    """Program with first guesses of the capacities that its laws need, and their texts by name.
 
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        Capacities of the machine are kept, unless the program would leave nothing to fit.
-    runs : Measurements
-        What guesses are made from.
-    free, fixed : collection of str
-        Names as `fit` takes them: with `free` only what it names is guessed, of `fixed` nothing.
+    What the machine gives is kept, unless the program would leave nothing to fit. With `free` only
+    what it names is guessed, of `fixed` nothing.
 
-    Returns
-    -------
-    program : Program
-        That given, where nothing was guessed.
-    guesses : dict of str
-        Texts by the names of the amounts.
-
-    Raises
-    ------
-    ParameterError
-        If a capacity is needed that nothing gives and that is not to be fitted.
-
-    Examples
-    --------
     >>> sorter = Program(phase=[{"law": "sort"}])
     >>> runs = Measurements(p=[1, 2], n=[1024, 1024], time=[1e-3, 7e-4])
     >>> list(with_guesses(sorter, Machine(), runs, free=None)[1].values())
     ['10 Mflop/s', '230 MB/s', '230 MB/s']
     """
-    has_own = any(map(is_usual, program.parameters()))
+    has_own = bool(usual_names(program))
     phases: list[Phase] = []
     guesses: dict[str, str] = {}
     for i, phase in enumerate(program.phase):
         before = f"{label}.capacities." if (label := program.label(i)) else "capacities."
-        found = {}
+        texts = {}
         for key, text in _lacking(phase, runs):
             name = before + key
             is_fitted = name not in fixed and (free is None or name in free)
             if is_fitted and not (_has(machine, key) and free is None and has_own):
-                found[key] = guesses[name] = text
+                texts[key] = guesses[name] = text
             elif not _has(machine, key):
                 raise ParameterError(
-                    f"{name} must be described, as it is not fitted here. Write it in the phase, "
-                    f'such as capacities = {{ {key} = "{EXAMPLES[key]}" }}.'
+                    name,
+                    must="be described, as it is not fitted here",
+                    hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
+                    '" }.',
                 )
-        phases.append(_with_capacities(phase, found))
+        phases.append(_with_capacities(phase, texts))
     if not guesses:
         return program, {}
     return program.model_copy(update={"phase": tuple(phases)}), guesses

@@ -4,9 +4,9 @@ The relative Jacobian d ln T/d ln parameter, over the noise and with what is kno
 it, has one singular value for each direction in the space of the parameters; its inverse is the
 standard deviation in that direction. Directions that are not known within a factor of e are said
 to be not determined [D]. Those of a singular value of 0 are algebra: with c = 1 only the sum of
-serial computing and start-up enters the delay of a burst, whatever is measured.
-
-Runs that might be made to learn more: other processors and disks within a sensible range.
+serial computing and start-up enters the delay of a burst, whatever is measured. Of other
+processors and disks within a sensible range, the run is advised that would determine a direction
+best.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ NULL: Final = 1e-8  # of the largest singular value: rounding of the law
 UNKNOWN: Final = 7.0  # standard deviation of a logarithm of which nothing is known
 USEFUL: Final = 0.5  # of the deviation: what a run must bring it to, to be advised
 CLOSE: Final = 1.1  # times the best deviation: good enough where it is cheaper
+BEYOND: Final = 4  # times the largest measured: how far a run is advised
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -61,16 +62,9 @@ def weak_directions(
 ) -> tuple[Direction, ...]:
     """Directions that are not determined.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, parameters)
-        Jacobian by the logarithms of the parameters, over the noise.
-    relative : ndarray, shape (runs, parameters)
-        The same of the runs, not over the noise: shares of the time.
-    deviations : ndarray, shape (parameters,)
-        Standard deviations that +- says; infinite without.
-    names : sequence of str
-        Of the parameters.
+    `rows`, (rows, parameters), is the Jacobian by logarithms over the noise, `relative`, (runs,
+    parameters), that of the runs alone and not over the noise; `deviations` are infinite without
+    +-.
     """
     stacked = np.vstack([rows, np.diag(1.0 / deviations)])
     weak = _sparse_basis(stacked, 1.0 / WEAK)
@@ -82,8 +76,8 @@ def null_directions(rows: Array, deviations: Array, names: Sequence[str]) -> tup
     stacked = np.vstack([rows, np.diag(1.0 / deviations)])
     norms = np.linalg.norm(stacked, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
-    found = _sparse_basis(stacked / norms, NULL * np.sqrt(len(names)))
-    exact = (_direction(part / norms, rows, names, ALIKE) for part in found)
+    basis = _sparse_basis(stacked / norms, NULL * np.sqrt(len(names)))
+    exact = (_direction(part / norms, rows, names, ALIKE) for part in basis)
     return tuple(replace(direction, is_algebra=True) for direction in exact)
 
 
@@ -125,15 +119,7 @@ def in_words(
 ) -> str:
     """Say that a direction is not determined: which parameters, and what of them is.
 
-    Parameters
-    ----------
-    direction : Direction
-    names : sequence of str
-        Of all parameters, in the order of the direction's parts.
-    units : mapping
-        Dimension and value of each parameter, None where it is a formula.
-    why : str
-        "because all runs have c = 1", or "".
+    `units` has dimension and value of each parameter, None where it is a formula.
     """
     reason = f", {why}" if why else ""
     listed = sorted(direction.names, key=list(names).index)
@@ -182,15 +168,8 @@ def advice(
 ) -> Iterator[str]:
     """Say for each direction which further run would determine it best.
 
-    Parameters
-    ----------
-    directions : sequence of Direction
-    precision : ndarray, shape (parameters, parameters)
-        Of what is known now.
-    candidates : sequence of mapping
-        Axes of runs that might be made, the cheapest first.
-    rows : ndarray, shape (candidates, parameters)
-        Jacobian of each by the logarithms of the parameters, over the noise.
+    `candidates` are the cheapest first, with `rows`, (candidates, parameters), as the Jacobian by
+    logarithms over the noise; `precision`, (parameters, parameters), is what is known now.
     """
     count = len(precision)
     covariance = np.linalg.inv(precision + np.eye(count) / UNKNOWN**2)
@@ -220,25 +199,10 @@ def advice(
         yield text.format("; ".join(dict.fromkeys(groups)))
 
 
-BEYOND: Final = 4  # times the largest measured: how far a run is advised
+def candidate_runs(model: Model, coordinates: Array) -> tuple[list[dict[str, float]], Array]:
+    """Runs that were not made, the cheapest first, and their Jacobian by the coordinates.
 
-
-def candidate_runs(model: Model, found: Array) -> tuple[list[dict[str, float]], Array]:
-    """Runs that were not made, the cheapest first.
-
-    Parameters
-    ----------
-    model : Model
-        Its points are the runs that were made.
-    found : ndarray, shape (parameters,)
-        Coordinates of the parameters.
-
-    Returns
-    -------
-    runs : list of dict
-        Axes of each; d only where the program does I/O.
-    jacobian : ndarray, shape (candidates, parameters)
-        Of each, by the coordinates.
+    They have a d only where the program does I/O; the Jacobian is (candidates, parameters).
     """
     points = model.points
     measured = set(zip(points["p"].tolist(), points["d"].tolist(), strict=True))
@@ -250,24 +214,24 @@ def candidate_runs(model: Model, found: Array) -> tuple[list[dict[str, float]], 
         for p, d in product(_counts(points["p"]), disks)
         if (p, d) not in measured
     ]
-    runs, rows = _possible(model, found, runs)
+    runs, rows = _possible(model, coordinates, runs)
     if not has_io:
         runs = [{axis: x for axis, x in run.items() if axis != "d"} for run in runs]
     return runs, rows
 
 
 def _possible(
-    model: Model, found: Array, runs: list[dict[str, float]]
+    model: Model, coordinates: Array, runs: list[dict[str, float]]
 ) -> tuple[list[dict[str, float]], Array]:
     """Keep the runs that the law can answer for, with their Jacobian."""
     at = {axis: np.array([run[axis] for run in runs]) for axis in runs[0]}
     try:
-        return runs, model.at(at).logs(found[None])[1][0]
+        return runs, model.at(at).logs(coordinates[None])[1][0]
     except ParameterError:  # one of them is no run of this program
         if len(runs) == 1:
-            return [], np.zeros((0, len(found)))
+            return [], np.zeros((0, len(coordinates)))
     half = len(runs) // 2
-    first, second = (_possible(model, found, part) for part in (runs[:half], runs[half:]))
+    first, second = (_possible(model, coordinates, part) for part in (runs[:half], runs[half:]))
     return [*first[0], *second[0]], np.concatenate([first[1], second[1]])
 
 

@@ -1,28 +1,24 @@
-"""Times of a program as a function of its free parameters, with their Jacobian.
+"""Times of a program as a function of what a fit may change, with their Jacobian.
 
-Laws that know their derivatives give them; those of other laws, plugins among them, are taken by
-differences.
-
-What a fit may change: amounts of a program and a machine, each by a factor.
-
-A factor of 1 is what the description says. An amount that is a formula is scaled as a whole. The
-coordinate of an amount is its factor, of a rate the inverse of it: times are nearly linear in
-these, so that a step of the fit goes far, and none at all (0) is a place like any other [D].
+Amounts of a program and a machine change by a factor: 1 is what the description says, and a
+formula is scaled as a whole. The coordinate of an amount is its factor, of a rate the inverse of
+it: times are nearly linear in these, so that a step of the fit goes far, and none at all (0) is a
+place like any other [D]. Laws that know their derivatives give them; those of other laws, plugins
+among them, are taken by differences.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount, Point
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Phase, Program
+from parcast.descriptions.program import Phase, Program, Slopes
 from parcast.errors import ParameterError
-from parcast.laws.spmd.slopes import spmd_slopes
 from parcast.units import shown
 
 LEAST: Final = 1e-9  # of what is described: stands for none at all
@@ -62,29 +58,18 @@ def parameters_of(
     free: Iterable[str] | None,
     fixed: Iterable[str] | None,
 ) -> tuple[Parameter, ...]:
-    """Parameters that a fit changes.
+    """Parameters that a fit changes: those `free`, less those `fixed`.
 
-    Parameters
-    ----------
-    program, machine
-        What describes them.
-    points : mapping
-        Axes of the runs, as for `Amount`.
-    free, fixed : iterable of str, optional
-        Names; without `free` all that the tables compute, communication, io and capacities of the
-        phases give and that are not 0 anywhere; `fixed` are left as they are.
-
-    Raises
-    ------
-    ParameterError
-        If a name is not known, or cannot be fitted, or none is left.
+    Without `free` all that the tables compute, communication, io and capacities of the phases
+    give, and that laws name, and that are not 0 anywhere.
     """
     ours, theirs = program.parameters(), machine.parameters()
     known = ours | theirs
     for argument, names in (("free", free), ("fixed", fixed)):
         for name in names or ():
             _require_known(argument, name, known)
-    chosen = [name for name in ours if is_usual(name)] if free is None else list(free)
+    chosen = usual_names(program) if free is None else list(free)
+    bounds = program.bounds()
     parameters = []
     for name in dict.fromkeys(chosen):
         if name in set(fixed or ()) or name in points:
@@ -92,27 +77,36 @@ def parameters_of(
         amount = known[name]
         if name.endswith(INSEPARABLE):
             raise ParameterError(
-                f"free must name amounts that can be fitted, got {name}, which only multiplies "
-                "others. Free those, and leave it as it is."
+                "free",
+                must="name amounts that can be fitted",
+                got=f"{name}, which only multiplies others",
+                hint="Free those, and leave it as it is.",
             )
         values = amount(_for_amount(points))
         if not np.all(values > 0):
             if free is None:
                 continue
             raise ParameterError(
-                f"free must name amounts above 0 at every run, got {name} = {amount}. "
-                "Write a first guess in the description."
+                "free",
+                must="name amounts above 0 at every run",
+                got=f"{name} = {amount}",
+                hint="Write a first guess in the description.",
             )
-        parameters.append(_parameter(name, amount, values, is_of_machine=name not in ours))
+        bound = 1.0 if name.endswith(".contention") else bounds.get(name)
+        parameters.append(_parameter(name, amount, values, bound, is_of_machine=name not in ours))
     if not parameters:
         raise ParameterError(
-            "free must leave at least one amount to fit, got none. "
-            f"There are {', '.join(known) or 'none'}."
+            "free",
+            must="leave at least one amount to fit",
+            got="none",
+            hint=f"There are {', '.join(known) or 'none'}.",
         )
     return tuple(parameters)
 
 
-def _parameter(name: str, amount: Amount, values: Array, *, is_of_machine: bool) -> Parameter:
+def _parameter(
+    name: str, amount: Amount, values: Array, bound: float | None, *, is_of_machine: bool
+) -> Parameter:
     """Bounds and what is known of an amount before the runs."""
     most = float(np.max(values))
     return Parameter(
@@ -122,7 +116,7 @@ def _parameter(name: str, amount: Amount, values: Array, *, is_of_machine: bool)
         is_rate=amount.dimension in RATES,
         value=None if amount.expression.axes else most,
         lower=LEAST,
-        upper=1.0 / most if name.endswith(".contention") else MOST,
+        upper=MOST if bound is None else bound / most,
         sigma=float(np.log1p(amount.spread)) / NORMAL_90 if amount.spread else np.inf,
     )
 
@@ -135,10 +129,16 @@ def scaled(parameters: Iterable[Parameter], coordinates: Array) -> dict[str, Arr
     return at
 
 
-def is_usual(name: str) -> bool:
-    """Whether an amount is fitted unless something else is said."""
-    inner = f".{name}"
-    return any(f".{table}" in inner for table in TABLES) and not name.endswith(INSEPARABLE)
+def usual_names(program: Program) -> list[str]:
+    """Amounts of a program that are fitted unless something else is said."""
+    tables = tuple(f".{table}" for table in TABLES)
+    named = program.fitted()
+    return [
+        name
+        for name in program.parameters()
+        if name in named
+        or (any(table in f".{name}" for table in tables) and not name.endswith(INSEPARABLE))
+    ]
 
 
 def _for_amount(points: Point) -> Point:
@@ -153,18 +153,12 @@ def _require_known(argument: str, name: str, known: Mapping[str, Amount]) -> Non
     near = difflib.get_close_matches(name.casefold(), list(known), n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"They give {', '.join(known) or 'none'}."
     raise ParameterError(
-        f"{argument} must name amounts that the descriptions give, got {shown(repr(name))}. {hint}"
+        argument, must="name amounts that the descriptions give", got=shown(repr(name)), hint=hint
     )
 
 
-Slopes = dict[str, Array]
-
 HOLD: Final = 0.05  # of the noise: how far a time alone that is held may be from its value
 STEP: Final = 1e-4  # of a logarithm, for differences
-
-KNOWN: Final[Mapping[str, Callable[[Any, Machine, Point], tuple[Array, Slopes]]]] = {
-    "spmd": spmd_slopes
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -188,17 +182,7 @@ class Model:
         )
 
     def logs(self, coordinates: Array) -> tuple[Array, Array]:
-        """Logarithms of what was measured, and their Jacobian.
-
-        Parameters
-        ----------
-        coordinates : ndarray, shape (sets, parameters)
-
-        Returns
-        -------
-        logs : ndarray, shape (sets, runs)
-        jacobian : ndarray, shape (sets, runs, parameters)
-        """
+        """Logarithms of what was measured, (sets, runs), and their Jacobian."""
         logs, jacobian = self._log_times(coordinates, self.points)
         if self.is_speedup:
             alone, slopes = self.logs_alone(coordinates)
@@ -249,10 +233,11 @@ def _phase_slopes(
     phase: Phase, machine: Machine, at: Point, names: Sequence[str]
 ) -> tuple[Array, Slopes]:
     """Time of a phase and its derivatives, by what its law knows or by differences. [s]."""
-    if phase.law in KNOWN:
-        return KNOWN[phase.law](phase, machine, at)
+    known = phase.slopes(machine, at)
+    if known is not None:
+        return known
     time = phase.times(machine, at).time
-    found = {}
+    slopes = {}
     for name in names:
         factor = np.asarray(at[f"{name}*"])
         # Backwards only: a level of contention may be 1 already.
@@ -260,5 +245,5 @@ def _phase_slopes(
             phase.times(machine, {**at, f"{name}*": factor * np.exp(-step)}).time
             for step in (STEP, 2.0 * STEP)
         )
-        found[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
-    return time, found
+        slopes[name] = (3.0 * time - 4.0 * once + twice) / (2.0 * STEP)
+    return time, slopes

@@ -1,6 +1,4 @@
-"""Measurements as a fit takes them: one median for each run, and which runs can be compared.
-
-How far runs scatter about the law, which says how well they determine anything.
+"""Measurements as a fit takes them: a median for each run, and their scatter about the law.
 
 The scatter is that of the residuals: s^2 = S/f with S their sum of squares and f the degrees of
 freedom, runs less the parameters that the runs determine; a parameter with +- counts as the part
@@ -26,94 +24,13 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import FitFailed, ParameterError
+from parcast.errors import FitFailed, ParameterError, selection
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 
 EXPECTED: Final = 0.03  # without repetitions [1]
 EXPECTED_FREEDOM: Final = 4.0
 FLOOR: Final = 0.01
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Noise:
-    """Scatter of the logarithm of a run about the law."""
-
-    level: float  # standard deviation [1]
-    freedom: float  # degrees of freedom it rests on [1]
-    from_runs: float  # of these, those of the residuals [1]
-
-
-def expected_noise(repetitions: float | None) -> Noise:
-    """Scatter before anything is fitted."""
-    level = EXPECTED if repetitions is None else max(repetitions, FLOOR)
-    return Noise(level=level, freedom=EXPECTED_FREEDOM, from_runs=0.0)
-
-
-def noise_of(squares: float, runs: int, determined: float, repetitions: float | None) -> Noise:
-    """Scatter of runs about the fitted law.
-
-    Parameters
-    ----------
-    squares : float
-        Sum of the squared logarithms of model over measurement. [1]
-    runs : int
-        How many there are. [1]
-    determined : float
-        Parameters that the runs determine. [1]
-    repetitions : float or None
-        Standard deviation of what repetitions of a run leave of noise; None without any. [1]
-
-    Examples
-    --------
-    >>> noise_of(40 * 0.02**2, 45, 5.0, None).level
-    0.02
-    """
-    freedom = max(runs - determined, 0.0)
-    filled = max(EXPECTED_FREEDOM - freedom, 0.0)
-    expected = expected_noise(repetitions).level
-    level = np.sqrt((squares + filled * expected**2) / (freedom + filled))
-    least = max(FLOOR, repetitions or 0.0)
-    return Noise(level=max(float(level), least), freedom=freedom + filled, from_runs=freedom)
-
-
-def determined_by_runs(rows: Array, deviations: Array) -> float:
-    """Parameters that the runs determine, each counted as the part that +- does not say. [1].
-
-    Parameters
-    ----------
-    rows : ndarray, shape (runs, parameters)
-        Jacobian over the noise.
-    deviations : ndarray, shape (parameters,)
-        Standard deviations that +- says; infinite without.
-    """
-    known = np.diag(np.where(np.isfinite(deviations), 1.0 / deviations**2, 0.0))
-    of_runs = rows.T @ rows
-    scale = np.sqrt(np.diag(of_runs) + np.diag(known))
-    scale = np.where(scale > 0, scale, 1.0)
-    both = np.linalg.pinv((of_runs + known) / np.outer(scale, scale), rcond=1e-9, hermitian=True)
-    return float(np.trace(both @ (of_runs / np.outer(scale, scale))))
-
-
-def noise_of_repetitions(log_times: Array, group: NDArray[np.intp]) -> float | None:
-    """Standard deviation of the median of a run's repetitions; None without repetitions. [1].
-
-    Parameters
-    ----------
-    log_times : ndarray, shape (timings,)
-    group : ndarray of int, shape (timings,)
-        The run that each timing is a repetition of.
-    """
-    count = np.bincount(group)
-    freedom = int(np.sum(count - 1))
-    if not freedom:
-        return None
-    mean = np.bincount(group, log_times) / count
-    squares = float(np.sum((log_times - mean[group]) ** 2))
-    of_median = np.where(count <= 2, 1.0, np.pi / 2)  # variance, over that of a mean
-    return float(np.sqrt(squares / freedom * np.mean(of_median / count)))
-
-
 AXES: Final = ("p", "d", "n")
 SAME: Final = 1e-9  # by how much equal times may differ
 
@@ -133,21 +50,15 @@ class Runs:
 
 
 def runs_of(measurements: Measurements, program: Program, machine: Machine) -> Runs:
-    """Group measurements into runs.
-
-    Raises
-    ------
-    ParameterError
-        If they are of several programs or machines, or have an axis the program does not know.
-    FitFailed
-        If all times are the same.
-    """
+    """Group measurements into runs, of one program on one machine."""
     for label, values in measurements.labels.items():
         names = sorted({str(x) for x in values})
         if len(names) > 1:
             raise ParameterError(
-                f"measurements must be of one {label}, got {shown(', '.join(names))}. "
-                f"Select one value: select({label}={names[0]!r})."
+                "measurements",
+                must=f"be of one {label}",
+                got=shown(", ".join(names)),
+                hint=("Select one value: ", selection(label, names[0]), "."),
             )
     axes = {}
     amounts = program.parameters() | machine.parameters()
@@ -159,8 +70,10 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
         elif np.ptp(column) > 0:
             known = ", ".join(x for x in AXES if x in ("p", "d") or x in used)
             raise ParameterError(
-                f"measurements must vary in axes that the program knows ({known}), got "
-                f"{shown(repr(name))}. Write a formula in n, or select one value of it."
+                "measurements",
+                must=f"vary in axes that the program knows ({known})",
+                got=shown(repr(name)),
+                hint="Write a formula in n, or select one value of it.",
             )
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     group = np.ravel(group)
@@ -168,11 +81,67 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
     measured = np.array([np.median(measurements.time[group == i]) for i in range(table.shape[1])])
     if len(measured) > 1 and np.ptp(np.log(measured)) < SAME:
         raise FitFailed(
-            f"No fit. All {len(measured)} runs took {measured[0]:g} s, so nothing tells one "
-            "parameter from another. Measure runs whose times differ."
+            f"All {len(measured)} runs took {measured[0]:g} s, so nothing tells one "
+            "parameter from another. Measure runs whose times differ.",
+            outcome="No fit.",
         )
     return Runs(
         axes=dict(zip(axes, table, strict=True)),
         measured=measured,
         repetitions=noise_of_repetitions(log_times, group),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Noise:
+    """Scatter of the logarithm of a run about the law."""
+
+    level: float  # standard deviation [1]
+    freedom: float  # degrees of freedom it rests on [1]
+    from_runs: float  # of these, those of the residuals [1]
+
+
+def expected_noise(repetitions: float | None) -> Noise:
+    """Scatter before anything is fitted."""
+    level = EXPECTED if repetitions is None else max(repetitions, FLOOR)
+    return Noise(level=level, freedom=EXPECTED_FREEDOM, from_runs=0.0)
+
+
+def noise_of(squares: float, runs: int, determined: float, repetitions: float | None) -> Noise:
+    """Scatter of runs about the fitted law, from the sum of their squared logarithms.
+
+    >>> noise_of(40 * 0.02**2, 45, 5.0, None).level
+    0.02
+    """
+    freedom = max(runs - determined, 0.0)
+    filled = max(EXPECTED_FREEDOM - freedom, 0.0)
+    expected = expected_noise(repetitions).level
+    level = np.sqrt((squares + filled * expected**2) / (freedom + filled))
+    least = max(FLOOR, repetitions or 0.0)
+    return Noise(level=max(float(level), least), freedom=freedom + filled, from_runs=freedom)
+
+
+def determined_by_runs(rows: Array, deviations: Array) -> float:
+    """Parameters that the runs determine, each counted as the part that +- does not say. [1].
+
+    `rows`, (runs, parameters), is the Jacobian over the noise; `deviations` are infinite without
+    +-.
+    """
+    known = np.diag(np.where(np.isfinite(deviations), 1.0 / deviations**2, 0.0))
+    of_runs = rows.T @ rows
+    scale = np.sqrt(np.diag(of_runs) + np.diag(known))
+    scale = np.where(scale > 0, scale, 1.0)
+    both = np.linalg.pinv((of_runs + known) / np.outer(scale, scale), rcond=1e-9, hermitian=True)
+    return float(np.trace(both @ (of_runs / np.outer(scale, scale))))
+
+
+def noise_of_repetitions(log_times: Array, group: NDArray[np.intp]) -> float | None:
+    """Standard deviation of the median of a run's repetitions; None without repetitions. [1]."""
+    count = np.bincount(group)
+    freedom = int(np.sum(count - 1))
+    if not freedom:
+        return None
+    mean = np.bincount(group, log_times) / count
+    squares = float(np.sum((log_times - mean[group]) ** 2))
+    of_median = np.where(count <= 2, 1.0, np.pi / 2)  # variance, over that of a mean
+    return float(np.sqrt(squares / freedom * np.mean(of_median / count)))

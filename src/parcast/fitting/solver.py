@@ -1,16 +1,13 @@
-"""Least squares within bounds, for many starts at once: Levenberg and Marquardt on arrays.
+"""The least sum of squares within bounds, from many starts at once, and its intervals.
 
-Every set of coordinates takes its own steps with its own damping; a step that would leave the
-bounds ends on them, the other coordinates being solved for again. All sets are evaluated in one
-call [D].
+Levenberg and Marquardt on arrays: every set of coordinates takes its own steps with its own
+damping; a step that would leave the bounds ends on them, the other coordinates being solved for
+again. All sets are evaluated in one call [D].
 
-Profile likelihood: how far a parameter may go before the runs disagree, others adjusting.
-
-For a value of one parameter the others are fitted again; S(value) - S(best), with S the sum of
-squared residuals over their standard deviations, is 0 at the best value and reaches the square of
-Student's t at the ends of the interval. A parameter that can go to its bound has no end there.
-
-The sum of squares that a fit minimises: runs, parameters with +-, and the scale of speedups.
+The interval of a parameter is that of its profile likelihood [1]_. For a value of it the others
+are fitted again; S(value) - S(best), with S the sum of squared residuals over their standard
+deviations, is 0 at the best value and reaches the square of Student's t at the ends. A parameter
+that can go to its bound has no end there.
 
 References
 ----------
@@ -31,13 +28,20 @@ from parcast.fitting.model import HOLD, Model
 from parcast.fitting.runs import Noise, Runs, determined_by_runs, noise_of
 
 Residuals = Callable[[Array], tuple[Array, Array]]
-
 MOST_STEPS: Final = 100
 PASSES: Final = 4  # of a step that meets bounds
 SMALLEST: Final = 1e-10  # step, over the coordinate, that no longer matters
 SMALL: Final = 1e-6  # coordinate
 LITTLE_DAMPING: Final = 0.1  # what a step is not held short by
 DAMPING: Final = (1e-3, 1e-12, 1e12)  # first, least, most
+MOST_ROUNDS: Final = 25
+NEAR_ENOUGH: Final = 0.01  # of the root of the difference
+LOOSE: Final = 1e-4  # steps that do not matter here
+ENOUGH: Final = 2e-3  # of the difference at the ends: gains that do not matter here
+STEPS: Final = 12  # of the others, for one value
+FIRST_STEP: Final = (1e-6, 2.0)  # least and most, over the coordinate or 1
+FURTHEST: Final = 1e3  # times the coordinate or 1: as good as infinite
+MOST_OF_IT: Final = 0.5  # of the time alone
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -47,6 +51,79 @@ class Solution:
     coordinates: Array  # (sets, parameters)
     squares: Array  # sum of squared residuals, (sets,)
     converged: NDArray[np.bool_]  # (sets,)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Task:
+    """The sum of squares of runs, parameters with +-, and the scale of speedups."""
+
+    model: Model
+    measured: Array  # logarithms, shape (runs,)
+    runs: Runs
+    scale: float | None  # logarithm of the time alone that is held; None where times are known
+
+    @property
+    def lower(self) -> Array:
+        """Least coordinates."""
+        return np.array([x.lower for x in self.model.parameters])
+
+    @property
+    def upper(self) -> Array:
+        """Largest coordinates."""
+        return np.array([x.upper for x in self.model.parameters])
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the coordinates that +- says."""
+        return np.array([x.sigma for x in self.model.parameters])
+
+    def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
+        """Residuals over their standard deviations, and their Jacobian."""
+        logs, jacobian = self.model.logs(coordinates)
+        values, slopes = [(logs - self.measured) / level], [jacobian / level]
+        if self.scale is not None:
+            alone, slope = self.model.logs_alone(coordinates)
+            values.append((alone[:, :1] - self.scale) / level / HOLD)
+            slopes.append(slope[:, :1] / level / HOLD)
+        # Logarithms of a rate and of its inverse differ in sign alone.
+        values.append(np.log(coordinates) / self.deviations)
+        slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
+        return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
+
+    def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
+        """Least squares from some starts."""
+        return least_squares(
+            lambda x: self.residuals(level, x),
+            starts,
+            lower=self.lower,
+            upper=self.upper,
+            steps=steps,
+        )
+
+    def noise(self, coordinates: Array, level: float) -> Noise:
+        """Scatter about the law with these coordinates."""
+        logs, jacobian = self.model.logs(coordinates[None])
+        squares = float(np.sum((logs[0] - self.measured) ** 2))
+        inside = (coordinates > self.lower) & (coordinates < self.upper)
+        rows = jacobian[0] / level
+        if self.scale is not None:
+            alone = self.model.logs_alone(coordinates[None])[1][0, :1]
+            rows = np.vstack([rows, alone / level / HOLD])
+        determined = determined_by_runs(
+            rows[:, inside] * coordinates[inside], self.deviations[inside]
+        )
+        if self.scale is not None:
+            determined -= 1.0
+        return noise_of(squares, len(self.measured), determined, self.runs.repetitions)
+
+
+def with_scale(task: Task) -> Task:
+    """Hold the time alone, unless what is left as described makes up most of it."""
+    start = np.ones((1, len(task.model.parameters)))
+    alone, slope = task.model.logs_alone(start)
+    if np.sum(slope[0, 0]) < MOST_OF_IT:
+        return task
+    return replace(task, scale=float(alone[0, 0]))
 
 
 def least_squares(
@@ -60,33 +137,16 @@ def least_squares(
     enough: float = 0.0,
     steps: int = MOST_STEPS,
 ) -> Solution:
-    """Coordinates with the least sum of squares near each start.
+    """Coordinates with the least sum of squares near each start, (sets, parameters).
 
-    Parameters
-    ----------
-    residuals : callable
-        From coordinates of shape (some sets, parameters) the residuals (some sets, rows) and
-        their Jacobian (some sets, rows, parameters).
-    start : ndarray, shape (sets, parameters)
-    lower, upper : ndarray, shape (parameters,)
-    held : ndarray of bool, shape (sets, parameters), optional
-        Coordinates that stay where they start.
-    tolerance : float, default 1e-10
-        Longest step, over the coordinate, that no longer matters. [1]
-    enough : float, default 0
-        Gain of a step, in the sum of squares, that no longer matters; besides a share of 1e-9 of
-        the sum. [1]
-    steps : int, default 100
-        How many each set may take. [1]
-
-    Returns
-    -------
-    Solution
+    `residuals` gives those of some sets, (sets, rows), and their Jacobian. Coordinates that are
+    `held` stay where they start. A set has ended where its step, over the coordinate, is below
+    `tolerance`, or gains less than `enough` and a share of 1e-9 of the sum.
     """
     x = np.clip(start, lower, upper)
     held = np.zeros(x.shape, dtype=bool) if held is None else held
-    found, slopes = (np.array(part) for part in residuals(x))
-    squares = np.sum(found**2, axis=-1)
+    values, slopes = (np.array(part) for part in residuals(x))
+    squares = np.sum(values**2, axis=-1)
     first, least, most = DAMPING
     damping = np.full(len(x), first)
     converged = np.zeros(len(x), dtype=bool)
@@ -94,19 +154,19 @@ def least_squares(
     for _ in range(steps):
         if not active.size:
             break
-        at, r, jacobian = x[active], found[active], slopes[active]
+        at, r, jacobian = x[active], values[active], slopes[active]
         step = _step(
             jacobian, r, damping[active], held=held[active], down=lower - at, up=upper - at
         )
         trial = np.clip(at + step, lower, upper)
         moved = np.max(np.abs(trial - at) / (np.abs(at) + SMALL), axis=-1)
-        new_found, new_slopes = residuals(trial)
-        new_squares = np.sum(new_found**2, axis=-1)
+        new_values, new_slopes = residuals(trial)
+        new_squares = np.sum(new_values**2, axis=-1)
         better = new_squares < squares[active]
         gain = squares[active] - new_squares
         taken = active[better]
         x[taken], squares[taken] = trial[better], new_squares[better]
-        found[taken], slopes[taken] = new_found[better], new_slopes[better]
+        values[taken], slopes[taken] = new_values[better], new_slopes[better]
         damping[active] = np.clip(
             np.where(better, damping[active] / 10.0, damping[active] * 5.0), least, most
         )
@@ -157,15 +217,6 @@ def _step(
     return np.asarray(step)
 
 
-MOST_ROUNDS: Final = 25
-NEAR_ENOUGH: Final = 0.01  # of the root of the difference
-LOOSE: Final = 1e-4  # steps that do not matter here
-ENOUGH: Final = 2e-3  # of the difference at the ends: gains that do not matter here
-STEPS: Final = 12  # of the others, for one value
-FIRST_STEP: Final = (1e-6, 2.0)  # least and most, over the coordinate or 1
-FURTHEST: Final = 1e3  # times the coordinate or 1: as good as infinite
-
-
 def profile_intervals(
     residuals: Residuals,
     best: Array,
@@ -176,27 +227,11 @@ def profile_intervals(
     upper: Array,
     limit: float,
 ) -> tuple[Array, Array]:
-    """Ends of the interval of every coordinate.
+    """Ends of the interval of every coordinate; infinite where the bound is reached first.
 
-    Parameters
-    ----------
-    residuals : callable
-        As for `least_squares`, each over its standard deviation.
-    best : ndarray, shape (parameters,)
-        Coordinates with the least sum of squares.
-    squares : float
-        That sum. [1]
-    sd : ndarray, shape (parameters,)
-        A guess of the standard deviation of each; may be infinite. [1]
-    lower, upper : ndarray, shape (parameters,)
-        Bounds of the coordinates.
-    limit : float
-        Root of the difference of sums of squares at the ends: Student's t. [1]
-
-    Returns
-    -------
-    low, high : ndarray, shape (parameters,)
-        Minus and plus infinity where the bound is reached first.
+    `residuals` are over their standard deviations, with the sum `squares` at `best`,
+    (parameters,); `sd` is a guess of each coordinate's deviation and may be infinite; `limit` is
+    Student's t.
     """
     count = len(best)
     which = np.tile(np.arange(count), 2)
@@ -259,79 +294,3 @@ def _next(near: tuple[float, float], far: tuple[float, float], limit: float, roo
     # The root is nearly a line; never closer to either end than a tenth of the way.
     share = (limit - root) / (root_beyond - root)
     return float(at + (beyond - at) * np.clip(share, 0.1, 0.9))
-
-
-MOST_OF_IT: Final = 0.5  # of the time alone
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Task:
-    """What is minimised."""
-
-    model: Model
-    measured: Array  # logarithms, shape (runs,)
-    runs: Runs
-    scale: float | None  # logarithm of the time alone that is held; None where times are known
-
-    @property
-    def lower(self) -> Array:
-        """Least coordinates."""
-        return np.array([x.lower for x in self.model.parameters])
-
-    @property
-    def upper(self) -> Array:
-        """Largest coordinates."""
-        return np.array([x.upper for x in self.model.parameters])
-
-    @property
-    def deviations(self) -> Array:
-        """Standard deviations of the coordinates that +- says."""
-        return np.array([x.sigma for x in self.model.parameters])
-
-    def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
-        """Residuals over their standard deviations, and their Jacobian."""
-        logs, jacobian = self.model.logs(coordinates)
-        found, slopes = [(logs - self.measured) / level], [jacobian / level]
-        if self.scale is not None:
-            alone, slope = self.model.logs_alone(coordinates)
-            found.append((alone[:, :1] - self.scale) / level / HOLD)
-            slopes.append(slope[:, :1] / level / HOLD)
-        # Logarithms of a rate and of its inverse differ in sign alone.
-        found.append(np.log(coordinates) / self.deviations)
-        slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
-        return np.concatenate(found, axis=1), np.concatenate(slopes, axis=1)
-
-    def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
-        """Least squares from some starts."""
-        return least_squares(
-            lambda x: self.residuals(level, x),
-            starts,
-            lower=self.lower,
-            upper=self.upper,
-            steps=steps,
-        )
-
-    def noise(self, coordinates: Array, level: float) -> Noise:
-        """Scatter about the law with these coordinates."""
-        logs, jacobian = self.model.logs(coordinates[None])
-        squares = float(np.sum((logs[0] - self.measured) ** 2))
-        inside = (coordinates > self.lower) & (coordinates < self.upper)
-        rows = jacobian[0] / level
-        if self.scale is not None:
-            alone = self.model.logs_alone(coordinates[None])[1][0, :1]
-            rows = np.vstack([rows, alone / level / HOLD])
-        determined = determined_by_runs(
-            rows[:, inside] * coordinates[inside], self.deviations[inside]
-        )
-        if self.scale is not None:
-            determined -= 1.0
-        return noise_of(squares, len(self.measured), determined, self.runs.repetitions)
-
-
-def with_scale(task: Task) -> Task:
-    """Hold the time alone, unless what is left as described makes up most of it."""
-    start = np.ones((1, len(task.model.parameters)))
-    alone, slope = task.model.logs_alone(start)
-    if np.sum(slope[0, 0]) < MOST_OF_IT:
-        return task
-    return replace(task, scale=float(alone[0, 0]))

@@ -285,13 +285,17 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
     require_kind("told", told, Forecast, hint="Give what parcast.forecast(...) returned.")
     if PATH not in told.by:
         raise ParameterError(
-            "regions must be series by callpath to be ranked, got "
-            f"{', '.join(told.by) or 'a single series'}. Measure the time of each call path, in a "
-            "column callpath."
+            "regions",
+            must="be series by callpath to be ranked",
+            got=", ".join(told.by) or "a single series",
+            hint="Measure the time of each call path, in a column callpath.",
         )
     if not isinstance(top, int) or top < 1:
         raise ParameterError(
-            f"top must be a whole number of at least 1, got {top!r}. Say how many regions to show."
+            "top",
+            must="be a whole number of at least 1",
+            got=f"{top!r}",
+            hint="Say how many regions to show.",
         )
     series = told.measured
     profile, groups = profile_of(series), _callers(series)[2]

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
     Counts,
     all_option,
     answer_options,
-    as_written,
     cli_command,
     columns,
     counts,
     efficiency,
     ignore_option,
+    plain,
     processors,
     repeated_option,
     select_option,
     text_option,
-    written_pairs,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import show, show_sheet
@@ -89,10 +88,10 @@ class Question:
     def options(self) -> dict[str, Any]:
         """Give what was asked as it stands in a document."""
         return {
-            "p": as_written(self.p),
-            "hold_out": as_written(self.hold_out),
+            "p": plain(self.p),
+            "hold_out": plain(self.hold_out),
             "by": self.by,
-            "select": written_pairs(self.select),
+            "select": plain(self.select),
             "ignore": self.ignore,
             "donors": list(self.donors),
             **({"machine": list(self.machine)} if self.machine else {}),
@@ -312,6 +311,7 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     return [machine for machine, _ in described]
 
 
+@spelled_with(OPTIONS | {"upto": "-p"})
 def _knees(
     question: Question,
     runs: "Measurements",

@@ -45,8 +45,10 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
     """
     if not 0 <= series < len(forecast.notes):
         raise ParameterError(
-            f"series must be a number from 0 to {len(forecast.notes) - 1}, got {series}. "
-            "The notes of the forecast name its series in this order."
+            "series",
+            must=f"be a number from 0 to {len(forecast.notes) - 1}",
+            got=f"{series}",
+            hint="The notes of the forecast name its series in this order.",
         )
     alone = forecast.take(np.array([series]))
     answers = {name: getattr(alone, name)[0] for name in ANSWERS} if forecast.by else {}

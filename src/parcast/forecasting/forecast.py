@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.errors import FitFailed, ParameterError, require
+from parcast.errors import Argument, FitFailed, ParameterError, require
 from parcast.forecasting import measured as doubt
 from parcast.forecasting.call_paths import made_consistent, notes_of_profile, profile_of
 from parcast.forecasting.donors.gather import LAW_OF_DONORS, gather, said_of, scaling_with_donors
@@ -104,8 +104,10 @@ def forecast(
     """
     if scaling not in ("auto", "strong", "weak"):
         raise ParameterError(
-            f'scaling must be "auto", "strong" or "weak", got {scaling!r}. '
-            'Leave it out to have it told from the times ("auto").'
+            "scaling",
+            must='be "auto", "strong" or "weak"',
+            got=f"{scaling!r}",
+            hint='Leave it out to have it told from the times ("auto").',
         )
     if not isinstance(measurements, Measurements):
         measurements = Measurements.from_table(measurements)
@@ -114,8 +116,9 @@ def forecast(
         p = hold_out
     if p is None:
         raise ParameterError(
-            "p must be given unless counts are held out. "
-            "Give the processors to forecast, such as p=[64, 128]."
+            "p",
+            must="be given unless counts are held out",
+            hint=("Give the processors to forecast, such as ", Argument("p", [64, 128]), "."),
         )
     asked = _processors("p", p)
     if at:  # several axes at once, `parcast.forecasting.surface.forecast`
@@ -151,7 +154,7 @@ def forecast(
         if tuple(key.values()) not in kept
     }
     if not answered.any():
-        raise FitFailed(_no_forecast(grouped, refused, remedies, is_held_out=hold_out is not None))
+        raise _no_forecast(grouped, refused, remedies, is_held_out=hold_out is not None)
     series = grouped.take(answered)
     size = size_of_runs(measurements, series.by)
     if elsewhere is None:
@@ -216,8 +219,9 @@ def _at_values(
     for name, value in (("donors", donors), ("by", by)):
         if value is not None:
             raise ParameterError(
-                f"{name} must be left out where values of {', '.join(at)} are asked for. "
-                "All runs with the same callpath and machine are forecast from together."
+                name,
+                must=f"be left out where values of {', '.join(at)} are asked for",
+                hint="All runs with the same callpath and machine are forecast from together.",
             )
     told = measurements
     if hold_out is not None:
@@ -231,9 +235,9 @@ def _processors(name: str, p: ArrayLike) -> NDArray[np.float64]:
     try:
         asked = np.asarray(p, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {p!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{p!r:.60}", hint=hint) from None
     if asked.size == 0:
-        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
+        raise ParameterError(name, must="hold at least one number", got="none", hint=hint)
     is_count = (asked >= 1) & (asked == np.floor(asked))
     require(name, asked, is_count, must="be a whole number of at least 1", hint="Count from 1.")
     limit = LIMITS["p"]
@@ -254,7 +258,7 @@ def _without(measurements: Measurements, hold_out: NDArray[np.float64]) -> Measu
     left = np.setdiff1d(measured, hold_out)
     if left.size == 0:
         raise ParameterError(
-            "hold_out must leave counts to forecast from, got all of them. Name fewer."
+            "hold_out", must="leave counts to forecast from", got="all of them", hint="Name fewer."
         )
     return measurements.select(p=left)
 
@@ -274,19 +278,21 @@ def _observed(
 
 def _no_forecast(
     grouped: Series, refused: Mapping[str, str], remedies: Sequence[str], *, is_held_out: bool
-) -> str:
+) -> FitFailed:
     """Say why no series has a forecast, and what to do."""
     if remedies[0]:
-        return " ".join(filter(None, ["No forecast.", *remedies]))
-    if is_held_out:
-        return "No forecast. Fewer than two counts are left to forecast from. Hold out fewer."
-    if len(np.unique(grouped.p[:, 0])) > 1:
-        return (
-            f"No forecast. By {', '.join(grouped.by)} the runs fall into {len(grouped)} series of "
+        why = " ".join(filter(None, remedies))
+    elif is_held_out:
+        why = "Fewer than two counts are left to forecast from. Hold out fewer."
+    elif len(np.unique(grouped.p[:, 0])) > 1:
+        why = (
+            f"By {', '.join(grouped.by)} the runs fall into {len(grouped)} series of "
             "one count each. Ignore a column that is no parameter of the program, or measure "
             "each at two counts or more."
         )
-    return f"No forecast. {next(iter(refused.values()))}"
+    else:
+        why = next(iter(refused.values()))
+    return FitFailed(why, outcome="No forecast.")
 
 
 def _too_few(p: float, told: Sequence[str], remedies: Sequence[str]) -> str:

@@ -131,7 +131,7 @@ def knee(
     first = int(measurements.p.min())
     if not first < as_number("upto", upto, hint=hint) < np.inf:
         raise ParameterError(
-            f"upto must be above the smallest measured p ({first}), got {upto}. {hint}"
+            "upto", must=f"be above the smallest measured p ({first})", got=f"{upto}", hint=hint
         )
     upto = as_whole("upto", upto, least=1, hint=hint)
     steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
@@ -141,9 +141,10 @@ def knee(
     for note in told.notes:
         if note.measured[0] >= upto:
             raise ParameterError(
-                f"upto must be above the smallest measured p of every series, got {upto} where "
-                f"{note.label} starts at {whole(note.measured[0])}. Give a larger one, "
-                "or select other series."
+                "upto",
+                must="be above the smallest measured p of every series",
+                got=f"{upto} where {note.label} starts at {whole(note.measured[0])}",
+                hint="Give a larger one, or select other series.",
             )
     shape = (len(told.notes), len(counts))
     time, lower, upper, efficiency = (

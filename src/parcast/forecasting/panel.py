@@ -21,7 +21,7 @@ from parcast.forecasting.call_paths import profile_of
 from parcast.forecasting.curve import as_elsewhere, lines, one_series, whole_of
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.result import Forecast
-from parcast.show.canvas import add_grid, any_letters
+from parcast.show.canvas import any_letters, plain_axes
 from parcast.show.colours import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILLION
 from parcast.units import format_quantity, shown
 
@@ -178,7 +178,7 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
         reach = np.abs(bars - measured)
         style = ax.errorbar(panel.p, measured, reach, fmt="none", ecolor=BLACK, capsize=4)
         style.set_label("spread of repeated runs")
-    add_grid(ax)
+    plain_axes(ax)
     told = np.concatenate([line, *bars, held_out, elsewhere])
     band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
     return float(min(told.min(), band.min())), float(max(told.max(), band.max()))

@@ -201,12 +201,17 @@ def figure_of(
     """
     if quantity not in get_args(Quantity):
         raise ParameterError(
-            f'quantity must be "time" or "efficiency", got {quantity!r}. Leave it out for "time".'
+            "quantity",
+            must='be "time" or "efficiency"',
+            got=f"{quantity!r}",
+            hint='Leave it out for "time".',
         )
     if forecast.is_surface:
         raise ParameterError(
-            "forecast must be along p alone for a line through it, got one over several axes. "
-            "Draw the rows of to_pandas(), or forecast without values of other axes."
+            "forecast",
+            must="be along p alone for a line through it",
+            got="one over several axes",
+            hint="Draw the rows of to_pandas(), or forecast without values of other axes.",
         )
     panels = panels_of(forecast, _longest(forecast), knees=knees, planned=planned)
     columns = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)

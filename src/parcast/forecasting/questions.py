@@ -67,15 +67,17 @@ measurements, got neither. Did you mean donors?
     axes = [name for name in measurements.axes if name != "p"]
     for name in keywords:
         if name not in axes:
-            there = f" Its axes besides p: {', '.join(axes)}." if axes else " Its only axis is p."
+            there = f"Its axes besides p: {', '.join(axes)}." if axes else "Its only axis is p."
             hint = (
-                f" {ASKED_OTHERWISE[name]}"
+                ASKED_OTHERWISE[name]
                 if name in ASKED_OTHERWISE
                 else did_you_mean(name, [*parameters_of(verb), *axes]) or there
             )
             raise ParameterError(
-                f"{shown(name)} must be a parameter of {verb.__name__} or an axis of the "
-                f"measurements, got neither.{hint}"
+                shown(name),
+                must=f"be a parameter of {verb.__name__} or an axis of the measurements",
+                got="neither",
+                hint=hint.lstrip(),
             )
 
 

@@ -6,7 +6,7 @@ Which metric of an import is the time of a run, and the seconds in its unit.
 import re
 from collections.abc import Mapping, Sequence
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, spelled
 from parcast.files.faults import Faults
 from parcast.timings.columns import LABELS, axis_name_fault, to_names, to_numbers
 from parcast.units import TIME_UNITS, shown
@@ -59,8 +59,10 @@ def named_axes(
     for name in rename:
         if name not in names:
             raise ParameterError(
-                f"rename must name a parameter of the files, got {shown(repr(name))}."
-                f"{did_you_mean(name, names)} There are {_listed(names)}."
+                "rename",
+                must="name a parameter of the files",
+                got=shown(repr(name)),
+                hint=f"{did_you_mean(name, names)} There are {_listed(names)}.".lstrip(),
             )
     renamed = [rename.get(name, name) for name in names]
     notes: list[str] = []
@@ -73,18 +75,22 @@ def named_axes(
     for name in constants:
         if name in renamed or name in labels:
             raise ParameterError(
-                f"constants must be axes that the files do not tell, got {shown(name)}. "
-                "Leave it out, or rename the parameter of the files."
+                "constants",
+                must="be axes that the files do not tell",
+                got=shown(name),
+                hint="Leave it out, or rename the parameter of the files.",
             )
     for old, name in zip(names, renamed, strict=True):
         if renamed.count(name) > 1:
             raise ParameterError(
-                f"rename must give each parameter a name of its own, got {shown(name)} twice. "
-                "Rename the other as well."
+                "rename",
+                must="give each parameter a name of its own",
+                got=f"{shown(name)} twice",
+                hint="Rename the other as well.",
             )
         if name != "p" and (fault := axis_name_fault(name)):
             remedy = f"Rename it: --rename {shown(old)}=NAME"
-            faults.refuse(f"the parameter {shown(repr(name))} {fault} {remedy}")
+            faults.refuse(f"the parameter {shown(repr(name))} {fault.fault} {remedy}")
     return renamed, notes
 
 
@@ -99,7 +105,10 @@ def checked_constants(constants: Constants) -> dict[str, float | str]:
     checked: dict[str, float | str] = {}
     if not isinstance(constants, Mapping):
         raise ParameterError(
-            f'constants must be a mapping, got {constants!r:.60}. Give such as {{"p": 64}}.'
+            "constants",
+            must="be a mapping",
+            got=f"{constants!r:.60}",
+            hint='Give such as {"p": 64}.',
         )
     for name, value in constants.items():
         if name in LABELS:
@@ -109,12 +118,15 @@ def checked_constants(constants: Constants) -> dict[str, float | str]:
             number = float(value)
         except ValueError:
             raise ParameterError(
-                f"constants must be numbers, got {shown(name)}={shown(repr(value))}. "
-                "Only machine and callpath are text."
+                "constants",
+                must="be numbers",
+                got=f"{shown(name)}={shown(repr(value))}",
+                hint="Only machine and callpath are text.",
             ) from None
         checked[name] = float(to_numbers(name, number))
         if name != "p" and (fault := axis_name_fault(name)):
-            raise ParameterError(f"constants must name axes: {shown(name)} {fault}")
+            must = f"name axes: {shown(name)} must {spelled(fault.must)}"
+            raise ParameterError("constants", must=must, got=fault.got, hint=fault.hint)
     return checked
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from parcast.files.decoding import opened
+from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
 from parcast.importers.axes import Constants
 from parcast.importers.caliper_cali import records_of_cali
@@ -88,7 +88,7 @@ def read(
     outside: list[tuple[float, Faults]] = []
     faults = Faults("")
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         records = _records(path, faults)
         column = chosen_column(records.columns, wanted, faults)
         chosen.append(column)

@@ -8,13 +8,12 @@ Libraries of other tools, which few need and which are therefore extras of parca
 
 import json
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NoReturn
 
 from parcast.errors import FileProblems, Problem
-from parcast.files.decoding import UTF8_MARK, opened
+from parcast.files.decoding import UTF8_MARK, in_shell, opened
 from parcast.files.faults import Faults
 from parcast.units import shown
 
@@ -143,7 +142,7 @@ def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None
     except json.JSONDecodeError as error:
         place = line + error.lineno - 1
         rest = text[error.pos : error.pos + 40].strip()
-        if not rest or error.msg.startswith("Unterminated"):
+        if not rest or error.msg.startswith("Unterminated"):  # json tells it by its text alone
             faults.refuse(f"must be whole JSON, got its end before that. {CUT_OFF}", line=place)
         faults.refuse(
             f"must be JSON, got {shown(repr(rest), limit=24)} at column {error.colno}. "
@@ -171,7 +170,7 @@ def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
 
 def refuse_packed(start: bytes, faults: Faults) -> None:
     """Refuse archives and UTF-16 by how they begin."""
-    path = shlex.quote(faults.path)
+    path = in_shell(faults.path)
     if start.startswith(b"\x1f\x8b"):
         faults.refuse(f"must be unpacked, got a gzip archive. Unpack it: gunzip {path}")
     if start.startswith(b"PK\x03\x04"):
@@ -217,7 +216,7 @@ def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
     except (ImportError, OSError, RuntimeError) as error:  # darshan: no libdarshan-util found
         is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
         why = "which is not installed" if is_absent else f"which does not load: {error}"
-        route = otherwise.format(path=shlex.quote(faults.path))
+        route = otherwise.format(path=in_shell(faults.path))
         message = f"needs {name}, {why}. Install it: pip install 'parcast[{extra}]'. {route}"
         missing = MissingLibrary(faults.path, [Problem(message=message)])
         missing.name = name

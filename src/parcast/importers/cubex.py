@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.files.decoding import opened
+from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
 from parcast.importers.axes import Constants
 from parcast.importers.call_profile import JOIN, split_mean
@@ -84,7 +84,7 @@ def read(
     faults = Faults("")
     for given in paths:
         path = given / PROFILE if given.is_dir() else given
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         _refuse_foreign(path, faults)
         pycubexr = library("pycubexr", faults, extra="cubex", otherwise=WITHOUT)
         with _said_plainly(faults), pycubexr.CubexParser(str(path)) as cube:

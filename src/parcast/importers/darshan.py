@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from parcast.files.decoding import opened
+from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
 from parcast.importers import darshan_job, darshan_log, darshan_text
 from parcast.importers.axes import Constants
@@ -83,7 +83,7 @@ def read(
     met: set[str] = set()
     faults = Faults("")
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         for job in _reader(path, faults)(path, faults):
             is_new = not job.identity or f"run of {job.identity}" not in met
             met.add(f"run of {job.identity}")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.axes import Constants
 from parcast.importers.content import first_line, json_document, parsed, text_lines
@@ -131,7 +132,7 @@ def _add_data(text: str, line: int, state: _State, runs: Runs, faults: Faults) -
     try:
         values = list(map(float, text.split()))
     except ValueError as error:
-        got = str(error).partition(": ")[2] or text
+        got = str(error).partition(": ")[2] or text  # Python names the word nowhere else
         faults.refuse(f"DATA must be numbers, got {shown(got)}. Correct the line.", line=line)
     if not values:
         faults.refuse("DATA must have a value, got none. Add it.", line=line)
@@ -209,7 +210,7 @@ def read(
     """
     runs = Runs(rename=rename, constants=constants)
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         match _form(path, faults):
             case "text":
                 add_text(text_lines(path, faults), runs, faults)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.axes import Constants
 from parcast.importers.content import json_document
@@ -71,7 +72,7 @@ def read(
     notes: list[str] = []
     found: list[tuple[Faults, int, dict[str, Any]]] = []
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         found += [(faults, i, one) for i, one in _benchmarks(path, faults)]
     ended = [x for x in found if not (x[2].get("error_occurred") or x[2].get("skipped"))]
     if failed := len(found) - len(ended):

@@ -29,7 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from parcast.files.decoding import opened
+from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
 from parcast.importers.axes import Constants
 from parcast.importers.caliper_columns import (
@@ -283,7 +283,7 @@ def read(
     chosen: list[TimeColumn] = []
     faults = Faults("")
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         _refuse_others(path, faults)
         document = json_document(path, faults)
         if isinstance(document, list):

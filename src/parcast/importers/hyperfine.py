@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.axes import Constants
 from parcast.importers.content import json_document
@@ -58,7 +59,7 @@ def read(
     """
     runs = Runs(rename=rename, constants=constants)
     failed = 0
-    sources = [(Faults(str(path)), path) for path in paths]
+    sources = [(Faults(name_of(path)), path) for path in paths]
     results = [
         (faults, i, result)
         for faults, path in sources

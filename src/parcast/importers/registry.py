@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from parcast.errors import ParameterError
+from parcast.files.decoding import name_of
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants, checked_constants, named_axes
 from parcast.importers.content import HEAD, refuse_packed
@@ -142,7 +143,9 @@ def format_named(name: str) -> Format:
     if name not in names:
         near = difflib.get_close_matches(str(name), names, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
-        raise ParameterError(f"format must be one that is known, got {shown(repr(name))}. {hint}")
+        raise ParameterError(
+            "format", must="be one that is known", got=shown(repr(name)), hint=hint
+        )
     return names[name]
 
 
@@ -246,18 +249,22 @@ def import_timings(
     known = format_named(format) if format is not None else recognised_format(files)
     if known.makes != "timings":
         raise ParameterError(
-            f"format must be one of timings, got {known.name}, which tells of a machine. "
-            f"Import it: parcast import {known.name} FILES -o machine.toml"
+            "format",
+            must="be one of timings",
+            got=f"{known.name}, which tells of a machine",
+            hint=f"Import it: parcast import {known.name} FILES -o machine.toml",
         )
     read = load(known.module).read
     asked = {"metric": metric, "rename": rename or {}, "constants": constants or {}}
     declared = signature(read).parameters
     if metric is not None and "metric" not in declared:
-        raise ParameterError(f"metric must not be named: {known.name} has one only. Leave it out.")
+        raise ParameterError(
+            "metric", must=f"not be named: {known.name} has one only", hint="Leave it out."
+        )
     told: Imported = read(files, **{x: y for x, y in asked.items() if x in declared})
     if "rename" in declared or not (rename or constants):
         return told
-    return _with_axes(told, Faults(str(files[0])), rename or {}, constants or {})
+    return _with_axes(told, Faults(name_of(files[0])), rename or {}, constants or {})
 
 
 def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
@@ -302,13 +309,14 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
             _refuse_unfit(path)
             names = ", ".join(x.name for x in FORMATS if is_there(x))
             raise ParameterError(
-                f"format must be named for {os.fspath(path)}, which is not recognised. "
-                f"There is {names}."
+                "format",
+                must=f"be named for {name_of(path)}, which is not recognised",
+                hint=f"There is {names}.",
             )
         found[known.name] = known
     if len(found) > 1:
         raise ParameterError(
-            f"files must be in one format, got {', '.join(found)}. Import them one by one."
+            "files", must="be in one format", got=", ".join(found), hint="Import them one by one."
         )
     return next(iter(found.values()))
 
@@ -323,7 +331,7 @@ def _refuse_unfit(path: str | os.PathLike[str]) -> None:
         pass
     if not os.path.isfile(path):
         return
-    faults = Faults(os.fspath(path))
+    faults = Faults(name_of(path))
     with open(path, "rb") as stream:
         head = stream.read(HEAD)
     if not head.strip():
@@ -350,7 +358,9 @@ def _files(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
     try:
         return [Path(path) for path in as_paths(paths, hint=hint)]
     except TypeError:
-        raise ParameterError(f"paths must be names of files, got {paths!r:.60}. {hint}") from None
+        raise ParameterError(
+            "paths", must="be names of files", got=f"{paths!r:.60}", hint=hint
+        ) from None
 
 
 def _with_axes(

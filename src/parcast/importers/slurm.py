@@ -20,6 +20,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any, Final
 
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.axes import Constants
 from parcast.importers.content import CUT_OFF, first_line, json_document, text_lines
@@ -305,7 +306,7 @@ def read(
     runs = Runs(rename=rename, constants=constants)
     sources: list[tuple[Faults, list[Job]]] = []
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         if first_line(path, faults).startswith("{"):
             found = jobs_of_json(path, faults)
         else:

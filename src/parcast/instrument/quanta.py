@@ -1,12 +1,10 @@
-"""Whether a program has its processor to itself: a quantum of work, and waiting for the core.
+"""Which rank of which program this process is, and whether it has its processor to itself.
 
 A fixed quantum of work in plain Python tells whether the processor is as fast as at other times.
 Before the first region and when the profile is written it is timed, by processor time. The run
 delay of the scheduler tells how long the system had given the core to another program meanwhile.
 Whoever reads several runs can see which of them others disturbed. `parcast.kernels.quanta`
 says more; that needs NumPy, which a program that is timed may not have loaded.
-
-Which rank of which program this process is.
 """
 
 import os

@@ -1,11 +1,9 @@
-"""Running totals of the regions of this process, and the passes that add to them.
+"""Running totals of the regions of this process, the passes that add to them, what is refused.
 
 What a pass does stands here and nowhere else, as it is what a program pays for: two clocks, and
-sums in place of lists. Asking for processor time costs more than all the rest, so after the first
-passes only some are asked. Each of them stands for those since the one before it, so that a loop
-that gets longer counts right, and one in a prime number, so that stages which take turns do too.
-
-What a program gives to its regions, and what is refused of it.
+sums in place of lists. Reading processor time costs more than all the rest, so after the first
+passes only some are sampled. Each stands for those since the one before it, so that a loop that
+gets longer counts right, and one in a prime number, so that stages which take turns do too.
 """
 
 import os
@@ -35,14 +33,14 @@ def require_number(name: str, given: object) -> None:
     except (TypeError, ValueError):
         is_number = False
     if not is_number:
-        raise ParameterError(f"{name} must be a finite number, got {given!r:.60}.")
+        raise ParameterError(name, must="be a finite number", got=f"{given!r:.60}")
 
 
 def require_count(name: str, given: object) -> None:
     """Refuse what is no finite number of at least 0."""
     require_number(name, given)
     if float(given) < 0:  # type: ignore[arg-type]  # it is a number, as was seen
-        raise ParameterError(f"{name} must be at least 0, got {given!r:.60}.")
+        raise ParameterError(name, must="be at least 0", got=f"{given!r:.60}")
 
 
 def require_call_that_computes(name: str, function: Callable[..., Any]) -> None:
@@ -57,14 +55,16 @@ def require_call_that_computes(name: str, function: Callable[..., Any]) -> None:
     if runs_later:
         called = getattr(function, "__name__", "a function")
         raise ParameterError(
-            f"{name} must not time calls of {called}, which is a generator or a coroutine: its "
-            'call ends before it runs. Put "with region(...)" around what computes in it.'
+            name,
+            must=f"not time calls of {called}, which is a generator or a coroutine: its "
+            "call ends before it runs",
+            hint='Put "with region(...)" around what computes in it.',
         )
 
 
 NANO: Final = 1e-9  # [s]
-FIRST: Final = 20  # passes that are all asked for their processor time
-SHORT: Final = 100_000  # mean of passes below which fewer are asked [ns]
+FIRST: Final = 20  # passes whose processor time is read, all
+SHORT: Final = 100_000  # mean of passes below which fewer are sampled [ns]
 OF_SHORT, OF_LONG = 17, 5  # one in so many, then
 
 AMOUNTS: Final = ("iterations", "calls", "volume")  # of a pass
@@ -95,15 +95,15 @@ class Total:
     """Running totals of one region."""
 
     __slots__ = (
-        *("asked", "calls", "computes", "counts", "entries", "iterations", "kind", "name"),
+        *("sampled", "calls", "computes", "counts", "entries", "iterations", "kind", "name"),
         *("processor", "squares", "volume", "wall"),
     )
 
     def __init__(self, name: str, kind: str, *, computes: bool) -> None:
         self.name, self.kind = name, kind
-        self.computes = computes  # only then processor time is asked for
+        self.computes = computes  # only then processor time is read
         self.entries = 0  # passes
-        self.asked = 0  # of these, those up to the last whose processor time was asked for
+        self.sampled = 0  # of these, those up to the last whose processor time was read
         self.wall = self.processor = self.squares = 0  # [ns], [ns], [ns^2]
         self.iterations = self.calls = self.volume = 0.0
         self.counts: dict[str, float] = {}
@@ -113,15 +113,15 @@ class Timed:
     """One pass through a region, or several one after the other."""
 
     __slots__ = (
-        *("_amounts", "_inner_processor", "_inner_wall", "_is_asked", "_parent", "_processor"),
+        *("_amounts", "_inner_processor", "_inner_wall", "_is_sampled", "_parent", "_processor"),
         *("_recorder", "_total", "_wall"),
     )
     _counts: Mapping[str, float] | None = None  # of small regions in each pass
     _inner_processor: int  # of regions inside this pass [ns]
     _inner_wall: int  # [ns]
-    _is_asked: bool  # for its processor time; others are for the sake of the pass around them
+    _is_sampled: bool  # others are read for the sake of the pass around them
     _parent: "Timed | None"  # pass that this one stands in
-    _processor: int  # thread's when it was entered; 0 where it is not asked for [ns]
+    _processor: int  # thread's when it was entered; 0 where it is not read [ns]
     _wall: int  # clock when it was entered [ns]
 
     def __init__(
@@ -136,11 +136,11 @@ class Timed:
         recorder.inside = self
         self._inner_wall = self._inner_processor = 0
         entries = total.entries
-        self._is_asked = is_asked = total.computes and (
+        self._is_sampled = is_sampled = total.computes and (
             entries < FIRST
             or not entries % (OF_LONG if total.wall >= SHORT * entries else OF_SHORT)
         )
-        self._processor = thread_time_ns() if is_asked or (parent and parent._processor) else 0
+        self._processor = thread_time_ns() if is_sampled or (parent and parent._processor) else 0
         self._wall = perf_counter_ns()
         return self
 
@@ -157,10 +157,10 @@ class Timed:
         total.entries += 1
         if self._processor:
             processor = thread_time_ns() - self._processor
-            if self._is_asked:
-                new = total.entries - total.asked
+            if self._is_sampled:
+                new = total.entries - total.sampled
                 total.processor += (processor - self._inner_processor) * new
-                total.asked = total.entries
+                total.sampled = total.entries
             if parent is not None:
                 parent._inner_processor += processor
         if parent is not None:
@@ -175,15 +175,13 @@ class Timed:
 
     def __call__(self, function: Function) -> Function:
         """Time every call of a function as a pass through this region."""
-        from parcast.instrument.regions import region
-
-        name, kind, counts = self._total.name, self._total.kind, self._counts
+        name, kind, begin = self._total.name, self._total.kind, self._recorder.begin
+        (iterations, calls, volume), counts = self._amounts, self._counts
         require_call_that_computes(f'region "{name}"', function)
-        iterations, calls, volume = self._amounts
 
         @wraps(function)
         def timed(*args: Any, **kwargs: Any) -> Any:
-            with region(
+            with begin(
                 name, kind, iterations=iterations, calls=calls, volume=volume, counts=counts
             ):
                 return function(*args, **kwargs)
@@ -232,7 +230,8 @@ OFF: Final = Off()
 class Recorder:
     """Totals of all regions of this process."""
 
-    def __init__(self, empty: int = 0) -> None:
+    def __init__(self, begin: Callable[..., "Timed | Off"], empty: int = 0) -> None:
+        self.begin = begin  # gives a pass through a region, of the recorder there is then
         self.empty = empty  # processor time of an empty region [ns]
         self.totals: dict[str, Total] = {}
         self.inside: Timed | None = None  # the innermost region that has been entered
@@ -245,6 +244,10 @@ class Recorder:
         self.rank_and_size: tuple[int, int] | None = None
         self.quantum = 0.0  # of work, before the first region [s]
         self.waited: float | None = None  # for the core, before the first region [s]
+
+    def afresh(self) -> "Recorder":
+        """Give a recorder of nothing yet."""
+        return Recorder(self.begin, self.empty)
 
     def unusual(
         self,
@@ -264,8 +267,10 @@ class Recorder:
             total = self._new(name, kind, amounts, counts)
         elif total.kind != kind:
             raise ParameterError(
-                f'region "{name}" must keep its kind, got {kind} after {total.kind}. Give the '
-                "other one another name."
+                f'region "{name}"',
+                must="keep its kind",
+                got=f"{kind} after {total.kind}",
+                hint="Give the other one another name.",
             )
         return Counted(self, total, amounts, counts) if counts else Timed(self, total, amounts)
 
@@ -281,12 +286,17 @@ class Recorder:
 
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise ParameterError(
-                f"region must have a printable name, got {name!r:.60}. Call it by what it does."
+                "region",
+                must="have a printable name",
+                got=f"{name!r:.60}",
+                hint="Call it by what it does.",
             )
         if kind not in KINDS:
             raise ParameterError(
-                f'region "{name}" must be of a kind that is known, got {kind!r:.60}. Known are '
-                f"{', '.join(KINDS)}."
+                f'region "{name}"',
+                must="be of a kind that is known",
+                got=f"{kind!r:.60}",
+                hint=f"Known are {', '.join(KINDS)}.",
             )
         for what, given in zip(AMOUNTS, amounts, strict=True):
             require_count(f'{what} of region "{name}"', given)
@@ -343,17 +353,15 @@ class Recorder:
         )
 
     def _waited(self) -> float | None:
-        """Time that the core was another's, from the first region to the end of the last. [s].
-
-        It is told for all of the time until now, of which this is its share.
-        """
+        """Time that the core was another's, from the first region to the end of the last. [s]."""
         now, until_now = perf_counter_ns(), waited_for_core()
         if self.waited is None or until_now is None or get_ident() != self.thread:
             return None
+        # It is known for all of the time until now, of which this is the share.
         share = (self.last - self.first) / max(now - self.first, 1)
         return max(until_now - self.waited, 0.0) * min(max(share, 0.0), 1.0)
 
     def _processor(self, total: Total) -> float:
-        """Processor time of all passes, from those that were asked for it. [s]."""
-        net = max(total.processor - self.empty * total.asked, 0)
-        return net * NANO * (total.entries / total.asked) if total.asked else 0.0
+        """Processor time of all passes, from those that were sampled. [s]."""
+        net = max(total.processor - self.empty * total.sampled, 0)
+        return net * NANO * (total.entries / total.sampled) if total.sampled else 0.0

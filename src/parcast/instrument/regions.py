@@ -36,7 +36,7 @@ class Profiling:
             atexit.register(self._stop_quietly)
         self.place = place
         self.entry, inside = cost_of_a_region()
-        self.recorder = Recorder(inside)
+        self.recorder = Recorder(region, inside)
 
     def doubt_place(self) -> None:
         """Say at once, on one rank, where the file cannot be written as things are."""
@@ -58,14 +58,14 @@ class Profiling:
     def discard(self) -> None:
         """Forget what was timed so far, such as a run that only warmed up."""
         if self.recorder is not None:
-            self.recorder = Recorder(self.recorder.empty)
+            self.recorder = self.recorder.afresh()
 
     def begin_run(self, program: str, **parameters: float) -> None:
         """Begin a run, of several in one process: what was timed before is written as another."""
         recorder = self.recorder
         if recorder is not None and recorder.totals:
             self.stop()
-            self.recorder = Recorder(recorder.empty)
+            self.recorder = recorder.afresh()
             atexit.register(self._stop_quietly)
         self.parameters = {}
         profile_parameters(program=program, **parameters)
@@ -73,12 +73,8 @@ class Profiling:
     def stop(self) -> "RankRecord | None":
         """Write what was timed and time no more; give the record, None if there is none.
 
-        Raises
-        ------
-        OSError
-            If the file cannot be written; it is then as it was before.
-        ParameterError
-            If a later pass was given numbers below 0 or none, so that their sum is.
+        A file that cannot be written is left as it was before. A ParameterError says that numbers
+        of a later pass were below 0 or none, so that their sum is.
         """
         recorder, self.recorder = self.recorder, None
         atexit.unregister(self._stop_quietly)
@@ -184,16 +180,11 @@ def profile_parameters(*, program: str | None = None, **parameters: float) -> No
 
 
 def cost_of_a_region() -> tuple[float, int]:
-    """Time that a pass takes here, the least of several trials, and that seen inside it.
+    """Time that a pass takes here, the least of several trials [s], and that seen inside it [ns].
 
-    Returns
-    -------
-    pass : float
-        [s]
-    inside : int
-        Processor time of an empty region: what asking for it adds to each. [ns]
+    The latter is what reading processor time adds to each region.
     """
-    before, recorder = PROFILING.recorder, Recorder()
+    before, recorder = PROFILING.recorder, Recorder(region)
     PROFILING.recorder = recorder
     least = inside = sys.maxsize
     for i in range(TRIALS):
@@ -204,7 +195,7 @@ def cost_of_a_region() -> tuple[float, int]:
                 pass
         least = min(least, perf_counter_ns() - begun)
         trial = recorder.totals[name]
-        inside = min(inside, trial.processor // trial.asked)
+        inside = min(inside, trial.processor // trial.sampled)
     PROFILING.recorder = before
     return least * NANO / TRIAL, inside
 

@@ -24,68 +24,68 @@ WRONG_USE, FAILED = 2, 4  # as the command line has them
 
 def parser() -> argparse.ArgumentParser:
     """Give what reads the arguments."""
-    said = argparse.ArgumentParser(
+    reader = argparse.ArgumentParser(
         prog="python -m parcast.kernels",
         description="Run a program on the ranks that mpiexec started.",
         epilog=f"Programs: {', '.join(KERNELS)}.",
     )
-    said.add_argument("name", help="the program")
-    said.add_argument("--n", required=True, help="problem sizes, with commas between: 1e5,1e6")
-    said.add_argument("--repetitions", type=int, default=1, help="of each size (default 1)")
-    said.add_argument("--seed", type=int, default=0, help="of the input (default 0)")
-    said.add_argument(
+    reader.add_argument("name", help="the program")
+    reader.add_argument("--n", required=True, help="problem sizes, with commas between: 1e5,1e6")
+    reader.add_argument("--repetitions", type=int, default=1, help="of each size (default 1)")
+    reader.add_argument("--seed", type=int, default=0, help="of the input (default 0)")
+    reader.add_argument(
         "--check",
         action=argparse.BooleanOptionalAction,
         help="compare with one processor? By default where n is small.",
     )
-    said.add_argument("--directory", help="where files stand")
-    said.add_argument(
+    reader.add_argument("--directory", help="where files stand")
+    reader.add_argument(
         "--patience",
         default="0s",
         help="time to wait for quiet processors and to repeat disturbed runs, such as 10s",
     )
-    said.add_argument("-o", "--output", help="write to this file, .csv or .json; else print CSV")
-    return said
+    reader.add_argument("-o", "--output", help="write to this file, .csv or .json; else print CSV")
+    return reader
 
 
 def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
     """Run a program on the ranks that are there, and give the exit status."""
     world = _world() if comm is None else comm
     is_first = world.Get_rank() == 0
-    told: tuple[Task, str | None] | int | None = None
+    task_or_status: tuple[Task, str | None] | int | None = None
     if is_first:
         try:
-            told = _asked(arguments)
+            task_or_status = _task(arguments)
         except SystemExit as stop:  # argparse has said why
-            told = int(stop.code or 0)
+            task_or_status = int(stop.code or 0)
         except ParcastError as refusal:
-            _say(str(refusal))
-            told = WRONG_USE
-    told = world.bcast(told, 0)
-    if not isinstance(told, tuple):
-        return int(told or 0)
-    task, output = told
+            _note(str(refusal))
+            task_or_status = WRONG_USE
+    task_or_status = world.bcast(task_or_status, 0)
+    if not isinstance(task_or_status, tuple):
+        return int(task_or_status or 0)
+    task, output = task_or_status
     try:
         runs = list(runs_of(world, task))
         if is_first:
             _write(runs, output)
     except ParameterError as refusal:  # of the task: all ranks refuse it
         if is_first:
-            _say(str(refusal))
+            _note(str(refusal))
         return WRONG_USE
     except (ParcastError, OSError) as failure:
-        _say(str(failure))
+        _note(str(failure))
         _abort(world)
         return FAILED
     return int(any(run.is_correct is False for run in runs))
 
 
-def _asked(arguments: Sequence[str]) -> tuple[Task, str | None]:
+def _task(arguments: Sequence[str]) -> tuple[Task, str | None]:
     """Read the arguments: what is to be run, and where it is to be written."""
     given = parser().parse_args(arguments)
     if given.output and not given.output.endswith((".csv", ".json")):
         raise ParameterError(
-            f"-o must be a path that ends in .csv or .json, got {given.output!r}."
+            "-o", must="be a path that ends in .csv or .json", got=f"{given.output!r}"
         )
     task = Task(
         kernel=given.name,
@@ -102,7 +102,7 @@ def _asked(arguments: Sequence[str]) -> tuple[Task, str | None]:
 def _write(runs: Sequence[Run], output: str | None) -> None:
     """Write the runs to a file, or print them."""
     for text in warnings_of(runs):
-        _say(text)
+        _note(text)
     if output is None:
         _write_table(runs, sys.stdout)
     elif output.endswith(".json"):
@@ -120,7 +120,7 @@ def _write_table(runs: Sequence[Run], stream: TextIO) -> None:
     writer.writerows(rows)
 
 
-def _say(text: str) -> None:
+def _note(text: str) -> None:
     """Print a message for the user."""
     print(f"parcast: {text}", file=sys.stderr, flush=True)  # noqa: T201 - a program of its own
 

@@ -1,13 +1,12 @@
 """`parcast run`: a reference program that really runs, on ranks that are started for it."""
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
 from parcast.cli.options import (
     Counts,
     answer_options,
@@ -20,15 +19,19 @@ from parcast.cli.options import (
 from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
+from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Run
 
 
-HELP = """Run a reference program with MPI, and time and count what it does.
+OPTIONS: Final = {"ranks": "-np"}  # what Python calls an argument, and what the command line does
 
-NAME is a program: sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil. Without it,
+*_NAMES, _LAST = KERNELS
+HELP = f"""Run a reference program with MPI, and time and count what it does.
+
+NAME is a program: {", ".join(_NAMES)} or {_LAST}. Without it,
 the programs are listed. Ranks are started here; under an mpiexec of your own, use
 `mpiexec -n 4 python -m parcast.kernels NAME --n SIZES`.
 
@@ -168,7 +171,7 @@ def _run(
                 name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options
             )
         except ParameterError as refusal:
-            raise ParameterError(re.sub(r"^ranks must", "-np must", str(refusal))) from refusal
+            raise click.ClickException(in_options(refusal, OPTIONS)) from refusal
 
 
 def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> None:
@@ -210,7 +213,6 @@ def _document(
 
 def _list_programs() -> None:
     """Print the programs there are."""
-    from parcast.kernels.registry import KERNELS, kernel_named
     from parcast.kernels.sheet import program_words
     from parcast.show.terminal import listing
 

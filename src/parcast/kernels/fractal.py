@@ -7,12 +7,12 @@ its work, 24 bytes, and gets its pixels back, 4 bytes each.
 """
 
 from math import isqrt
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.kernels.kernel import Kernel
+from parcast.kernels.kernel import Functions, Kernel
 from parcast.kernels.ledger import Ledger
 
 Pixels = NDArray[np.int32]
@@ -31,12 +31,10 @@ def prepare(ledger: Ledger, n: int, seed: int) -> tuple[int, Pixels]:  # noqa: A
 def work(ledger: Ledger, state: tuple[int, Pixels]) -> Pixels:
     """Compute the image on all ranks; the master has all of it, others their pixels."""
     n, image = state
+    ranks = range(ledger.size)
     task = np.array([ledger.rank, ledger.size, n], dtype=np.int64)
     if ledger.is_master:
-        others = range(1, ledger.size)
-        tasks = [np.array([rank, ledger.size, n], dtype=np.int64) for rank in others]
-        for request in [ledger.begin_send(x, rank) for x, rank in zip(tasks, others, strict=True)]:
-            request.Wait()
+        ledger.deal([np.array([rank, ledger.size, n], dtype=np.int64) for rank in ranks])
     else:
         ledger.receive(task, 0)
     first, step, n = (int(x) for x in task)
@@ -46,32 +44,16 @@ def work(ledger: Ledger, state: tuple[int, Pixels]) -> Pixels:
     if not ledger.is_master:
         ledger.send(mine, 0)
         return mine
-    image[:: ledger.size] = mine
-    theirs = [np.empty(len(range(rank, n, ledger.size)), np.int32) for rank in others]
-    for request in [ledger.begin_receive(x, rank) for x, rank in zip(theirs, others, strict=True)]:
-        request.Wait()
-    for rank, received in zip(others, theirs, strict=True):
-        image[rank :: ledger.size] = received
+    parts = [mine, *(np.empty(len(range(x, n, ledger.size)), np.int32) for x in ranks[1:])]
+    ledger.collect(parts)
+    for rank, part in enumerate(parts):
+        image[rank :: ledger.size] = part
     return image
 
 
 def pixels_of(n: int, first: int, step: int) -> Pixels:
-    """Iterations of the pixels first, first + step, ... of an image of n pixels.
+    """Iterations of the pixels first, first + step, ... of an image of n; `MOST` where one stays.
 
-    Parameters
-    ----------
-    n : int
-        Pixels of the image, row by row. [1]
-    first, step : int
-        Which of them. [1]
-
-    Returns
-    -------
-    ndarray of int32
-        Iterations until a point has left the circle of radius 2, `MOST` if it has not. [1]
-
-    Examples
-    --------
     >>> pixels_of(9, 0, 2)
     array([  3,  10, 256,   3,  10], dtype=int32)
     """
@@ -147,23 +129,17 @@ def memory(n: int, p: int) -> int:
     return n * 4 * (2 if p == 1 else 3)
 
 
-_DENSITIES: Final[dict[str, Any]] = {
-    "alpha": 103.6,
-    "beta": "4 B * (p - 1) / p + 24 B * (p - 1) / n",
-}
-
 KERNEL: Final = Kernel(
     name="fractal",
     title="Mandelbrot set, pixel by pixel",
     size="pixels",
     step="iterations",
-    law="fractal",
-    densities=_DENSITIES,
-    prepare=prepare,
-    work=work,
-    is_correct=is_correct,
-    serial=serial,
-    memory=memory,
+    phase={
+        "law": "fractal",
+        "alpha": 103.6,
+        "beta": "4 B * (p - 1) / p + 24 B * (p - 1) / n",
+    },
+    functions=Functions(prepare, work, is_correct, serial, memory),
     checked_up_to=400_000,
     example=400_000,
 )

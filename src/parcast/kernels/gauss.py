@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import RunFailed
-from parcast.kernels.kernel import Kernel
+from parcast.kernels.kernel import Functions, Kernel, random_numbers
 from parcast.kernels.ledger import Ledger
 
 Matrix = NDArray[np.float64]
@@ -74,20 +74,11 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
 
 def row_of(n: int, seed: int, number: int) -> Matrix:
     """Give a row and its right-hand side: numbers from -1 to 1 at random."""
-    key = np.array([seed % 2**64, seed // 2**64 % 2**64], dtype=np.uint64)
-    counter = np.array([0, 0, 0, number], dtype=np.uint64)
-    source = np.random.Generator(np.random.Philox(counter=counter, key=key))
-    return source.uniform(-1, 1, n + 1)
+    return random_numbers(seed, number).uniform(-1, 1, n + 1)
 
 
 def work(ledger: Ledger, state: State) -> Triangle:
-    """Eliminate on all ranks.
-
-    Raises
-    ------
-    RunFailed
-        If the matrix is singular or has entries that are not finite.
-    """
+    """Eliminate on all ranks, which all refuse a matrix that is singular or not finite."""
     n, rows = state.n, state.rows
     order = list(range(n))
     pending = Pending(np.zeros((BLOCK, n + 1)), np.zeros((len(rows), BLOCK)))
@@ -199,26 +190,26 @@ def system_of(n: int, seed: int) -> tuple[Matrix, Matrix]:
 def solution(ledger: Ledger, state: State, triangle: Triangle) -> Matrix:
     """Solve by the triangle, on all ranks; its messages are not counted. Shape (n,)."""
     n = state.n
-    found = np.zeros(n)
+    unknowns = np.zeros(n)
     for i in reversed(range(n)):
         owner, value = i % ledger.size, 0.0
         if ledger.rank == owner:
             row = triangle.rows[i // ledger.size]
-            value = float((row[n] - row[i + 1 : n] @ found[i + 1 :]) / row[i])
-        found[i] = ledger.comm.bcast(value, owner)
+            value = float((row[n] - row[i + 1 : n] @ unknowns[i + 1 :]) / row[i])
+        unknowns[i] = ledger.comm.bcast(value, owner)
     in_order = np.empty(n)
-    in_order[triangle.order] = found
+    in_order[triangle.order] = unknowns
     return in_order
 
 
 def is_correct(ledger: Ledger, state: State, result: Triangle) -> bool:
     """Compare the solution with that of one processor, on the master."""
-    found = solution(ledger, state, result)
+    unknowns = solution(ledger, state, result)
     right = True
     if ledger.is_master:
         expected = serial(state.n, state.seed)
         largest = float(np.abs(expected).max(initial=0.0))
-        right = bool(np.allclose(found, expected, rtol=0.0, atol=1e-6 * largest))
+        right = bool(np.allclose(unknowns, expected, rtol=0.0, atol=1e-6 * largest))
     return ledger.all_agree(right)
 
 
@@ -232,17 +223,13 @@ KERNEL: Final = Kernel(
     title="Gaussian elimination, one broadcast for each row",
     size="unknowns",
     step="thirds of an entry in a wave",
-    law="gauss",
-    densities={
+    phase={
+        "law": "gauss",
         "exchange": "pivot",
         "alpha": "6 * (n + 1) / (2 * n - 1)",
         "beta": "16 B * (n + 8) / n",
     },
-    prepare=prepare,
-    work=work,
-    is_correct=is_correct,
-    serial=serial,
-    memory=memory,
+    functions=Functions(prepare, work, is_correct, serial, memory),
     checked_up_to=2000,
     example=1000,
 )

@@ -1,6 +1,6 @@
-"""What a program of `run/kernels` is, and what one run of it gives.
+"""What a program is, and what one run of it gives.
 
-A program is three functions and what is to be said of it. `prepare` makes the input, untimed;
+A program is some functions and what is to be said of them. `prepare` makes the input, untimed;
 `work` is what is timed, from a barrier to the end of the last rank; `is_correct` compares the
 result with the serial reference, untimed. All ranks call each of them. The input follows from
 `n` and `seed` alone, whatever the ranks.
@@ -10,9 +10,11 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from parcast.errors import require
 from parcast.kernels.ledger import Communicator, Ledger
@@ -64,6 +66,17 @@ class Run:
         return cls(**known)
 
 
+class Functions(NamedTuple):
+    """What a program does."""
+
+    prepare: Callable[[Ledger, int, int], Any]  # of n and seed: the state of this rank
+    work: Callable[[Ledger, Any], Any]  # of the state: the result of this rank; counts
+    is_correct: Callable[[Ledger, Any, Any], bool]  # of state and result; the same on all ranks
+    serial: Callable[[int, int], Any]  # of n and seed: the result of the serial reference
+    memory: Callable[[int, int], int]  # of n and p: bytes that all ranks need together [B]
+    finish: Callable[[Any], None] = lambda _: None  # of the state: removes its files
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kernel:
     """A program: what it does, and what is to be said of it."""
@@ -72,24 +85,13 @@ class Kernel:
     title: str  # what it does, in a line
     size: str  # what n counts: "keys"
     step: str  # what a step is: "comparisons"
-    law: str  # the timing law it is the program of, in program.LAWS
-    prepare: Callable[[Ledger, int, int], Any]  # of n and seed: the state of this rank
-    work: Callable[[Ledger, Any], Any]  # of the state: the result of this rank; counts
-    is_correct: Callable[[Ledger, Any, Any], bool]  # of state and result; the same on all ranks
-    serial: Callable[[int, int], Any]  # of n and seed: the result of the serial reference
-    memory: Callable[[int, int], int]  # of n and p: bytes that all ranks need together [B]
+    phase: Mapping[str, Any]  # how its law describes it, without capacities
+    functions: Functions
     checked_up_to: int  # the largest n that is checked unless asked otherwise [1]
     example: int  # an n that takes about a second on one processor [1]
-    densities: Mapping[str, Any] = field(default_factory=dict)  # keys of the law's phase
-    finish: Callable[[Any], None] = lambda _: None  # of the state: removes its files
     uses_files: bool = False  # whether it reads and writes files in a directory
     tiny: int = 64  # an n for the untimed run that comes before all others [1]
     block: int = 1  # of n, that no two ranks share: what is dealt out [1]
-
-    @property
-    def phase(self) -> dict[str, Any]:
-        """Description of the program as its law takes it, without capacities."""
-        return {"law": self.law, **self.densities}
 
     def run(
         self,
@@ -103,42 +105,13 @@ class Kernel:
         cores: int = 1,
         quanta: Quanta | None = None,
     ) -> Run:
-        """Run it once, on all ranks of a communicator.
+        """Run it once, on all ranks of a communicator, which all get the same.
 
-        Parameters
-        ----------
-        comm : Communicator
-            Of mpi4py, or `ledger.Alone`.
-        n : int
-            Problem size, at least 0. [1]
-        seed : int
-            Of the input. [1]
-        repetition : int
-            Number of this run among those of one start. [1]
-        check : bool, optional
-            Whether to compare with the serial reference; by default up to `checked_up_to`.
-        directory : Path, optional
-            Where its files stand, if it uses files.
-        cores : int
-            What is to be told of the cores that the ranks may use. [1]
-        quanta : Quanta, optional
-            What times work quanta around and in it.
+        It is checked up to `checked_up_to` unless `check` says otherwise; files stand in
+        `directory`. `repetition`, from 1, and `cores`, that the ranks may use, are told of the
+        run; `quanta` times work around and in it. RunFailed says that the input cannot be computed
+        with, such as a singular matrix, or that a file cannot be written.
 
-        Returns
-        -------
-        Run
-            The same on all ranks.
-
-        Raises
-        ------
-        ParameterError
-            If `n` or `seed` is below 0.
-        RunFailed
-            If the input cannot be computed with, such as a singular matrix, or a file cannot be
-            written.
-
-        Examples
-        --------
         >>> from parcast.kernels.ledger import Alone
         >>> from parcast.kernels.registry import kernel_named
         >>> run = kernel_named("monte_carlo").run(Alone(), 1000)
@@ -148,19 +121,19 @@ class Kernel:
         require("n", n, n >= 0, must="be at least 0", hint=f"It counts {self.size}.")
         require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")
         ledger = Ledger(comm, directory)
-        state = self.prepare(ledger, n, seed)
+        state = self.functions.prepare(ledger, n, seed)
         try:
             with failing_for(directory or tempfile.gettempdir(), self.name):
                 with quanta.around() if quanta else nullcontext(Watched()) as watched:
                     comm.Barrier()
                     begun = time.perf_counter()
-                    result = self.work(ledger, state)
+                    result = self.functions.work(ledger, state)
                     took = time.perf_counter() - begun
                 wanted = n <= self.checked_up_to if check is None else check
-                verdict = self.is_correct(ledger, state, result) if wanted else None
+                verdict = self.functions.is_correct(ledger, state, result) if wanted else None
         finally:
-            self.finish(state)
-        told = comm.allgather(
+            self.functions.finish(state)
+        of_ranks = comm.allgather(
             (
                 took,
                 ledger.computing.seconds,
@@ -174,7 +147,7 @@ class Kernel:
             )
         )
         times, compute, disk, steps, messages, sent, disk_bytes, waits, all_quanta = zip(
-            *told, strict=True
+            *of_ranks, strict=True
         )
         return Run(
             kernel=self.name,
@@ -193,3 +166,10 @@ class Kernel:
             quanta=max(all_quanta, key=lambda own: slowdown(own, 1.0)),
             waited=max(waits),
         )
+
+
+def random_numbers(seed: int, *numbers: int) -> np.random.Generator:
+    """Random numbers that belong to a row, or a slice and a block, whatever the ranks."""
+    key = np.array([seed % 2**64, seed // 2**64 % 2**64], dtype=np.uint64)
+    counter = np.array([0] * (4 - len(numbers)) + [*numbers], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(counter=counter, key=key))

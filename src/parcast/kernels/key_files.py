@@ -27,11 +27,7 @@ KEY: Final = 8  # [B]
 
 
 def keys_of(n: int, seed: int) -> Keys:
-    """Give the keys of a run: n whole numbers below 2^63, at random.
-
-    >>> keys_of(3, seed=1) < 2**63 - 1
-    array([ True,  True,  True])
-    """
+    """Give the keys of a run: n whole numbers below 2^63, at random."""
     parts = list(key_blocks(n, seed))
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
@@ -62,14 +58,7 @@ class KeyFiles:
 
     @classmethod
     def written(cls, directory: Path | None, n: int, seed: int) -> Self:
-        """Write the input into a new folder.
-
-        Raises
-        ------
-        RunFailed
-            If the directory cannot be written to, or has no room for both files. Nothing of it
-            is left.
-        """
+        """Write the input into a new folder; where there is no room, nothing of it is left."""
         place = directory or Path(tempfile.gettempdir())
         with failing_for(place, "the keys"):
             _require_room(place, 2 * KEY * n)
@@ -93,13 +82,7 @@ class KeyFiles:
         return self._keys(self.output)
 
     def write(self, keys: Keys) -> None:
-        """Write the output through to the device.
-
-        Raises
-        ------
-        RunFailed
-            If there is no room.
-        """
+        """Write the output through to the device."""
         with (
             failing_for(self.folder.parent, "the keys"),
             self.output.open("wb", buffering=0) as stream,

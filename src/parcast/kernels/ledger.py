@@ -7,7 +7,7 @@ computes on the second thread of the core makes them longer (`parcast.kernels.qu
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -80,23 +80,11 @@ class _Seconds:
 
 
 class Ledger:
-    """The account of one rank, and its way to the others.
+    """The account of one rank of `size`, and its way to the others; rank 0 is the master.
 
-    Attributes
-    ----------
-    rank, size : int
-        Which rank this is, and how many there are. Rank 0 is the master. [1]
-    directory : Path or None
-        Where files of the run stand; None where the program needs none.
-    steps : int
-        Operations done, in the unit of the program's law; the program adds to it. [1]
-    messages, sent : int
-        Messages and their bytes, sent by this rank. [1], [B]
-    disk_bytes : int
-        Bytes read from and written to files; the program adds to it. [B]
-    computing, accessing : context managers
-        ``with ledger.computing:`` adds processor seconds of the block, ``with ledger.accessing:``
-        wall seconds of access to files. Both add up in `.seconds`. [s]
+    `steps` [1] and `disk_bytes` [B] are added to by the program; `messages` [1] and their bytes,
+    `sent`, by the ledger. ``with ledger.computing:`` adds processor seconds of the block, ``with
+    ledger.accessing:`` wall seconds of access to files in `directory`; both add up in `.seconds`.
     """
 
     def __init__(self, comm: Communicator, directory: Path | None = None) -> None:
@@ -143,10 +131,17 @@ class Ledger:
         """
         if self.rank == root:
             others = (rank for rank in range(self.size) if rank != root)
-            for request in [self.begin_send(array, rank) for rank in others]:
-                request.Wait()
+            wait_for([self.begin_send(array, rank) for rank in others])
         else:
             self.receive(array, root)
+
+    def deal(self, parts: Sequence[NDArray[Any]]) -> None:
+        """Send every other rank its part of these, contiguous each, by the master."""
+        wait_for([self.begin_send(parts[rank], rank) for rank in range(1, self.size)])
+
+    def collect(self, parts: Sequence[NDArray[Any]]) -> None:
+        """Receive from every other rank into its part of these, on the master."""
+        wait_for([self.begin_receive(parts[rank], rank) for rank in range(1, self.size)])
 
     def broadcast(self, array: NDArray[Any], root: int) -> None:
         """Send what the root has to all by a binomial tree, ceil(lg p) messages deep."""
@@ -170,23 +165,15 @@ class Ledger:
         self.sent += int(array.nbytes)
 
 
+def wait_for(requests: Iterable[Any]) -> None:
+    """Wait for the ends of messages."""
+    for request in requests:
+        request.Wait()
+
+
 def shares(n: int, p: int) -> NDArray[np.int64]:
-    """Bounds of p contiguous shares of n elements, which differ by one element at most.
+    """Bounds, shape (p + 1,), of p contiguous shares of n elements, equal but for one at most.
 
-    Parameters
-    ----------
-    n : int
-        Elements, at least 0. [1]
-    p : int
-        Shares, at least 1; with more shares than elements some are empty. [1]
-
-    Returns
-    -------
-    ndarray of int64, shape (p + 1,)
-        Share i is from element `[i]` up to, not including, `[i + 1]`. [1]
-
-    Examples
-    --------
     >>> shares(10, 4)
     array([ 0,  2,  5,  7, 10])
     """

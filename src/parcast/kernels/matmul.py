@@ -6,12 +6,13 @@ would take fewer nanoseconds a step the larger the matrix.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.kernels.kernel import Kernel
+from parcast.kernels.kernel import Functions, Kernel
 from parcast.kernels.ledger import Ledger, shares
 
 Matrix = NDArray[np.float64]
@@ -48,42 +49,25 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
 def work(ledger: Ledger, state: State) -> Matrix:
     """Multiply on all ranks; the master has the product, others their rows of it."""
     n = state.b.shape[0]
-    bounds = shares(n, ledger.size).tolist()
-    others = range(1, ledger.size)
+    parts = [slice(*bounds) for bounds in pairwise(shares(n, ledger.size).tolist())]
     if ledger.is_master:
-        requests = [
-            ledger.begin_send(state.a[bounds[rank] : bounds[rank + 1]], rank) for rank in others
-        ]
-        for request in requests:
-            request.Wait()
+        ledger.deal([state.a[rows] for rows in parts])
     else:
         ledger.receive(state.a, 0)
     ledger.send_to_all(state.b)
-    mine = bounds[1] if ledger.is_master else state.a.shape[0]
+    mine = parts[0].stop if ledger.is_master else state.a.shape[0]
     with ledger.computing:
         multiply(state.a[:mine], state.b, state.c[:mine])
         ledger.steps += mine * n * n
     if ledger.is_master:
-        requests = [
-            ledger.begin_receive(state.c[bounds[rank] : bounds[rank + 1]], rank) for rank in others
-        ]
-        for request in requests:
-            request.Wait()
+        ledger.collect([state.c[rows] for rows in parts])
     else:
         ledger.send(state.c, 0)
     return state.c
 
 
 def multiply(a: Matrix, b: Matrix, c: Matrix) -> None:
-    """Set C to A B, tile by tile.
-
-    Parameters
-    ----------
-    a : ndarray, shape (m, n)
-    b : ndarray, shape (n, n)
-    c : ndarray, shape (m, n)
-        The product afterwards.
-    """
+    """Set C, shape (m, n), to A B, tile by tile."""
     c.fill(0.0)
     room = np.empty((TILE, TILE))
     for k in range(0, b.shape[0], TILE):
@@ -122,13 +106,8 @@ KERNEL: Final = Kernel(
     title="product of two square matrices",
     size="rows",
     step="multiplications with an addition",
-    law="matmul",
-    densities={"kappa": 1, "beta": "8 B * (p - 1) / p"},
-    prepare=prepare,
-    work=work,
-    is_correct=is_correct,
-    serial=serial,
-    memory=memory,
+    phase={"law": "matmul", "kappa": 1, "beta": "8 B * (p - 1) / p"},
+    functions=Functions(prepare, work, is_correct, serial, memory),
     checked_up_to=2000,
     example=2000,
 )

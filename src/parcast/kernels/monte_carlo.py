@@ -10,13 +10,14 @@ whose counter starts where block and slice say.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, log
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.kernels.kernel import Kernel
+from parcast.kernels.kernel import Functions, Kernel, random_numbers
 from parcast.kernels.ledger import Ledger, shares
 
 Prices = NDArray[np.float64]
@@ -70,11 +71,7 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
 
 
 def path_bounds(n: int, p: int) -> NDArray[np.int64]:
-    """Bounds of the paths of each rank, all but the last a multiple of a block. [1].
-
-    >>> path_bounds(1200, 2)
-    array([   0,  512, 1200])
-    """
+    """Bounds of the paths of each rank, all but the last a multiple of a block. [1]."""
     return np.minimum(shares(-(-n // BLOCK), p) * BLOCK, n)
 
 
@@ -94,12 +91,7 @@ def work(ledger: Ledger, state: State) -> Exposure:
         with ledger.computing:
             advance(ledger, state, task)
             np.exp(state.logs, out=state.prices[: state.logs.size])
-        requests = [
-            ledger.begin_receive(state.prices[bounds[rank] : bounds[rank + 1]], rank)
-            for rank in range(1, ledger.size)
-        ]
-        for request in requests:
-            request.Wait()
+        ledger.collect([state.prices[slice(*x)] for x in pairwise(bounds)])
         means[i] = state.prices.mean() if state.n else np.nan
     return Exposure(means, state.prices)
 
@@ -113,19 +105,13 @@ def advance(ledger: Ledger, state: State, task: Prices) -> None:
     for begin in range(0, state.logs.size, BLOCK):
         paths = state.logs[begin : begin + BLOCK]
         draws = chance.ravel()[: STEPS * paths.size].reshape(STEPS, paths.size)
-        generator_of(state.seed, state.first + begin // BLOCK, number).standard_normal(out=draws)
+        block = state.first + begin // BLOCK
+        random_numbers(state.seed, number, block).standard_normal(out=draws)
         draws *= spread
         draws += by
         for draw in draws:
             paths += draw
     ledger.steps += STEPS * state.logs.size
-
-
-def generator_of(seed: int, block: int, number: int) -> np.random.Generator:
-    """Give the random numbers of a block in a slice."""
-    key = np.array([seed % 2**64, seed // 2**64 % 2**64], dtype=np.uint64)
-    counter = np.array([0, 0, number, block], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(counter=counter, key=key))
 
 
 def serial(n: int, seed: int) -> Exposure:
@@ -136,7 +122,7 @@ def serial(n: int, seed: int) -> Exposure:
         by = (RATE - VOLATILITY**2 / 2) * YEARS / (SLICES * STEPS)
         spread = VOLATILITY * YEARS**0.5 * (1.0 / (SLICES * STEPS)) ** 0.5
         for i in range(SLICES):
-            chance = generator_of(seed, begin // BLOCK, i)
+            chance = random_numbers(seed, i, begin // BLOCK)
             for draw in chance.standard_normal((STEPS, logs.size)):
                 logs = logs + (draw * spread + by)
             ends[i, begin : begin + BLOCK] = np.exp(logs)
@@ -168,17 +154,13 @@ KERNEL: Final = Kernel(
     title="prices along random paths, in time slices",
     size="paths",
     step="steps of a path",
-    law="monte_carlo",
-    densities={
+    phase={
+        "law": "monte_carlo",
         "alpha": STEPS,
         "slices": SLICES,
         "beta": "8 B * (p - 1) / p + 24 B * (p - 1) / n",
     },
-    prepare=prepare,
-    work=work,
-    is_correct=is_correct,
-    serial=serial,
-    memory=memory,
+    functions=Functions(prepare, work, is_correct, serial, memory),
     checked_up_to=400_000,
     example=1_000_000,
     block=BLOCK,

@@ -56,19 +56,10 @@ def work_quantum() -> float:
 
 
 def slowdown(quanta: Sequence[float], least: float) -> float:
-    """How much longer quanta of a run took than the least, all but a share of `SHARE`. [1].
+    """How much longer quanta of a run took than the least [s], all but a share of `SHARE`. [1].
 
-    Parameters
-    ----------
-    quanta : sequence of float
-        Before, during and after the run; where none were timed it is 1. [s]
-    least : float
-        The least known of as many ranks. [s]
-
-    Examples
-    --------
-    >>> slowdown((1.0, 1.5), 1.0), slowdown([1.5] + [1.25] * 20, 1.0)
-    (1.5, 1.25)
+    >>> slowdown((1.0, 1.5), 1.0), slowdown([1.5] + [1.25] * 20, 1.0), slowdown((), 1.0)
+    (1.5, 1.25, 1.0)
     """
     if not quanta:
         return 1.0
@@ -76,32 +67,14 @@ def slowdown(quanta: Sequence[float], least: float) -> float:
 
 
 def is_disturbed(quanta: Sequence[float], least: float, waiting: float = 0.0) -> bool:
-    """Whether the processors of a run were disturbed.
-
-    Parameters
-    ----------
-    quanta : sequence of float
-        Before, during and after the run; none where none were timed. [s]
-    least : float
-        The least known of as many ranks. [s]
-    waiting : float, default 0
-        Share of the run that a rank waited for its core. [1]
-    """
+    """Whether a run was disturbed: by its quanta, or by the share of it that a rank waited."""
     return waiting > WAITING or slowdown(quanta, least) > 1.0 + TOLERANCE
 
 
 def least_quantum(of_runs: Iterable[Sequence[float]]) -> float | None:
     """Work quantum of quiet processors, of runs on as many ranks: the least median. [s].
 
-    Parameters
-    ----------
-    of_runs : iterable of sequence of float
-        Quanta of each run; runs without any tell nothing. [s]
-
-    Returns
-    -------
-    float or None
-        None where no run has any, or the clock does not show them.
+    None where no run has any, or the clock does not show them.
     """
     least = min((median(quanta) for quanta in of_runs if quanta), default=0.0)
     return least if least > 0 else None
@@ -118,22 +91,9 @@ class Watched:
 class Quanta:
     """Work quanta of all ranks of a communicator, and how long one may wait for quiet ones.
 
-    Parameters
-    ----------
-    comm : Communicator
-        Its ranks all call each method, and all get the same.
-    patience : float, default 0
-        Time to wait for processors that nobody disturbs, and to repeat disturbed runs. [s]
-    least : float, optional
-        The least quantum known from earlier launches of as many ranks. [s]
-    may_wait : bool, default False
-        Whether ranks wait for their cores anyway, as those that are throttled do.
-
-    Examples
-    --------
-    >>> from parcast.kernels.ledger import Alone
-    >>> 0.0 < Quanta(Alone()).timed() < 1.0
-    True
+    All ranks call each method and get the same. `patience` [s] is for waiting and for repeating
+    disturbed runs; `least` [s] is the least quantum of earlier launches of as many ranks;
+    `may_wait` says that ranks wait for their cores anyway, as those that are throttled do.
     """
 
     def __init__(
@@ -162,12 +122,12 @@ class Quanta:
 
         Waiting is computing: a processor that sleeps is given back, and may be woken elsewhere.
         """
-        found = self.timed()
-        while self._left > 0 and is_disturbed((found,), self._least):
+        longest = self.timed()
+        while self._left > 0 and is_disturbed((longest,), self._least):
             began = perf_counter()
-            found = self.timed()
+            longest = self.timed()
             self._left -= self._comm.bcast(perf_counter() - began, 0)
-        return found
+        return longest
 
     @contextmanager
     def around(self) -> Iterator[Watched]:
@@ -189,16 +149,9 @@ class Quanta:
         watched.quanta.append(self.timed())
 
     def may_repeat(self, quanta: Sequence[float], waiting: float, took: float) -> bool:
-        """Whether a run was disturbed and there is patience for another; its time is taken off.
+        """Whether a run was disturbed and patience is left for another, which is taken off.
 
-        Parameters
-        ----------
-        quanta : sequence of float
-            Before, during and after the run. [s]
-        waiting : float
-            Share of it that a rank waited for its core. [1]
-        took : float
-            Time that this rank spent on it, input and check included; that of rank 0 counts. [s]
+        `took` is what this rank spent on it, input and check included; that of rank 0 counts. [s].
         """
         took = self._comm.bcast(took, 0)
         if self._left <= 0 or self._left < took:

@@ -1,49 +1,33 @@
-"""The programs by their names; each is loaded, and numpy with it, when it is asked for."""
+"""The programs by their names: that of a law is the module of its name beside this one.
 
-from typing import Final
+Each is loaded, and numpy with it, when it is asked for.
+"""
 
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Final
+
+from parcast.descriptions.law_names import LAWS
 from parcast.errors import ParameterError
-from parcast.kernels.kernel import Kernel
 from parcast.places import load
 from parcast.units import shown
 from parcast.words import did_you_mean
 
-KERNELS: Final = {  # each name and the place of its Kernel
-    "sort": "parcast.kernels.sort:KERNEL",
-    "square_sort": "parcast.kernels.square_sort:KERNEL",
-    "fractal": "parcast.kernels.fractal:KERNEL",
-    "monte_carlo": "parcast.kernels.monte_carlo:KERNEL",
-    "matmul": "parcast.kernels.matmul:KERNEL",
-    "gauss": "parcast.kernels.gauss:KERNEL",
-    "stencil": "parcast.kernels.stencil:KERNEL",
-}
+if TYPE_CHECKING:
+    from parcast.kernels.kernel import Kernel
 
 
-def kernel_named(name: str) -> Kernel:
-    """Give a program by its name.
+_BESIDE = {module.name for module in iter_modules([str(Path(__file__).parent)])}
+# Each name and the place of its Kernel.
+KERNELS: Final = {law: f"{__package__}.{law}:KERNEL" for law in LAWS if law in _BESIDE}
 
-    Parameters
-    ----------
-    name : str
-        One of `KERNELS`.
 
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    ParameterError
-        If there is no such program; the nearest is suggested.
-
-    Examples
-    --------
-    >>> kernel_named("sort").size
-    'keys'
-    """
+def kernel_named(name: str) -> "Kernel":
+    """Give a program by its name; where there is none, the nearest is suggested."""
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
-        hint = did_you_mean(name, KERNELS) or f" There is {', '.join(KERNELS)}."
-        raise ParameterError(f"name must be that of a program, got {shown(name)}.{hint}")
+        hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
+        must = "be that of a program"
+        raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
     kernel: Kernel = load(KERNELS[name])
     return kernel

@@ -9,7 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.errors import as_number, as_whole, require
 from parcast.kernels.kernel import Run
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import Task, memory_refusal, whole_size
@@ -98,13 +98,8 @@ def run_kernel(
     sizes = tuple(
         whole_size(x) for x in ([n] if isinstance(n, str) or not isinstance(n, Iterable) else n)
     )
-    counts = list(ranks) if isinstance(ranks, Iterable) else [ranks]
     require("n", len(sizes), bool(sizes), must="name a size", hint="Give one such as 1e6.")
-    for p in counts:
-        is_count = isinstance(p, Integral) and p >= 1
-        require("ranks", p, is_count, must="be whole numbers of at least 1", hint="Count from 1.")
-        must = f"be at most {MOST_RANKS}"
-        require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
+    counts = _counts(ranks)
     repetitions = as_whole("repetitions", repetitions, least=1, hint="Once is enough.")
     seed = as_whole("seed", seed, least=0, hint="Any will do.")
     must, hint = "be at least 0", "Give it in seconds."
@@ -118,7 +113,7 @@ def run_kernel(
     require("quantum", quantum, ok, must=must, hint=hint)
     for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):
         if refusal:
-            raise ParameterError(refusal)
+            raise refusal
     runs: list[Run] = []
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
         task = Task(
@@ -145,18 +140,34 @@ def run_kernel(
     return tuple(runs)
 
 
+def _counts(ranks: int | Iterable[int]) -> list[int]:
+    """Refuse counts of ranks that cannot be."""
+    counts = list(ranks) if isinstance(ranks, Iterable) else [ranks]
+    for p in counts:
+        is_count = isinstance(p, Integral) and p >= 1
+        require("ranks", p, is_count, must="be whole numbers of at least 1", hint="Count from 1.")
+        must = f"be at most {MOST_RANKS}"
+        require("ranks", p, p <= MOST_RANKS, must=must, hint="They all run on this machine.")
+    return counts
+
+
 def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
     """Run a task on so many ranks, which write the runs to a file."""
-    asked = answer.with_name("task.json")
-    asked.write_text(json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8")
+    task_file = answer.with_name("task.json")
+    task_file.write_text(
+        json.dumps({**task.to_document(), "answer": str(answer)}), encoding="utf-8"
+    )
     # All on one core, as where a network is measured, more ranks would be no faster than one.
     is_crowded = PLACEMENT not in os.environ and p > len(available_cores())
     placement: Placement = "spread" if is_crowded else "auto"
-    try:
-        run_ranks(WORKER, [str(asked)], ranks=p, time_limit=time_limit, placement=placement)
-    except RunFailed as failure:
-        text = str(failure)
-        raise RunFailed(text.replace("kernels.worker on", f"{task.kernel} on", 1)) from failure
+    run_ranks(
+        WORKER,
+        [str(task_file)],
+        ranks=p,
+        time_limit=time_limit,
+        placement=placement,
+        called=task.kernel,
+    )
 
 
 def _ended(answer: Path) -> Iterator[Run]:

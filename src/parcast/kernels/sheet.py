@@ -131,14 +131,14 @@ class Circumstances:
 
 
 def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
-    """Say what others did to each run, compared with all that are given on as many ranks."""
+    """Say what others did to each of some runs, compared with all of as many ranks."""
     least = {
         p: least_quantum(run.quanta for run in runs if run.p == p) for p in {run.p for run in runs}
     }
-    all_seen = []
+    seen_of_runs = []
     for run in runs:
         quantum = least[run.p] if run.quanta else None
-        all_seen.append(
+        seen_of_runs.append(
             Circumstances(
                 slowdown=None if quantum is None else slowdown(run.quanta, quantum),
                 is_disturbed=None
@@ -148,12 +148,12 @@ def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
         )
     quiet = {
         (run.kernel, run.n, run.p)
-        for run, seen in zip(runs, all_seen, strict=True)
+        for run, seen in zip(runs, seen_of_runs, strict=True)
         if not seen.is_disturbed and run.time > 0 and run.is_correct is not False
     }
     return tuple(
         replace(seen, counts=not seen.is_disturbed or (run.kernel, run.n, run.p) not in quiet)
-        for run, seen in zip(runs, all_seen, strict=True)
+        for run, seen in zip(runs, seen_of_runs, strict=True)
     )
 
 
@@ -194,9 +194,9 @@ def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
 def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     """Give runs as rows of a table of measurements, one for each figure of a run.
 
-    The pair of columns `metric,value` holds the time, which a forecast reads, and all else, which
-    it passes over. A run that took no time or less, since the clock stepped, has no time. A
-    disturbed run that does not count has a "disturbed_time".
+    The columns `metric,value` hold the time, which a forecast reads, and all else, which it passes
+    over: so the "disturbed_time" of a run that does not count. Where the clock stepped there is
+    none.
     """
     for run, seen in zip(runs, circumstances(runs), strict=True):
         name = "time_s" if seen.counts else "disturbed_time"
@@ -224,32 +224,32 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:
     """Say what a reader of runs must know, in sentences."""
-    warnings = []
+    notes = []
     crowded = {run.p: run.cores for run in runs if run.p > run.cores}
     for p, cores in sorted(crowded.items()):
         one = "one core" if cores == 1 else f"{cores} cores"
-        warnings.append(
+        notes.append(
             f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup "
             "beyond that: leave it out of a forecast. Processor seconds hold all the same."
         )
     stepped = [run for run in runs if run.time <= 0]
     if stepped:
-        warnings.append(
+        notes.append(
             f"The clock stepped, so that there is no wall time at {_places(stepped)}. "
             "Run it again."
         )
     wrong = [run for run in runs if run.is_correct is False]
     if wrong:
-        warnings.append(
+        notes.append(
             f"The result is wrong at {_places(wrong)}: it is not that of one processor. "
             "Do not use these times."
         )
     if runs and all(run.is_correct is None for run in runs):
         largest = kernel_named(runs[0].kernel).checked_up_to
-        warnings.append(
+        notes.append(
             f"No result was checked: without --check that is done up to n = {largest:,} only."
         )
-    return [*warnings, *_disturbed(runs)]
+    return [*notes, *_disturbed(runs)]
 
 
 def _disturbed(runs: Sequence[Run]) -> Iterator[str]:

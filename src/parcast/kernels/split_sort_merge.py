@@ -7,11 +7,31 @@ each key of every merge: n*lg(p) where p is a power of two.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from parcast.kernels.kernel import Functions, Kernel
 from parcast.kernels.key_files import KEY, KeyFiles, Keys, keys_of
-from parcast.kernels.ledger import Ledger
+from parcast.kernels.ledger import Ledger, wait_for
+
+
+def sorter(
+    name: str, title: str, sort_part: Callable[[Ledger, Keys], Keys], *, example: int
+) -> Kernel:
+    """Program that sorts by splitting and merging; `sort_part` sorts a part, counting steps."""
+    work = partial(split_sort_merge, sort_part=sort_part)
+    return Kernel(
+        name=name,
+        title=title,
+        size="keys",
+        step="comparisons",
+        phase={"law": name, "merge": "tree", "beta": "8 B * (p - 1) / p"},
+        functions=Functions(prepare, work, is_sorted_input, sorted_keys, key_memory, finish),
+        uses_files=True,
+        checked_up_to=4_000_000,
+        example=example,
+    )
 
 
 def prepare(ledger: Ledger, n: int, seed: int) -> tuple[KeyFiles | None, int, int]:
@@ -29,19 +49,10 @@ def finish(state: tuple[KeyFiles | None, int, int]) -> None:
 def split_sort_merge(
     ledger: Ledger,
     state: tuple[KeyFiles | None, int, int],
+    *,
     sort_part: Callable[[Ledger, Keys], Keys],
 ) -> None:
-    """Sort the keys of the master's disk on all ranks.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        Of this rank.
-    state : KeyFiles or None, n, seed
-        Of `prepare`.
-    sort_part : callable
-        Sorts a part and counts its steps.
-    """
+    """Sort the keys of the master's disk on all ranks; `sort_part` counts its steps."""
     files, n, _ = state
     if files is None:
         part = np.empty(len(range(ledger.rank, n, ledger.size)), dtype=np.int64)
@@ -69,8 +80,7 @@ def _deal(ledger: Ledger, keys: Keys) -> Keys:
     with ledger.computing:
         parts = [np.ascontiguousarray(keys[rank :: ledger.size]) for rank in range(ledger.size)]
         ledger.steps += keys.size
-    for request in [ledger.begin_send(parts[rank], rank) for rank in range(1, ledger.size)]:
-        request.Wait()
+    ledger.deal(parts)
     return parts[0]
 
 
@@ -84,33 +94,18 @@ def _collect(ledger: Ledger, merged: Keys, part: Keys) -> Keys:
         for rank in range(1, ledger.size)
     ]
     merged[: part.size] = part
-    for request in requests:
-        request.Wait()
+    wait_for(requests)
     with ledger.computing:
         ledger.steps += merge_sorted_parts(merged, bounds)
     return merged
 
 
 def merge_sorted_parts(keys: Keys, bounds: list[int]) -> int:
-    """Merge sorted parts that stand one behind the other, in place, and give the steps of it.
+    """Merge parts, sorted between neighbouring bounds, in place; give the keys of all merges. [1].
 
     NumPy's stable sort is a merge sort that finds what is sorted already, so on two sorted parts
     it is one merge.
 
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (n,)
-        Sorted between any two neighbouring bounds; sorted as a whole afterwards.
-    bounds : list of int
-        From 0 to n. [1]
-
-    Returns
-    -------
-    int
-        Keys of all merges. [1]
-
-    Examples
-    --------
     >>> keys = np.array([2, 5, 1, 9, 0])
     >>> merge_sorted_parts(keys, [0, 2, 4, 5]), keys
     (9, array([0, 1, 2, 5, 9]))

@@ -10,26 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from parcast.kernels.kernel import Kernel
-from parcast.kernels.key_files import KeyFiles, Keys
+from parcast.kernels.key_files import Keys
 from parcast.kernels.ledger import Ledger
-from parcast.kernels.split_sort_merge import (
-    finish,
-    is_sorted_input,
-    key_memory,
-    prepare,
-    sorted_keys,
-    split_sort_merge,
-)
+from parcast.kernels.split_sort_merge import sorter
 
 TILE: Final = 131_072  # comparisons at once
 COLUMNS: Final = 2040  # of them for one key, at most: 255 for each byte of a word
 BYTES: Final = 8  # of a word
-
-
-def work(ledger: Ledger, state: tuple[KeyFiles | None, int, int]) -> None:
-    """Sort the keys on the master's disk, on all ranks."""
-    split_sort_merge(ledger, state, sort_by_counting)
 
 
 def sort_by_counting(ledger: Ledger, part: Keys) -> Keys:
@@ -44,19 +31,8 @@ def sort_by_counting(ledger: Ledger, part: Keys) -> Keys:
 
 
 def smaller_keys(keys: Keys) -> Keys:
-    """Number of keys that are smaller than each, found by comparing it with all.
+    """Number of keys that are smaller than each, shape (m,), found by comparing it with all.
 
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (m,)
-
-    Returns
-    -------
-    ndarray of int64, shape (m,)
-        The place of the key in the sorted order; equal keys have the first of theirs. [1]
-
-    Examples
-    --------
     >>> smaller_keys(np.array([7, 3, 7, 1]))
     array([2, 1, 2, 0])
     """
@@ -79,20 +55,9 @@ def smaller_keys(keys: Keys) -> Keys:
     return places
 
 
-KERNEL: Final = Kernel(
-    name="square_sort",
-    title="sort keys of a file by counting comparisons, O(n^2)",
-    size="keys",
-    step="comparisons",
-    law="square_sort",
-    densities={"merge": "tree", "beta": "8 B * (p - 1) / p"},
-    prepare=prepare,
-    work=work,
-    is_correct=is_sorted_input,
-    serial=sorted_keys,
-    memory=key_memory,
-    checked_up_to=4_000_000,
+KERNEL: Final = sorter(
+    "square_sort",
+    "sort keys of a file by counting comparisons, O(n^2)",
+    sort_by_counting,
     example=40_000,
-    finish=finish,
-    uses_files=True,
 )

@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.instrument.regions import PROFILING, region
-from parcast.kernels.kernel import Kernel
-from parcast.kernels.ledger import Alone, Communicator, Ledger, shares
+from parcast.kernels.kernel import Functions, Kernel, random_numbers
+from parcast.kernels.ledger import Alone, Communicator, Ledger, shares, wait_for
 
 Grid = NDArray[np.float64]
 
@@ -90,19 +90,11 @@ def prepare(ledger: Ledger, n: int, seed: int) -> State:
 
 def row_of(n: int, seed: int, number: int) -> Grid:
     """Give a row as it begins: temperatures between 0 and 1 at random."""
-    key = np.array([seed % 2**64, seed // 2**64 % 2**64], dtype=np.uint64)
-    counter = np.array([0, 0, 0, number], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(counter=counter, key=key)).random(n)
+    return random_numbers(seed, number).random(n)
 
 
 def work(ledger: Ledger, state: State) -> Plate:
-    """Take all steps on all ranks.
-
-    Raises
-    ------
-    OSError
-        If a checkpoint cannot be written.
-    """
+    """Take all steps on all ranks."""
     PROFILING.begin_run("stencil", n=state.n, steps=STEPS)
     n, rows = state.n, len(state.old) - 2
     inside = rows * max(n - 2, 0)
@@ -131,8 +123,7 @@ def _exchange(ledger: Ledger, state: State) -> None:
         ledger.begin_receive(theirs, rank) for rank, _, theirs in sides if rank is not None
     ]
     requests += [ledger.begin_send(own, rank) for rank, own, _ in sides if rank is not None]
-    for request in requests:
-        request.Wait()
+    wait_for(requests)
 
 
 def _sweep(old: Grid, new: Grid, room: Grid) -> float:
@@ -277,14 +268,8 @@ KERNEL: Final = Kernel(
     title="Heat in a plasma by finite differences, with checkpoints",
     size="points along an edge",
     step="updates of a point",
-    law="stencil",
-    densities={"time_steps": STEPS, "checkpoints": STEPS // SAVED},
-    prepare=prepare,
-    work=work,
-    is_correct=is_correct,
-    serial=serial,
-    memory=memory,
-    finish=finish,
+    phase={"law": "stencil", "time_steps": STEPS, "checkpoints": STEPS // SAVED},
+    functions=Functions(prepare, work, is_correct, serial, memory, finish),
     uses_files=True,
     checked_up_to=300,
     example=2500,

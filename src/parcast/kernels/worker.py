@@ -11,7 +11,7 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from pathlib import Path
 from time import perf_counter
@@ -44,16 +44,7 @@ class Task:
 
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
-        return {
-            "kernel": self.kernel,
-            "sizes": list(self.sizes),
-            "repetitions": self.repetitions,
-            "seed": self.seed,
-            "check": self.check,
-            "directory": self.directory,
-            "patience": self.patience,
-            "quantum": self.quantum,
-        }
+        return asdict(self) | {"sizes": list(self.sizes)}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -65,13 +56,6 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     """Run a task on all ranks of a communicator, and give each run when it has ended.
 
     A run whose processors were disturbed is given, and run again while patience lasts.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such program, or a size is too large for the memory.
-    RunFailed
-        If a run fails.
     """
     kernel = kernel_named(task.kernel)
     must, hint = "be at least 1", "Once is enough."
@@ -82,9 +66,9 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     share = names.count(platform.node()) / len(names)
     for n in task.sizes:
         refusal = memory_refusal(kernel, n, len(hosts), share)
-        told = [text for text in comm.allgather(refusal) if text]
-        if told:
-            raise ParameterError(told[0])
+        refusals = [each for each in comm.allgather(refusal) if each]
+        if refusals:
+            raise refusals[0]
     directory = Path(task.directory) if task.directory else None
     if task.sizes:
         kernel.run(comm, kernel.tiny, task.seed, check=False, directory=directory)
@@ -125,23 +109,7 @@ def _share_cores(hosts: Sequence[tuple[str, Collection[int], bool]]) -> bool:
 
 
 def whole_size(given: object) -> int:
-    """Problem size as a whole number.
-
-    Parameters
-    ----------
-    given : number or str
-        Such as 1000 or "1e6", at least 0.
-
-    Raises
-    ------
-    ParameterError
-        If it is none.
-
-    Examples
-    --------
-    >>> whole_size("1e6"), whole_size(0.0)
-    (1000000, 0)
-    """
+    """Problem size as a whole number of at least 0, of a number or a text such as "1e6"."""
     text = str(given)
     try:
         number = float(text)
@@ -149,67 +117,39 @@ def whole_size(given: object) -> int:
         number = nan
     if not (isfinite(number) and number >= 0 and number == int(number)):
         raise ParameterError(
-            f"n must be a whole number of at least 0, got {shown(repr(given))}. "
-            "Write such as 1000 or 1e6."
+            "n",
+            must="be a whole number of at least 0",
+            got=shown(repr(given)),
+            hint="Write such as 1000 or 1e6.",
         )
     return int(text) if text.isdigit() else int(number)
 
 
 def waiting_time(given: str, *, name: str) -> float:
-    """Time to wait for quiet processors. [s].
-
-    Parameters
-    ----------
-    given : str
-        With its unit, such as "10s".
-    name : str
-        What the user calls it.
-
-    Raises
-    ------
-    ParameterError
-        If it is no time of at least 0.
-
-    Examples
-    --------
-    >>> waiting_time("2 min", name="--patience")
-    120.0
-    """
+    """Time to wait for quiet processors, of a text such as "10s" that is called `name`. [s]."""
     seconds = quantity(given, "time", name=name)
     must, hint = "be at least 0 s", "Write such as 10s."
     require(name, seconds, seconds >= 0, must=must, hint=hint)
     return seconds
 
 
-def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> str:
-    """Say that a size needs more memory than is free on this host, or nothing.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The program.
-    n, p : int
-        Problem size and ranks. [1]
-    share : float, default 1
-        Of the ranks that are on this host. [1]
-
-    Returns
-    -------
-    str
-        "" if it fits, or if the system does not say what is free.
-    """
+def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> ParameterError | None:
+    """Say that a size needs more memory than this host, with a share of the ranks, has free."""
     free = free_memory()
-    if free is None or kernel.memory(n, p) * share <= free:
-        return ""
+    if free is None or kernel.functions.memory(n, p) * share <= free:
+        return None
     low, high = 0, n
     while low < high:  # the largest that fits
         middle = (low + high + 1) // 2
-        fits = kernel.memory(middle, p) * share <= free
+        fits = kernel.functions.memory(middle, p) * share <= free
         low, high = (middle, high) if fits else (low, middle - 1)
-    needed = format_quantity(float(kernel.memory(n, p) * share), "size")
-    return (
-        f"n must leave the memory of the host enough, got {n:,}, for which {kernel.name} needs "
-        f"{needed} where {format_quantity(free, 'size')} are free. Take n up to {low:,}."
+    needed = format_quantity(float(kernel.functions.memory(n, p) * share), "size")
+    there = format_quantity(free, "size")
+    return ParameterError(
+        "n",
+        must="leave the memory of the host enough",
+        got=f"{n:,}, for which {kernel.name} needs {needed} where {there} are free",
+        hint=f"Take n up to {low:,}.",
     )
 
 
@@ -217,8 +157,8 @@ def free_memory() -> float | None:
     """Memory of this host that programs may have, or None where the system does not say. [B]."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        told = dict(line.split(":", 1) for line in lines)
-        return float(told["MemAvailable"].split()[0]) * 1024.0
+        amounts = dict(line.split(":", 1) for line in lines)
+        return float(amounts["MemAvailable"].split()[0]) * 1024.0
     except (OSError, KeyError, ValueError):
         return None
 

@@ -138,8 +138,10 @@ def _checked(value: ArrayLike, p: ArrayLike, n: ArrayLike | None) -> tuple[Array
     at_n = np.ones_like(at_p) if n is None else np.asarray(n, dtype=np.float64).ravel()
     if not len(counted) == len(at_p) == len(at_n) or not len(counted):
         raise ParameterError(
-            f"value, p and n must be of one length, at least 1, got {len(counted)}, {len(at_p)} "
-            f"and {len(at_n)}. Give each run all three."
+            "value, p and n",
+            must="be of one length, at least 1",
+            got=f"{len(counted)}, {len(at_p)} and {len(at_n)}",
+            hint="Give each run all three.",
         )
     hint = "Check the profile."
     good = (counted >= 0) & np.isfinite(counted)

@@ -33,17 +33,24 @@ References
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.description import Description, DescriptionError, Of, tables_of
+from parcast.descriptions.description import (
+    Description,
+    DescriptionError,
+    Of,
+    parameter,
+    tables_of,
+)
 from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
-from parcast.descriptions.program import Phase
+from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
 from parcast.laws.counted_work import CountedWork
 from parcast.laws.primitives.price import figures_of, primitive_time
@@ -58,10 +65,10 @@ class Calls(Description):
     """Calls of one collective on one count of processors."""
 
     kind: Literal[COLLECTIVES] = Field(description="The collective.")  # type: ignore[valid-type]  # made from PRIMITIVES
-    calls: Annotated[Amount, Of("count", name="calls")] = Field(
+    calls: Annotated[Amount, Of("count")] = Field(
         description="Calls, those of all ranks together."
     )
-    volume: Annotated[Amount, Of("size", name="volume")] | None = Field(
+    volume: Annotated[Amount, Of("size")] | None = Field(
         default=None, description="Bytes of one call for one partner; 8 where it is not given."
     )
 
@@ -70,20 +77,18 @@ class Count(Description):
     """What was counted on one count of processors."""
 
     p: int = Field(ge=1, description="Processors it ran on.")
-    compute: Annotated[Amount, Of("time", name="compute")] = Field(
+    compute: Annotated[Amount, Of("time")] = Field(
         description="Computing of all processors together."
     )
-    busiest: Annotated[Amount, Of("time", name="busiest")] | None = Field(
+    busiest: Annotated[Amount, Of("time")] | None = Field(
         default=None,
         description="Computing of the processor with the most; the mean where it is not given.",
     )
-    messages: Annotated[Amount, Of("count", name="messages")] = Field(
-        default="0", validate_default=True, description="Messages between two processors, in all."
+    messages: Annotated[Amount, Of("count")] = parameter(
+        "0", "Messages between two processors, in all."
     )
-    volume: Annotated[Amount, Of("size", name="volume")] = Field(
-        default="0 B", validate_default=True, description="Bytes of these messages."
-    )
-    in_turn: Annotated[Amount, Of("count", name="in_turn")] | None = Field(
+    volume: Annotated[Amount, Of("size")] = parameter("0 B", "Bytes of these messages.")
+    in_turn: Annotated[Amount, Of("count")] | None = Field(
         default=None,
         description="Messages that one processor waits for, one after another; messages / p where "
         "it is not given.",
@@ -135,15 +140,12 @@ class CountedPhase(Phase):
     array([8. , 2.7])
     """
 
-    source_of_law: ClassVar[str] = "counted: parcast, from bounds of one rank and of the network"
-    law: Literal["counted"] = Field(description="Timing law of the phase.")
-    pace: Annotated[Amount, Of("count", name="pace")] = Field(
-        default="1",
-        validate_default=True,
-        description="Time of computing on the machine over that where it was counted.",
+    source: ClassVar[str] = "parcast, from bounds of one rank and of the network"
+    law: Literal["counted"] = LAW_KEY
+    pace: Annotated[Amount, Of("count")] = parameter(
+        "1", "Time of computing on the machine over that where it was counted."
     )
     count: tuple[Count, ...] = Field(description="Counts, one table for each p.")
-    _work: CountedWork = PrivateAttr()
 
     @field_validator("count", mode="before")
     @classmethod
@@ -153,18 +155,17 @@ class CountedPhase(Phase):
     @model_validator(mode="after")
     def _counts_agree(self) -> "CountedPhase":
         try:
-            self._work = work_of(sorted(self.count, key=lambda count: count.p))
+            self.counted  # noqa: B018 - refuses counts that contradict each other
         except ParameterError as refusal:
-            name, must, said = str(refusal).partition(" must ")
-            field = name if name == "count" else f"count.{name}"
-            problem = Problem(message=f"{must.lstrip()}{said}", field=field)
+            field = refusal.name if refusal.name == "count" else f"count.{refusal.name}"
+            problem = Problem(message=refusal.fault, field=field)
             raise DescriptionError("CountedPhase", [problem]) from None
         return self
 
-    @property
+    @cached_property
     def counted(self) -> CountedWork:
-        """Its counts as arrays."""
-        return self._work
+        """Its counts as arrays, ascending in p."""
+        return work_of(sorted(self.count, key=lambda count: count.p))
 
     def costs(self, machine: Machine, at: Point) -> CountedCosts:
         """Time of one cycle by what it is spent on, at every point of a grid [s].
@@ -175,7 +176,7 @@ class CountedPhase(Phase):
             If the machine lacks a rate, or there is one count alone and another is asked for.
         """
         p = np.asarray(at["p"], dtype=np.float64)
-        work, pace = self._work.at(p), self.pace(at)
+        work, pace = self.counted.at(p), self.pace(at)
         collectives = shared = np.zeros(())
         for name, calls in work.calls.items():
             volume = work.volumes.get(name, np.full(p.shape, _unknown_volume(name, machine)))
@@ -211,13 +212,12 @@ class CountedPhase(Phase):
         return Breakdown(
             compute=costs.compute,
             communication=costs.communication,
-            io=np.zeros(()),
             synchronisation=costs.imbalance,
         )
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""
-        work = self._work
+        work = self.counted
         sent = [name for name in LONG if name in work.calls and name not in work.volumes]
         if sent:
             yield (
@@ -257,13 +257,17 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
     p = [count.p for count in counts]
     twice = sorted({x for x in p if p.count(x) > 1})
     if twice:
-        raise ParameterError(f"count must give each p once, got {twice[0]} twice. Remove one.")
+        raise ParameterError(
+            "count", must="give each p once", got=f"{twice[0]} twice", hint="Remove one."
+        )
     by_name: list[dict[str, Calls]] = []
     for count in counts:
         names = [call.kind for call in count.call]
         if len(set(names)) < len(names):
             raise ParameterError(
-                f"count must give each collective once at p = {count.p}. Add up its calls."
+                "count",
+                must=f"give each collective once at p = {count.p}",
+                hint="Add up its calls.",
             )
         by_name.append({call.kind: call for call in count.call})
     kinds = [name for name in COLLECTIVES if any(name in calls for calls in by_name)]
@@ -280,8 +284,10 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
         for count, named in zip(counts, by_name, strict=True):
             if name in named and named[name].volume is None:
                 raise ParameterError(
-                    f"volume of {name} must be given at every p or at none, got none at "
-                    f"p = {count.p}. Add it there."
+                    f"volume of {name}",
+                    must="be given at every p or at none",
+                    got=f"none at p = {count.p}",
+                    hint="Add it there.",
                 )
     compute = np.array([float(count.compute(at)) for count in counts])
     at_p = np.array(p, dtype=np.float64)

@@ -84,8 +84,10 @@ class CountedWork:
         asked = np.asarray(p, dtype=np.float64)
         if len(self.p) == 1 and np.any(asked != self.p):
             raise ParameterError(
-                f"p must be {self.p[0]:g}, the only count of processors that was counted, got "
-                f"{asked[asked != self.p].flat[0]:g}. Count the program at another p as well."
+                "p",
+                must=f"be {self.p[0]:g}, the only count of processors that was counted",
+                got=f"{asked[asked != self.p].flat[0]:g}",
+                hint="Count the program at another p as well.",
             )
         compute = self._of(self.compute, asked)
         busiest = np.clip(self._of(self.busiest, asked), compute / asked, compute)

@@ -102,8 +102,10 @@ def perturbation(with_counters: ArrayLike, without: ArrayLike) -> Array:
     counted, plain = (np.asarray(x, dtype=np.float64) for x in (with_counters, without))
     if counted.shape != plain.shape:
         raise ParameterError(
-            f"with_counters must be of the shape of without, got {counted.shape} and "
-            f"{plain.shape}. Give both times of each run."
+            "with_counters",
+            must="be of the shape of without",
+            got=f"{counted.shape} and {plain.shape}",
+            hint="Give both times of each run.",
         )
     for name, time in (("with_counters", counted), ("without", plain)):
         ok = (time > 0) & np.isfinite(time)

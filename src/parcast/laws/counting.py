@@ -19,9 +19,10 @@ References
    c. 1996. The general forms are reconstructed from its prose, [R].
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,10 +31,14 @@ from pydantic import Field
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.description import Description, Of
+from parcast.descriptions.description import Description, Of, parameter
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase
 from parcast.errors import require
+
+COUNTED = "Count it in the serial program."
+Count: TypeAlias = Annotated[Amount, Of("count", hint=COUNTED)]  # a density of a law [1]
+Size: TypeAlias = Annotated[Amount, Of("size", hint=COUNTED)]  # [B]
 
 
 def _nothing() -> Array:
@@ -54,24 +59,7 @@ class Counts:
 def sizes(
     n: ArrayLike, p: ArrayLike, *, most: ArrayLike | None = None, why: str = "one for each input"
 ) -> tuple[Array, Array]:
-    """Problem sizes and processors, checked.
-
-    Parameters
-    ----------
-    n : array_like
-        Problem size, at least 1. [1]
-    p : array_like, broadcastable with `n`
-        Processors, at least 1. [1]
-    most : array_like, optional
-        Processors that have work, `n` by default. [1]
-    why : str
-        What they are, for the message.
-
-    Raises
-    ------
-    ParameterError
-        If any lies outside its domain, is NaN or is infinite.
-    """
+    """Problem sizes of at least 1, and processors between 1 and `most`, by default n."""
     n, p = np.asarray(n, dtype=np.float64), np.asarray(p, dtype=np.float64)
     require("n", n, (n >= 1) & np.isfinite(n), must="be at least 1", hint="Count inputs from 1.")
     ok = (p >= 1) & np.isfinite(p)
@@ -86,14 +74,6 @@ def sizes(
 def in_parallel(p: Array, parallel: ArrayLike, alone: ArrayLike = 0.0) -> Array:
     """Counts of more than one processor, and those of one: the sequential program."""
     return np.where(p > 1, parallel, alone)
-
-
-def density(name: str, value: ArrayLike) -> Array:
-    """Density of at least 0, or a refusal that names it."""
-    counted = np.asarray(value, dtype=np.float64)
-    ok = (counted >= 0) & np.isfinite(counted)
-    require(name, counted, ok, must="be at least 0", hint="Count it in the serial program.")
-    return counted
 
 
 def positive(name: str, value: ArrayLike) -> Array:
@@ -127,28 +107,27 @@ class Capacities(Description):
 
 
 class SteadyStatePhase(Phase):
-    """A phase whose law counts; each of these laws is a class derived from this one."""
+    """A phase whose law counts: its fields are its densities, and `law_counts` its formula."""
 
     is_compact: ClassVar[bool | None] = True
-    law_counts: ClassVar[
-        Callable[..., Counts]
-    ]  # of n, p, and what a law has keys for beside `law`
-    size: Annotated[Amount, Of("count", name="size")] = Field(
-        default="n", validate_default=True, description="Problem size that the law calls n."
-    )
-    messages: Annotated[Amount, Of("count", name="messages")] | None = Field(
+    workers: ClassVar[str] = "one for each input"  # why no more than n processors have work
+    size: Annotated[Amount, Of("count")] = parameter("n", "Problem size that the law calls n.")
+    messages: Annotated[Amount, Of("count")] | None = Field(
         default=None,
         description="Messages of a cycle that wait for each other; by default those of the law.",
     )
-    disks: Annotated[Amount, Of("count", name="disks")] = Field(
-        default="1",
-        validate_default=True,
-        description='Disks that work at once: "d", or "p" if every processor has its own.',
+    disks: Annotated[Amount, Of("count")] = parameter(
+        "1", 'Disks that work at once: "d", or "p" if every processor has its own.'
     )
     capacities: Capacities = Capacities()
 
+    @staticmethod
+    @abstractmethod
+    def law_counts(*sizes: Any, **densities: Any) -> Counts:
+        """Count what one cycle does, of n, p and the densities, all within their domains."""
+
     def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
-        """Count what one cycle does, by the function of the law and the keys of the phase.
+        """Count what one cycle does, by the formula of the law and the keys of the phase.
 
         Parameters
         ----------
@@ -157,18 +136,21 @@ class SteadyStatePhase(Phase):
         p : array_like, broadcastable with `n`
             Processors. [1]
         at : mapping, optional
-            Where densities that are formulas are to be taken; by default at `n` and `p`.
+            Where densities that are formulas are to be taken, and values that replace them; by
+            default at `n` and `p`.
 
         Raises
         ------
         ParameterError
-            If a size lies outside the domain of the law.
+            If a size or a density lies outside the domain of the law.
         """
         at = {"n": n, "p": p} if at is None else at
-        known = {*SteadyStatePhase.model_fields, "law"}
-        own = {key: getattr(self, key) for key in type(self).model_fields if key not in known}
-        keys = {key: x(at) if isinstance(x, Amount) else x for key, x in own.items()}
-        return self.law_counts(n, p, **keys)
+        n, p = self.checked_sizes(n, p)
+        return self.law_counts(n, p, **self.values(at, {"n": n}))
+
+    def checked_sizes(self, n: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+        """Sizes and processors of which the law knows the counts."""
+        return sizes(n, p, why=self.workers)
 
     def counted(self, at: Point) -> Counts:
         """Count what one cycle does at every point of a grid, with the messages of the phase."""
@@ -186,7 +168,6 @@ class SteadyStatePhase(Phase):
             compute=self._computing(counts, machine, at),
             communication=np.asarray(network + counts.messages * self.latency(machine, at)),
             io=_time(self.of_one_disk(counts, at), lambda: self.disk_rate(machine, at)),
-            synchronisation=np.zeros(()),
         )
 
     def work(self, machine: Machine, at: Point) -> Array:

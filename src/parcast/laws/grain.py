@@ -215,6 +215,8 @@ def best_grain(
     if law == "gauss":
         return 1.0, each
     raise ParameterError(
-        f'law must be one that deals out work, got "{law:.60}". '
-        "Take sort, square_sort, fractal, monte_carlo, matmul or gauss."
+        "law",
+        must="be one that deals out work",
+        got=f'"{law:.60}"',
+        hint="Take sort, square_sort, fractal, monte_carlo, matmul or gauss.",
     )

@@ -12,67 +12,17 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
-from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from numpy.typing import ArrayLike
-from pydantic import Field
-
-from parcast.descriptions.amount import Amount
-from parcast.descriptions.description import Of
-from parcast.laws.counting import Counts, SteadyStatePhase, density
-from parcast.laws.fractal import fractal_counts
-
-
-def monte_carlo_counts(
-    n: ArrayLike,
-    p: ArrayLike,
-    *,
-    alpha: ArrayLike = 1.0,
-    beta: ArrayLike = 8.0,
-    slices: ArrayLike = 1.0,
-) -> Counts:
-    """Steps, bytes and messages of `slices` times `n` samples on `p` processors.
-
-    Parameters
-    ----------
-    n : array_like, shape (...)
-        Samples of a slice, at least 1. [1]
-    p : array_like, broadcastable with `n`
-        Processors, between 1 and `n`. [1]
-    alpha : array_like, broadcastable with `n`
-        Steps of a sample. [1]
-    beta : array_like, broadcastable with `n`
-        Bytes that are sent for a sample. [B]
-    slices : array_like, broadcastable with `n`
-        Time slices. [1]
-
-    Returns
-    -------
-    Counts
-        Of the shape of all broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any lies outside its domain, is NaN or is infinite.
-
-    Examples
-    --------
-    >>> monte_carlo_counts(1000, [1, 10], alpha=50, slices=3).steps
-    array([150000.,  15000.])
-    """
-    one, slices = fractal_counts(n, p, alpha=alpha, beta=beta), density("slices", slices)
-    return Counts(
-        steps=one.steps * slices,
-        shared=one.shared * slices,
-        network_bytes=one.network_bytes * slices,
-        messages=one.messages * slices,
-    )
+from parcast.aliases import Array
+from parcast.descriptions.description import parameter
+from parcast.descriptions.program import LAW_KEY
+from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase
+from parcast.laws.fractal import FractalPhase
 
 
 class MonteCarloPhase(SteadyStatePhase):
-    """Independent samples in time slices.
+    """n independent samples in each of some time slices.
 
     Examples
     --------
@@ -83,17 +33,21 @@ class MonteCarloPhase(SteadyStatePhase):
     array([200.,  22.])
     """
 
-    source_of_law: ClassVar[str] = "monte_carlo: Shi c. 1996, equations (5.1) to (5.4)"
-    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(monte_carlo_counts)
-    law: Literal["monte_carlo"] = Field(description="Timing law of the phase.")
-    alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
-        default="1", validate_default=True, description="Steps of a sample."
+    source: ClassVar[str] = "Shi c. 1996, equations (5.1) to (5.4)"
+    law: Literal["monte_carlo"] = LAW_KEY
+    alpha: Count = parameter("1", "Steps of a sample.")
+    beta: Size = parameter(
+        "8 B", 'Bytes that are sent for a sample; "8 B * p / n" for one sum a processor.'
     )
-    beta: Annotated[Amount, Of("size", name="beta")] = Field(
-        default="8 B",
-        validate_default=True,
-        description='Bytes that are sent for a sample; "8 B * p / n" for one sum a processor.',
-    )
-    slices: Annotated[Amount, Of("count", name="slices")] = Field(
-        default="1", validate_default=True, description="Time slices."
-    )
+    slices: Count = parameter("1", "Time slices.")
+
+    @staticmethod
+    def law_counts(n: Array, p: Array, *, alpha: Array, beta: Array, slices: Array) -> Counts:
+        """Count as many slices of independent samples."""
+        one = FractalPhase.law_counts(n, p, alpha=alpha, beta=beta)
+        return Counts(
+            steps=one.steps * slices,
+            shared=one.shared * slices,
+            network_bytes=one.network_bytes * slices,
+            messages=one.messages * slices,
+        )

@@ -39,9 +39,15 @@ from pydantic import Field, field_validator, model_validator
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
-from parcast.descriptions.description import Description, Of, require_other_labels, tables_of
+from parcast.descriptions.description import (
+    Description,
+    Of,
+    parameter,
+    require_other_labels,
+    tables_of,
+)
 from parcast.descriptions.machine import PRIMITIVES, Machine
-from parcast.descriptions.program import Phase
+from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, require
 from parcast.laws.primitives.price import figures_of, primitive_time
 from parcast.laws.primitives.standard import WORDS
@@ -131,32 +137,27 @@ class Region(Description):
         "write or read: files."
     )
     name: str = Field(default="", description="What to call it.")
-    iterations: Annotated[Amount, Of("count", name="iterations")] = Field(
-        default="1", validate_default=True, description="Iterations of a loop, I."
-    )
-    iteration: Annotated[Amount, Of("time", "operations", name="iteration")] | None = Field(
+    iterations: Annotated[Amount, Of("count")] = parameter("1", "Iterations of a loop, I.")
+    iteration: Annotated[Amount, Of("time", "operations")] | None = Field(
         default=None, description="Time, or operations, of one iteration of a loop, E."
     )
-    calls: Annotated[Amount, Of("count", name="calls")] = Field(
-        default="1", validate_default=True, description="How often it is run or called."
-    )
-    volume: Annotated[Amount, Of("size", name="volume")] | None = Field(
+    calls: Annotated[Amount, Of("count")] = parameter("1", "How often it is run or called.")
+    volume: Annotated[Amount, Of("size")] | None = Field(
         default=None,
         description="Bytes of one call: of the message, as its primitive counts it; of a halo to "
         "one neighbour; of files those of all processors together.",
     )
-    neighbours: Annotated[Amount, Of("count", name="neighbours")] = Field(
-        default="2",
-        validate_default=True,
-        description="Neighbours in a halo, of the processor with the most.",
+    neighbours: Annotated[Amount, Of("count")] = parameter(
+        "2", "Neighbours in a halo, of the processor with the most."
     )
 
     @model_validator(mode="after")
     def _keys_of_the_kind(self) -> "Region":
         if self.is_loop and self.iteration is None:
             raise ParameterError(
-                "region must give iteration where its kind is loop or replicated. Add the time of "
-                "one iteration."
+                "region",
+                must="give iteration where its kind is loop or replicated",
+                hint="Add the time of one iteration.",
             )
         wrong = {"volume"} if self.is_loop else {"iteration", "iterations"}
         wrong |= {"volume"} if self.kind == "barrier" else set()
@@ -164,8 +165,9 @@ class Region(Description):
         odd = sorted(wrong & self.model_fields_set)
         if odd:
             raise ParameterError(
-                f"region must not give {odd[0]} where its kind is {self.kind}. Leave it out, or "
-                "make it another region."
+                "region",
+                must=f"not give {odd[0]} where its kind is {self.kind}",
+                hint="Leave it out, or make it another region.",
             )
         return self
 
@@ -227,8 +229,8 @@ class RegionsPhase(Phase):
     array([1.1 , 0.23])
     """
 
-    source_of_law: ClassVar[str] = "regions: In, Jin, Peir, Ranka and Sahni c. 2000, equation (1)"
-    law: Literal["regions"] = Field(description="Timing law of the phase.")
+    source: ClassVar[str] = "In, Jin, Peir, Ranka and Sahni c. 2000, equation (1)"
+    law: Literal["regions"] = LAW_KEY
     region: tuple[Region, ...] = Field(description="Regions, in their order.")
 
     @field_validator("region", mode="before")

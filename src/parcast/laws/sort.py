@@ -27,148 +27,27 @@ References
    figure.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterator
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import Amount
-from parcast.descriptions.description import Of
+from parcast.descriptions.description import parameter
 from parcast.descriptions.machine import Machine
-from parcast.laws.counting import Counts, SteadyStatePhase, density, in_parallel, sizes
-
-
-def merge_sort_counts(n: ArrayLike, *, alpha: ArrayLike = 1.0, gamma: ArrayLike = 8.0) -> Counts:
-    """Steps and bytes of sorting `n` keys on one processor.
-
-    Parameters
-    ----------
-    n : array_like, shape (...)
-        Keys, at least 1. [1]
-    alpha : array_like, broadcastable with `n`
-        Steps of a comparison. [1]
-    gamma : array_like, broadcastable with `n`
-        Bytes of a key on the disk, each way. [B]
-
-    Returns
-    -------
-    Counts
-        Of the shape of `n`, `alpha` and `gamma` broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any lies outside its domain, is NaN or is infinite.
-
-    Examples
-    --------
-    >>> counts = merge_sort_counts([1024, 4096])
-    >>> counts.steps, counts.disk_bytes
-    (array([10240., 49152.]), array([16384., 65536.]))
-    """
-    n, _ = sizes(n, 1.0)
-    alpha, gamma = density("alpha", alpha), density("gamma", gamma)
-    return Counts(steps=alpha * n * np.log2(n), disk_bytes=np.asarray(2.0 * gamma * n))
-
-
-def _on_one(n: ArrayLike, _: ArrayLike, **densities: ArrayLike) -> Counts:
-    """Count the same on any number of processors."""
-    return merge_sort_counts(n, **densities)
-
-
-class MergeSortPhase(SteadyStatePhase):
-    """A merge sort on one processor, whatever the processors.
-
-    Examples
-    --------
-    >>> own = {"compute": "5.2 Mflop/s", "disk": "2.5 MB/s"}
-    >>> phase = MergeSortPhase(law="merge_sort", capacities=own)
-    >>> phase.times(Machine(), {"p": 1, "n": [10_000, 640_000]}).time.round(2)
-    array([0.09, 6.47])
-    """
-
-    source_of_law: ClassVar[str] = "merge_sort: Shi c. 1996, equations (1.1) and (1.2)"
-    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(_on_one)
-    law: Literal["merge_sort"] = Field(description="Timing law of the phase.")
-    alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
-        default="1", validate_default=True, description="Steps of a comparison."
-    )
-    gamma: Annotated[Amount, Of("size", name="gamma")] = Field(
-        default="8 B", validate_default=True, description="Bytes of a key on the disk, each way."
-    )
-
-    def warnings(self, machine: Machine) -> Iterator[str]:
-        """Give what a reader of the times must know, in sentences."""
-        yield from super().warnings(machine)
-        yield "This sort is sequential: more processors do not change its time."
-
+from parcast.descriptions.program import LAW_KEY
+from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, in_parallel, sizes
 
 Merge = Literal["scan", "tree"]
+ALPHA = "Steps of a comparison while sorting; splitting and merging take one each."
+BETA = "Bytes of a key sent, each way."
+GAMMA = "Bytes of a key on the disk, each way."
 MERGE = "How parts are merged: scan looks at the heads of all (n*p steps), tree at two (n*lg(p))."
 
 
-def sort_counts(
-    n: ArrayLike,
-    p: ArrayLike,
-    *,
-    alpha: ArrayLike = 1.0,
-    beta: ArrayLike = 8.0,
-    gamma: ArrayLike = 8.0,
-    merge: Merge = "scan",
-) -> Counts:
-    """Steps, bytes and messages of sorting `n` keys on `p` processors.
-
-    Parameters
-    ----------
-    n : array_like, shape (...)
-        Keys, at least 1. [1]
-    p : array_like, broadcastable with `n`
-        Processors, between 1 and `n`. [1]
-    alpha : array_like, broadcastable with `n`
-        Steps of a comparison while sorting; splitting and merging take one for each. [1]
-    beta, gamma : array_like, broadcastable with `n`
-        Bytes of a key in the network and on the disk, each way. [B]
-    merge : {"scan", "tree"}, default "scan"
-        Whether a key is merged by looking at `p` heads, as in the source, or by a tree.
-
-    Returns
-    -------
-    Counts
-        Of the shape of all broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any lies outside its domain, is NaN or is infinite.
-
-    Examples
-    --------
-    >>> sort_counts(4096, [1, 4]).steps
-    array([49152., 30720.])
-    """
-    alone = merge_sort_counts(n, alpha=alpha, gamma=gamma)
-    n, p = sizes(n, p)
-    alpha, beta = density("alpha", alpha), density("beta", beta)
-    shared = alpha * (n / p) * np.log2(n / p)
-    return Counts(
-        steps=in_parallel(p, n + shared + merge_steps(n, p, merge), alone.steps),
-        shared=in_parallel(p, shared, alone.steps),
-        network_bytes=in_parallel(p, 2.0 * beta * n),
-        messages=in_parallel(p, 2.0 * (p - 1.0)),
-        disk_bytes=alone.disk_bytes,
-    )
-
-
-def merge_steps(n: Array, p: Array, merge: Merge) -> Array:
-    """Steps of merging `p` parts of `n` keys in all. [1]."""
-    return np.asarray(n * (p if merge == "scan" else np.log2(p)))
-
-
 class SortPhase(SteadyStatePhase):
-    """An O(n lg n) sorter.
+    """An O(n lg n) sorter of n keys.
 
     Examples
     --------
@@ -178,20 +57,72 @@ class SortPhase(SteadyStatePhase):
     >>> one, three = phase.times(Machine(), {"p": [1, 3], "n": 1e18}).time
     >>> float(round(one / three, 3))
     2.44
+    >>> phase.counts(4096, [1, 4]).steps
+    array([49152., 30720.])
     """
 
-    source_of_law: ClassVar[str] = "sort: Shi c. 1996, equations (3.1) and (3.2)"
-    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(sort_counts)
-    law: Literal["sort"] = Field(description="Timing law of the phase.")
-    alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
-        default="1",
-        validate_default=True,
-        description="Steps of a comparison while sorting; splitting and merging take one each.",
-    )
-    beta: Annotated[Amount, Of("size", name="beta")] = Field(
-        default="8 B", validate_default=True, description="Bytes of a key sent, each way."
-    )
-    gamma: Annotated[Amount, Of("size", name="gamma")] = Field(
-        default="8 B", validate_default=True, description="Bytes of a key on the disk, each way."
-    )
-    merge: Merge = Field(default="scan", description=MERGE)
+    source: ClassVar[str] = "Shi c. 1996, equations (3.1) and (3.2)"
+    law: Literal["sort"] = LAW_KEY
+    alpha: Count = parameter("1", ALPHA)
+    beta: Size = parameter("8 B", BETA)
+    gamma: Size = parameter("8 B", GAMMA)
+    merge: Merge = parameter("scan", MERGE)
+
+    @staticmethod
+    def law_counts(
+        n: Array, p: Array, *, alpha: Array, beta: Array, gamma: Array, merge: Merge
+    ) -> Counts:
+        """Count what sorting n keys takes; messages are those of a master, each way."""
+        alone, shared = alpha * n * np.log2(n), alpha * (n / p) * np.log2(n / p)
+        return Counts(
+            steps=in_parallel(p, n + shared + merge_steps(n, p, merge), alone),
+            shared=in_parallel(p, shared, alone),
+            network_bytes=in_parallel(p, 2.0 * beta * n),
+            messages=in_parallel(p, 2.0 * (p - 1.0)),
+            disk_bytes=np.asarray(2.0 * gamma * n),
+        )
+
+
+def merge_steps(n: Array, p: Array, merge: Merge) -> Array:
+    """Steps of merging `p` parts of `n` keys in all. [1]."""
+    return np.asarray(n * (p if merge == "scan" else np.log2(p)))
+
+
+class MergeSortPhase(SteadyStatePhase):
+    """A merge sort of n keys on one processor, whatever the processors.
+
+    Examples
+    --------
+    >>> own = {"compute": "5.2 Mflop/s", "disk": "2.5 MB/s"}
+    >>> phase = MergeSortPhase(law="merge_sort", capacities=own)
+    >>> phase.times(Machine(), {"p": 1, "n": [10_000, 640_000]}).time.round(2)
+    array([0.09, 6.47])
+    >>> counts = phase.counts([1024, 4096], 1)
+    >>> counts.steps, counts.disk_bytes
+    (array([10240., 49152.]), array([16384., 65536.]))
+    """
+
+    source: ClassVar[str] = "Shi c. 1996, equations (1.1) and (1.2)"
+    law: Literal["merge_sort"] = LAW_KEY
+    alpha: Count = parameter("1", "Steps of a comparison.")
+    gamma: Size = parameter("8 B", "Bytes of a key on the disk, each way.")
+
+    @staticmethod
+    def law_counts(
+        n: Array,
+        p: Array,  # noqa: ARG004 - the same on any number of processors
+        *,
+        alpha: Array,
+        gamma: Array,
+    ) -> Counts:
+        """Count what one processor does."""
+        return Counts(steps=alpha * n * np.log2(n), disk_bytes=np.asarray(2.0 * gamma * n))
+
+    def checked_sizes(self, n: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+        """Sizes; processors may be more than keys."""
+        return sizes(n, 1.0)[0], np.asarray(p)
+
+    def warnings(self, machine: Machine) -> Iterator[str]:
+        """Give what a reader of the times must know, in sentences."""
+        yield from super().warnings(machine)
+        yield "This sort is sequential: more processors do not change its time."

@@ -15,87 +15,22 @@ References
    c. 1996. The equations are reconstructed from its prose.
 """
 
-from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from pydantic import Field
 
+from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
-from parcast.descriptions.description import Of
-from parcast.errors import require
-from parcast.laws.counting import Counts, SteadyStatePhase, density, in_parallel, sizes
-from parcast.laws.sort import MERGE, Merge, merge_steps
+from parcast.descriptions.description import Of, parameter
+from parcast.descriptions.program import LAW_KEY
+from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, in_parallel
+from parcast.laws.sort import ALPHA, BETA, GAMMA, MERGE, Merge, merge_steps
 
-
-def square_sort_counts(
-    n: ArrayLike,
-    p: ArrayLike,
-    *,
-    alpha: ArrayLike = 1.0,
-    beta: ArrayLike = 8.0,
-    gamma: ArrayLike = 8.0,
-    merge: Merge = "scan",
-    partitions: ArrayLike | None = None,
-) -> Counts:
-    """Steps, bytes and messages of sorting `n` keys in n^2 steps, on `p` processors.
-
-    Parameters
-    ----------
-    n : array_like, shape (...)
-        Keys, at least 1. [1]
-    p : array_like, broadcastable with `n`
-        Processors, between 1 and `n`. [1]
-    alpha : array_like, broadcastable with `n`
-        Steps of a comparison while sorting; splitting and merging take one for each. [1]
-    beta, gamma : array_like, broadcastable with `n`
-        Bytes of a key in the network and on the disk, each way. [B]
-    merge : {"scan", "tree"}, default "scan"
-        Whether a key is merged by looking at `p` heads, as in the source, or by a tree.
-    partitions : array_like, optional
-        Parts that one processor sorts in turn and merges, between 1 and `n`; without it, it sorts
-        all keys at once. [1]
-
-    Returns
-    -------
-    Counts
-        Of the shape of all broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any lies outside its domain, is NaN or is infinite.
-
-    Examples
-    --------
-    >>> square_sort_counts(1000, [1, 2, 4]).steps
-    array([1000000.,  253000.,   67500.])
-    >>> square_sort_counts(1000, 1, partitions=[1, 4]).steps
-    array([1002000.,  255000.])
-    """
-    n, p = sizes(n, p)
-    alpha, beta = density("alpha", alpha), density("beta", beta)
-    gamma = density("gamma", gamma)
-    alone = np.asarray(alpha * n**2)
-    if partitions is not None:
-        k = np.asarray(partitions, dtype=np.float64)
-        ok, must = (k >= 1) & (k <= n), "lie between 1 and n"
-        k = np.broadcast_to(k, ok.shape)
-        require("partitions", k, ok, must=must, hint="1 is all keys at once.")
-        alone = n + k * alpha * (n / k) ** 2 + merge_steps(n, k, merge)
-    shared = alpha * (n / p) ** 2
-    return Counts(
-        steps=in_parallel(p, n + shared + merge_steps(n, p, merge), alone),
-        shared=in_parallel(p, shared, alone),
-        network_bytes=in_parallel(p, 2.0 * beta * n),
-        messages=in_parallel(p, 2.0 * (p - 1.0)),
-        disk_bytes=np.asarray(2.0 * gamma * n),
-    )
+Parts = Annotated[Amount, Of("count", least=1.0, most="n", hint="1 is all keys at once.")]
 
 
 class SquareSortPhase(SteadyStatePhase):
-    """An O(n^2) sorter.
+    """An O(n^2) sorter of n keys.
 
     Examples
     --------
@@ -105,24 +40,42 @@ class SquareSortPhase(SteadyStatePhase):
     >>> one, five = phase.times(Machine(), {"p": [1, 5], "n": 40_000}).time
     >>> float(round(one / five, 3))
     13.511
+    >>> phase.counts(1000, [1, 2, 4]).steps
+    array([1000000.,  253000.,   67500.])
     """
 
-    source_of_law: ClassVar[str] = "square_sort: Shi c. 1996, equations (3.4) and (3.5)"
+    source: ClassVar[str] = "Shi c. 1996, equations (3.4) and (3.5)"
     is_compact: ClassVar[bool | None] = False
-    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(square_sort_counts)
-    law: Literal["square_sort"] = Field(description="Timing law of the phase.")
-    alpha: Annotated[Amount, Of("count", name="alpha")] = Field(
-        default="1",
-        validate_default=True,
-        description="Steps of a comparison while sorting; splitting and merging take one each.",
+    law: Literal["square_sort"] = LAW_KEY
+    alpha: Count = parameter("1", ALPHA)
+    beta: Size = parameter("8 B", BETA)
+    gamma: Size = parameter("8 B", GAMMA)
+    merge: Merge = parameter("scan", MERGE)
+    partitions: Parts | None = parameter(
+        None, "Parts that one processor sorts in turn and merges."
     )
-    beta: Annotated[Amount, Of("size", name="beta")] = Field(
-        default="8 B", validate_default=True, description="Bytes of a key sent, each way."
-    )
-    gamma: Annotated[Amount, Of("size", name="gamma")] = Field(
-        default="8 B", validate_default=True, description="Bytes of a key on the disk, each way."
-    )
-    merge: Merge = Field(default="scan", description=MERGE)
-    partitions: Annotated[Amount, Of("count", name="partitions")] | None = Field(
-        default=None, description="Parts that one processor sorts in turn and merges."
-    )
+
+    @staticmethod
+    def law_counts(
+        n: Array,
+        p: Array,
+        *,
+        alpha: Array,
+        beta: Array,
+        gamma: Array,
+        merge: Merge,
+        partitions: Array | None,
+    ) -> Counts:
+        """Count what sorting n keys takes; messages are those of a master, each way."""
+        alone = np.asarray(alpha * n**2)
+        if partitions is not None:
+            k = np.broadcast_to(partitions, np.broadcast_shapes(partitions.shape, n.shape))
+            alone = n + k * alpha * (n / k) ** 2 + merge_steps(n, k, merge)
+        shared = alpha * (n / p) ** 2
+        return Counts(
+            steps=in_parallel(p, n + shared + merge_steps(n, p, merge), alone),
+            shared=in_parallel(p, shared, alone),
+            network_bytes=in_parallel(p, 2.0 * beta * n),
+            messages=in_parallel(p, 2.0 * (p - 1.0)),
+            disk_bytes=np.asarray(2.0 * gamma * n),
+        )

@@ -20,75 +20,18 @@ References
    parallel machines," c. 2000, equation (1).
 """
 
-from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from pydantic import Field
 
-from parcast.descriptions.amount import Amount
-from parcast.descriptions.description import Of
-from parcast.laws.counting import Counts, SteadyStatePhase, density, in_parallel, sizes
-
-
-def stencil_counts(
-    n: ArrayLike,
-    p: ArrayLike,
-    *,
-    time_steps: ArrayLike = 1.0,
-    checkpoints: ArrayLike = 0.0,
-    number: ArrayLike = 8.0,
-) -> Counts:
-    """Updates, bytes and messages of some time steps on `p` processors.
-
-    Parameters
-    ----------
-    n : array_like, shape (...)
-        Points along an edge, at least 1; below 3 there is nothing to do. [1]
-    p : array_like, broadcastable with `n`
-        Processors, between 1 and `n`. [1]
-    time_steps : array_like, broadcastable with `n`
-        s. [1]
-    checkpoints : array_like, broadcastable with `n`
-        c. [1]
-    number : array_like, broadcastable with `n`
-        v. [B]
-
-    Returns
-    -------
-    Counts
-        Of the shape of all broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any lies outside its domain, is NaN or is infinite.
-
-    Examples
-    --------
-    >>> counts = stencil_counts(102, [1, 3], time_steps=20)
-    >>> counts.steps, counts.messages
-    (array([200000.,  68000.]), array([ 0., 80.]))
-    """
-    n, p = sizes(n, p, why="one row of the grid for each")
-    steps, saved = density("time_steps", time_steps), density("checkpoints", checkpoints)
-    number = density("number", number)
-    inside = np.maximum(n - 2.0, 0.0)
-    computed = steps * np.ceil(inside / p) * inside
-    sent = steps * (p - 1.0) * (2.0 * n + 1.0) * number
-    messages = steps * (np.minimum(2.0, p - 1.0) + np.ceil(np.log2(p)))
-    return Counts(
-        steps=np.asarray(computed),
-        shared=np.asarray(computed),
-        network_bytes=in_parallel(p, sent),
-        messages=in_parallel(p, messages),
-        disk_bytes=np.asarray(saved * number * n * inside + 0.0 * p),
-    )
+from parcast.aliases import Array
+from parcast.descriptions.description import parameter
+from parcast.descriptions.program import LAW_KEY
+from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, in_parallel
 
 
 class StencilPhase(SteadyStatePhase):
-    """Time steps of an explicit scheme on a grid.
+    """Time steps of an explicit scheme on a grid of n points an edge; below 3 nothing is to do.
 
     Examples
     --------
@@ -100,15 +43,26 @@ class StencilPhase(SteadyStatePhase):
     3.924
     """
 
-    source_of_law: ClassVar[str] = "stencil: parcast, after In, Jin, Peir, Ranka and Sahni c. 2000"
-    law_counts: ClassVar[Callable[..., Counts]] = staticmethod(stencil_counts)
-    law: Literal["stencil"] = Field(description="Timing law of the phase.")
-    time_steps: Annotated[Amount, Of("count", name="time_steps")] = Field(
-        default="1", validate_default=True, description="Time steps of a cycle."
-    )
-    checkpoints: Annotated[Amount, Of("count", name="checkpoints")] = Field(
-        default="0", validate_default=True, description="Times that a cycle writes the grid."
-    )
-    number: Annotated[Amount, Of("size", name="number")] = Field(
-        default="8 B", validate_default=True, description="Bytes of a number."
-    )
+    source: ClassVar[str] = "parcast, after In, Jin, Peir, Ranka and Sahni c. 2000"
+    workers: ClassVar[str] = "one row of the grid for each"
+    law: Literal["stencil"] = LAW_KEY
+    time_steps: Count = parameter("1", "Time steps of a cycle.")
+    checkpoints: Count = parameter("0", "Times that a cycle writes the grid.")
+    number: Size = parameter("8 B", "Bytes of a number.")
+
+    @staticmethod
+    def law_counts(
+        n: Array, p: Array, *, time_steps: Array, checkpoints: Array, number: Array
+    ) -> Counts:
+        """Count; a processor has two neighbours at most, and the largest change goes by a tree."""
+        inside = np.maximum(n - 2.0, 0.0)
+        computed = np.asarray(time_steps * np.ceil(inside / p) * inside)
+        sent = time_steps * (p - 1.0) * (2.0 * n + 1.0) * number
+        messages = time_steps * (np.minimum(2.0, p - 1.0) + np.ceil(np.log2(p)))
+        return Counts(
+            steps=computed,
+            shared=computed,
+            network_bytes=in_parallel(p, sent),
+            messages=in_parallel(p, messages),
+            disk_bytes=np.asarray(checkpoints * number * n * inside + 0.0 * p),
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
@@ -22,7 +22,6 @@ from parcast.cli.options import (
     select_option,
     sizes,
     text_option,
-    written_pairs,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
@@ -31,12 +30,13 @@ from parcast.matching.options import (
     budget,
     certainty,
     check_budget,
-    in_match_options,
+    options_of_match,
     prices,
 )
 
 if TYPE_CHECKING:
     from parcast.matching.result import Match
+    from parcast.timings.measurements import Measurements
 
 
 HELP = """Rank machines for a program: by time, cost or efficiency, under limits.
@@ -65,7 +65,7 @@ Examples:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What was asked on the command line."""
+    """What the command line says."""
 
     what: str  # files
     machines: tuple[str, ...]
@@ -82,24 +82,6 @@ class Question:
     donors: tuple[str, ...]  # files of runs on machines that are not ranked
     target: tuple[str, ...]  # machines of the table that are ranked, all others being donors
     seed: int
-
-    def options(self) -> dict[str, Any]:
-        """Give what was asked as it stands in a document."""
-        return {
-            "p": as_written(self.p),
-            "d": as_written(self.d),
-            "n": as_written(self.n),
-            "goal": self.goal,
-            "within_s": self.within,
-            "budget": self.budget.text if self.budget else None,
-            "certainty": self.certainty,
-            "price": written_pairs(self.price.items()),
-            "select": written_pairs(self.select),
-            "ignore": self.ignore,
-            "donors": list(self.donors),
-            "target": list(self.target),
-            "seed": self.seed,
-        }
 
 
 @cli_command(name="match", help=HELP, short_help="Which machine, and how many processors?")
@@ -169,44 +151,11 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
-    from parcast.descriptions.read_toml import read_machine, read_program
+    from parcast.descriptions.read_toml import read_machine
     from parcast.errors import ParameterError
-    from parcast.forecasting.donors.options import read_with_donors
     from parcast.matching.match import match
 
-    what: Any
-    donors = None
-    inputs: dict[str, Any] = {}
-    is_program = Path(question.what).suffix.lower() == ".toml"
-    if is_program:
-        if question.p is None:
-            raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
-        if not question.machines:
-            raise click.UsageError("Name the files of the machines after the program.", ctx)
-        if question.select or question.ignore is not None or question.donors or question.target:
-            raise click.UsageError(
-                "--select, --ignore, --donors and --target must be asked of a table of runs, got "
-                "a program. Leave them out.",
-                ctx,
-            )
-        what, inputs["program"] = read_description(question.what, read_program, argument="WHAT")
-    else:
-        if question.d is not None or question.n is not None:
-            raise click.UsageError(
-                "-d and -n must be asked of a program, got a table of runs. Take rows of one "
-                "size with --select n=...",
-                ctx,
-            )
-        what, donors, inputs["runs"], sources = read_with_donors(
-            question.what,
-            select=question.select,
-            ignore=question.ignore or (),
-            donors=question.donors,
-            targets=question.target,
-            argument="WHAT",
-        )
-        if question.donors or question.target:
-            inputs["donors"] = sources
+    what, donors, inputs = _program_or_runs(ctx, question)
     read = [read_description(x, read_machine, argument="MACHINES") for x in question.machines]
     machines = [machine for machine, _ in read]
     check_budget(question.budget, machines)
@@ -229,8 +178,8 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
         )
     except ParameterError as refusal:
         file = inputs.get("runs", {}).get("file", question.what)
-        text = in_match_options(str(refusal), runs=file, donors=question.donors)
-        if text.startswith(("--price must", "--donors must")):
+        text = in_options(refusal, options_of_match(runs=file, donors=question.donors))
+        if refusal.name in {"prices", "donors"}:
             raise click.UsageError(text, ctx) from refusal
         raise NoAnswer(text) from refusal
     currency = matched.currency or (question.budget.currency if question.budget else "")
@@ -238,5 +187,43 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
         replace(matched, currency=currency),
         **inputs,
         machines=[from_file for _, from_file in read],
-        options=question.options(),
+        options=as_written(question, "what", "machines", within="within_s"),
     )
+
+
+def _program_or_runs(
+    ctx: click.Context, question: Question
+) -> tuple[Any, "Measurements | None", dict[str, Any]]:
+    """Read what is to be matched, and donors of runs; say where it comes from."""
+    from parcast.descriptions.read_toml import read_program
+    from parcast.forecasting.donors.options import read_with_donors
+
+    if Path(question.what).suffix.lower() == ".toml":
+        if question.p is None:
+            raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
+        if not question.machines:
+            raise click.UsageError("Name the files of the machines after the program.", ctx)
+        if question.select or question.ignore is not None or question.donors or question.target:
+            raise click.UsageError(
+                "--select, --ignore, --donors and --target must be asked of a table of runs, got "
+                "a program. Leave them out.",
+                ctx,
+            )
+        program, source = read_description(question.what, read_program, argument="WHAT")
+        return program, None, {"program": source}
+    if question.d is not None or question.n is not None:
+        raise click.UsageError(
+            "-d and -n must be asked of a program, got a table of runs. Take rows of one "
+            "size with --select n=...",
+            ctx,
+        )
+    runs, donors, source, sources = read_with_donors(
+        question.what,
+        select=question.select,
+        ignore=question.ignore or (),
+        donors=question.donors,
+        targets=question.target,
+        argument="WHAT",
+    )
+    has_donors = question.donors or question.target
+    return runs, donors, {"runs": source} | ({"donors": sources} if has_donors else {})

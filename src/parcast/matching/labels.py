@@ -1,7 +1,4 @@
-"""The numbers in the picture of a match: counts of processors beside their points.
-
-One machine in the picture of a match, laid out: its curve, interval, colour and marker.
-"""
+"""One machine in the picture of a match, laid out, and the counts beside its points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-
 WIDEST_BAND: Final = 20.0  # seen of an interval, times what is told
+RING: Final = 15.0  # across, of the ring around what was chosen [pt]
+MARKER: Final = 3.5  # radius of a marker [pt]
+BESIDE_RING, BESIDE_MARKER = 10.0, 5.0  # from a point to its number [pt]
+CROWDED: Final = 6.0  # between two points of a curve, of which one then has no number [pt]
+INCH: Final = 72.0  # [pt]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,17 +46,7 @@ class Curve:
 def curve_of(candidate: Candidate, *, has_cost: bool) -> Curve:
     """Lay out one machine: cost over time [s], or time [s] over processors.
 
-    Parameters
-    ----------
-    candidate : Candidate
-        The machine.
-    has_cost : bool
-        Whether cost is drawn over time.
-
-    Returns
-    -------
-    Curve
-        Intervals are cut where they reach further than `WIDEST_BAND` times.
+    Intervals are cut where they reach further than `WIDEST_BAND` times.
     """
     time, cost = candidate.time, candidate.cost
     lower, upper = (np.clip(t, time / WIDEST_BAND, time * WIDEST_BAND) for t in _ends(candidate))
@@ -77,13 +68,6 @@ def _ends(candidate: Candidate) -> tuple[Array, Array]:
     return candidate.lower, candidate.upper
 
 
-RING: Final = 15.0  # across, of the ring around what was chosen [pt]
-MARKER: Final = 3.5  # radius of a marker [pt]
-BESIDE_RING, BESIDE_MARKER = 10.0, 5.0  # from a point to its number [pt]
-CROWDED: Final = 6.0  # between two points of a curve, of which one then has no number [pt]
-INCH: Final = 72.0  # [pt]
-
-
 def name_counts(
     figure: "Figure",
     ax: "Axes",
@@ -95,20 +79,7 @@ def name_counts(
 ) -> None:
     """Write counts beside their points: the chosen ones, and others as far as there is room.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        With all else already drawn, since that decides how large the axes are.
-    ax : matplotlib.axes.Axes
-        Where the curves are.
-    candidates : sequence of Candidate
-        The machines drawn.
-    curves : sequence of Curve
-        Each as it was drawn.
-    limits : sequence of Line2D
-        Lines of the limits.
-    only_chosen : bool
-        Whether the other counts go without, because the axis has them.
+    All else must be drawn already, since that decides how large the axes are.
     """
     with any_letters():
         figure.draw_without_rendering()  # lays out the axes
@@ -133,14 +104,14 @@ def name_counts(
     ]
     box = ax.get_window_extent()
     frame = np.array([box.x0, box.y0, box.x1, box.y1]) * point
-    found = places(
+    placed = places(
         labels,
         markers=_markers(ax, candidates, curves, point),
         lines=_lines(ax, curves, limits, point),
         frame=frame,
     )
     for (_, i, j), name, style, label, place in zip(
-        wanted, texts, styles, labels, found, strict=True
+        wanted, texts, styles, labels, placed, strict=True
     ):
         if place is None:
             continue
@@ -202,19 +173,19 @@ def _markers(
     ax: "Axes", candidates: Sequence[Candidate], curves: Sequence[Curve], point: float
 ) -> Array:
     """Circles around all markers, and the rings; shape (markers, 3). [pt]."""
-    found = []
+    circles = []
     for candidate, curve in zip(candidates, curves, strict=True):
         at = _seen(ax, curve.x, curve.y, point)
         radius = np.where(curve.useful, MARKER, MARKER / 2)
         radius[candidate.chosen] = RING / 2 + 1
-        found.append(np.column_stack([at, radius]))
-    return np.concatenate(found)
+        circles.append(np.column_stack([at, radius]))
+    return np.concatenate(circles)
 
 
 def _lines(ax: "Axes", curves: Sequence[Curve], limits: Sequence["Line2D"], point: float) -> Array:
     """Marks along all curves and limits; shape (marks, 2). [pt]."""
-    found = [marks(_seen(ax, x.within().x, x.within().y, point)) for x in curves]
+    dots = [marks(_seen(ax, x.within().x, x.within().y, point)) for x in curves]
     for line in limits:
         ends = np.column_stack([line.get_xdata(), line.get_ydata()])
-        found.append(marks(np.asarray(line.get_transform().transform(ends)) * point))
-    return np.concatenate(found)
+        dots.append(marks(np.asarray(line.get_transform().transform(ends)) * point))
+    return np.concatenate(dots)

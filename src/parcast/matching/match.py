@@ -3,9 +3,8 @@
 On each machine the count of processors is chosen that serves the goal best among those where the
 constraints hold. The machines then stand in the order of the goal. How sure that order is, is said
 by the probability that a machine at its chosen count is better than every other at its own, with
-all that is uncertain drawn together (`parcast.matching.outcomes`).
-
-What the times of a match rest on, in words: measured, forecast from which runs, projected.
+all that is uncertain drawn together (`parcast.matching.outcomes`). What the times rest on is said
+in words: measured, forecast from which runs, projected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,71 +35,7 @@ from parcast.matching.verdict import Constraints, verdict_of
 from parcast.timings.measurements import Measurements
 from parcast.words import listed, whole
 
-
-def law_of(what: Program | Measurements, found: Sequence[Outcomes]) -> str:
-    """Name the law of the times.
-
-    Parameters
-    ----------
-    what : Program or Measurements
-        What was matched: the laws of a program are its own.
-    found : sequence of Outcomes
-        What may come out on each machine.
-
-    Returns
-    -------
-    str
-        Only what had a say is named: other machines that were given, but did not count, are not.
-    """
-    if isinstance(what, Program):
-        return ", then ".join(dict.fromkeys(phase.law for phase in what.phase))
-    ranked = machines_in(what)
-    groups: dict[tuple[bool, bool], list[Outcomes]] = {}  # by which other machines have a say
-    bases: dict[str, list[str]] = {}
-    for x in found:
-        if x.base:
-            bases.setdefault(x.base, []).append(x.machine)
-        elif not x.known.all():
-            kind = any(y in ranked for y in x.donors), any(y not in ranked for y in x.donors)
-            groups.setdefault(kind, []).append(x)
-    if not groups and not bases:
-        return "none: every time is measured"
-    is_one = len(groups) == 1 and sum(map(len, groups.values())) == len(found) > 1
-    texts = [_forecast(members, ranked, is_one=is_one) for members in groups.values()]
-    texts = [f"forecast {'; '.join(texts)}"] if texts else []
-    texts += [f"projection of {listed(names)} from {base}" for base, names in bases.items()]
-    if any(x.known.any() for x in found):
-        texts.append("measured times as they are")
-    return "; ".join(texts)
-
-
-def sources_of(what: Program | Measurements, found: Sequence[Outcomes]) -> tuple[str, ...]:
-    """Name where the law comes from; nowhere, where every time is measured."""
-    if isinstance(what, Program):
-        return tuple(dict.fromkeys(phase.source_of_law for phase in what.phase))
-    if all(x.known.all() for x in found):
-        return ()
-    return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
-
-
-def _forecast(members: Sequence[Outcomes], ranked: Sequence[str], *, is_one: bool) -> str:
-    """Say what the forecasts of some machines rest on that rest on the same."""
-    named = list(dict.fromkeys(x for each in members for x in each.donors))
-    outside = [x for x in named if x not in ranked]
-    whose = "each machine" if is_one else listed([x.machine for x in members])
-    its = "its" if is_one or len(members) == 1 else "their"
-    rests = [f"{its} runs"]
-    if len(outside) < len(named):
-        rests.append("those on the others")
-    if outside:
-        rests.append(f"those on the donor{'s' if len(outside) > 1 else ''} {listed(outside)}")
-    if len(rests) == 1:
-        return f"of {whose} from {rests[0]} alone"
-    return f"of {whose} from {', '.join(rests[:-1])} and {rests[-1]}"
-
-
 Goal = Literal["time", "cost", "efficiency"]
-
 TAILS: Final = (0.05, 0.95)
 SURE: Final = 0.5  # probability of being best below which the order is open
 
@@ -169,14 +104,14 @@ def match(
     >>> runs = Measurements(
     ...     p=[1, 2, 4, 1, 2, 4], time=[90, 50, 30, 60, 40, 35], machine=["A"] * 3 + ["B"] * 3
     ... )
-    >>> told = match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
-    >>> [(x.machine, x.best_p) for x in told.candidates], round(told.candidates[0].best, 2)
+    >>> matched = match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
+    >>> [(x.machine, x.best_p) for x in matched.candidates], round(matched.candidates[0].best, 2)
     ([('A', 4), ('B', 4)], 1.0)
     """
     if goal not in ("time", "cost", "efficiency"):
-        raise ParameterError(f'goal must be "time", "cost" or "efficiency", got {goal!r:.60}.')
+        raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
     seed = as_whole("seed", seed, least=0, hint="Any will do.")
-    asked = constraints_of(within, budget, certainty)
+    constraints = constraints_of(within, budget, certainty)
     if not isinstance(what, Program | Measurements):
         what = Measurements.from_table(what)
     hint = "Give Machines, or leave it out where the runs name them."
@@ -185,32 +120,34 @@ def match(
     helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, given, helping)
     named = machines_of(what, given, prices or {})
-    require_prices(named, goal, asked)
+    require_prices(named, goal, constraints)
     counts = counts_of(what, p, len(named))
-    found, left_out, notes = _outcomes(
+    outcomes, left_out, notes = _outcomes(
         what, named, {"d": d, "n": n}, counts, seed=seed, donors=helping
     )
-    if not found:
+    if not outcomes:
         name, why = next(iter(left_out.items()))
         raise FitFailed(f"No machine has an answer. {name}: {why}")
-    candidates = _ranked([_candidate(x, goal, asked) for x in found], found, goal, asked)
+    candidates = _ranked(
+        [_candidate(x, goal, constraints) for x in outcomes], outcomes, goal, constraints
+    )
     currencies = {x.price.currency for x in named if x.price.currency}
     sizes = {x.name: x.processors for x in named}
-    warnings = _warnings(candidates, found, goal, asked, sizes)
+    warnings = _warnings(candidates, outcomes, goal, constraints, sizes)
     has_fit = candidates[0].fits
     return Match(
         candidates=candidates,
         goal=goal,
-        within=asked.within,
-        budget=asked.budget,
-        certainty=asked.certainty,
+        within=constraints.within,
+        budget=constraints.budget,
+        certainty=constraints.certainty,
         currency=next(iter(currencies), ""),
         left_out=left_out | not_ranked,
-        verdict=() if has_fit else verdict_of(found, asked),
+        verdict=() if has_fit else verdict_of(outcomes, constraints),
         warnings=tuple(dict.fromkeys([*notes, *remarks, *unrepeated(what), *warnings])),
         program=what.name if isinstance(what, Program) else "",
-        law=law_of(what, found),
-        sources=sources_of(what, found),
+        law=law_of(what, outcomes),
+        sources=sources_of(what, outcomes),
     )
 
 
@@ -224,7 +161,7 @@ def _outcomes(
     donors: Measurements | None,
 ) -> tuple[list[Outcomes], dict[str, str], list[str]]:
     """What may come out on each machine; which have no answer, and why; which counts are none."""
-    found, left_out, notes = [], {}, []
+    outcomes, left_out, notes = [], {}, []
     named = machines_in(what) if isinstance(what, Measurements) else []
     for machine in machines:
         most = machine.processors or np.inf
@@ -237,72 +174,82 @@ def _outcomes(
             continue
         try:
             if isinstance(what, Program):
-                found.append(described(what, machine, at, here, seed))
+                outcomes.append(described(what, machine, at, here, seed))
             elif machine.name in named:
-                found.append(measured(what, machine, here, seed, donors))
+                outcomes.append(measured(what, machine, here, seed, donors))
             else:
                 known = [x for x in machines if x.name in named]
-                found.append(projected(what, machine, known, here, seed))
+                outcomes.append(projected(what, machine, known, here, seed))
         except FitFailed as refusal:
-            left_out[machine.name] = str(refusal).removeprefix("No forecast. ")
+            left_out[machine.name] = refusal.reason
             continue
         if here.size < counts.size:
             beyond = [f"{whole(x)}" for x in counts[counts > most].tolist()]
             listed = ", ".join(beyond[:4]) + (", ..." if len(beyond) > 4 else "")
             notes.append(f"{machine.name} has {most:.0f} processors: p = {listed} is left out.")
-    return found, left_out, notes
+    return outcomes, left_out, notes
 
 
-def _candidate(found: Outcomes, goal: Goal, asked: Constraints) -> Candidate:
+def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Candidate:
     """Choose the best count of a machine."""
-    fits = asked.fits(found)
-    place = _score(found, goal)
-    chosen = int(np.argmin(np.where(fits, place, np.inf) if fits.any() else asked.excess(found)))
-    lower, upper = np.quantile(found.times, TAILS, axis=0)
+    fits = constraints.fits(outcomes)
+    place = _score(outcomes, goal)
+    chosen = int(
+        np.argmin(np.where(fits, place, np.inf) if fits.any() else constraints.excess(outcomes))
+    )
+    lower, upper = np.quantile(outcomes.times, TAILS, axis=0)
     cost_lower = cost_upper = None
-    if found.cost is not None and found.costs is not None:
-        ends = np.quantile(found.costs, TAILS, axis=0)
-        cost_lower, cost_upper = np.minimum(ends[0], found.cost), np.maximum(ends[1], found.cost)
+    if outcomes.cost is not None and outcomes.costs is not None:
+        ends = np.quantile(outcomes.costs, TAILS, axis=0)
+        cost_lower, cost_upper = (
+            np.minimum(ends[0], outcomes.cost),
+            np.maximum(ends[1], outcomes.cost),
+        )
     return Candidate(
-        machine=found.machine,
-        p=found.p,
-        time=found.time,
-        lower=np.minimum(lower, found.time),
-        upper=np.maximum(upper, found.time),
-        cost=found.cost,
+        machine=outcomes.machine,
+        p=outcomes.p,
+        time=outcomes.time,
+        lower=np.minimum(lower, outcomes.time),
+        upper=np.maximum(upper, outcomes.time),
+        cost=outcomes.cost,
         cost_lower=cost_lower,
         cost_upper=cost_upper,
-        efficiency=found.efficiency,
-        holds=asked.holds(found),
+        efficiency=outcomes.efficiency,
+        holds=constraints.holds(outcomes),
         chosen=chosen,
-        measured=found.known,
+        measured=outcomes.known,
         fits=bool(fits.any()),
         best=None,
     )
 
 
-def _score(found: Outcomes, goal: Goal) -> Array:
+def _score(outcomes: Outcomes, goal: Goal) -> Array:
     """What is to be least, in the middle, at each count."""
-    if goal == "cost" and found.cost is not None:
-        return found.cost
-    return found.time if goal == "time" else -found.efficiency
+    if goal == "cost" and outcomes.cost is not None:
+        return outcomes.cost
+    return outcomes.time if goal == "time" else -outcomes.efficiency
 
 
-def _scores(found: Outcomes, goal: Goal, at: int) -> Array:
+def _scores(outcomes: Outcomes, goal: Goal, at: int) -> Array:
     """What is to be least, in every sample, at one count."""
-    if goal == "cost" and found.costs is not None:
-        return np.asarray(found.costs[:, at])
-    return np.asarray(found.times[:, at] if goal == "time" else -found.efficiencies[:, at])
+    if goal == "cost" and outcomes.costs is not None:
+        return np.asarray(outcomes.costs[:, at])
+    return np.asarray(outcomes.times[:, at] if goal == "time" else -outcomes.efficiencies[:, at])
 
 
 def _ranked(
-    candidates: Sequence[Candidate], found: Sequence[Outcomes], goal: Goal, asked: Constraints
+    candidates: Sequence[Candidate],
+    outcomes: Sequence[Outcomes],
+    goal: Goal,
+    constraints: Constraints,
 ) -> tuple[Candidate, ...]:
     """Put those that fit first, in the order of the goal, with their chance of being best."""
-    pairs = list(zip(candidates, found, strict=True))
+    pairs = list(zip(candidates, outcomes, strict=True))
     good = [(x, y) for x, y in pairs if x.fits]
     good.sort(key=lambda pair: float(_score(pair[1], goal)[pair[0].chosen]))
-    failing = [(float(asked.excess(y).min()), i) for i, (x, y) in enumerate(pairs) if not x.fits]
+    failing = [
+        (float(constraints.excess(y).min()), i) for i, (x, y) in enumerate(pairs) if not x.fits
+    ]
     others = [pairs[i][0] for _, i in sorted(failing)]
     if not good:
         return tuple(others)
@@ -315,22 +262,22 @@ def _ranked(
 
 def _warnings(
     candidates: Sequence[Candidate],
-    found: Sequence[Outcomes],
+    outcomes: Sequence[Outcomes],
     goal: Goal,
-    asked: Constraints,
+    constraints: Constraints,
     sizes: Mapping[str, int | None],
 ) -> list[str]:
     """Give what a reader of the ranking must know; `sizes` are the processors of each machine."""
-    said = []
-    by_name = {x.machine: x for x in found}
+    warnings = []
+    by_name = {x.machine: x for x in outcomes}
     good = [x for x in candidates if x.fits]
     if len(good) > 1 and max(x.best or 0.0 for x in good) < SURE:
-        said.append("The order is open: no machine is the best with a probability of a half.")
-    if goal != "time" and asked.within is None:
+        warnings.append("The order is open: no machine is the best with a probability of a half.")
+    if goal != "time" and constraints.within is None:
         first = "cheapest" if goal == "cost" else "most efficient"
-        said.append(f"Without a longest time, the {first} counts are mostly the smallest.")
+        warnings.append(f"Without a longest time, the {first} counts are mostly the smallest.")
     if candidates and all(x.upper[x.chosen] == x.lower[x.chosen] for x in candidates):
-        said.append(
+        warnings.append(
             "Nothing is uncertain in these descriptions, so the intervals have no width and the "
             "order no doubt; how wrong the law itself is is in neither."
         )
@@ -344,5 +291,54 @@ def _warnings(
             about.setdefault(text, []).append(x.machine)
     for text, names in about.items():
         of_all = len(names) == len(candidates) > 1
-        said.append(text if of_all else f"{', '.join(names)}: {text}")
-    return said
+        warnings.append(text if of_all else f"{', '.join(names)}: {text}")
+    return warnings
+
+
+def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:
+    """Name the law of the times: of a program its own, else what had a say in the outcomes."""
+    if isinstance(what, Program):
+        return what.law
+    ranked = machines_in(what)
+    groups: dict[tuple[bool, bool], list[Outcomes]] = {}  # by which other machines have a say
+    bases: dict[str, list[str]] = {}
+    for x in outcomes:
+        if x.base:
+            bases.setdefault(x.base, []).append(x.machine)
+        elif not x.known.all():
+            kind = any(y in ranked for y in x.donors), any(y not in ranked for y in x.donors)
+            groups.setdefault(kind, []).append(x)
+    if not groups and not bases:
+        return "none: every time is measured"
+    is_one = len(groups) == 1 and sum(map(len, groups.values())) == len(outcomes) > 1
+    texts = [_forecast(members, ranked, is_one=is_one) for members in groups.values()]
+    texts = [f"forecast {'; '.join(texts)}"] if texts else []
+    texts += [f"projection of {listed(names)} from {base}" for base, names in bases.items()]
+    if any(x.known.any() for x in outcomes):
+        texts.append("measured times as they are")
+    return "; ".join(texts)
+
+
+def sources_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> tuple[str, ...]:
+    """Name where the law comes from; nowhere, where every time is measured."""
+    if isinstance(what, Program):
+        return what.sources_of_law
+    if all(x.known.all() for x in outcomes):
+        return ()
+    return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
+
+
+def _forecast(members: Sequence[Outcomes], ranked: Sequence[str], *, is_one: bool) -> str:
+    """Say what the forecasts of some machines rest on that rest on the same."""
+    named = list(dict.fromkeys(x for each in members for x in each.donors))
+    outside = [x for x in named if x not in ranked]
+    whose = "each machine" if is_one else listed([x.machine for x in members])
+    its = "its" if is_one or len(members) == 1 else "their"
+    rests = [f"{its} runs"]
+    if len(outside) < len(named):
+        rests.append("those on the others")
+    if outside:
+        rests.append(f"those on the donor{'s' if len(outside) > 1 else ''} {listed(outside)}")
+    if len(rests) == 1:
+        return f"of {whose} from {rests[0]} alone"
+    return f"of {whose} from {', '.join(rests[:-1])} and {rests[-1]}"

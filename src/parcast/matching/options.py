@@ -4,13 +4,13 @@ Most functions are click callbacks: they take the text of an option and return w
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from parcast.cli.failures import in_options
+from parcast.cli.failures import AXES, OPTIONS, Spelling
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def certainty(_: click.Context, __: click.Parameter, text: str | None) -> float 
 
 def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
     """Read names of machines and what a processor-hour costs on each."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for text in [part for each in texts for part in _NAMED.findall(each) or [each]]:
         name, equals, price = map(str.strip, text.rpartition("="))
         if not (name and equals and price):
@@ -71,41 +71,37 @@ def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[
                 f"--price must be machines and prices of a processor-hour, got {text!r:.60}. "
                 'Write such as "T3E=0.5,SP=0.2".'
             )
-        if name in found:
+        if name in by_name:
             raise click.UsageError(
                 f"--price must name a machine once, got {name!r:.60} twice. Leave one out."
             )
-        found[name] = price
-    return found
+        by_name[name] = price
+    return by_name
 
 
-def check_budget(asked: Budget | None, machines: Sequence["Machine"]) -> None:
+def check_budget(requested: Budget | None, machines: Sequence["Machine"]) -> None:
     """Refuse a budget in another currency than the prices."""
     priced = {machine.price.currency for machine in machines} - {""}
-    if asked and asked.currency and priced and asked.currency not in priced:
+    if requested and requested.currency and priced and requested.currency not in priced:
         raise click.UsageError(
             f"--budget must be in {shown(' or '.join(sorted(priced)))}, as the prices are, got "
-            f"{asked.text!r:.60}. Convert it."
+            f"{requested.text!r:.60}. Convert it."
         )
 
 
-def in_match_options(message: str, *, runs: str, donors: Sequence[str]) -> str:
-    """Call the arguments of `match` by the options that stand for them, and tables by their files.
+def options_of_match(*, runs: str, donors: Sequence[str]) -> Mapping[str, Spelling]:
+    """What the command line calls the arguments of `match`, and tables by their files."""
+    return {
+        **OPTIONS,
+        **AXES,
+        "prices": _price,
+        "runs": "the table",
+        "table the runs": runs,
+        "table donors": ", ".join(donors),
+    }
 
-    >>> text = "donors must have the same columns as all other tables, got no n in the runs."
-    >>> in_match_options(text, runs="times.csv", donors=["more.csv"])
-    '--donors must have the same columns as all other tables, got no n in times.csv.'
-    """
-    message = in_options(message)
-    if message.startswith("--donors must have the same columns"):
-        for table, files in ((" in the runs.", runs), (" in donors.", ", ".join(donors))):
-            message = message.replace(table, f" in {files}.", 1)
-    for argument, option in (
-        ("prices must", "--price must"),
-        ("runs must have", "the table must have"),
-        ("runs must be", "the table must be"),
-        ("runs.--select ", "--select "),
-        ("=....", "=..."),
-    ):
-        message = message.replace(argument, option)
-    return re.sub(r'give prices=\{"(.*)": 0.05\}\.', r'give --price "\1=0.05".', message)
+
+def _price(prices: Mapping[str, float] | None) -> str:
+    """Name the option, perhaps with prices: it is quoted, as names hold blanks."""
+    given = ",".join(f"{name}={price}" for name, price in (prices or {}).items())
+    return f'--price "{given}"' if given else "--price"

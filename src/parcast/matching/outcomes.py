@@ -56,27 +56,27 @@ def described(
 ) -> Outcomes:
     """Outcomes of a program that is described, from the +- of its amounts and the machine's."""
     d, n = at["d"], at["n"]
-    told = predict(program, machine, p=p, d=d, n=n, interval=False, bounds=False)
-    time, efficiency = (np.reshape(x, len(p)) for x in (told.time, told.efficiency))
+    prediction = predict(program, machine, p=p, d=d, n=n, interval=False, bounds=False)
+    time, efficiency = (np.reshape(x, len(p)) for x in (prediction.time, prediction.efficiency))
     factors = _factors(program.parameters(), "program", seed)
     factors |= _factors(machine.parameters(), machine.name, seed)
     point: dict[str, Any] = {name: value for name, value in at.items() if value is not None}
     point.setdefault("d", machine.storage.servers or 1)
     grid = np.append(1.0, p)  # the first of them is what efficiency is over
-    found = program.times(machine, {**point, "p": grid, **factors}).time
-    found = np.broadcast_to(found, (SAMPLES if factors else 1, len(grid)))
+    sampled = program.times(machine, {**point, "p": grid, **factors}).time
+    sampled = np.broadcast_to(sampled, (SAMPLES if factors else 1, len(grid)))
     alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
-    ratio = (found[:, :1] / alone) / (found[:, 1:] / time)
+    ratio = (sampled[:, :1] / alone) / (sampled[:, 1:] / time)
     prices = _factors(dict(machine.price.amounts()), machine.name, seed)
     return Outcomes(
         machine=machine.name,
         p=p,
         time=time,
         efficiency=efficiency,
-        times=found[:, 1:],
+        times=sampled[:, 1:],
         efficiencies=efficiency * ratio,
         cost=_cost(machine, p, time, {}),
-        costs=_cost(machine, p, found[:, 1:], prices),
+        costs=_cost(machine, p, sampled[:, 1:], prices),
         doubts=lambda count: predict(program, machine, p=count, d=d, n=n, bounds=False).warnings,
         known=np.zeros(len(p), dtype=bool),
     )
@@ -85,57 +85,33 @@ def described(
 def measured(
     runs: Measurements, machine: Machine, p: Array, seed: int, donors: Measurements | None = None
 ) -> Outcomes:
-    """Outcomes on a machine that was run on, forecast from its runs and those on the others.
-
-    Parameters
-    ----------
-    runs : Measurements
-        On all machines that are ranked.
-    machine : Machine
-        Which of them.
-    p : ndarray, shape (points,)
-        Counts of processors, ascending. [1]
-    seed : int
-        Of the samples.
-    donors : Measurements, optional
-        Runs on machines that are not ranked.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be told which of the donors are of the same program and problem.
-    FitFailed
-        If its runs carry no forecast.
-    """
+    """Outcomes on a machine that was run on, forecast from its runs and those on the others."""
     here = runs.select(machine=machine.name)
     elsewhere = donors_of(machine.name, runs, donors)
 
-    def told(counts: Any) -> Any:
+    def forecast_at(counts: Any) -> Any:
         return forecast(here, counts, donors=elsewhere, by=())
 
-    found = told(p)
+    predicted = forecast_at(p)
     outcomes = _from_widths(
         machine,
         p,
         seed=seed,
-        time=found.time,
-        efficiency=found.efficiency,
-        widths=(np.log(found.time / found.lower), np.log(found.upper / found.time)),
-        doubts=lambda count: told([count]).warnings,
+        time=predicted.time,
+        efficiency=predicted.efficiency,
+        widths=(
+            np.log(predicted.time / predicted.lower),
+            np.log(predicted.upper / predicted.time),
+        ),
+        doubts=lambda count: forecast_at([count]).warnings,
     )
-    return replace(outcomes, known=np.isin(p, here.p), donors=tuple(as_elsewhere(found, 0, p)))
+    return replace(outcomes, known=np.isin(p, here.p), donors=tuple(as_elsewhere(predicted, 0, p)))
 
 
 def projected(
     runs: Measurements, machine: Machine, known: Sequence[Machine], p: Array, seed: int
 ) -> Outcomes:
-    """Outcomes on a machine without runs, scaled from that with runs whose rate is nearest.
-
-    Raises
-    ------
-    FitFailed
-        If no compute rate says how the two compare.
-    """
+    """Outcomes on a machine without runs, scaled from that with runs whose rate is nearest."""
     rate = _rate(machine)
     rates = {x.name: _rate(x) for x in known if len(set(_counts(runs, x.name))) > 1}
     bases = {name: abs(np.log(its / rate)) for name, its in rates.items() if its and rate}
@@ -150,19 +126,22 @@ def projected(
     base = next(x for x in known if x.name == name)
     here, others = runs.select(machine=name), without(runs, [name])
 
-    def told(counts: Any) -> Any:
+    def projection_at(counts: Any) -> Any:
         return project(here, counts, base=base, target=machine, others=others)
 
     first = float(here.p.min())
-    found = told(np.append(first, p))
+    predicted = projection_at(np.append(first, p))
     outcomes = _from_widths(
         machine,
         p,
         seed=seed,
-        time=found.time[1:],
-        efficiency=found.time[0] * first / (found.time[1:] * p),
-        widths=(np.log(found.time / found.lower)[1:], np.log(found.upper / found.time)[1:]),
-        doubts=lambda count: (f"Projected from {name}.", *told([count]).warnings),
+        time=predicted.time[1:],
+        efficiency=predicted.time[0] * first / (predicted.time[1:] * p),
+        widths=(
+            np.log(predicted.time / predicted.lower)[1:],
+            np.log(predicted.upper / predicted.time)[1:],
+        ),
+        doubts=lambda count: (f"Projected from {name}.", *projection_at([count]).warnings),
     )
     return replace(outcomes, base=name)
 

@@ -17,7 +17,7 @@ from parcast.aliases import Array
 from parcast.matching.labels import RING, WIDEST_BAND, Curve, curve_of, name_counts
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
-from parcast.show.canvas import add_grid, add_legend, entries_of, house_style, new_figure
+from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
 from parcast.show.colours import GREY, MARKERS
 from parcast.show.colours import MACHINE_COLOURS as COLOURS
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
@@ -59,7 +59,7 @@ def figure_of_match(match: Match) -> "Figure":
             _draw(ax, candidate, curve, i)
         limits = _draw_limits(ax, match, over_time=bool(priced))
         _explain_markers(ax, shown_ones, is_program=bool(match.program))
-        add_grid(ax)
+        plain_axes(ax)
         labels = [str(line.get_label()) for line in ax.get_lines()]
         longest = max(len(label) for label in labels if not label.startswith("_"))
         columns = 3 if longest <= SHORT else 2 if longest <= MIDDLING else 1

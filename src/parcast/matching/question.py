@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine, Price
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError, require
+from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.donors.tables import machines_in, table_of_donors
 from parcast.forecasting.measured import UNKNOWN_NOISE
 from parcast.forecasting.questions import remedy_of_lone_runs
@@ -28,7 +28,7 @@ def constraints_of(
     for name, value in (("within", longest), ("budget", budget)):
         if value is not None:
             if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise ParameterError(f"{name} must be a number, got {shown(repr(value))}.")
+                raise ParameterError(name, must="be a number", got=shown(repr(value)))
             ok = bool(value > 0) and np.isfinite(value)
             require(name, value, ok, must="be above 0", hint="Give the most that is allowed.")
     if isinstance(certainty, str):
@@ -46,37 +46,47 @@ def machines_of(
     """All machines that are to be ranked, with their prices."""
     if wrong := [x for x in given if not isinstance(x, Machine)]:
         raise ParameterError(
-            f"machines must hold Machines, got {type(wrong[0]).__name__}. Build each with "
-            "parcast.Machine(...) or parcast.read_machine(path)."
+            "machines",
+            must="hold Machines",
+            got=type(wrong[0]).__name__,
+            hint="Build each with parcast.Machine(...) or parcast.read_machine(path).",
         )
     names = [machine.name for machine in given]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(
-                f"machines must have names that differ, got {shown(repr(name))} twice. Change "
-                "the name in one of their files, or leave one out."
+                "machines",
+                must="have names that differ",
+                got=f"{shown(repr(name))} twice",
+                hint="Change the name in one of their files, or leave one out.",
             )
-    found = list(given)
+    machines = list(given)
     if isinstance(what, Measurements):
-        found += [Machine(name=x) for x in machines_in(what) if x not in names]
-    if not found:
-        raise ParameterError("machines must hold at least one, got none. Name their files.")
-    known = [machine.name for machine in found]
+        machines += [Machine(name=x) for x in machines_in(what) if x not in names]
+    if not machines:
+        raise ParameterError(
+            "machines", must="hold at least one", got="none", hint="Name their files."
+        )
+    known = [machine.name for machine in machines]
     for name in prices:
         if name not in known:
             raise ParameterError(
-                f"prices must name machines that are ranked, got {shown(repr(name))}. There is "
-                f"{', '.join(known[:8])}."
+                "prices",
+                must="name machines that are ranked",
+                got=shown(repr(name)),
+                hint=f"There is {', '.join(known[:8])}.",
             )
     priced = [
         x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
-        for x in found
+        for x in machines
     ]
     currencies = sorted({x.price.currency for x in priced if x.price.currency})
     if len(currencies) > 1:
         raise ParameterError(
-            f"price must have one currency on all machines, got {' and '.join(currencies)}. "
-            "Convert them."
+            "price",
+            must="have one currency on all machines",
+            got=" and ".join(currencies),
+            hint="Convert them.",
         )
     return priced
 
@@ -91,8 +101,10 @@ def donors_beside(
         return None, ()
     if isinstance(what, Program):
         raise ParameterError(
-            "donors must be given beside runs, got a program. They help to forecast from runs: "
-            "leave them out."
+            "donors",
+            must="be given beside runs",
+            got="a program",
+            hint="They help to forecast from runs: leave them out.",
         )
     return table_of_donors(donors)
 
@@ -117,8 +129,10 @@ def _price(machine: Machine, price: float | str) -> Price:
         return Price(**keys)
     except ParameterError:
         raise ParameterError(
-            f"prices must be numbers above 0, got {shown(repr(price))} for "
-            f"{shown(machine.name)}. Write what a processor-hour costs, such as 0.05."
+            "prices",
+            must="be numbers above 0",
+            got=f"{shown(repr(price))} for {shown(machine.name)}",
+            hint="Write what a processor-hour costs, such as 0.05.",
         ) from None
 
 
@@ -136,44 +150,61 @@ def _require_one_program(runs: Measurements) -> None:
     """Refuse runs that are of more than one program or problem."""
     if "machine" not in runs.labels:
         raise ParameterError(
-            "runs must have a column machine, got none. Name the machine of every run."
+            "runs", must="have a column machine", got="none", hint="Name the machine of every run."
         )
     series = runs.series()
     apart = [name for name in series.by if name != "machine"]
     if apart:
         remedy = remedy_of_lone_runs(runs, series, briefly=True)
+        call = f"runs.select({apart[0]}=...)."
+        any_value = Argument("select", {apart[0]: "..."}, python=call)  # it ends the sentence
         raise ParameterError(
-            f"runs must be of one program and problem, got several values of {', '.join(apart)}. "
-            + (remedy or f"Select one, such as runs.select({apart[0]}=...).")
+            "runs",
+            must="be of one program and problem",
+            got=f"several values of {', '.join(apart)}",
+            hint=remedy or ("Select one, such as ", any_value),
         )
 
 
-def require_prices(machines: Sequence[Machine], goal: str, asked: Constraints) -> None:
+def require_prices(machines: Sequence[Machine], goal: str, constraints: Constraints) -> None:
     """Refuse machines without a price where the cost matters."""
-    if goal != "cost" and asked.budget is None:
+    if goal != "cost" and constraints.budget is None:
         return
     free = [machine.name for machine in machines if machine.price.amount is None]
     if free:
         raise ParameterError(
-            f"price must be given for {', '.join(map(shown, free[:8]))}: the cost is asked for. "
-            "Add [price] with processor_hour to the file of the machine, or give "
-            f'prices={{"{shown(free[0])}": 0.05}}.'
+            "price",
+            must=f"be given for {', '.join(map(shown, free[:8]))}: the cost is asked for",
+            hint=(
+                "Add [price] with processor_hour to the file of the machine, or give ",
+                Argument(
+                    "prices", {shown(free[0]): 0.05}, python=f'prices={{"{shown(free[0])}": 0.05}}'
+                ),
+                ".",
+            ),
         )
 
 
 def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) -> Array:
     """Counts of processors to choose from on so many machines, ascending."""
     if p is None and isinstance(what, Program):
-        raise ParameterError("p must be given where a program is described, such as p=[1, 2, 4].")
+        raise ParameterError(
+            "p", must=("be given where a program is described, such as ", Argument("p", [1, 2, 4]))
+        )
     counts = np.unique(what.p if p is None and isinstance(what, Measurements) else p)  # type: ignore[arg-type]  # p is given
     try:
         counts = counts.astype(np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"p must be numbers, got {p!r:.60}. Give such as p=[1, 2].") from None
+        raise ParameterError(
+            "p",
+            must="be numbers",
+            got=f"{p!r:.60}",
+            hint=("Give such as ", Argument("p", [1, 2]), "."),
+        ) from None
     most = MOST_POINTS // machines
     if not 0 < counts.size <= most:
         raise ParameterError(
-            f"p must be 1 to {most:,} counts, got {counts.size:,}. Take wider steps."
+            "p", must=f"be 1 to {most:,} counts", got=f"{counts.size:,}", hint="Take wider steps."
         )
     ok = (counts >= 1) & (counts == np.floor(counts))
     require("p", counts, ok, must="be a whole number of at least 1", hint="Count from 1.")

@@ -39,13 +39,7 @@ class Mpi:
     mpiexec: str  # path
 
     def environment(self, *, crowded: bool) -> dict[str, str]:
-        """Variables that its ranks need.
-
-        Parameters
-        ----------
-        crowded : bool
-            Whether ranks share cores: waiting ones then have to give theirs up.
-        """
+        """Variables that its ranks need; if crowded, they give their core up while they wait."""
         if self.vendor == "Open MPI":
             return ONE_THREAD | {
                 "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -64,13 +58,7 @@ class Mpi:
 
 
 def find_mpi() -> Mpi:
-    """MPI that ranks can be started with: that of this environment, else the first on the path.
-
-    Raises
-    ------
-    RunFailed
-        If mpi4py or mpiexec is missing, or mpiexec does not run.
-    """
+    """MPI that ranks can be started with: that of this environment, else the first on the path."""
     if find_spec("mpi4py") is None:
         raise RunFailed(f"Starting ranks needs mpi4py, which is not installed. {INSTALL}")
     beside = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
@@ -85,14 +73,14 @@ def find_mpi() -> Mpi:
 def _described(path: str) -> Mpi:
     """Ask an mpiexec who made it."""
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError) as failure:
         raise RunFailed(f"{path} does not tell its version: {failure}. {INSTALL}") from failure
-    named = (name for name, known in _VENDORS.items() if re.search(known, told))
+    named = (name for name, known in _VENDORS.items() if re.search(known, answer))
     vendor = next(named, "unknown")
-    version = _VERSION.search(told)
+    version = _VERSION.search(answer)
     return Mpi(vendor=vendor, version=version[0] if version else "", mpiexec=path)
 
 

@@ -23,24 +23,15 @@ MOST_TO_BE_LOCKED: Final = 60.0  # a folder without a lock may be one just made 
 def folder_for(prefix: str, directory: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     """Make a folder that is removed with all that is in it when the block ends.
 
-    Parameters
-    ----------
-    prefix : str
-        Its name begins with it. Folders of that name which killed programs left are removed, with
-        the shared memory of their ranks.
-    directory : path, optional
-        Where to make it, by default the system's folder for such.
-
-    Raises
-    ------
-    ParameterError
-        If `directory` is no path.
-    OSError
-        If it cannot be made.
+    Folders of the same prefix which killed programs left are removed, with the shared memory of
+    their ranks.
     """
     if directory is not None and not isinstance(directory, str | os.PathLike):
         raise ParameterError(
-            f"directory must be a path, got {directory!r:.60}. Name a folder for files."
+            "directory",
+            must="be a path",
+            got=f"{directory!r:.60}",
+            hint="Name a folder for files.",
         )
     place = Path(tempfile.gettempdir() if directory is None else directory)
     remove_abandoned(place, prefix)
@@ -56,15 +47,7 @@ def folder_for(prefix: str, directory: str | os.PathLike[str] | None = None) -> 
 
 @contextmanager
 def failing_for(place: str | os.PathLike[str], files_of: str) -> Iterator[None]:
-    """Say in words, as a RunFailed, that a place cannot hold files.
-
-    Parameters
-    ----------
-    place : path
-        Where they stand.
-    files_of : str
-        What they are the files of.
-    """
+    """Say in words, as a RunFailed, that a place cannot hold the files of something."""
     try:
         yield
     except OSError as failure:
@@ -75,15 +58,7 @@ def failing_for(place: str | os.PathLike[str], files_of: str) -> Iterator[None]:
 
 
 def remove_abandoned(place: Path, prefix: str) -> None:
-    """Remove the folders of this user that killed programs left, and their shared memory.
-
-    Parameters
-    ----------
-    place : path
-        Where they stand.
-    prefix : str
-        What their names begin with.
-    """
+    """Remove the folders of this user that killed programs left, and their shared memory."""
     if not hasattr(os, "getuid"):  # nor are there locks
         return
     for folder in place.glob(f"{prefix}*"):

@@ -60,51 +60,27 @@ def run_ranks(
     placement: Placement = "auto",
     environment: Mapping[str, str] | None = None,
     mpi: Mpi | None = None,
+    called: str = "",
 ) -> Ended:
-    """Run a module on several ranks and wait for its end.
+    """Run a module, as ``python -m`` does, on several ranks and wait for its end with status 0.
 
-    Parameters
-    ----------
-    module : str
-        Which ``python -m`` finds; an exception in it aborts all ranks.
-    arguments : sequence of str
-        Its arguments.
-    ranks : int
-        Processes to start. [1]
-    time_limit : float
-        After which they are killed. [s]
-    placement : {"auto", "own", "one", "spread", "free"}
-        A core for each; all on one; dealt out to the cores in turn; or not pinned. "auto": a core
-        for each where there are enough, else all on one. Where the environment has the variable
-        PARCAST_PLACEMENT, "auto" is what that says.
-    environment : mapping, optional
-        Further variables of the ranks.
-    mpi : Mpi, optional
-        What to start them with, by default `find_mpi()`.
-
-    Returns
-    -------
-    Ended
-        With the status 0.
-
-    Raises
-    ------
-    RunFailed
-        If there is no MPI, a rank fails, or the time is over. No process is left.
-    ParameterError, FitFailed
-        If a rank raised it.
+    Each rank has a core of its own ("own"), all share one, they are dealt out to the cores in turn
+    ("spread") or not pinned ("free"); "auto" is what PARCAST_PLACEMENT says, else "own" where
+    there are enough cores, else "one". A RunFailed says that there is no MPI, a rank failed, or
+    they were killed after `time_limit` [s]; a ParameterError or FitFailed of a rank is raised as
+    it is. Messages speak of what is `called`, by default the module.
     """
     if not 1 <= ranks <= MOST_RANKS:
         hint = "Count from 1." if ranks < 1 else "Start fewer."
-        raise ParameterError(f"ranks must lie in 1 to {MOST_RANKS}, got {ranks}. {hint}")
-    found = mpi or find_mpi()
+        raise ParameterError("ranks", must=f"lie in 1 to {MOST_RANKS}", got=f"{ranks}", hint=hint)
+    chosen, called = mpi or find_mpi(), called or _named(module)
     token, began = uuid.uuid4().hex, time.time()
     if placement == "auto":
         placement = os.environ.get(PLACEMENT, "auto")  # type: ignore[assignment]  # ours to set
     crowded = placement == "one" or (placement != "free" and ranks > len(available_cores()))
-    command = [found.mpiexec, "-n", str(ranks), sys.executable, "-m", "parcast.mpi.rank"]
+    command = [chosen.mpiexec, "-n", str(ranks), sys.executable, "-m", "parcast.mpi.rank"]
     variables = {
-        **found.environment(crowded=crowded),
+        **chosen.environment(crowded=crowded),
         **os.environ,
         **(environment or {}),
         PLACEMENT: placement,
@@ -120,11 +96,11 @@ def run_ranks(
             remove_shared_memory(began)
     if status is None:
         raise RunFailed(
-            f"{_named(module)} on {ranks} ranks did not end within {time_limit:g} s and was "
+            f"{called} on {ranks} ranks did not end within {time_limit:g} s and was "
             "killed. Allow more time, or ask for less."
         )
     if status:
-        raise _failure(module, ranks, status, out, err)
+        raise _failure(called, ranks, status, out, err)
     return Ended(status=status, stdout=out, stderr=err, seconds=time.monotonic() - started)
 
 
@@ -167,27 +143,28 @@ def _stop(started: "subprocess.Popen[str]", token: str) -> None:
     kill_processes_of(token)
 
 
-def _failure(module: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:
+def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:
     """Say why ranks failed, in the words of the first that said something."""
     lines = [line.strip() for line in stderr.splitlines() if _WORD.search(line)]
     for line in lines:
         if REFUSAL in line:
-            told = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
-            return _KINDS.get(told["kind"], RunFailed)(told["message"])
-    said = next((line for line in lines if _is_exception(line)), "")
-    if not said:
-        said = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
-    reason = f": {shown(said, limit=LONGEST)}" if said else ""
+            facts = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
+            kind = _KINDS.get(facts["kind"])
+            return kind(**facts["facts"]) if kind else RunFailed(facts["message"])
+    words = next((line for line in lines if _is_exception(line)), "")
+    if not words:
+        words = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
+    reason = f": {shown(words, limit=LONGEST)}" if words else ""
     return RunFailed(
-        f"{_named(module)} on {ranks} ranks ended with status {status}{reason}. "
+        f"{called} on {ranks} ranks ended with status {status}{reason}. "
         "Nothing of it runs on. Try fewer ranks, or look at the message."
     )
 
 
-def _signal_of(status: int, said: str) -> str:
+def _signal_of(status: int, words: str) -> str:
     """Say which signal ended mpiexec, or a rank of which mpiexec told, and what that may mean."""
-    told = _SIGNAL.search(said)
-    number = -status if status < 0 else int(told[1]) if told else 0
+    named = _SIGNAL.search(words)
+    number = -status if status < 0 else int(named[1]) if named else 0
     if number not in set(signal.Signals):
         return ""
     name = signal.strsignal(number) or f"signal {number}"

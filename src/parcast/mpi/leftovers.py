@@ -1,9 +1,8 @@
 """What a run may leave behind when it is killed: processes, shared memory, a session's folder.
 
 All processes of a run carry its token in their environment, wherever they stand in the tree of
-processes; ranks are often not children of the mpiexec that started them.
-
-Signals that end a program, taken as Ctrl-C is, so that what it started is ended and removed.
+processes; ranks are often not children of the mpiexec that started them. Signals that end a
+program are taken as Ctrl-C is, so that what it started is ended and removed.
 """
 
 import os
@@ -28,12 +27,12 @@ PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
 def processes_of(token: str) -> list[int]:
     """Give the numbers of the processes of a run that are alive, without this one."""
     wanted = f"{TOKEN}={token}".encode()
-    found = []
+    alive = []
     for number, folder in _processes():
         with suppress(OSError):  # it ended meanwhile, or it is not ours
             if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(number)
-    return found
+                alive.append(number)
+    return alive
 
 
 def kill_processes_of(token: str) -> int:
@@ -50,13 +49,7 @@ def kill_processes_of(token: str) -> int:
 
 
 def remove_shared_memory(since: float) -> None:
-    """Remove segments of MPI that are ours, newer than a time, and used by no process.
-
-    Parameters
-    ----------
-    since : float
-        When the run began, as `time.time` has it. [s]
-    """
+    """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process."""
     if not SHARED_MEMORY.is_dir():
         return
     ours = [
@@ -72,13 +65,7 @@ def remove_shared_memory(since: float) -> None:
 
 
 def remove_session(mpiexec: int) -> None:
-    """Remove the folder in which an mpiexec of Open MPI that was killed kept its session.
-
-    Parameters
-    ----------
-    mpiexec : int
-        Number of the process.
-    """
+    """Remove the session's folder of an mpiexec of Open MPI that was killed, by its process."""
     shutil.rmtree(Path(tempfile.gettempdir(), f"ompi.{mpiexec}"), ignore_errors=True)
 
 

@@ -1,7 +1,7 @@
 """One rank of a run: it pins itself to a core, then runs a module as ``python -m mpi4py`` does.
 
 ``python -m parcast.mpi.rank MODULE ARGUMENTS...`` is what the launcher starts under mpiexec. An
-exception aborts all ranks; one of parcast's own is handed to the launcher as its message.
+exception aborts all ranks; one of parcast's own is handed to the launcher as its facts.
 """
 
 import json
@@ -24,16 +24,16 @@ def pin() -> None:
     if placement == "free" or not hasattr(os, "sched_setaffinity"):
         return
     cores = sorted(os.sched_getaffinity(0))
-    rank, ranks = _told(_LOCAL_RANK, 0), _told(_LOCAL_SIZE, 1)
+    rank, ranks = _number(_LOCAL_RANK, 0), _number(_LOCAL_SIZE, 1)
     together = placement == "one" or (placement == "auto" and ranks > len(cores))
     # The first core is the one that most interrupts go to.
     os.sched_setaffinity(0, {cores[-1] if together else cores[rank % len(cores)]})
 
 
-def _told(names: Sequence[str], default: int) -> int:
+def _number(names: Sequence[str], default: int) -> int:
     """Give the first of these variables that holds a number."""
-    found = (os.environ.get(name, "") for name in names)
-    return next((int(text) for text in found if text.isdigit()), default)
+    texts = (os.environ.get(name, "") for name in names)
+    return next((int(text) for text in texts if text.isdigit()), default)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -45,8 +45,9 @@ def main(arguments: Sequence[str]) -> None:
     try:
         run.run_command_line(["-m", *arguments])
     except ParcastError as refusal:
-        told = json.dumps({"kind": type(refusal).__name__, "message": str(refusal)})
-        print(f"{REFUSAL}{told}", file=sys.stderr, flush=True)  # noqa: T201 - the launcher reads it
+        kind, facts = type(refusal).__name__, refusal.facts()
+        document = json.dumps({"kind": kind, "facts": facts, "message": str(refusal)})
+        print(f"{REFUSAL}{document}", file=sys.stderr, flush=True)  # noqa: T201 - the launcher reads it
         run.set_abort_status(1)
         sys.exit(1)
     except BaseException as failure:

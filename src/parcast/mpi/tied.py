@@ -16,14 +16,7 @@ PR_SET_PDEATHSIG: Final = 1  # of sys/prctl.h of Linux
 
 
 def tied(command: Sequence[str]) -> list[str]:
-    """Command that is told to end by SIGTERM when the thread that started it is gone.
-
-    Parameters
-    ----------
-    command : sequence of str
-        A program, by its path, and its arguments. Where the system is not Linux it is returned as
-        it is.
-    """
+    """Command that is told to end by SIGTERM when the thread that started it is gone, on Linux."""
     if not sys.platform.startswith("linux"):
         return list(command)
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]

@@ -85,8 +85,10 @@ def best_processors(
     require_descriptions(program, machine)
     if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
         raise ParameterError(
-            f"upto must be a whole number between 1 and {MOST:,}, got {upto!r:.60}. "
-            "Give the largest count worth looking at."
+            "upto",
+            must=f"be a whole number between 1 and {MOST:,}",
+            got=f"{upto!r:.60}",
+            hint="Give the largest count worth looking at.",
         )
     at: dict[str, Any] = {"d": float(d if d is not None else machine.storage.servers or 1)}
     if n is not None:
@@ -122,7 +124,7 @@ def _counts(low: float, high: float) -> Array:
 
 def _times(program: Program, machine: Machine, at: Point, counts: Array) -> Array:
     """Times at counts, none of which is no time. [s]."""
-    found = program.times(machine, {**at, "p": counts}).time
-    time = np.broadcast_to(found, counts.shape)
+    times = program.times(machine, {**at, "p": counts}).time
+    time = np.broadcast_to(times, counts.shape)
     require_times(time, {"p": counts})
     return time

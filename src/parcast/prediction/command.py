@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
 from parcast.cli.options import (
     Counts,
     Sizes,
@@ -22,7 +22,6 @@ from parcast.cli.options import (
     processors,
     sizes,
     variations,
-    written_pairs,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
@@ -55,7 +54,7 @@ Examples:
   parcast predict program.toml sp2.toml -p 1..4096x2 -d 1,2,4,8
   parcast predict program.toml sp2.toml -p 64 --vary network.latency=1..100us
 """
-AXES: Final = {"p": "-p", "d": "-d", "n": "-n", "storage.servers": "-d"}  # not to be varied
+VARIED_BY: Final = {"p": "-p", "d": "-d", "n": "-n", "storage.servers": "-d"}  # not with --vary
 MOST_NAMED: Final = 12  # parameters in one message
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -70,15 +69,6 @@ class Configurations:
     d: Counts | None
     n: Sizes | None
     vary: dict[str, str]
-
-    def options(self) -> dict[str, Any]:
-        """Give what was asked as it stands in a document."""
-        return {
-            "p": self.p.text,
-            "d": as_written(self.d),
-            "n": as_written(self.n),
-            "vary": written_pairs(self.vary.items()),
-        }
 
     def require_one_stdin(self, ctx: click.Context) -> None:
         """Refuse to read both files from standard input."""
@@ -145,6 +135,7 @@ def configurations(command: Command) -> Command:
     help="What a picture shows. By default what suits the axes.",
 )
 @all_option("row")
+@spelled_with(OPTIONS | AXES)
 def command(
     ctx: click.Context,
     /,
@@ -183,11 +174,11 @@ def _predicted(question: Configurations, *, interval: bool | None) -> "Predictio
 
     read = read_configurations(question, interval=interval)
     try:
-        prediction: Prediction = predict(
+        prediction = predict(
             read.program, read.machine, **read.grid, interval=interval is not False
         )
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
     return with_inputs(prediction, **read.inputs)
 
 
@@ -216,7 +207,7 @@ def read_configurations(question: Configurations, **options: Any) -> Described:
         inputs={
             "program": from_program,
             "machine": from_machine,
-            "options": question.options() | options,
+            "options": as_written(question, "program", "machine") | options,
         },
     )
 
@@ -264,8 +255,8 @@ def _not_given(name: str, program: "Program", machine: "Machine") -> str:
 
 def _nearest(name: str, known: list[str]) -> str:
     """Suggest the name that may have been meant, or say which there are."""
-    if name in AXES:
-        return f"Give it with {AXES[name]}."
+    if name in VARIED_BY:
+        return f"Give it with {VARIED_BY[name]}."
     near = [one for one in known if one.rpartition(".")[2] == name]
     near = near or get_close_matches(name, known, n=1)
     if near:

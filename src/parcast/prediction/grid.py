@@ -1,37 +1,84 @@
 """The grid of a question: values of the axes and of parameters that are varied, checked."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
+from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, require_descriptions
 from parcast.errors import ParameterError, require
 from parcast.units import Dimension, shown
 
 
-def axes_of(
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Grid:
+    """Every combination of the values of some axes."""
+
+    axes: dict[str, Array]  # each of one dimension
+    dimensions: dict[str, Dimension]  # of those that are varied parameters
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Values of each axis [1]."""
+        return tuple(len(values) for values in self.axes.values())
+
+    @property
+    def points(self) -> int:
+        """How many combinations there are [1]."""
+        return int(np.prod([float(size) for size in self.shape]))
+
+    def at(self) -> dict[str, Array]:
+        """Values of the axes, each along its own dimension."""
+        return dict(zip(self.axes, np.ix_(*self.axes.values()), strict=True))
+
+
+def grid_of(
     program: Program,
     machine: Machine,
     given: Mapping[str, ArrayLike | None],
     vary: Mapping[str, ArrayLike],
+    *,
+    most: int,
+    purpose: str = "",
+) -> Grid:
+    """Grid of the axes that are given, checked, of `most` points at most."""
+    require_descriptions(program, machine)
+    known = machine.parameters() | program.parameters()
+    axes = _axes(given, vary, known)
+    grid = Grid(axes=axes, dimensions={name: known[name].dimension for name in vary})
+    if grid.points > most:
+        raise ParameterError(
+            "the grid",
+            must=f"have at most {most:,} points{purpose}",
+            got=f"{' x '.join(str(size) for size in grid.shape)} = {grid.points:,}",
+            hint="Take wider steps.",
+        )
+    return grid
+
+
+def _axes(
+    given: Mapping[str, ArrayLike | None],
+    vary: Mapping[str, ArrayLike],
+    known: Mapping[str, Amount],
 ) -> dict[str, Array]:
     """Values of every axis that is given, checked, each of one dimension."""
-    require_descriptions(program, machine)
     axes = {name: _numbers(name, values) for name, values in given.items() if values is not None}
     for name in ("p", "d"):
         if name in axes:
             whole = (axes[name] >= 1) & (axes[name] == np.floor(axes[name]))
             must = "be a whole number of at least 1"
             require(name, axes[name], whole, must=must, hint="Count from 1.")
-    known = machine.parameters() | program.parameters()
     for name, values in vary.items():
         if name not in known:
             raise ParameterError(
-                f"vary must name parameters that the descriptions give, got {shown(repr(name))}. "
-                f"They give {', '.join(sorted(known)) or 'none'}."
+                "vary",
+                must="name parameters that the descriptions give",
+                got=shown(repr(name)),
+                hint=f"They give {', '.join(sorted(known)) or 'none'}.",
             )
         numbers = _numbers(name, values)
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
@@ -45,23 +92,17 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
     if numbers.ndim > 1 or numbers.size == 0:
         raise ParameterError(
-            f"{name} must have one dimension and at least one number, got the shape "
-            f"{numbers.shape}. {hint}"
+            name,
+            must="have one dimension and at least one number",
+            got=f"the shape {numbers.shape}",
+            hint=hint,
         )
     numbers = np.atleast_1d(numbers)
     require(name, numbers, np.isfinite(numbers), must="be finite", hint=hint)
     return numbers
-
-
-def dimensions_of(
-    program: Program, machine: Machine, vary: Mapping[str, ArrayLike]
-) -> dict[str, Dimension]:
-    """Dimension of every parameter that is varied."""
-    known = machine.parameters() | program.parameters()
-    return {name: known[name].dimension for name in vary}
 
 
 def require_times(time: Array, axes: Mapping[str, Array]) -> None:
@@ -74,6 +115,8 @@ def require_times(time: Array, axes: Mapping[str, Array]) -> None:
             for (name, values), i in zip(axes.items(), point, strict=True)
         )
         raise ParameterError(
-            f"the time must be above 0 and finite, got {time[point]:g} s at {at}. "
-            "Check the amounts there."
+            "the time",
+            must="be above 0 and finite",
+            got=f"{time[point]:g} s at {at}",
+            hint="Check the amounts there.",
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.shown import GridAxis, Shown, thinned
-from parcast.show.canvas import add_grid, add_legend, entries_of, new_figure
+from parcast.show.canvas import add_legend, entries_of, new_figure, plain_axes
 from parcast.show.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, add_bar
 from parcast.show.scales import LEAST_SPAN, LINE, MARGIN, inches, round_ticks, scale_time
 from parcast.units import format_quantity
@@ -114,7 +114,7 @@ def draw_lines(shown: Shown) -> "Figure":
     lines = _lines(shown)
     for ax in (times, speedups, shares):
         lines.along.scale(ax)
-        add_grid(ax)
+        plain_axes(ax)
     drawn = _draw_times(times, lines)
     _draw_speedups(speedups, lines)
     _draw_shares(shares, lines)

@@ -1,4 +1,4 @@
-"""What is to be said of a prediction: what limits the program, and what to doubt."""
+"""What is to be said of a prediction: its limits, where it is fastest, and what to doubt."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.units import Dimension
+from parcast.errors import ParameterError
+from parcast.prediction.best_processors import least_between
+from parcast.units import Dimension, format_quantity
 from parcast.words import axis_value
 
 SPENT_ON = {
@@ -22,28 +25,16 @@ MOST_LINES = 4  # of what limits, for a grid with many values of d
 
 
 def limits_of(
-    found: Breakdown,
+    breakdown: Breakdown,
     axes: Mapping[str, Array],
     dimensions: Mapping[str, Dimension] | None = None,
 ) -> tuple[str, ...]:
     """Say what takes most of the time along p, and from where something else does.
 
-    Parameters
-    ----------
-    found : Breakdown
-        Of the shape of the grid, p first. [s]
-    axes : mapping from names to ndarray
-        Their values.
-    dimensions : mapping from names to str, optional
-        Of the axes that are parameters with a unit.
-
-    Returns
-    -------
-    tuple of str
-        One line for each line of the grid along p, or for the first and the last of many.
+    One line for each line of the grid along p, or for the first and the last of many.
     """
     p = axes["p"]
-    parts = np.stack([x.reshape(len(p), -1) for _, x in found.components()])
+    parts = np.stack([x.reshape(len(p), -1) for _, x in breakdown.components()])
     dominant = np.argmax(parts, axis=0)  # (p, lines)
     share = parts.max(axis=0) / parts.sum(axis=0)
     others = [(name, values) for name, values in axes.items() if name != "p"]
@@ -51,11 +42,11 @@ def limits_of(
     return tuple(
         place_of(others, line, dimensions or {})
         + _along(p[order], dominant[order, line], share[order, line])
-        for line in lines_told(dominant.shape[1])
+        for line in described_lines(dominant.shape[1])
     )
 
 
-def lines_told(lines: int) -> Sequence[int]:
+def described_lines(lines: int) -> Sequence[int]:
     """Lines of the grid along p that something is said of: all, or the first and the last."""
     return range(lines) if lines <= MOST_LINES else (0, lines - 1)
 
@@ -80,62 +71,59 @@ def _along(p: Array, dominant: NDArray[np.intp], share: Array) -> str:
     starts = [0, *(np.flatnonzero(np.diff(dominant)) + 1).tolist()]
     if len(starts) > MOST_LINES:  # it goes back and forth: say how it ends
         starts = starts[-1:]
-    said = []
+    limits = []
     for start in starts:
         what = SPENT_ON[COMPONENTS[dominant[start]]]
         since = "" if start == 0 and len(starts) == 1 else f" from p = {p[start]:.0f}"
-        said.append(f"{what}{since}")
-    return f"{', '.join(said)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
+        limits.append(f"{what}{since}")
+    return f"{', '.join(limits)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
+
+
+def fastest_of(
+    program: Program,
+    machine: Machine,
+    time: Array,
+    axes: Mapping[str, Array],
+    dimensions: Mapping[str, Dimension],
+) -> Iterator[str]:
+    """Say with how many processors a program is fastest, where the grid goes beyond that.
+
+    For each line of the grid along p, or for the first and the last of many; nothing where time
+    falls up to the largest count.
+    """
+    others = [(name, values) for name, values in axes.items() if name != "p"]
+    lines = time.reshape(len(axes["p"]), -1)
+    order = np.argsort(axes["p"], kind="stable")
+    p = axes["p"][order]
+    for line in described_lines(lines.shape[1]):
+        along = lines[order, line]
+        i = int(np.argmin(along))
+        if p[i] == p[-1] or along[-1] <= along[i]:
+            continue
+        at = _point(others, line, machine)
+        try:
+            best, least = least_between(program, machine, at, p[max(i - 1, 0)], p[i + 1])
+        except ParameterError:  # the law has no answer at some count between
+            best, least = int(p[i]), float(along[i])
+        yield (
+            f"{place_of(others, line, dimensions)}with p = {best} "
+            f"({format_quantity(least, 'time', 3)}); more processors make it slower"
+        )
+
+
+def _point(others: list[tuple[str, Array]], line: int, machine: Machine) -> Point:
+    """Point of a line of the grid along p, without p."""
+    place = np.unravel_index(line, [len(values) for _, values in others]) if others else ()
+    at = {name: float(values[i]) for (name, values), i in zip(others, place, strict=True)}
+    at.setdefault("d", float(machine.storage.servers or 1))
+    return at
 
 
 def warnings_of(
     program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
-) -> tuple[str, ...]:
-    """Everything that a reader of the times must know.
-
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        What was predicted.
-    axes : mapping from names to ndarray
-        Their values.
-    uncertain : bool
-        Whether the times have an interval.
-    """
-    return tuple(_warnings(program, machine, axes, uncertain=uncertain))
-
-
-def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:
-    """Name varied parameters on which no time depends: something else is taken in their place.
-
-    Parameters
-    ----------
-    program : Program
-        What was predicted.
-    time : ndarray
-        Of the shape of the grid. [s]
-    axes : mapping from names to ndarray
-        Their values, in the order of the dimensions.
-    """
-    own = [name for name in program.parameters() if ".capacities." in f".{name}"]
-    for dimension, (name, values) in enumerate(axes.items()):
-        if name in ("p", "d", "n") or len(values) == 1:
-            continue
-        first = np.take(time, [0], axis=dimension)
-        if np.all(time == first):
-            wins = (
-                f" The program's own {', '.join(own)} may win over it: vary that." if own else ""
-            )
-            yield f"{name} changes no time here.{wins}"
-
-
-def _warnings(
-    program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
 ) -> Iterator[str]:
-    """Give each warning."""
-    most = machine.processors
-    if most is not None and axes["p"].max() > most:
-        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
+    """Everything that a reader of the times must know."""
+    yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
     if servers is not None and "d" in axes and axes["d"].max() > servers:
         yield f"{machine.name} has {servers} I/O servers; d beyond that adds more like them."
@@ -151,3 +139,24 @@ def _warnings(
             "The interval is that of the uncertain parameters; how wrong the law itself is comes "
             "on top."
         )
+
+
+def beyond_machine(machine: Machine, p: Array) -> Iterator[str]:
+    """Say that a machine has fewer processors, where it has."""
+    most = machine.processors
+    if most is not None and p.max() > most:
+        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
+
+
+def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:
+    """Name varied parameters on which no time depends: something else is taken in their place."""
+    own = [name for name in program.parameters() if ".capacities." in f".{name}"]
+    for dimension, (name, values) in enumerate(axes.items()):
+        if name in ("p", "d", "n") or len(values) == 1:
+            continue
+        first = np.take(time, [0], axis=dimension)
+        if np.all(time == first):
+            wins = (
+                f" The program's own {', '.join(own)} may win over it: vary that." if own else ""
+            )
+            yield f"{name} changes no time here.{wins}"

@@ -3,7 +3,7 @@
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.prediction.lines import MOST_NAMED, draw_lines
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import Shown, shown_of
@@ -25,39 +25,17 @@ DRAW: Final = {
 def draw_prediction(
     prediction: Prediction, path: str | PathLike[str], *, picture: str | None = None
 ) -> None:
-    """Draw a prediction into a file, as `figure_of_prediction` and `save_figure` do."""
+    """Draw a prediction into a file: the same prediction gives the same bytes."""
     save_figure(figure_of_prediction(prediction, picture=picture), path)
 
 
 def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) -> "Figure":
-    """One figure of a prediction, over its first one or two axes with several values.
+    """Figure of a prediction, over its first one or two axes with several values.
 
-    Parameters
-    ----------
-    prediction : Prediction
-        What to draw. Axes beyond those that the picture shows are fixed at their largest value,
-        and the title says so.
-    picture : {"lines", "surface", "contours", "map"}, optional
-        "lines": time, speedup and shares of the time over the first axis, a line for each value
-        of the second. "surface": speedup as a surface in space. "contours": speedup as contours,
-        with the fewest disks worth having. "map": efficiency or time as colour, and regions of
-        what takes most of the time. By default lines where the second axis has 8 values at
-        most, contours over processors and disks, else a map.
+    Axes beyond those that the picture shows are fixed at their largest value, and the title says
+    so. By default lines where the second axis has 8 values at most, contours over processors and
+    disks, else a map.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `picture` is none of these, or the prediction has too few axes for it.
-
-    Examples
-    --------
     >>> from parcast import Machine, Program, predict
     >>> program = Program(name="lu", phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
     >>> figure_of_prediction(predict(program, Machine(name="gort"), p=[1, 2, 4])).get_suptitle()
@@ -65,14 +43,16 @@ def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) 
     """
     if picture is not None and picture not in DRAW:
         raise ParameterError(
-            f'picture must be "lines", "surface", "contours" or "map", got {picture!r}. '
-            "Leave it out for what suits the axes."
+            "picture",
+            must='be "lines", "surface", "contours" or "map"',
+            got=f"{picture!r}",
+            hint="Leave it out for what suits the axes.",
         )
     shown = shown_of(prediction, 2)
     chosen = picture or _suitable(shown)
     needed = 1 if chosen == "lines" else 2
     if len(shown.axes) < needed:
-        raise ParameterError(_too_few(chosen, needed, shown))
+        raise _too_few(chosen, needed, shown)
     with house_style():
         figure = DRAW[chosen](shown)
         figure.suptitle(shown.title, fontsize="large", parse_math=False)
@@ -86,19 +66,27 @@ def _suitable(shown: Shown) -> str:
     return "contours" if [axis.name for axis in shown.axes] == ["p", "d"] else "map"
 
 
-def _too_few(picture: str, needed: int, shown: Shown) -> str:
+def _too_few(picture: str, needed: int, shown: Shown) -> ParameterError:
     """Say which axes are there, and what to do for more."""
     there = " and ".join(axis.name for axis in shown.axes)
     got = f"only {there}" if there else "none"
     if needed == 1:
-        return (
-            f"a picture must have an axis with several values, got {got}. Predict for several "
-            "p, such as p=[1, 2, 4, 8]."
+        return ParameterError(
+            "a picture",
+            must="have an axis with several values",
+            got=got,
+            hint=("Predict for several p, such as ", Argument("p", [1, 2, 4, 8]), "."),
         )
     what = {"surface": "a surface", "contours": "contours", "map": "a map"}[picture]
-    give = (
-        'several p and d, or vary={"network.bandwidth": [...]}, or draw picture="lines".'
-        if there
-        else "several p and d, such as p=[1, 2, 4, 8] and d=[1, 2, 4]."
+    bandwidth = Argument(
+        "vary", "network.bandwidth=...", python='vary={"network.bandwidth": [...]}'
     )
-    return f"{what} must have two axes with several values, got {got}. Predict for {give}"
+    lines = Argument("picture", "lines", python='picture="lines"')
+    p, d = Argument("p", [1, 2, 4, 8]), Argument("d", [1, 2, 4])
+    give = (", or ", bandwidth, ", or draw ", lines) if there else (", such as ", p, " and ", d)
+    return ParameterError(
+        what,
+        must="have two axes with several values",
+        got=got,
+        hint=("Predict for several p and d", *give, "."),
+    )

@@ -1,9 +1,6 @@
-"""A program and a machine in, times out, for every configuration asked for.
+"""A program and a machine in, times out, for every configuration that is requested."""
 
-Where time stops falling: the count of processors that is fastest, between those asked for.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -11,82 +8,15 @@ from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import NORMAL_90, Amount, Point
+from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.laws.compactness import superlinear_warnings
-from parcast.prediction.best_processors import least_between
-from parcast.prediction.grid import axes_of, dimensions_of, require_times
-from parcast.prediction.notes import idle_parameters, limits_of, lines_told, place_of, warnings_of
+from parcast.prediction.grid import grid_of, require_times
+from parcast.prediction.notes import fastest_of, idle_parameters, limits_of, warnings_of
 from parcast.prediction.result import Prediction
-from parcast.units import Dimension, format_quantity
-
-
-def fastest_of(
-    program: Program,
-    machine: Machine,
-    time: Array,
-    axes: Mapping[str, Array],
-    dimensions: Mapping[str, Dimension],
-) -> tuple[str, ...]:
-    """Say with how many processors a program is fastest, where more than that were asked for.
-
-    Parameters
-    ----------
-    program, machine : Program, Machine
-        What was predicted.
-    time : ndarray
-        Of the shape of the grid, p first. [s]
-    axes : mapping from names to ndarray
-        Their values.
-    dimensions : mapping from names to str
-        Of the axes that are parameters with a unit.
-
-    Returns
-    -------
-    tuple of str
-        For each line of the grid along p, or for the first and the last of many; none where time
-        falls up to the largest count.
-    """
-    return tuple(_told(program, machine, time, axes, dimensions))
-
-
-def _told(
-    program: Program,
-    machine: Machine,
-    time: Array,
-    axes: Mapping[str, Array],
-    dimensions: Mapping[str, Dimension],
-) -> Iterator[str]:
-    others = [(name, values) for name, values in axes.items() if name != "p"]
-    lines = time.reshape(len(axes["p"]), -1)
-    order = np.argsort(axes["p"], kind="stable")
-    p = axes["p"][order]
-    for line in lines_told(lines.shape[1]):
-        along = lines[order, line]
-        i = int(np.argmin(along))
-        if p[i] == p[-1] or along[-1] <= along[i]:
-            continue
-        at = _point(others, line, machine)
-        try:
-            best, least = least_between(program, machine, at, p[max(i - 1, 0)], p[i + 1])
-        except ParameterError:  # the law has no answer at some count between those asked for
-            best, least = int(p[i]), float(along[i])
-        yield (
-            f"{place_of(others, line, dimensions)}with p = {best} "
-            f"({format_quantity(least, 'time', 3)}); more processors make it slower"
-        )
-
-
-def _point(others: list[tuple[str, Array]], line: int, machine: Machine) -> Point:
-    """Point of a line of the grid along p, without p."""
-    place = np.unravel_index(line, [len(values) for _, values in others]) if others else ()
-    at = {name: float(values[i]) for (name, values), i in zip(others, place, strict=True)}
-    at.setdefault("d", float(machine.storage.servers or 1))
-    return at
-
 
 MOST_POINTS: Final = 20_000_000  # of one grid: about 3 GB
 MOST_SAMPLED: Final = 20_000_000  # points times samples: a few seconds, clustered I/O minutes
@@ -149,34 +79,26 @@ def predict(
     >>> predict(program, Machine(), p=[1, 2, 4]).time
     array([9., 5., 3.])
     """
-    axes = axes_of(program, machine, {"p": p, "d": d, "n": n}, vary or {})
-    shape = tuple(len(values) for values in axes.values())
-    points = int(np.prod([float(size) for size in shape]))
-    if points > MOST_POINTS:
-        raise ParameterError(
-            f"the grid must have at most {MOST_POINTS:,} points, got "
-            f"{' x '.join(str(size) for size in shape)} = {points:,}. Take wider steps."
-        )
-    at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
+    grid = grid_of(program, machine, {"p": p, "d": d, "n": n}, vary or {}, most=MOST_POINTS)
+    axes, shape, at = grid.axes, grid.shape, grid.at()
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
-    found = _full(program.times(machine, at), shape)
-    dimensions = dimensions_of(program, machine, vary or {})
-    require_times(found.time, axes)
-    speedup, scaling = _speedup(program, machine, at, found.time)
+    breakdown = _full(program.times(machine, at), shape)
+    require_times(breakdown.time, axes)
+    speedup, scaling = _speedup(program, machine, at, breakdown.time)
     uncertain = _uncertain(program, machine, axes) if interval else {}
     lower = upper = None
     if uncertain:
-        _require_affordable(samples, points)
+        _require_affordable(samples, grid.points)
         factors = _factors(uncertain, samples, seed)
         lower, upper = _interval(program, machine, at, shape, factors)
         # The middle of the sampled times may lie beside the time of the middle parameters.
-        lower, upper = np.minimum(lower, found.time), np.maximum(upper, found.time)
+        lower, upper = np.minimum(lower, breakdown.time), np.maximum(upper, breakdown.time)
     free = bus = None
     if bounds:
         free, bus = (_at_contention(w, program, machine, at, shape) for w in (0.0, 1.0))
     return Prediction(
         axes=axes,
-        breakdown=found,
+        breakdown=breakdown,
         lower=lower,
         upper=upper,
         contention_free=free,
@@ -184,25 +106,25 @@ def predict(
         speedup=speedup,
         efficiency=speedup / at["p"],
         scaling=scaling,
-        limits=limits_of(found, axes, dimensions),
-        fastest=fastest_of(program, machine, found.time, axes, dimensions),
+        limits=limits_of(breakdown, axes, grid.dimensions),
+        fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
             *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
-            *idle_parameters(program, found.time, axes),
+            *idle_parameters(program, breakdown.time, axes),
             *superlinear_warnings(program, at["p"], speedup),
         ),
-        law=", then ".join(dict.fromkeys(phase.law for phase in program.phase)),
-        sources=tuple(dict.fromkeys(phase.source_of_law for phase in program.phase)),
+        law=program.law,
+        sources=program.sources_of_law,
         program=program.name,
         machine=machine.name,
         interval=INTERVAL if uncertain else None,
-        dimensions=dimensions,
+        dimensions=grid.dimensions,
     )
 
 
-def _full(found: Breakdown, shape: tuple[int, ...]) -> Breakdown:
+def _full(breakdown: Breakdown, shape: tuple[int, ...]) -> Breakdown:
     """Give every component the shape of the grid, without copying it."""
-    return Breakdown(**{name: np.broadcast_to(x, shape) for name, x in found.components()})
+    return Breakdown(**{name: np.broadcast_to(x, shape) for name, x in breakdown.components()})
 
 
 def _speedup(
@@ -214,9 +136,8 @@ def _speedup(
     try:
         speedup = np.asarray(program.times(machine, alone).time / time)
     except ParameterError as refusal:
-        raise ParameterError(
-            f"speedup must be over one processor and one disk, which has no time: {refusal}"
-        ) from None
+        what = "speedup must be over one processor and one disk, which has no time"
+        raise refusal.named(f"{what}: {refusal.name}") from None
     here, there = program.work(machine, at), program.work(machine, one)
     reference = program.work(machine, alone)
     if here is None or there is None or reference is None:
@@ -236,8 +157,14 @@ def _require_affordable(samples: int, points: int) -> None:
     """Refuse an interval that would take minutes."""
     if samples * points > MOST_SAMPLED:
         raise ParameterError(
-            f"the interval must be made from at most {MOST_SAMPLED:,} times, got {samples} "
-            f"samples of {points:,} points. Take fewer points, or leave the interval out."
+            "the interval",
+            must=f"be made from at most {MOST_SAMPLED:,} times",
+            got=f"{samples} samples of {points:,} points",
+            hint=(
+                "Take fewer points, or ",
+                Argument("interval", python="leave the interval out"),
+                ".",
+            ),
         )
 
 

@@ -20,8 +20,27 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE: Final = 8192
 
 
+class OnGrid(Result):
+    """Times of a program at every combination of the values of some axes."""
+
+    __slots__ = ()
+
+    axes: Mapping[str, Array]
+    breakdown: Breakdown
+
+    @property
+    def time(self) -> Array:
+        """Time of the program [s]."""
+        return self.breakdown.time
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Values of each axis [1]."""
+        return tuple(len(values) for values in self.axes.values())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Prediction(Result):
+class Prediction(OnGrid):
     """Times of a program on a machine, for every combination of the values of its axes.
 
     Every array has one dimension for each axis, in their order.
@@ -49,16 +68,6 @@ class Prediction(Result):
     interval: float | None = None  # the share of outcomes the interval is meant to hold
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
-
-    @property
-    def time(self) -> Array:
-        """Time of the program [s]."""
-        return self.breakdown.time
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Values of each axis [1]."""
-        return tuple(len(values) for values in self.axes.values())
 
     @property
     def limited_by(self) -> NDArray[np.str_]:

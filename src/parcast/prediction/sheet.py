@@ -340,8 +340,7 @@ def points_of(prediction: Prediction, chosen: Mapping[str, Sequence[int]] | None
 def spread_out(values: NDArray[np.float64], most: int) -> list[int]:
     """Indices of some of many values, the first and the last among them.
 
-    Those that double, if they are all there; else as even as may be, in logarithms if the values
-    grow.
+    Those that double, if they are all there; else as even as may be, in logarithms if they grow.
 
     >>> spread_out(np.arange(1.0, 4097.0), 60)[:5]
     [0, 1, 3, 7, 15]

@@ -91,11 +91,11 @@ class GridAxis:
         if self.name in ("p", "d"):
             ends = self.values[[0, -1]]
             counts = ends if np.all(np.log2(ends) % 1 == 0) else self.values
-            found = fitting_ticks(counts, width)
+            ticks = fitting_ticks(counts, width)
         else:
             most = max(int(width / (7 * CHARACTER)), 3)
-            found = [x * self.factor for x in self._round(low, high, most)]
-        return found, [f"{tick / self.factor:.6g}" for tick in found]
+            ticks = [x * self.factor for x in self._round(low, high, most)]
+        return ticks, [f"{tick / self.factor:.6g}" for tick in ticks]
 
     def _round(self, low: float, high: float, most: int) -> list[float]:
         """Round numbers along it, in its unit."""
@@ -152,14 +152,7 @@ class Shown:
         return np.reshape(everything[positions], tuple(len(axis.values) for axis in self.axes))
 
     def even(self, array: Array, cells: int) -> tuple[list[Array], Array]:
-        """Interpolate what is shown of an array to places that are even along both axes.
-
-        Returns
-        -------
-        places : list of two ndarrays, shape (cells,)
-            See `GridAxis.places`.
-        values : ndarray, shape (cells, cells)
-        """
+        """Interpolate an array to `cells` places that are even along each of both axes."""
         from scipy import interpolate  # type: ignore[import-untyped]  # SciPy ships no types
 
         given = [axis.places(axis.values) for axis in self.axes]
@@ -181,9 +174,9 @@ class Shown:
 
 def shown_of(prediction: Prediction, most: int) -> Shown:
     """Choose the first axes of a prediction with several values, `most` at most."""
-    found = [_axis(prediction, name, values) for name, values in prediction.axes.items()]
-    long = [axis for axis in found if len(axis.values) > 1]
-    others = [axis for axis in found if axis not in long[:most]]
+    axes = [_axis(prediction, name, values) for name, values in prediction.axes.items()]
+    long = [axis for axis in axes if len(axis.values) > 1]
+    others = [axis for axis in axes if axis not in long[:most]]
     return Shown(
         prediction=prediction,
         axes=tuple(long[:most]),

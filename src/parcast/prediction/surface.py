@@ -1,17 +1,13 @@
-"""The speedup over two axes as a surface in space, coloured by the efficiency.
+"""Pictures of a prediction over two axes: a surface in space, filled contours, a map.
 
-Over processors and disks it is the surface s(p, d) of the literature. Both axes are logarithmic
-where their values allow; ticks are labelled with the values themselves.
+The surface is the speedup, over processors and disks the s(p, d) of the literature, coloured by
+the efficiency. Axes are logarithmic where their values allow; ticks are labelled with the values.
 
-Speedup, or time, over two axes as filled contours; over disks with how many are worth having.
+Contours are of the speedup, or of the time where processors are no axis, interpolated along the
+axes as they are drawn. Over disks they show how many are worth having: the ridge is, for each
+number of processors, the fewest disks whose time lies within 1 % of the best one at that number.
 
-The ridge is, for each number of processors, the fewest disks whose time lies within 1 % of the
-best one at that number. Between the points of the prediction, contours are interpolated along the
-axes as they are drawn.
-
-A map over two axes: efficiency or time as colour, and regions of what takes most of the time.
-
-Where processors are one of the axes, the colour is the efficiency, else the time. A region is
+The map has efficiency or time as colour, and regions of what takes most of the time: a region is
 where one component of the time is larger than each of the others.
 """
 
@@ -45,12 +41,20 @@ if TYPE_CHECKING:
     from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
-
 CELLS: Final = 41  # of the mesh, in each direction
 PLACE: Final = (-0.02, 0.05, 0.88, 0.88)  # in the figure: left, bottom, width, height [1]
 BAR: Final = (0.88, 0.18, 0.022, 0.6)
 EYE: Final[dict[str, float]] = {"elev": 30.0, "azim": -75.0}  # sees both flanks [degrees]
 EDGES: Final = (4.0, 2.0)  # of the box, as they are seen [inch]
+CONTOUR_CELLS: Final = 201  # in each direction
+WIDE: Final = 30.0  # ratio of speedups from which levels are powers, not even steps
+NEARLY: Final = 1.01  # of the best time
+MOST_MARKERS: Final = 24  # on the ridge
+ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
+MAP_CELLS: Final = 240  # in each direction
+REGION: Final = SPENT_ON | {"communication": "network"}
+SMALLEST: Final = 0.004  # share of the map that a region with a label has
+NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
 def draw_surface(shown: Shown) -> "Figure":
@@ -88,13 +92,6 @@ def draw_surface(shown: Shown) -> "Figure":
     ax.set_box_aspect((1.45, 1.1, 0.9), zoom=1.1)
     add_efficiency_bar(colours, cax=figure.add_axes(BAR))
     return figure
-
-
-CONTOUR_CELLS: Final = 201  # in each direction
-WIDE: Final = 30.0  # ratio of speedups from which levels are powers, not even steps
-NEARLY: Final = 1.01  # of the best time
-MOST_MARKERS: Final = 24  # on the ridge
-ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
 
 
 def draw_contours(shown: Shown) -> "Figure":
@@ -136,22 +133,8 @@ def draw_contours(shown: Shown) -> "Figure":
 
 
 def ridge(time: Array, disks: Array) -> Array:
-    """Fewest disks whose time is within 1 % of the best.
+    """Fewest disks whose time [s], (points, number of disks), is within 1 % of the best.
 
-    Parameters
-    ----------
-    time : ndarray, shape (points, number of disks)
-        Of every point with each number of disks. [s]
-    disks : ndarray, shape (number of disks,)
-        Ascending. [1]
-
-    Returns
-    -------
-    ndarray, shape (points,)
-        Disks. [1]
-
-    Examples
-    --------
     >>> ridge(np.array([[8.0, 4.0, 3.99], [3.0, 3.0, 3.5]]), np.array([1.0, 2.0, 4.0]))
     array([2., 1.])
     """
@@ -162,16 +145,14 @@ def ridge(time: Array, disks: Array) -> Array:
 def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
     """Round values to draw contours at: at least two, even where all heights are alike.
 
-    Examples
-    --------
     >>> levels_of(np.array([1.0, 6.2]), is_wide=False)
     [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
     >>> levels_of(np.array([1.0, 200.0]), is_wide=True)
     [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0]
     """
     low, high = float(heights.min()), float(heights.max())
-    found = nice_values(low, high, is_wide=is_wide)
-    return found if len(found) > 1 else [low * 0.99, high * 1.01]
+    levels = nice_values(low, high, is_wide=is_wide)
+    return levels if len(levels) > 1 else [low * 0.99, high * 1.01]
 
 
 def _beyond(heights: Array, levels: list[float]) -> str:
@@ -219,12 +200,6 @@ def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
                 fontsize="small",
                 bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
             )
-
-
-MAP_CELLS: Final = 240  # in each direction
-REGION: Final = SPENT_ON | {"communication": "network"}
-SMALLEST: Final = 0.004  # share of the map that a region with a label has
-NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
 def draw_map(shown: Shown) -> "Figure":

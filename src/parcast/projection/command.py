@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import Counts, answer_options, cli_command, processors
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.units import shown
@@ -119,7 +119,7 @@ def _projected(question: Question) -> "CountedProjection":
     try:
         return project_counts(program, on, question.p.values, **runs, donor_machines=others)
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
 
 
 def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":

@@ -2,14 +2,9 @@
 
     pace  = (T(p0) - what it sends at p0) / computing of the busiest at p0                   [D]
 
-with the run at the fewest processors p0, at best 1, where nothing is sent. What runs on other
-machines say is taken over as `parcast.projection.counted` has it; of several, each counts by its
-likeness to this machine.
-
-How wrong a counted program's time may be, and what another machine's runs say of it.
-
-What such a time leaves out, dependent messages and messages sent while computing, stretches or
-shortens what is sent, so its error grows with the share of the time that sending takes [D]:
+with the run at the fewest processors p0, at best 1, where nothing is sent. What such a time leaves
+out, dependent messages and messages sent while computing, stretches or shortens what is sent, so
+its error grows with the share of the time that sending takes [D]:
 
     half-width^2 = COMPUTE^2 + (OWN * own / T)^2 + (SHARED * shared / T)^2
 
@@ -17,7 +12,8 @@ own is what each rank waits for by itself (startups, bytes at the rate of a pair
 and shared what the network shared by all adds, which is nearly sure: bytes that must pass it do.
 
 A run on another machine, the donor, shows this error there, log(measured / modelled). It is taken
-over as far as the same things take the time here [D]:
+over as far as the same things take the time here [D]; of several donors each counts by its
+likeness to this machine:
 
     log T = log T_model + k * log(T_donor / T_model,donor)
     k     = sum over parts of min(share here, share on the donor) / sum of shares on the donor
@@ -40,6 +36,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, require
 from parcast.laws.counted import CountedCosts, CountedPhase
+from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
 from parcast.projection.result import PARTS, CountedProjection
 from parcast.timings.measurements import Measurements
@@ -49,21 +46,255 @@ COMPUTE: Final = 0.03  # half-width of log time of computing alone
 OWN: Final = 0.35  # of what a rank waits for by itself
 SHARED: Final = 0.1  # of what the shared network adds
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes
+ByDonor = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
+LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
+TINY: Final = 1e-300  # against division by nothing
+ABSURD: Final = 1e3  # pace, or its inverse, that only a wrong unit explains [D]
+
+
+def project_counts(
+    program: Program,
+    machine: Machine,
+    p: ArrayLike,
+    *,
+    known: Measurements | Any | None = None,
+    donors: Measurements | Any | None = None,
+    donor_machines: Sequence[Machine] = (),
+) -> CountedProjection:
+    """Times of a program of law "counted" at `p` processors on a machine.
+
+    Of the `known` runs on the machine that at the smallest count, best p = 1, gives the pace;
+    without them it is that of the phase. `donors` are runs on other machines, named by a column
+    `machine` and described by `donor_machines`: each at two counts or more, of which the smallest
+    gives its pace. The interval joins, on the log scale, what the model leaves out and the +- of
+    the machine.
+
+    >>> counts = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2 s"}]
+    >>> program = Program(phase=[{"law": "counted", "count": counts}])
+    >>> projected = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [24.0]})
+    >>> projected.time.round(3), round(projected.pace, 3)
+    (array([24. ,  6.6]), 3.0)
+    """
+    phase = phase_of(program)
+    counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
+    ok = (counts >= 1) & (counts == np.floor(counts)) & np.isfinite(counts)
+    require("p", counts, ok, must="be whole numbers of at least 1", hint="Count processors.")
+    pace_from = "as the phase has it"
+    if known is not None:
+        pace, at = _pace(phase, machine, _medians(known, what="known"), what="known")
+        phase, pace_from = _paced(phase, pace), f"a run at p = {at:g}"
+    costs = _costs(phase, machine, counts)
+    by_donor = _corrections(phase, donors, donor_machines, costs, counts)
+    correction, like = _together(by_donor, counts)
+    total = np.maximum(sum((x for _, x in by_donor.values()), start=np.zeros(counts.shape)), TINY)
+    width = donated_half_width(model_half_width(costs), like)
+    width = np.hypot(width, _spread(program, phase, machine, counts))
+    time = costs.time * np.exp(correction)
+    return CountedProjection(
+        p=counts,
+        time=time,
+        lower=time * np.exp(-width),
+        upper=time * np.exp(width),
+        parts={name: getattr(costs, name) for name in PARTS},
+        factor=np.exp(correction),
+        pace=float(phase.pace({"p": np.ones(())})),
+        pace_from=pace_from,
+        donors={name: likeness / total for name, (_, likeness) in by_donor.items()},
+        program=program.name,
+        machine=machine.name,
+        warnings=tuple(_warnings(phase, machine, counts, known=known, by_donor=by_donor)),
+    )
+
+
+def phase_of(program: Program) -> CountedPhase:
+    """Only phase of a program, which must be of law "counted"."""
+    if len(program.phase) != 1 or program.phase[0].law != "counted":
+        laws = ", ".join(phase.law for phase in program.phase)
+        raise ParameterError(
+            "program",
+            must='have one phase of law "counted"',
+            got=laws,
+            hint="Predict others with parcast.predict.",
+        )
+    phase = program.phase[0]
+    assert isinstance(phase, CountedPhase)
+    return phase
+
+
+def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
+    """Give counts and medians of the times of runs, which must be alike in all else."""
+    runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
+    others = {name: values for name, values in runs.axes.items() if name != "p"}
+    for name, values in {**runs.labels, **others}.items():
+        several = list(dict.fromkeys(values.tolist()))
+        if len(several) > 1:
+            raise ParameterError(
+                what,
+                must=f"be of one {name}",
+                got=shown(", ".join(map(str, several))),
+                hint="Keep the runs that the counts are of.",
+            )
+    counts = np.unique(runs.p)
+    return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])
+
+
+def _paced(phase: CountedPhase, pace: float) -> CountedPhase:
+    """Give the phase with another pace; its counts are not read again."""
+    amount = Amount.of(pace, ["count"], name="pace")
+    return phase.model_copy(update={"pace": amount})
+
+
+def _pace(
+    phase: CountedPhase, machine: Machine, runs: tuple[Array, Array], *, what: str
+) -> tuple[float, float]:
+    """Find the pace from the run at the fewest processors, and say at how many that was."""
+    at, time = runs[0][:1], float(runs[1][0])
+    costs = _costs(_paced(phase, 1.0), machine, at)
+    sent = float(np.squeeze(costs.communication))
+    busiest = float(np.squeeze(costs.compute + costs.imbalance))
+    if time <= sent:
+        raise ParameterError(
+            what,
+            must="take longer than what it sends",
+            got=f"{time:.3g} s at p = {at[0]:g} on {machine.name}, where sending takes "
+            f"{sent:.3g} s",
+            hint="Give a run at p = 1.",
+        )
+    return (time - sent) / busiest, float(at[0])
+
+
+def _costs(phase: CountedPhase, machine: Machine, counts: Array) -> CountedCosts:
+    """Time of all cycles by what it is spent on, every part of the shape of the counts."""
+    at = {"p": counts}
+    costs, cycles = phase.costs(machine, at), phase.cycles(at)
+    return replace(
+        costs,
+        **{name: np.broadcast_to(getattr(costs, name) * cycles, counts.shape) for name in PARTS},
+    )
+
+
+def _corrections(
+    phase: CountedPhase,
+    donors: Measurements | Any | None,
+    described: Sequence[Machine],
+    here: CountedCosts,
+    counts: Array,
+) -> ByDonor:
+    """Give what each donor says."""
+    if donors is None:
+        return {}
+    runs = donors if isinstance(donors, Measurements) else Measurements.from_table(donors)
+    names = runs.labels.get("machine")
+    if names is None:
+        raise ParameterError(
+            "donors", must="have a column machine", hint="Name in it the machine of each run."
+        )
+    by_name = {machine.name: machine for machine in described}
+    by_donor: ByDonor = {}
+    for name in dict.fromkeys(names.tolist()):
+        if name not in by_name:
+            raise ParameterError(
+                "donor_machines",
+                must=f"describe {shown(repr(name))}",
+                got=", ".join(map(repr, by_name)) or "none",
+                hint="Describe it, by that name.",
+            )
+        of_donor = _medians(runs.select(machine=name), what="donors")
+        by_donor[name] = _correction(phase, by_name[name], of_donor, here, counts)
+    return by_donor
+
+
+def _correction(
+    phase: CountedPhase,
+    machine: Machine,
+    runs: tuple[Array, Array],
+    here: CountedCosts,
+    counts: Array,
+) -> tuple[Array, Array]:
+    """Correction of log time by one donor, and its likeness; none beyond its counts."""
+    measured, times = runs
+    if len(measured) < 2:
+        raise ParameterError(
+            "donors",
+            must="have runs at two counts or more",
+            got=f"one on {machine.name}",
+            hint="Add runs on more processors.",
+        )
+    pace, _ = _pace(phase, machine, runs, what="donors")
+    own = _paced(phase, pace)
+    error = np.log(times / _costs(own, machine, measured).time)
+    carried, likeness = carried_over(here, _costs(own, machine, counts))
+    inside = (counts >= measured[0]) & (counts <= measured[-1])
+    error = np.interp(np.log(counts), np.log(measured), error)
+    return np.where(inside, carried * error, 0.0), np.where(inside, likeness, 0.0)
+
+
+def _together(by_donor: ByDonor, counts: Array) -> tuple[Array, Array]:
+    """Correction of log time by all donors, each by its likeness, and the largest likeness."""
+    if not by_donor:
+        return np.zeros(counts.shape), np.zeros(counts.shape)
+    corrections, likenesses = (np.array(x) for x in zip(*by_donor.values(), strict=True))
+    share = likenesses / np.maximum(likenesses.sum(axis=0), TINY)
+    return (share * corrections).sum(axis=0), likenesses.max(axis=0)
+
+
+def _spread(program: Program, phase: CountedPhase, machine: Machine, counts: Array) -> Array:
+    """Half-width of log time from the +- of the amounts, without their model's."""
+    paced = program.model_copy(update={"phase": (phase,)})
+    order = np.unique(counts)
+    predicted = predict(paced, machine, p=order, bounds=False)
+    if predicted.lower is None or predicted.upper is None:
+        return np.zeros(counts.shape)
+    return np.asarray(np.interp(counts, order, np.log(predicted.upper / predicted.lower) / 2.0))
+
+
+def _warnings(
+    phase: CountedPhase,
+    machine: Machine,
+    counts: Array,
+    *,
+    known: object,
+    by_donor: ByDonor,
+) -> Iterator[str]:
+    """Give what a reader of the times must know."""
+    measured = phase.counted.p
+    beyond = counts[(counts > measured[-1]) | (counts < measured[0])]
+    if len(beyond):
+        yield (
+            f"p = {', '.join(f'{x:g}' for x in beyond)} lies beyond the counts "
+            f"({measured[0]:g} to {measured[-1]:g}): what the program does there is guessed from "
+            "the two nearest, and the interval does not know it."
+        )
+    if known is None:
+        yield (
+            f"No run on {machine.name}: it is taken to compute at "
+            f"{percent(float(1.0 / phase.pace({'p': np.ones(())})))} of the speed of the machine "
+            "that counted. Give a run at p = 1."
+        )
+    else:
+        yield from _absurd(float(phase.pace({"p": np.ones(())})), machine)
+    yield from beyond_machine(machine, counts)
+    for name, (_, likeness) in by_donor.items():
+        if not np.any(likeness > LIKE):
+            yield f"{name} says nothing here: other things take its time, or other counts."
+    yield from phase.warnings(machine)
+
+
+def _absurd(pace: float, machine: Machine) -> Iterator[str]:
+    """Warn of a pace that no two machines differ by."""
+    if 1.0 / ABSURD <= pace <= ABSURD:
+        return
+    ratio, word = (1.0 / pace, "faster") if pace < 1.0 else (pace, "slower")
+    yield (
+        f"By the known run, {machine.name} computes {float(format(ratio, '.2g')):,.0f} times "
+        f"{word} than the machine that counted: most likely a unit is wrong. Check the seconds of "
+        "the run and of compute_s."
+    )
 
 
 def model_half_width(costs: CountedCosts) -> Array:
     """Half-width of the 90 % interval of log time, from what takes the time.
 
-    Parameters
-    ----------
-    costs : CountedCosts
-
-    Returns
-    -------
-    ndarray, shape of the costs
-
-    Examples
-    --------
     >>> zero, one = np.zeros(1), np.ones(1)
     >>> parts = {"compute": one, "imbalance": zero, "pairs": zero, "collectives": zero}
     >>> model_half_width(CountedCosts(**parts, startups=one, shared=2 * one)).round(3)
@@ -77,17 +308,7 @@ def model_half_width(costs: CountedCosts) -> Array:
 def carried_over(here: CountedCosts, donor: CountedCosts) -> tuple[Array, Array]:
     """How much of the donor's error is taken over, k, and how like it is to this machine.
 
-    Parameters
-    ----------
-    here, donor : CountedCosts
-        Of one program at the same counts of processors.
-
-    Returns
-    -------
-    carried : ndarray
-        k in [0, 1]; 0 where nothing is sent. [1]
-    likeness : ndarray
-        Shares in common over the larger sum of shares, in [0, 1]. [1]
+    k is 0 where nothing is sent; the likeness is shares in common over the larger sum of shares.
     """
     shares = [
         np.stack(
@@ -116,272 +337,3 @@ def donated_half_width(model: Array, likeness: Array) -> Array:
 def _sending(costs: CountedCosts) -> tuple[Array, ...]:
     """Give the parts of what is sent."""
     return costs.startups, costs.pairs, costs.shared, costs.collectives
-
-
-Told = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
-
-LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
-TINY: Final = 1e-300  # against division by nothing
-ABSURD: Final = 1e3  # pace, or its inverse, that only a wrong unit explains [D]
-
-
-def project_counts(
-    program: Program,
-    machine: Machine,
-    p: ArrayLike,
-    *,
-    known: Measurements | Any | None = None,
-    donors: Measurements | Any | None = None,
-    donor_machines: Sequence[Machine] = (),
-) -> CountedProjection:
-    """Times of a counted program on a machine.
-
-    Parameters
-    ----------
-    program : Program
-        With one phase, of law "counted".
-    machine : Machine
-        With its network, and best its primitives.
-    p : array_like
-        Processors asked for, whole numbers of at least 1. [1]
-    known : Measurements, or a table, optional
-        Runs on the machine; that at the smallest count, best p = 1, gives the pace. Without it
-        the pace is that of the phase.
-    donors : Measurements, or a table, optional
-        Runs of the program on other machines, with a column `machine`: each at two counts or
-        more, of which the smallest gives its pace.
-    donor_machines : sequence of Machine, optional
-        Descriptions of these machines, called as the column calls them.
-
-    Returns
-    -------
-    CountedProjection
-        Its interval joins, on the log scale, what the model leaves out and the +- of the
-        machine's amounts.
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain, a machine lacks a rate, a donor is not described,
-        or a run takes less time than what it sends.
-
-    Examples
-    --------
-    >>> counts = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2 s"}]
-    >>> program = Program(phase=[{"law": "counted", "count": counts}])
-    >>> told = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [24.0]})
-    >>> told.time.round(3), round(told.pace, 3)
-    (array([24. ,  6.6]), 3.0)
-    """
-    phase = phase_of(program)
-    counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
-    ok = (counts >= 1) & (counts == np.floor(counts)) & np.isfinite(counts)
-    require("p", counts, ok, must="be whole numbers of at least 1", hint="Count processors.")
-    pace_from = "as the phase has it"
-    if known is not None:
-        pace, at = _pace(phase, machine, _medians(known, what="known"), what="known")
-        phase, pace_from = _paced(phase, pace), f"a run at p = {at:g}"
-    costs = _costs(phase, machine, counts)
-    told = _told_by(phase, donors, donor_machines, costs, counts)
-    correction, like = _together(told, counts)
-    total = np.maximum(sum((x for _, x in told.values()), start=np.zeros(counts.shape)), TINY)
-    width = donated_half_width(model_half_width(costs), like)
-    width = np.hypot(width, _spread(program, phase, machine, counts))
-    time = costs.time * np.exp(correction)
-    return CountedProjection(
-        p=counts,
-        time=time,
-        lower=time * np.exp(-width),
-        upper=time * np.exp(width),
-        parts={name: getattr(costs, name) for name in PARTS},
-        factor=np.exp(correction),
-        pace=float(phase.pace({"p": np.ones(())})),
-        pace_from=pace_from,
-        donors={name: likeness / total for name, (_, likeness) in told.items()},
-        program=program.name,
-        machine=machine.name,
-        warnings=tuple(_warnings(phase, machine, counts, known=known, told=told)),
-    )
-
-
-def phase_of(program: Program) -> CountedPhase:
-    """Only phase of a program, which must be of law "counted".
-
-    Raises
-    ------
-    ParameterError
-        If there are more, or its law is another.
-    """
-    if len(program.phase) != 1 or program.phase[0].law != "counted":
-        laws = ", ".join(phase.law for phase in program.phase)
-        raise ParameterError(
-            f'program must have one phase of law "counted", got {laws}. '
-            "Predict others with parcast.predict."
-        )
-    phase = program.phase[0]
-    assert isinstance(phase, CountedPhase)
-    return phase
-
-
-def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
-    """Give counts and medians of the times of runs, which must be alike in all else."""
-    runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
-    others = {name: values for name, values in runs.axes.items() if name != "p"}
-    for name, values in {**runs.labels, **others}.items():
-        several = list(dict.fromkeys(values.tolist()))
-        if len(several) > 1:
-            raise ParameterError(
-                f"{what} must be of one {name}, got {shown(', '.join(map(str, several)))}. Keep "
-                "the runs that the counts are of."
-            )
-    counts = np.unique(runs.p)
-    return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])
-
-
-def _paced(phase: CountedPhase, pace: float) -> CountedPhase:
-    """Give the phase with another pace; its counts are not read again."""
-    amount = Amount.of(pace, ["count"], name="pace")
-    return phase.model_copy(update={"pace": amount})
-
-
-def _pace(
-    phase: CountedPhase, machine: Machine, runs: tuple[Array, Array], *, what: str
-) -> tuple[float, float]:
-    """Find the pace from the run at the fewest processors, and say at how many that was."""
-    at, time = runs[0][:1], float(runs[1][0])
-    costs = _costs(_paced(phase, 1.0), machine, at)
-    sent = float(np.squeeze(costs.communication))
-    busiest = float(np.squeeze(costs.compute + costs.imbalance))
-    if time <= sent:
-        raise ParameterError(
-            f"{what} must take longer than what it sends, got {time:.3g} s at p = {at[0]:g} on "
-            f"{machine.name}, where sending takes {sent:.3g} s. Give a run at p = 1."
-        )
-    return (time - sent) / busiest, float(at[0])
-
-
-def _costs(phase: CountedPhase, machine: Machine, counts: Array) -> CountedCosts:
-    """Time of all cycles by what it is spent on, every part of the shape of the counts."""
-    at = {"p": counts}
-    costs, cycles = phase.costs(machine, at), phase.cycles(at)
-    return replace(
-        costs,
-        **{name: np.broadcast_to(getattr(costs, name) * cycles, counts.shape) for name in PARTS},
-    )
-
-
-def _told_by(
-    phase: CountedPhase,
-    donors: Measurements | Any | None,
-    described: Sequence[Machine],
-    here: CountedCosts,
-    counts: Array,
-) -> Told:
-    """Give what each donor says."""
-    if donors is None:
-        return {}
-    runs = donors if isinstance(donors, Measurements) else Measurements.from_table(donors)
-    names = runs.labels.get("machine")
-    if names is None:
-        raise ParameterError(
-            "donors must have a column machine. Name in it the machine of each run."
-        )
-    by_name = {machine.name: machine for machine in described}
-    told: Told = {}
-    for name in dict.fromkeys(names.tolist()):
-        if name not in by_name:
-            raise ParameterError(
-                f"donor_machines must describe {shown(repr(name))}, got "
-                f"{', '.join(map(repr, by_name)) or 'none'}. Describe it, by that name."
-            )
-        of_donor = _medians(runs.select(machine=name), what="donors")
-        told[name] = _told_by_one(phase, by_name[name], of_donor, here, counts)
-    return told
-
-
-def _together(told: Told, counts: Array) -> tuple[Array, Array]:
-    """Correction of log time by all donors, each by its likeness, and the largest likeness."""
-    if not told:
-        return np.zeros(counts.shape), np.zeros(counts.shape)
-    corrections, likenesses = (np.array(x) for x in zip(*told.values(), strict=True))
-    share = likenesses / np.maximum(likenesses.sum(axis=0), TINY)
-    return (share * corrections).sum(axis=0), likenesses.max(axis=0)
-
-
-def _told_by_one(
-    phase: CountedPhase,
-    machine: Machine,
-    runs: tuple[Array, Array],
-    here: CountedCosts,
-    counts: Array,
-) -> tuple[Array, Array]:
-    """Correction of log time by one donor, and its likeness; none beyond its counts."""
-    measured, times = runs
-    if len(measured) < 2:
-        raise ParameterError(
-            f"donors must have runs at two counts or more, got one on {machine.name}. "
-            "Add runs on more processors."
-        )
-    pace, _ = _pace(phase, machine, runs, what="donors")
-    own = _paced(phase, pace)
-    error = np.log(times / _costs(own, machine, measured).time)
-    carried, likeness = carried_over(here, _costs(own, machine, counts))
-    inside = (counts >= measured[0]) & (counts <= measured[-1])
-    error = np.interp(np.log(counts), np.log(measured), error)
-    return np.where(inside, carried * error, 0.0), np.where(inside, likeness, 0.0)
-
-
-def _spread(program: Program, phase: CountedPhase, machine: Machine, counts: Array) -> Array:
-    """Half-width of log time from the +- of the amounts, without their model's."""
-    paced = program.model_copy(update={"phase": (phase,)})
-    order = np.unique(counts)
-    told = predict(paced, machine, p=order, bounds=False)
-    if told.lower is None or told.upper is None:
-        return np.zeros(counts.shape)
-    return np.asarray(np.interp(counts, order, np.log(told.upper / told.lower) / 2.0))
-
-
-def _warnings(
-    phase: CountedPhase,
-    machine: Machine,
-    counts: Array,
-    *,
-    known: object,
-    told: Told,
-) -> Iterator[str]:
-    """Give what a reader of the times must know."""
-    measured = phase.counted.p
-    beyond = counts[(counts > measured[-1]) | (counts < measured[0])]
-    if len(beyond):
-        yield (
-            f"p = {', '.join(f'{x:g}' for x in beyond)} lies beyond the counts "
-            f"({measured[0]:g} to {measured[-1]:g}): what the program does there is guessed from "
-            "the two nearest, and the interval does not know it."
-        )
-    if known is None:
-        yield (
-            f"No run on {machine.name}: it is taken to compute at "
-            f"{percent(float(1.0 / phase.pace({'p': np.ones(())})))} of the speed of the machine "
-            "that counted. Give a run at p = 1."
-        )
-    else:
-        yield from _absurd(float(phase.pace({"p": np.ones(())})), machine)
-    most = machine.processors
-    if most is not None and counts.max() > most:
-        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
-    for name, (_, likeness) in told.items():
-        if not np.any(likeness > LIKE):
-            yield f"{name} says nothing here: other things take its time, or other counts."
-    yield from phase.warnings(machine)
-
-
-def _absurd(pace: float, machine: Machine) -> Iterator[str]:
-    """Warn of a pace that no two machines differ by."""
-    if 1.0 / ABSURD <= pace <= ABSURD:
-        return
-    ratio, word = (1.0 / pace, "faster") if pace < 1.0 else (pace, "slower")
-    yield (
-        f"By the known run, {machine.name} computes {float(format(ratio, '.2g')):,.0f} times "
-        f"{word} than the machine that counted: most likely a unit is wrong. Check the seconds of "
-        "the run and of compute_s."
-    )

@@ -1,14 +1,11 @@
 """Times on a machine without runs, or with one, from runs on a base machine.
 
     T_target(P) = kappa * sum T_comp,base(P) + sum T_comm,target(P)         [S in words] [1]_
-    kappa       = T_target(1) / T_base(1)
+    kappa       = T_target(P0) / T_base(P0)
 
 Call paths that communicate are priced on the target, by its primitives; all others are scaled by
-kappa. Where the runs name no call paths, the whole is scaled, and that is said.
-
-How wrong times of another machine are that were scaled by one ratio: half-widths of log time.
-
-    T_target(P) = kappa * T_base(P) ,   kappa = T_target(P0) / T_base(P0)       [S in words] [1]_
+kappa, best known at P0 = 1. Where the runs name no call paths, the whole is scaled, and that is
+said.
 
 The ratio of two machines does not stay what it was: the one with the faster processors waits more
 for its network. How far it moves was measured [D]: on seven public sets of runs every machine in
@@ -50,43 +47,6 @@ UNLIKE: Final = 0.4  # more of it for each e-folding of kappa ... [D]
 MOST_UNLIKE: Final = 1.5  # ... up to so many [D]
 UNREPEATED: Final = 0.05  # sd of log time that one machine differs from itself [D]
 WORTH: Final = 3.0  # machines that the formula counts as, beside those that were run [D]
-
-
-def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None = None) -> Array:
-    """Half-width of the 90 % interval of log time that the base ratio leaves.
-
-    Parameters
-    ----------
-    reach : array_like, shape (points,)
-        Distance in log p from the count at which the ratio is known, at least 0. [1]
-    ratio : float
-        Time of the target over that of the base there, above 0. [1]
-    moved : array_like, shape (machines, points), optional
-        Change of the log ratio between the base and each other machine over this distance; NaN
-        where it is not known.
-
-    Returns
-    -------
-    ndarray, shape (points,)
-
-    Examples
-    --------
-    >>> moved_half_width([0.0, 2.0], ratio=1.0).round(2)
-    array([0.08, 0.71])
-    >>> moved_half_width([2.0], ratio=1.0, moved=[[0.1], [-0.05], [0.0]]).round(2)
-    array([0.51])
-    """
-    distance = np.abs(np.asarray(reach, dtype=np.float64))
-    unlike = np.minimum(np.abs(np.log(np.asarray(ratio, dtype=np.float64))), MOST_UNLIKE)
-    variance = (ALIKE + UNLIKE * unlike) ** 2 * distance
-    if moved is not None:
-        seen = NORMAL_90 * np.asarray(moved, dtype=np.float64)
-        known = np.isfinite(seen)
-        squares = np.where(known, seen, 0.0) ** 2
-        variance = (squares.sum(axis=0) + WORTH * variance) / (known.sum(axis=0) + WORTH)
-    return np.asarray(np.sqrt(variance + (NORMAL_90 * UNREPEATED) ** 2))
-
-
 DOUBTFUL: Final = 5.0  # upper over lower from which an interval says little [D]
 
 
@@ -147,70 +107,40 @@ def project(
     communication: Mapping[str, Phase] | None = None,
     others: Measurements | Any | None = None,
 ) -> Projection:
-    """Times on a target machine, scaled from a base machine.
+    """Times at `p` processors of a target machine, scaled from runs on a base machine.
 
-    Parameters
-    ----------
-    runs : Measurements, or a table
-        On the base machine, at two counts of processors or more. With a column `callpath` its
-        times must add up: those of a call path do not hold those of another.
-    p : array_like
-        Processors asked for, whole numbers of at least 1. [1]
-    base, target : Machine
-        What the runs come from, and what is asked for.
-    known : Measurements, or a table, optional
-        Runs of the whole program on the target; that at the smallest count gives the ratio, best
-        at p = 1.
-    ratio : number or str, optional
-        The ratio itself, as 0.15 or "0.15 +- 10%"; by default, where nothing is `known`, the
-        base's `compute.rate` over the target's. [1]
-    communication : mapping from call paths to Phase, optional
-        What each call path that communicates does, such as a phase of law "regions": its time on
-        the target is that of the target's primitives.
-    others : Measurements, or a table, optional
-        Runs of the whole program on further machines, with a column `machine`. How far the ratio
-        between them and the base moves with p tells how far it may move here.
+    With a column `callpath` the times of `runs` must add up; what call paths do that communicate
+    stands in `communication`, and is priced on the target. Of the `known` runs of the whole
+    program on the target that at the smallest count gives the ratio; else it is given itself, as
+    0.15 or "0.15 +- 10%", or is the base's `compute.rate` over the target's. `others` are runs on
+    further machines, with a column `machine`. The interval joins, on the log scale, the doubt of
+    the base's forecast, that of the ratio, how far ratios move with p, and the +- of the target.
 
-    Returns
-    -------
-    Projection
-        Its interval joins, on the log scale, the doubt of the base's own forecast, that of the
-        ratio, how far ratios were found to move with p, and the +- of the target's amounts.
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain, or no ratio is known.
-    FitFailed
-        If the runs hold fewer than two counts of processors.
-
-    Examples
-    --------
     >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
     >>> base, target = Machine(name="old"), Machine(name="new")
-    >>> told = project(runs, [1, 8], base=base, target=target, ratio="0.5 +- 5%")
-    >>> told.time, bool(np.all(told.lower < told.time))
+    >>> projected = project(runs, [1, 8], base=base, target=target, ratio="0.5 +- 5%")
+    >>> projected.time, bool(np.all(projected.lower < projected.time))
     (array([50.,  8.]), True)
     """
     runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
     priced = dict(communication or {})
     computing = _computing(runs, priced)
-    found = ratio_of(computing, base=base, target=target, known=known, ratio=ratio, priced=priced)
+    kappa = ratio_of(computing, base=base, target=target, known=known, ratio=ratio, priced=priced)
 
     ratio_is = "run" if known is not None else "given" if ratio is not None else "rates"
 
     scaled, own = on_base(computing, counts)
-    scaled = found.value * scaled
+    scaled = kappa.value * scaled
     sent, sent_width = on_target(priced, target, counts)
     time = scaled + sent
     share = scaled / time
-    moved = None if others is None else _moved(others, runs, counts, found.at)
+    moved = None if others is None else _moved(others, runs, counts, kappa.at)
     widths = {
         "forecast on the base": share * own,
-        "ratio": share * found.half_width,
+        "ratio": share * kappa.half_width,
         "ratio moves with p": share
-        * moved_half_width(np.log(counts / found.at), found.value, moved),
+        * moved_half_width(np.log(counts / kappa.at), kappa.value, moved),
         "+- of the target": (1.0 - share) * sent_width,
     }
     factor = np.exp(np.sqrt(sum((x**2 for x in widths.values()), start=np.zeros(len(counts)))))
@@ -221,16 +151,63 @@ def project(
         upper=time * factor,
         scaled=scaled,
         communication=sent if priced else None,
-        ratio=found.value,
-        ratio_from=found.words,
+        ratio=kappa.value,
+        ratio_from=kappa.words,
         widths=widths,
         base=base.name,
         target=target.name,
         warnings=tuple(
             _doubtful(counts, factor)
-            + list(_warnings(found, base, target, priced=priced, others=others, ratio_is=ratio_is))
+            + list(_warnings(kappa, base, target, priced=priced, others=others, ratio_is=ratio_is))
         ),
     )
+
+
+def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
+    """Leave out the call paths that are priced on the target."""
+    names = runs.labels.get("callpath")
+    there = [] if names is None else list(dict.fromkeys(names.tolist()))
+    for path in priced:
+        if path not in there:
+            raise ParameterError(
+                "communication",
+                must="name call paths of the runs",
+                got=shown(repr(path)),
+                hint="There is "
+                f"{', '.join(map(str, there[:8])) or 'none: add a column callpath'}.",
+            )
+    left = [path for path in there if path not in priced]
+    if priced and not left:
+        raise ParameterError(
+            "communication",
+            must="leave call paths that compute",
+            got="all of them",
+            hint="Name fewer.",
+        )
+    return runs.select(callpath=left) if priced else runs
+
+
+def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None = None) -> Array:
+    """Half-width of the 90 % interval of log time that the base ratio leaves, (points,).
+
+    `reach` is the distance in log p from where the ratio is known, `moved`, (machines, points),
+    the change of the log ratio between the base and each other machine over it; NaN where it is
+    not known.
+
+    >>> moved_half_width([0.0, 2.0], ratio=1.0).round(2)
+    array([0.08, 0.71])
+    >>> moved_half_width([2.0], ratio=1.0, moved=[[0.1], [-0.05], [0.0]]).round(2)
+    array([0.51])
+    """
+    distance = np.abs(np.asarray(reach, dtype=np.float64))
+    unlike = np.minimum(np.abs(np.log(np.asarray(ratio, dtype=np.float64))), MOST_UNLIKE)
+    variance = (ALIKE + UNLIKE * unlike) ** 2 * distance
+    if moved is not None:
+        seen = NORMAL_90 * np.asarray(moved, dtype=np.float64)
+        known = np.isfinite(seen)
+        squares = np.where(known, seen, 0.0) ** 2
+        variance = (squares.sum(axis=0) + WORTH * variance) / (known.sum(axis=0) + WORTH)
+    return np.asarray(np.sqrt(variance + (NORMAL_90 * UNREPEATED) ** 2))
 
 
 def _doubtful(counts: Array, factor: Array) -> list[str]:
@@ -242,50 +219,32 @@ def _doubtful(counts: Array, factor: Array) -> list[str]:
     return [f"Doubtful: at p = {counts[i]:g} the interval spans a factor of {wide:.2g}."]
 
 
-def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
-    """Leave out the call paths that are priced on the target."""
-    names = runs.labels.get("callpath")
-    there = [] if names is None else list(dict.fromkeys(names.tolist()))
-    for path in priced:
-        if path not in there:
-            raise ParameterError(
-                f"communication must name call paths of the runs, got {shown(repr(path))}. "
-                f"There is {', '.join(map(str, there[:8])) or 'none: add a column callpath'}."
-            )
-    left = [path for path in there if path not in priced]
-    if priced and not left:
-        raise ParameterError(
-            "communication must leave call paths that compute, got all of them. Name fewer."
-        )
-    return runs.select(callpath=left) if priced else runs
-
-
 def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:
     """Tell how far the log ratio of each other machine to the base moves from `at` to `counts`."""
     others = others if isinstance(others, Measurements) else Measurements.from_table(others)
     series = others.series(("machine",))
     here = runs.series(("callpath",) if "callpath" in runs.labels else ())
-    asked = np.append(counts, at)
+    wanted = np.append(counts, at)
     base = np.log(
-        sum(_inside(x, y, asked, np.exp) for x, y in zip(here.p, here.time, strict=True))
+        sum(_inside(x, y, wanted, np.exp) for x, y in zip(here.p, here.time, strict=True))
     )
     rows = []
     for x, y in zip(series.p, series.time, strict=True):
-        change = _inside(x, y, asked) - base
+        change = _inside(x, y, wanted) - base
         rows.append(change[:-1] - change[-1])
     return np.array(rows)
 
 
-def _inside(x: Array, y: Array, asked: Array, turn: Any = np.asarray) -> Array:
+def _inside(x: Array, y: Array, wanted: Array, turn: Any = np.asarray) -> Array:
     """Log time between measured counts, NaN beyond them; or `turn` of it."""
     there = np.isfinite(x)
     return np.asarray(
-        turn(np.interp(np.log(asked), np.log(x[there]), np.log(y[there]), np.nan, np.nan))
+        turn(np.interp(np.log(wanted), np.log(x[there]), np.log(y[there]), np.nan, np.nan))
     )
 
 
 def _warnings(
-    found: Ratio,
+    kappa: Ratio,
     base: Machine,
     target: Machine,
     *,
@@ -296,25 +255,25 @@ def _warnings(
     """Give what a reader of the times must know."""
     if not priced:
         yield (
-            f"All of the time on {base.name} is scaled by {found.value:.3g}: no call path is "
+            f"All of the time on {base.name} is scaled by {kappa.value:.3g}: no call path is "
             "known to communicate, so the network of the target has no say."
         )
     for path, phase in priced.items():
         for text in phase.warnings(target):
             yield f"{path}: {text}"
     if ratio_is != "run":
-        exact = found.half_width == 0.0
+        exact = kappa.half_width == 0.0
         yield (
-            f"No run on {target.name}: the ratio {found.value:.3g} comes from "
+            f"No run on {target.name}: the ratio {kappa.value:.3g} comes from "
             f"{'compute.rate of both machines' if ratio_is == 'rates' else 'you'}"
             + (
                 ", taken as exact. Say how well it is known, as +- 20%, for an honest interval."
                 if exact
-                else f", give or take {percent(np.expm1(found.half_width))}."
+                else f", give or take {percent(np.expm1(kappa.half_width))}."
             )
         )
-    elif found.at > 1:
-        yield f"The ratio is known at p = {found.at:g}, not at p = 1 as the method has it."
+    elif kappa.at > 1:
+        yield f"The ratio is known at p = {kappa.at:g}, not at p = 1 as the method has it."
     if others is None:
         yield "How far the ratio moves with p is that of other programs and machines."
     yield "Both machines must have been given the same optimisation level."

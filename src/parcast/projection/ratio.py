@@ -39,7 +39,9 @@ def ratio_of(
 ) -> Ratio:
     """Find kappa, from a run, as it is given, or from the rates of the processors."""
     if known is not None and ratio is not None:
-        raise ParameterError("ratio must be left out where runs are known. Give one of the two.")
+        raise ParameterError(
+            "ratio", must="be left out where runs are known", hint="Give one of the two."
+        )
     if ratio is not None:
         amount = Amount.of(ratio, ["count"], name="ratio")
         value = float(amount({"p": np.ones(())}))
@@ -63,8 +65,11 @@ def ratio_of(
     left = there - float(sent[0])
     if left <= 0:
         raise ParameterError(
-            f"known must take longer than its communication, got {there:g} s at p = {at:g} where "
-            f"the primitives of {target.name} take {float(sent[0]):g} s. Check their figures."
+            "known",
+            must="take longer than its communication",
+            got=f"{there:g} s at p = {at:g} where the primitives of {target.name} take "
+            f"{float(sent[0]):g} s",
+            hint="Check their figures.",
         )
     words = f"one run at p = {at:g} on {target.name}"
     return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED)), at, words)
@@ -72,11 +77,13 @@ def ratio_of(
 
 def on_base(runs: Measurements, counts: Array) -> tuple[Array, Array]:
     """Time on the base machine, all call paths together, and its half-width of log time."""
-    told = forecast(runs, counts, by=("callpath",) if "callpath" in runs.labels else ())
-    if told.refused:
-        name, why = next(iter(told.refused.items()))
+    predicted = forecast(runs, counts, by=("callpath",) if "callpath" in runs.labels else ())
+    if predicted.refused:
+        name, why = next(iter(predicted.refused.items()))
         raise FitFailed(f"{name or 'The base machine'}: {why}")
-    time, upper = (np.reshape(x, (-1, len(counts))).sum(axis=0) for x in (told.time, told.upper))
+    time, upper = (
+        np.reshape(x, (-1, len(counts))).sum(axis=0) for x in (predicted.time, predicted.upper)
+    )
     return time, np.log(upper / time)  # of several call paths, as if all erred together
 
 
@@ -85,10 +92,10 @@ def on_target(priced: Mapping[str, Phase], target: Machine, counts: Array) -> tu
     time, width = np.zeros(len(counts)), np.zeros(len(counts))
     several = counts > 1  # one processor sends nothing, and nothing has no logarithm
     if priced and several.any():
-        told = predict(
+        predicted = predict(
             Program(phase=tuple(priced.values())), target, p=counts[several], bounds=False
         )
-        time[several] = told.time
-        if told.upper is not None and told.lower is not None:
-            width[several] = np.log(told.upper / told.lower) / 2.0
+        time[several] = predicted.time
+        if predicted.upper is not None and predicted.lower is not None:
+            width[several] = np.log(predicted.upper / predicted.lower) / 2.0
     return time, width

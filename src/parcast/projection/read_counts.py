@@ -8,7 +8,6 @@ programs apart. Lines that begin with `#` are comments.
 """
 
 import csv
-import difflib
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from parcast.laws.counted import COLLECTIVES, tables_of_counts
 from parcast.timings.csv_header import refuse_other_separators
 from parcast.timings.csv_rows import byte_fault
 from parcast.units import shown
+from parcast.words import did_you_mean
 
 LABELS: Final = ("program", "n")
 NEEDED: Final = ("p", "compute_s")
@@ -41,25 +41,8 @@ Row = tuple[int, dict[str, Any]]  # number of the line, and what tables of a pha
 
 
 def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Program, ...]:
-    r"""Read a table of counts from a CSV file.
+    r"""Read the programs of a table of counts, each with one phase of law "counted".
 
-    Parameters
-    ----------
-    source : path, "-" or stream
-        The file; "-" is standard input.
-
-    Returns
-    -------
-    tuple of Program
-        One for each program in the table, with one phase of law "counted", in their order.
-
-    Raises
-    ------
-    FileProblems
-        If anything in it is wrong, with everything that is.
-
-    Examples
-    --------
     >>> import io
     >>> text = "program,p,compute_s,calls_barrier\nsolve,1,8,1\nsolve,4,8.2,4\n"
     >>> [program] = read_counts(io.StringIO(text))
@@ -127,8 +110,7 @@ def _header(titles: list[str], line: int, faults: Faults) -> list[str]:
     """Check the titles of the columns; without any that is needed the rest is not read."""
     for title in dict.fromkeys(titles):
         if title not in TITLES:
-            near = difflib.get_close_matches(title, TITLES, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(TITLES)}."
+            hint = did_you_mean(title, TITLES).lstrip() or f"Known are {', '.join(TITLES)}."
             faults.add(f"is not a known column. {hint}", line=line, field=shown(title) or "column")
         elif titles.count(title) > 1:
             faults.add("must stand in the header once. Remove one.", line=line, field=title)

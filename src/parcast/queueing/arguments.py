@@ -12,7 +12,7 @@ def _numbers(name: str, value: ArrayLike, hint: str) -> Array:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be a number, got {value!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be a number", got=f"{value!r:.60}", hint=hint) from None
 
 
 def at_least(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
@@ -37,6 +37,16 @@ def customers_from_one(value: ArrayLike, *, hint: str = "Count the customers fro
     ok = (number >= 1) & np.isfinite(number)
     require("customers", number, ok, must="be finite and at least 1", hint=hint)
     return number
+
+
+def variation(
+    name: str, value: ArrayLike, most: float, *, must: str = "", hint: str = ""
+) -> Array:
+    """Coefficients of variation, at least 0 and at most `most`. [1]."""
+    cv = np.asarray(value, dtype=np.float64)
+    must, hint = must or f"lie in [0, {most:g}]", hint or "Give standard deviation over mean."
+    require(name, cv, (cv >= 0) & (cv <= most), must=must, hint=hint)
+    return cv
 
 
 def mean_time(name: str, value: ArrayLike) -> Array:

@@ -157,11 +157,11 @@ def _given(network: Network, t: Array) -> Given:
 
 def states(customers: Array, load: Array) -> list[State]:
     """A cluster of each group, customers of shape (groups, points), alone under the same load."""
-    found: list[State] = []
+    solved: list[State] = []
     for i, k in enumerate(customers):
         follows = i > 0 and np.array_equal(k, customers[i - 1] + 1.0)
-        found.append(_one_more(k, load, found[-1]) if follows else state(k, load))
-    return found
+        solved.append(_one_more(k, load, solved[-1]) if follows else state(k, load))
+    return solved
 
 
 def _one_more(customers: Array, load: Array, before: State) -> State:

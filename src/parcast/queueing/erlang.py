@@ -60,48 +60,13 @@ class State(NamedTuple):
     log_empty: Array  # ln B, logarithm of the probability of an empty queue [1]
 
 
-def repairman(n: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-    """Utilisation, mean length, and log of the probability of emptiness of the queue.
-
-    Parameters
-    ----------
-    n : array_like, shape (...)
-        Customers, a real number of at least -1 (see `state`). [1]
-    a : array_like, broadcastable with `n`
-        Delay over service time, at least 0, infinity included. [1]
-
-    Returns
-    -------
-    U, Q, log_B : ndarrays, shape of `n` and `a` broadcast together
-        Of the derivatives, ``dlog_B/dlna = Q`` and ``dU/dlna = -exp(log_B) Q``. [1]
-
-    Examples
-    --------
-    >>> repairman([1, 4], 2.0)
-    (array([0.33..., 0.90...]), array([0.33..., 2.19...]), array([-0.40..., -2.35...]))
-    """
-    now = state(n, a)
-    return now.utilisation, now.length, now.log_empty
-
-
 def state(n: ArrayLike, a: ArrayLike) -> State:
     """Equilibrium of the queue, with the derivative of its length. No argument is checked.
 
-    Parameters
-    ----------
-    n : array_like, shape (...)
-        Customers, a real number of at least -1. Below 0 it is the continuation that makes
-        ``1 + Q(n-1)``, the services a customer waits for and receives, hold for n below 1. [1]
-    a : array_like, broadcastable with `n`
-        Delay over service time, at least 0, infinity included. [1]
+    `n`, customers, broadcasts with `a`, delay over service, infinity included. n is at least -1;
+    below 0 it is the continuation that makes ``1 + Q(n-1)``, the services a customer waits for and
+    receives, hold for n below 1.
 
-    Returns
-    -------
-    State
-        Arrays of the shape of `n` and `a` broadcast together.
-
-    Examples
-    --------
     >>> state(1, 3.0).relief
     array(0.0625)
     """

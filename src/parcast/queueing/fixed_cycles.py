@@ -44,21 +44,33 @@ References
 """
 
 from dataclasses import dataclass
+from typing import NotRequired, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.errors import require
-from parcast.queueing.arguments import at_least, mean_time
-from parcast.queueing.pace import burst_times, largest_sum_excess, pace
+from parcast.queueing.arguments import at_least, mean_time, variation
+from parcast.queueing.dual_numbers import larger_root, product, ratio
+from parcast.queueing.order import largest_sum_excess
+from parcast.queueing.pace import burst_times, pace
 from parcast.queueing.time_laws import WIDEST
-from parcast.queueing.two_queues import larger_root, product, ratio
 
 TOGETHER = 0.77  # variance of one cycle's end
 OVERLAP = 0.09  # of the queue and the spread of many cycles
 BUNCH = 0.36  # of jobs that start at once
 MOST_SERVICE_CV = 3.0  # compared with simulation
+TOGETHER_FROM_1 = "Count the jobs that start together."
+
+
+class BurstTimes(TypedDict):
+    """Times of one cycle, arrays that broadcast together."""
+
+    delay: ArrayLike  # mean of the part that varies of the time before a visit to the queue [s]
+    service: ArrayLike  # mean at the queue, x [s]
+    delay_cv: ArrayLike  # standard deviation over mean of `delay`, in [0, 20] [1]
+    service_cv: NotRequired[ArrayLike]  # of a service, s, in [0, 3]; else 1 [1]
+    steady: NotRequired[ArrayLike]  # what every delay takes besides, without variation; else 0 [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -71,57 +83,48 @@ class FixedCycles:
     by_service: Array  # [1]
     by_delay_cv: Array  # [s]
 
+    @classmethod
+    def of(cls, rows: Array) -> "FixedCycles":
+        """The fields, in their order, from an array (5, ...)."""
+        return cls(**dict(zip(cls.__dataclass_fields__, map(np.asarray, rows), strict=True)))
+
 
 def fixed_cycles_time(
-    jobs: ArrayLike,
-    *,
-    cycles: ArrayLike,
-    delay: ArrayLike,
-    service: ArrayLike,
-    delay_cv: ArrayLike,
-    service_cv: ArrayLike = 1.0,
-    steady: ArrayLike = 0.0,
+    jobs: ArrayLike, *, cycles: ArrayLike, **times: Unpack[BurstTimes]
 ) -> FixedCycles:
-    """Mean time until all of `jobs` have done `cycles` cycles of a delay and a queue, nearly.
+    """Mean time until all of `jobs` have done `cycles` cycles of a delay and a queue, nearly. [s].
 
-    Parameters
-    ----------
-    jobs : array_like, shape (...)
-        Jobs that start together, K, at least 1, not necessarily whole. [1]
-    cycles : array_like, broadcastable with `jobs`
-        Cycles of each job, n, at least 1, not necessarily whole. [1]
-    delay : array_like, broadcastable with `jobs`
-        Mean of the part that varies of the time before each visit to the queue, at least 0. [s]
-    service : array_like, broadcastable with `jobs`
-        Mean service time at the queue, x, at least 0. [s]
-    delay_cv : array_like, broadcastable with `jobs`
-        Standard deviation over mean of `delay`, in [0, 20]; compared with simulation up to 1. [1]
-    service_cv : array_like, broadcastable with `jobs`
-        Standard deviation over mean of a service time, s, in [0, 3]. [1]
-    steady : array_like, broadcastable with `jobs`
-        What every delay takes besides, without variation, at least 0. [s]
+    `jobs` (K) and `cycles` (n), at least 1 and not necessarily whole, broadcast with the times. A
+    derivative at a kink, which there is only where nothing varies, is the mean of both sides.
 
-    Returns
-    -------
-    FixedCycles
-        Arrays of the shape of the arguments broadcast together. A derivative at a kink, which
-        there is only where nothing varies, is the mean of both sides.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> end = fixed_cycles_time([1, 8, 64], cycles=5, delay=1.0, service=0.02, delay_cv=0.3)
     >>> end.value
     array([5.1       , 6.14323747, 7.87958996])
     >>> fixed_cycles_time(8, cycles=5, delay=1.0, service=0.2, delay_cv=0, service_cv=0).value
     array(9.)
     """
-    k, n, z, f, x, c, s = np.broadcast_arrays(
-        at_least("jobs", jobs, 1, hint="Count the jobs that start together."),
+    k = at_least("jobs", jobs, 1, hint=TOGETHER_FROM_1)
+    arguments = cycle_arguments(k, cycles, **times)
+    k, n, z, f, x, c, s = (v.ravel() for v in arguments)
+    nothing = (z + f == 0) & (x == 0)  # slopes there are those of a queue that is never busy
+    time = _time((k, n, np.where(nothing, 1.0, z), f, x, c, s))
+    time[::4, nothing] = 0.0
+    return FixedCycles.of(time.reshape(5, *arguments[0].shape))
+
+
+def cycle_arguments(
+    jobs: Array,
+    cycles: ArrayLike,
+    *,
+    delay: ArrayLike,
+    service: ArrayLike,
+    delay_cv: ArrayLike,
+    service_cv: ArrayLike = 1.0,
+    steady: ArrayLike = 0.0,
+) -> tuple[Array, ...]:
+    """Jobs, cycles, delay, steady, service, delay_cv and service_cv broadcast together."""
+    return np.broadcast_arrays(
+        jobs,
         at_least("cycles", cycles, 1, hint="Count the visits of a job to the queue."),
         mean_time("delay", delay),
         mean_time("steady", steady),
@@ -129,27 +132,6 @@ def fixed_cycles_time(
         variation("delay_cv", delay_cv, WIDEST),
         variation("service_cv", service_cv, MOST_SERVICE_CV),
     )
-    shape = k.shape
-    k, n, z, f, x, c, s = (v.ravel() for v in (k, n, z, f, x, c, s))
-    nothing = (z + f == 0) & (x == 0)  # slopes there are those of a queue that is never busy
-    time = _time((k, n, np.where(nothing, 1.0, z), f, x, c, s))
-    time[::4, nothing] = 0.0
-    value, by_delay, by_steady, by_service, by_delay_cv = (row.reshape(shape) for row in time)
-    return FixedCycles(
-        value=value,
-        by_delay=by_delay,
-        by_steady=by_steady,
-        by_service=by_service,
-        by_delay_cv=by_delay_cv,
-    )
-
-
-def variation(name: str, value: ArrayLike, most: float) -> Array:
-    """Coefficients of variation of at most `most`, or a refusal."""
-    cv = np.asarray(value, dtype=np.float64)
-    hint = "Give standard deviation over mean."
-    require(name, cv, (cv >= 0) & (cv <= most), must=f"lie in [0, {most:g}]", hint=hint)
-    return cv
 
 
 # Below, a quantity is an array (5, points): its value, and its derivatives by the part of the

@@ -32,7 +32,7 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 from parcast.aliases import Array
 from parcast.queueing.arguments import mean_time, whole
 from parcast.queueing.erlang import state
-from parcast.queueing.repairman import Sloped, sloped
+from parcast.queueing.repairman import Sloped, offered_load, sloped
 
 LONGEST_RECURSION = 4096  # above it the integral is faster
 FIRST = 64  # terms added before the integral
@@ -46,29 +46,10 @@ DIFFERENCES = (-1 / 24, 17 / 5760, -367 / 967680)  # of orders 1, 3, 5: sum less
 
 
 def departure_sum(jobs: ArrayLike, *, delay: ArrayLike, service: ArrayLike) -> Sloped:
-    """Sum of (z + R(i))/i over i = 1..`jobs`, with its derivatives.
+    """Sum of (z + R(i))/i over i = 1..`jobs`, with its derivatives. [s].
 
-    Parameters
-    ----------
-    jobs : array_like, shape (...)
-        Jobs that start together, K, a whole number of at least 0. [1]
-    delay : array_like, broadcastable with `jobs`
-        Mean time between visits to the queue, z, at least 0. [s]
-    service : array_like, broadcastable with `jobs`
-        Mean service time at the queue, x, at least 0. [s]
+    `jobs`, whole and at least 0, broadcast with the mean `delay` z and `service` x. [s].
 
-    Returns
-    -------
-    Sloped
-        Arrays of the shape of the arguments broadcast together. [s], derivatives [1]
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> departure_sum([1, 4], delay=2.485, service=0.075).value
     array([2.56      , 5.33768261])
     """
@@ -79,9 +60,7 @@ def departure_sum(jobs: ArrayLike, *, delay: ArrayLike, service: ArrayLike) -> S
     )
     shape = k.shape
     k, z, x = k.ravel(), z.ravel(), x.ravel()
-    with np.errstate(over="ignore"):
-        a = np.divide(z, x, out=np.full(k.shape, np.inf), where=x > 0)
-    a = np.minimum(a, LARGEST_LOAD)
+    a = np.minimum(offered_load(z, x), LARGEST_LOAD)
     upper = np.minimum(k, np.ceil(a + SATURATED * np.sqrt(a)) + SATURATED + FIRST)
     sums = _saturated(k, upper, a)
     few = upper <= LONGEST_RECURSION

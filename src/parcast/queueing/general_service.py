@@ -24,8 +24,7 @@ Terms that come after the largest are left out when all that are left are below 
 [D]: t(n)/t(n-1) = (N-n)/n O(n b/z) first rises, if it does, and then falls, because s/O(s) is
 convex; it never rises while below 1.
 
-For exponential service this is `parcast.queueing.repairman`; for two queues, see
-`parcast.queueing.two_general_queues`.
+For exponential service this is `parcast.queueing.repairman`.
 
 References
 ----------
@@ -34,43 +33,19 @@ References
 .. [D] parcast's own.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.queueing.arguments import mean_time, require_time, whole
 from parcast.queueing.service_laws import ServiceLaw
 
 BLOCK = 2**14  # terms held at once, so that they stay in the cache
 ROWS = 32  # terms of a point in its first block; twice as many in the next
 LOAD_LIMITS = (1e-150, 1e150)  # of b/z: stand for 0 and infinity
 LOG_UNSEEN = np.log(1e-18)  # what may be left out beside 1
-COUNT = "Count those that circulate."
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GeneralQueue:
-    """Equilibrium of one queue of a closed network, as its customers find it.
-
-    Arrays of the shape of the arguments of `one_general_queue` broadcast together.
-    """
-
-    throughput: Array  # [1/s]
-    response: Array  # waiting and service [s]
-    utilisation: Array  # fraction of time the queue is busy [1]
-    length: Array  # mean customers at the queue [1]
-    throughput_by_delay: Array  # derivative of throughput by the delay [1/s^2]
-    throughput_by_service: Array  # by the service [1/s^2]
-    response_by_delay: Array  # at most 0 [1]
-    response_by_service: Array  # [1]
-    utilisation_by_delay: Array  # [1/s]
-    utilisation_by_service: Array  # [1/s]
-    length_by_delay: Array  # [1/s]
-    length_by_service: Array  # [1/s]
 
 
 class GeneralState(NamedTuple):
@@ -82,94 +57,11 @@ class GeneralState(NamedTuple):
     by_service: Array  # dR/db [1]
 
 
-def one_general_queue(
-    customers: ArrayLike, *, delay: ArrayLike, service: ArrayLike, law: ServiceLaw
-) -> GeneralQueue:
-    """Equilibrium of one delay and one queue with service times of any law, exactly.
-
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers in the network, a whole number of at least 1. [1]
-    delay : array_like, broadcastable with `customers`
-        Mean of the exponential time between visits to the queue, at least 0. [s]
-    service : array_like, broadcastable with `customers`
-        Mean service time, at least 0 and above 0 where `delay` is 0. [s]
-    law : ServiceLaw
-        Of the service times; its `cv` broadcasts with the other arguments.
-
-    Returns
-    -------
-    GeneralQueue
-        Arrays of the shape of the arguments broadcast together. Derivatives by a delay or a
-        service of 0 are the limits from above.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
-    >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
-    >>> one_general_queue(4, delay=1.0, service=0.5, law=exponential_service()).response
-    array(1.21052632)
-    >>> equal = one_general_queue(4, delay=1.0, service=0.5, law=deterministic_service())
-    >>> equal.response, equal.response_by_delay, equal.response_by_service
-    (array(1.0983167), array(-0.6061143), array(3.408862))
-    """
-    n, z, b, cv = np.broadcast_arrays(
-        whole("customers", customers, 1, hint=COUNT),
-        mean_time("delay", delay),
-        mean_time("service", service),
-        law.cv,
-    )
-    require_time("service", b, z + b, must="be above 0 where delay is 0")
-    now = general_state(n, z, b, law, cv)
-    cycle = z + now.response
-    throughput = n / cycle
-    idle = np.exp(now.log_idle)
-    by_delay, by_service = -throughput * idle / cycle, -throughput * now.by_service / cycle
-    return GeneralQueue(
-        throughput=np.asarray(throughput),
-        response=now.response,
-        utilisation=utilisation(throughput, b),
-        length=length(throughput, now.response, n),
-        throughput_by_delay=np.asarray(by_delay),
-        throughput_by_service=np.asarray(by_service),
-        response_by_delay=np.asarray(-now.relief),
-        response_by_service=now.by_service,
-        utilisation_by_delay=np.asarray(b * by_delay),
-        utilisation_by_service=np.asarray(throughput * (z * idle) / cycle),
-        length_by_delay=np.asarray(-throughput * (now.response + z * now.relief) / cycle),
-        length_by_service=np.asarray(-z * by_service),
-    )
-
-
-def utilisation(throughput: Array, service: Array) -> Array:
-    """Fraction of time a queue is busy; rounding must not make it too busy."""
-    return np.asarray(np.minimum(throughput * service, 1.0))
-
-
-def length(throughput: Array, response: Array, customers: Array) -> Array:
-    """Mean customers at a queue; rounding must not make them more than there are."""
-    return np.asarray(np.minimum(throughput * response, customers))
-
-
 def general_state(n: Array, z: Array, b: Array, law: ServiceLaw, cv: Array) -> GeneralState:
     """A queue of service `b` and law `law` for customers away for `z`. No argument is checked.
 
-    Parameters
-    ----------
-    n, z, b, cv : ndarray, shape (...)
-        Customers, delay, service, and which member of the law; `z` and `b` are not both 0.
-    law : ServiceLaw
-        Of the service times.
-
-    Returns
-    -------
-    GeneralState
-        Arrays of the shape of the arguments.
+    Arrays of one shape: `n` customers, `z` and `b` [s], not both 0, and `cv`, which member of the
+    law.
     """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         load = np.where(z > 0, b / z, np.inf)

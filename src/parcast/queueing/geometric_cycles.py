@@ -33,22 +33,25 @@ References
 .. [D] parcast's own formula and comparison, repeated by benchmarks/varied_times.py.
 """
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.queueing.arguments import at_least, mean_time, whole
+from parcast.queueing.arguments import whole
+from parcast.queueing.dual_numbers import dual, power, product, ratio
 from parcast.queueing.fixed_cycles import (
-    MOST_SERVICE_CV,
+    TOGETHER_FROM_1,
+    BurstTimes,
     FixedCycles,
+    cycle_arguments,
     fixed_cycles_time,
-    variation,
 )
 from parcast.queueing.fork_join import departure_sum
-from parcast.queueing.pace import burst_times, largest_sum_excess, pace
-from parcast.queueing.time_laws import WIDEST
-from parcast.queueing.two_queues import power, product, ratio
+from parcast.queueing.order import largest_sum_excess
+from parcast.queueing.pace import burst_times, pace
 
 FEWEST = 2.0  # cycles from which on the tail is what counts
 EACH = 32  # terms of S that are added one by one; of the rest, one in each block
@@ -58,40 +61,12 @@ SMALL = 1e-8  # c^2 that stands for 0
 
 
 def geometric_cycles_time(
-    jobs: ArrayLike,
-    *,
-    cycles: ArrayLike,
-    delay: ArrayLike,
-    service: ArrayLike,
-    delay_cv: ArrayLike,
-    service_cv: ArrayLike = 1.0,
-    steady: ArrayLike = 0.0,
+    jobs: ArrayLike, *, cycles: ArrayLike, **times: Unpack[BurstTimes]
 ) -> FixedCycles:
-    """Mean time until all of `jobs` have done a geometric number of cycles, nearly.
+    """Mean time until all of `jobs` have done a geometric number of cycles, nearly. [s].
 
-    Parameters
-    ----------
-    jobs : array_like, shape (...)
-        Jobs that start together, K, a whole number of at least 1. [1]
-    cycles : array_like, broadcastable with `jobs`
-        Mean number of cycles of a job, n, at least 1. [1]
-    delay, service, delay_cv, steady : array_like, broadcastable with `jobs`
-        As of `fixed_cycles_time`.
-    service_cv : array_like, broadcastable with `jobs`
-        Standard deviation over mean of a service time, s, in [0, 3]. [1]
+    `jobs` (K) are whole; `cycles` (n), at least 1, is the mean number of cycles of a job.
 
-    Returns
-    -------
-    FixedCycles
-        Arrays of the shape of the arguments broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> from parcast.queueing.fixed_cycles import fixed_cycles_time
     >>> burst = {"delay": 1.0, "service": 0.02, "delay_cv": 0.3}
     >>> geometric_cycles_time(64, cycles=[1, 2, 20], **burst).value.round(3)
@@ -99,30 +74,17 @@ def geometric_cycles_time(
     >>> fixed_cycles_time(64, cycles=[1, 2, 20], **burst).value.round(3)
     array([ 1.912,  3.526, 28.512])
     """
-    hint = "Count the jobs that start together."
-    k, n, z, f, x, c, s = np.broadcast_arrays(
-        whole("jobs", jobs, 1, hint=hint),
-        at_least("cycles", cycles, 1, hint="Count the visits of a job to the queue."),
-        mean_time("delay", delay),
-        mean_time("steady", steady),
-        mean_time("service", service),
-        variation("delay_cv", delay_cv, WIDEST),
-        variation("service_cv", service_cv, MOST_SERVICE_CV),
-    )
+    k = whole("jobs", jobs, 1, hint=TOGETHER_FROM_1)
+    arguments = cycle_arguments(k, cycles, **times)
+    k, _, z, f, x, c, s = arguments
     once = fixed_cycles_time(k, cycles=1.0, delay=z, steady=f, service=x, delay_cv=c, service_cv=s)
-    columns = [part.ravel() for part in (k, n, z, f, x, c, s)]
+    columns = [part.ravel() for part in arguments]
     more = np.zeros((5, k.size))
     for start in range(0, k.size, POINTS):
         block = slice(start, start + POINTS)
         more[:, block] = _further(tuple(part[block] for part in columns))
-    value, by_delay, by_steady, by_service, by_delay_cv = more.reshape(5, *k.shape)
-    return FixedCycles(
-        value=once.value + value,
-        by_delay=once.by_delay + by_delay,
-        by_steady=once.by_steady + by_steady,
-        by_service=once.by_service + by_service,
-        by_delay_cv=once.by_delay_cv + by_delay_cv,
-    )
+    first = np.stack([getattr(once, name) for name in FixedCycles.__dataclass_fields__])
+    return FixedCycles.of(first + more.reshape(first.shape))
 
 
 def _further(points: tuple[Array, ...]) -> Array:
@@ -134,9 +96,9 @@ def _further(points: tuple[Array, ...]) -> Array:
     excess = largest_sum_excess(k, np.ones((1, k.size)), c)
     zero = np.zeros_like(z)
     longest = product(share, np.stack([excess.value[0], zero, zero, zero, excess.by_cv[0]]))
-    beyond = ratio(_constant(harmonic - 1.0), _tail(np.maximum(1.0 - 1.0 / n, 1.0 / FEWEST), cv))
+    beyond = ratio(dual(harmonic - 1.0), _tail(np.maximum(1.0 - 1.0 / n, 1.0 / FEWEST), cv))
     weight = 1.0 / np.maximum(n - 1.0, FEWEST - 1.0)
-    earlier = (_constant(np.ones_like(z)) + weight * (beyond - longest)) / harmonic
+    earlier = (dual(np.ones_like(z)) + weight * (beyond - longest)) / harmonic
     earlier[:, earlier[0] * harmonic < 1.0] = 0.0  # a job takes n cycles on average at least
     earlier[0] = np.maximum(earlier[0], 1.0 / harmonic)
     all_there = pace(k, delay, service, cv, s)
@@ -144,13 +106,6 @@ def _further(points: tuple[Array, ...]) -> Array:
     answer = (n - 1.0) * product(_departures(k, delay, service, cv, s), power(earlier, alone))
     answer[::4, nothing] = 0.0
     return np.asarray(answer)
-
-
-def _constant(value: Array) -> Array:
-    """What depends on none of the times."""
-    constant = np.zeros((5, *value.shape))
-    constant[0] = value
-    return constant
 
 
 def _tail(q: Array, cv: Array) -> Array:
@@ -170,9 +125,9 @@ def _departures(k: Array, delay: Array, service: Array, cv: Array, s: Array) -> 
     C(i) is smooth in i. Beyond the first terms it is taken at the middle of blocks that grow with
     i, which is right to 1e-4 of what is added.
     """
-    found = departure_sum(k, delay=delay[0], service=service[0])
-    total = found.by_delay * delay + found.by_service * service
-    total[0] = found.value
+    departures = departure_sum(k, delay=delay[0], service=service[0])
+    total = departures.by_delay * delay + departures.by_service * service
+    total[0] = departures.value
     if np.all(s == 1.0):
         return np.asarray(total)
     low, high = (np.broadcast_to(part, (EACH + BLOCKS, k.size)) for part in _blocks(k))

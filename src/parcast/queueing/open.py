@@ -72,10 +72,8 @@ class OneServer(OpenQueue):
 
 
 def mm1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OneServer:
-    """One server, exponential service times. Arguments and errors as for `mg1`.
+    """One server, exponential service times: `mg1` with a cv of 1.
 
-    Examples
-    --------
     >>> mm1([0.5, 0.9], service=1.0).response
     array([ 2., 10.])
     """
@@ -83,10 +81,8 @@ def mm1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OneServer:
 
 
 def md1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OneServer:
-    """One server, every service the same. Arguments and errors as for `mg1`.
+    """One server, every service the same: `mg1` with a cv of 0.
 
-    Examples
-    --------
     >>> md1([0.5, 0.9], service=1.0).response
     array([1.5, 5.5])
     """
@@ -96,27 +92,9 @@ def md1(arrival_rate: ArrayLike, *, service: ArrayLike) -> OneServer:
 def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OneServer:
     """One server, service times of any law with the given variance.
 
-    Parameters
-    ----------
-    arrival_rate : array_like, shape (...)
-        Customers per second, at least 0. [1/s]
-    service : array_like, broadcastable with `arrival_rate`
-        Mean service time, at least 0; their product must be below 1. [s]
-    cv2 : array_like, broadcastable with `arrival_rate`
-        Variance of the service time over its mean squared, at least 0. [1]
+    Arguments broadcast together: `arrival_rate` [1/s] and mean `service` [s], whose product must
+    be below 1, and `cv2`, the variance of the service time over its mean squared.
 
-    Returns
-    -------
-    OneServer
-        Arrays of the shape of the arguments broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> mg1(0.5, service=1.0, cv2=[0.0, 1.0, 4.0]).waiting
     array([0.5, 1. , 2.5])
     >>> mg1(0.5, service=1.0, cv2=1.0).response_by_rate
@@ -147,27 +125,9 @@ def mg1(arrival_rate: ArrayLike, *, service: ArrayLike, cv2: ArrayLike) -> OneSe
 def mmc(arrival_rate: ArrayLike, *, service: ArrayLike, servers: ArrayLike) -> OpenQueue:
     """Several servers with one line, exponential service times.
 
-    Parameters
-    ----------
-    arrival_rate : array_like, shape (...)
-        Customers per second, at least 0. [1/s]
-    service : array_like, broadcastable with `arrival_rate`
-        Mean service time, at least 0. [s]
-    servers : array_like, broadcastable with `arrival_rate`
-        A whole number of at least 1, above rate times service. [1]
+    Arguments broadcast together: `arrival_rate` [1/s] and mean `service` [s], whose product must
+    be below the number of `servers`.
 
-    Returns
-    -------
-    OpenQueue
-        Arrays of the shape of the arguments broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> mmc(1.0, service=1.0, servers=[2, 4]).waiting
     array([0.33333333, 0.00680272])
     """
@@ -208,10 +168,10 @@ def _checked(
 
 
 def _equilibrium(
-    asked: tuple[Array, Array, Array], waiting: Array, by_rate: Array, by_service: Array
+    queue: tuple[Array, Array, Array], waiting: Array, by_rate: Array, by_service: Array
 ) -> dict[str, Array]:
     """What follows from the wait and its derivatives for rate, service and utilisation."""
-    rate, service, utilisation = asked
+    rate, service, utilisation = queue
     response = waiting + service
     return _arrays(
         np.broadcast_shapes(waiting.shape, rate.shape),

@@ -63,30 +63,12 @@ def repairman_equilibrium(
 ) -> Repairman:
     """Throughput, response time, utilisation and length of the queue, with their derivatives.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers in the network, at least 0, not necessarily whole. [1]
-    delay : array_like, broadcastable with `customers`
-        Mean time between visits to the queue, at least 0; 0 keeps the queue always busy. [s]
-    service : array_like, broadcastable with `customers`
-        Mean service time at the queue, at least 0 and above 0 where `delay` is 0; 0 means that
-        nobody ever waits. [s]
+    Arguments broadcast together: `customers`, at least 0, not necessarily whole; the mean `delay`
+    between visits [s], 0 of which keeps the queue always busy; the mean `service` [s], above 0
+    where the delay is 0, and 0 of which means that nobody ever waits. The response time of no
+    customers is the limit from above; so is the derivative by a delay of 0, infinite for less than
+    one customer.
 
-    Returns
-    -------
-    Repairman
-        Arrays of the shape of the arguments broadcast together. The response time of no
-        customers is the limit from above; so is the derivative by a delay of 0, which is infinite
-        for less than one customer.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> equilibrium = repairman_equilibrium(4, delay=1.0, service=0.5)
     >>> equilibrium.response.value
     array(1.21052632)
@@ -118,6 +100,13 @@ def sloped(value: ArrayLike, by_delay: ArrayLike, by_service: ArrayLike) -> Slop
     return Sloped(*(np.asarray(x, dtype=np.float64) for x in (value, by_delay, by_service)))
 
 
+def offered_load(delay: Array, service: Array) -> Array:
+    """Delay over service, a; infinite without service. [1]."""
+    with np.errstate(over="ignore"):
+        load = np.divide(delay, service, out=np.full(delay.shape, np.inf), where=service > 0)
+    return np.asarray(load)
+
+
 def _checked(
     customers: ArrayLike, delay: ArrayLike, service: ArrayLike
 ) -> tuple[Array, Array, Array]:
@@ -133,8 +122,7 @@ def _checked(
 
 def _one_customer_less(n: Array, z: Array, x: Array) -> tuple[Array, Array, Array, Array]:
     """Of the network as an arriving customer finds it: a, 1 + Q, V, and 1 - V = B*(1 + Q)."""
-    with np.errstate(over="ignore"):
-        a = np.divide(z, x, out=np.full(n.shape, np.inf), where=x > 0)
+    a = offered_load(z, x)
     others = state(n - 1.0, a)
     crowd, relief = 1.0 + others.length, others.relief
     idle = np.exp(others.log_empty) * crowd

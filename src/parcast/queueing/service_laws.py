@@ -8,10 +8,8 @@ s, and for exponential service everywhere; what it has beyond 1, its bend, is gi
 light traffic depends on it::
 
     gamma             1/b(s) = (1 + cv^2 s)^(1/cv^2)      cv = 0: exp(s), every service the same
-    uniform           1/b(s) = 2s / (1 - exp(-2s))        on [0, 2]
-    hyperexponential  b(s) = p/(1 + s/2p) + q/(1 + s/2q)  p + q = 1, balanced means, cv >= 1
 
-The transforms are textbook [1]_ [S]; their arrangement and slopes are parcast's [D]. Slopes are
+The transform is textbook [1]_ [S]; its arrangement and slopes are parcast's [D]. Slopes are
 exact to 1e-14 for s from 1e-150 to 1e150, bends to 1e-12 of the larger of bend and min(1, s).
 
 References
@@ -30,10 +28,6 @@ from parcast.aliases import Array
 from parcast.queueing.arguments import at_least
 
 SMALL = 1e-3  # s below which a bend would drown in the rounding of 1
-COTH = (1 / 3, -1 / 45, 2 / 945, -1 / 4725)  # s coth(s) = 1 + s^2/3 - s^4/45 + ...
-FACTORIALS = [np.prod(np.arange(2.0, k + 1.0)) for k in range(3, 18, 2)]
-SINH = tuple(1.0 / f for f in FACTORIALS)  # sinh(s)/s - 1 = s^2/6 + s^4/120 + ...
-SINH_SLOPE = tuple(2 * (k + 1) * c for k, c in enumerate(SINH))  # of ln(sinh(s)/s) by ln s
 
 
 class Odds(NamedTuple):
@@ -48,41 +42,20 @@ class Odds(NamedTuple):
 class ServiceLaw:
     """A family of laws with mean 1 and, for each point of a grid, one of its members.
 
-    Of every law here, s over the odds is convex in s: `parcast.queueing.general_service` relies
-    on it to tell which terms of its sum no longer count.
+    Of every law, s over the odds must be convex in s: `parcast.queueing.general_service` relies on
+    it to tell which terms of its sum no longer count.
     """
 
     name: str
     cv: Array  # standard deviation over mean, broadcastable with the grid [1]
     odds: Callable[[Array, Array], Odds]  # for s > 0 and cv
 
-    def log_odds(self, s: Array, cv: Array) -> Array:
-        """ln(1/b(s) - 1) for s > 0, of the members `cv`."""
-        return self.odds(s, cv).log
-
 
 def gamma_service(cv: ArrayLike) -> ServiceLaw:
-    """Gamma law; cv = 1/sqrt(k) is Erlang's with k stages.
+    """Gamma law of that `cv`, at least 0; cv = 1/sqrt(k) is Erlang's with k stages.
 
-    Parameters
-    ----------
-    cv : array_like, shape (...)
-        Standard deviation over mean, at least 0. [1]
-
-    Returns
-    -------
-    ServiceLaw
-        For `parcast.queueing.general_service`.
-
-    Raises
-    ------
-    ParameterError
-        If a `cv` is negative, infinite or NaN.
-
-    Examples
-    --------
     >>> law = gamma_service(1.0)
-    >>> law.log_odds(np.exp([-20.0, 0.0, 3.0]), law.cv)
+    >>> law.odds(np.exp([-20.0, 0.0, 3.0]), law.cv).log
     array([-20.,   0.,   3.])
     """
     spread = at_least("cv", cv, 0, hint="Give standard deviation over mean.")
@@ -99,39 +72,6 @@ def deterministic_service() -> ServiceLaw:
     return gamma_service(0.0)
 
 
-def uniform_service() -> ServiceLaw:
-    """Uniform between 0 and twice the mean, cv = 1/sqrt(3)."""
-    return ServiceLaw(name="uniform", cv=np.asarray(3.0**-0.5), odds=_uniform_odds)
-
-
-def hyperexponential_service(cv: ArrayLike) -> ServiceLaw:
-    """Mixture of two exponential laws that contribute equally to the mean.
-
-    Parameters
-    ----------
-    cv : array_like, shape (...)
-        Standard deviation over mean, at least 1. [1]
-
-    Returns
-    -------
-    ServiceLaw
-        For `parcast.queueing.general_service`.
-
-    Raises
-    ------
-    ParameterError
-        If a `cv` is below 1, infinite or NaN.
-
-    Examples
-    --------
-    >>> law = hyperexponential_service(2.0)
-    >>> float(law.log_odds(np.array(1.0), law.cv)) < 0  # fewer short services than exponential
-    True
-    """
-    spread = at_least("cv", cv, 1, hint="Below 1, use gamma_service.")
-    return ServiceLaw(name="hyperexponential", cv=spread, odds=_hyperexponential_odds)
-
-
 def _gamma_odds(s: Array, cv: Array) -> Odds:
     """For cv = 0, -ln b(s) is s itself."""
     squared = np.maximum(cv * cv, 1e-300)
@@ -139,7 +79,7 @@ def _gamma_odds(s: Array, cv: Array) -> Odds:
     exponent = np.where(squared * s < 1e-17, s, exponent)
     rings = -np.expm1(-exponent)  # 1 - b(s)
     slope = 1.0 / ((1.0 / s + squared) * rings)
-    bend = _bend(s, slope, np.maximum(squared, 1.0) * s < SMALL, _gamma_bend, squared)
+    bend = bend_of(s, slope, np.maximum(squared, 1.0) * s < SMALL, _gamma_bend, squared)
     return Odds(np.asarray(exponent + np.log(rings)), np.asarray(slope), bend)
 
 
@@ -153,29 +93,7 @@ def _gamma_bend(s: Array, squared: Array) -> Array:
     return bend / odds
 
 
-def _uniform_odds(s: Array, cv: Array) -> Odds:
-    """By ln(sinh(s)/s), from its series where s is small."""
-    small = np.minimum(s, 1.0) ** 2
-    sinh = small * np.polynomial.polynomial.polyval(small, SINH)  # sinh(s)/s - 1
-    steep = small * np.polynomial.polynomial.polyval(small, SINH_SLOPE)
-    lost = -np.expm1(-2.0 * s)
-    large = np.log(2.0 * s) - np.log(lost)
-    exponent = np.where(s < 1.0, s - np.log1p(sinh), large)  # -ln b(s)
-    rise = np.where(s < 1.0, s - steep / (1.0 + sinh), 1.0 - 2.0 * s * np.exp(-2.0 * s) / lost)
-    rings = -np.expm1(-exponent)  # 1 - b(s)
-    slope = rise / rings
-    bend = _bend(s, slope, s < SMALL, _uniform_bend, cv)
-    return Odds(np.asarray(exponent + np.log(rings)), np.asarray(slope), bend)
-
-
-def _uniform_bend(s: Array, cv: Array) -> Array:  # noqa: ARG001 - the family has one member
-    """By the series of the odds s + s coth(s) - 1."""
-    small = s * s
-    above = np.polynomial.polynomial.polyval(small, [(2 * k + 1) * c for k, c in enumerate(COTH)])
-    return np.asarray(s * above / (1.0 + s * np.polynomial.polynomial.polyval(small, COTH)))
-
-
-def _bend(
+def bend_of(
     s: Array,
     slope: Array,
     small: NDArray[np.bool_],
@@ -189,17 +107,3 @@ def _bend(
         s, law = np.broadcast_to(s, bend.shape), np.broadcast_to(law, bend.shape)
         bend[small] = series(s[small], law[small])
     return bend
-
-
-def _hyperexponential_odds(s: Array, cv: Array) -> Odds:
-    """The odds as a ratio of two sums of positive terms, the bend as a product."""
-    lean = np.sqrt((cv - 1.0) * (cv + 1.0) / (cv * cv + 1.0))
-    p = 0.5 * (1.0 + lean)
-    q = 1.0 / ((cv * cv + 1.0) * (1.0 + lean))
-    first = p / (2.0 * p + s)
-    second = q / (2.0 * q + s)
-    either, over = first + second, p * first + q * second
-    log = np.log(s * either / (2.0 * over))
-    share = 2.0 * lean * lean * (first / either) * (second / over)
-    bend = -share * (s / (2.0 * p + s)) / (2.0 * q + s)
-    return Odds(np.asarray(log), np.asarray(1.0 + bend), np.asarray(bend))

@@ -2,18 +2,14 @@
 
 A law has mean 1 and a coefficient of variation cv. It enters through the deviate D(v) of the
 time T = 1 + cv*D that is not exceeded with probability exp(-v), so that neither a small cv nor
-a probability next to 0 or 1 costs digits. With u = exp(-v) and z the normal quantile of u::
+a probability next to 0 or 1 costs digits. With u = exp(-v)::
 
     uniform      D = sqrt(3) (2 u - 1)                     cv at most 1/sqrt(3)
-    normal       D = z                                     cv at most 1/3, see below
-    lognormal    T = exp(s z - s^2/2),                     s^2 = ln(1 + cv^2)
     gamma        regularised incomplete gamma of shape k at k T = u,  k = 1/cv^2
-    Weibull      T = (-ln(1-u))^t / Gamma(1+t),            Gamma(1+2t)/Gamma(1+t)^2 = 1 + cv^2
-    exponential  gamma or Weibull with cv = 1
+    exponential  gamma with cv = 1
 
-Choose the gamma law for a burst that is a sum of many similar parts, the lognormal one where few
-bursts take very long; neither is ever negative. A normal law is: at cv = 1/3 one burst in 740
-would end before it began, and a larger cv is refused.
+Choose the gamma law for a burst that is a sum of many similar parts; it is never negative, as a
+wider uniform law would be.
 
 The laws are textbook [1]_ [S]; the arrangement is parcast's [D]. A gamma law with cv below 3e-3
 is taken from its Cornish-Fisher expansion [2]_, right to 1e-12 there.
@@ -35,17 +31,12 @@ from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.errors import require
+from parcast.queueing.arguments import at_least, variation
 
 LN2 = np.log(2.0)
 WIDEST = 20.0  # cv up to which the quadrature of order statistics is known to be exact
 UNIFORM_CV = 3.0**-0.5
-NORMAL_CV = 1.0 / 3.0
-SMALL = 1e-100  # stands for cv = 0, of which D is a limit
 EXPANDED = 3e-3  # cv below which a gamma quantile is expanded: SciPy's own is lost in the tails
-SERIES = 0.2  # t below which ln Gamma(1 + t) is a power series
-ORDERS = np.arange(2, 28)
-ZETAS = (-1.0) ** ORDERS * special.zeta(ORDERS) / ORDERS  # ln Gamma(1+t) + gamma t, from t^2 on
 
 Largest: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -57,9 +48,7 @@ class TimeLaw:
     name: str
     cv: Array  # standard deviation over mean, broadcastable with the grid [1]
     deviate: Callable[[Array, Array], Array]  # D for v and cv, broadcast together
-    largest: Largest | None = (
-        None  # mean of the largest of c and its slope, where a formula has it
-    )
+    largest: Largest | None = None  # mean of the largest of c and its slope, by formula
 
 
 def exponential_times() -> TimeLaw:
@@ -67,7 +56,7 @@ def exponential_times() -> TimeLaw:
     return TimeLaw(
         name="exponential",
         cv=np.asarray(1.0),
-        deviate=lambda v, _: -_log_survival(v) - 1.0,
+        deviate=lambda v, _: -log_survival(v) - 1.0,
         largest=_largest_exponential,
     )
 
@@ -80,29 +69,12 @@ def deterministic_times() -> TimeLaw:
 def uniform_times(cv: ArrayLike = UNIFORM_CV) -> TimeLaw:
     """Times equally likely anywhere in an interval around the mean; by default [0, 2].
 
-    Parameters
-    ----------
-    cv : array_like, shape (...)
-        Standard deviation over mean, at most 1/sqrt(3). [1]
-
-    Returns
-    -------
-    TimeLaw
-        For `parcast.queueing.order`.
-
-    Raises
-    ------
-    ParameterError
-        If a `cv` lies outside the domain, or is NaN.
-
-    Examples
-    --------
     >>> law = uniform_times()
     >>> 1 + law.cv * law.deviate(np.log([1.0, 2.0, 4.0]), law.cv)
     array([2. , 1. , 0.5])
     """
     hint = "A wider uniform law has negative times; use gamma_times."
-    spread = _spread(cv, UNIFORM_CV, must="lie in [0, 1/sqrt(3)]", hint=hint)
+    spread = variation("cv", cv, UNIFORM_CV, must="lie in [0, 1/sqrt(3)]", hint=hint)
     return TimeLaw(
         name="uniform",
         cv=spread,
@@ -111,67 +83,17 @@ def uniform_times(cv: ArrayLike = UNIFORM_CV) -> TimeLaw:
     )
 
 
-def normal_times(cv: ArrayLike) -> TimeLaw:
-    """Normal law, for small variations; cv at most 1/3. Otherwise as `gamma_times`."""
-    hint = "A wider normal law has negative times; use gamma_times."
-    spread = _spread(cv, NORMAL_CV, must="lie in [0, 1/3]", hint=hint)
-    return TimeLaw(name="normal", cv=spread, deviate=lambda v, _: _normal_quantile(v))
-
-
 def gamma_times(cv: ArrayLike, *, bursts: ArrayLike = 1) -> TimeLaw:
-    """Law of the mean of a number of bursts, each of which has a gamma law.
+    """Law of the mean of a number of `bursts`, each of which has a gamma law of that `cv`.
 
-    Parameters
-    ----------
-    cv : array_like, shape (...)
-        Standard deviation over mean of one burst, at least 0. [1]
-    bursts : array_like, broadcastable with `cv`
-        Bursts that follow each other before the others are waited for, at least 1; their mean
-        has the gamma law of shape bursts/cv^2. [1]
+    The mean has the gamma law of shape bursts/cv^2; its cv, cv/sqrt(bursts), is at most 20.
 
-    Returns
-    -------
-    TimeLaw
-        For `parcast.queueing.order`; its cv, at most 20, is cv/sqrt(bursts).
-
-    Raises
-    ------
-    ParameterError
-        If an element lies outside the domain, or is NaN.
-
-    Examples
-    --------
     >>> gamma_times(1.0, bursts=[1, 16]).cv
     array([1.  , 0.25])
     """
-    number = np.asarray(bursts, dtype=np.float64)
-    ok = (number >= 1) & np.isfinite(number)
-    require("bursts", number, ok, must="be at least 1", hint="Count bursts between meetings.")
-    spread = _wide(np.asarray(cv, dtype=np.float64) / np.sqrt(number))
+    number = at_least("bursts", bursts, 1, hint="Count bursts between meetings.")
+    spread = variation("cv", np.asarray(cv, dtype=np.float64) / np.sqrt(number), WIDEST)
     return TimeLaw(name="gamma", cv=spread, deviate=_gamma_deviate)
-
-
-def lognormal_times(cv: ArrayLike) -> TimeLaw:
-    """Times whose logarithm is normal; cv at most 20. Otherwise as `gamma_times`."""
-    return TimeLaw(name="lognormal", cv=_wide(cv), deviate=_lognormal_deviate)
-
-
-def weibull_times(cv: ArrayLike) -> TimeLaw:
-    """Weibull law; cv at most 20. Otherwise as `gamma_times`."""
-    return TimeLaw(name="Weibull", cv=_wide(cv), deviate=_weibull_deviate)
-
-
-def _wide(cv: ArrayLike) -> Array:
-    """The cv of a law that has any, or a refusal."""
-    hint = "Give standard deviation over mean; for wilder times use a sample of them."
-    return _spread(cv, WIDEST, must="lie in [0, 20]", hint=hint)
-
-
-def _spread(cv: ArrayLike, most: float, *, must: str, hint: str) -> Array:
-    """The cv as an array, or a refusal."""
-    spread = np.asarray(cv, dtype=np.float64)
-    require("cv", spread, (spread >= 0) & (spread <= most), must=must, hint=hint)
-    return spread
 
 
 def _largest_exponential(c: Array, cv: Array) -> tuple[Array, Array]:  # noqa: ARG001 - cv is 1
@@ -185,23 +107,16 @@ def _largest_uniform(c: Array, cv: Array) -> tuple[Array, Array]:
     return 1.0 + width * (c - 1.0) / (c + 1.0), 2.0 * width / (c + 1.0) ** 2
 
 
-def _log_survival(v: Array) -> Array:
+def log_survival(v: Array) -> Array:
     """ln(1 - exp(-v)), never -0, whose logarithm is taken."""
     near, far = np.minimum(v, LN2), np.maximum(v, LN2)
     return np.where(v < LN2, np.log(-np.expm1(-near)), np.log1p(-np.exp(-far)))
 
 
-def _normal_quantile(v: Array) -> Array:
+def normal_quantile(v: Array) -> Array:
     """Normal quantile z of probability exp(-v)."""
     near, far = np.minimum(v, LN2), np.maximum(v, LN2)
     return np.asarray(np.where(v < LN2, -special.ndtri(-np.expm1(-near)), special.ndtri_exp(-far)))
-
-
-def _lognormal_deviate(v: Array, cv: Array) -> Array:
-    """(T - 1)/cv without losing digits where cv is small."""
-    cv = np.maximum(cv, SMALL)
-    s = np.sqrt(np.log1p(cv * cv))
-    return np.asarray(np.expm1(s * _normal_quantile(v) - 0.5 * s * s) / cv)
 
 
 def _gamma_deviate(v: Array, cv: Array) -> Array:
@@ -211,7 +126,7 @@ def _gamma_deviate(v: Array, cv: Array) -> Array:
     near = ~small & (v < LN2)
     far = ~small & (v >= LN2)
     deviate = np.empty(v.shape)
-    deviate[small] = _cornish_fisher(_normal_quantile(v[small]), cv[small])
+    deviate[small] = _cornish_fisher(normal_quantile(v[small]), cv[small])
     for where, inverse, probability in (
         (near, special.gammainccinv, -np.expm1(-v[near])),
         (far, special.gammaincinv, np.exp(-v[far])),
@@ -232,37 +147,3 @@ def _cornish_fisher(z: Array, cv: Array) -> Array:
         (12.0 * z**6 - 243.0 * z**4 - 923.0 * z**2 + 1472.0) / 204120.0,
     )
     return np.asarray(sum(term * cv**power for power, term in enumerate(terms)))
-
-
-def _weibull_deviate(v: Array, cv: Array) -> Array:
-    """(T - 1)/cv with the exponent t that gives the law its cv."""
-    cv = np.maximum(cv, SMALL)
-    t = _weibull_exponent(cv)
-    exponential = np.maximum(-_log_survival(v), np.finfo(np.float64).tiny)
-    log_time = t * (np.log(exponential) + np.euler_gamma) - _log_gamma(t)[0]
-    return np.asarray(np.expm1(log_time) / cv)
-
-
-def _weibull_exponent(cv: Array) -> Array:
-    """Solve ln Gamma(1+2t) - 2 ln Gamma(1+t) = ln(1+cv^2): Newton on square roots, from below.
-
-    The root of the left side rises and is concave in t, so that the steps never overshoot.
-    """
-    target = np.sqrt(np.log1p(cv * cv))
-    t = target * np.sqrt(6.0) / np.pi
-    for _ in range(12):
-        (once, once_slope), (twice, twice_slope) = _log_gamma(t), _log_gamma(2.0 * t)
-        reached = np.sqrt(twice - 2.0 * once)
-        t = t + (target - reached) * reached / (twice_slope - once_slope)
-    return np.asarray(t)
-
-
-def _log_gamma(t: Array) -> tuple[Array, Array]:
-    """Value and slope of ln Gamma(1 + t) + gamma t, exact also for small t, where it is as t^2."""
-    small, large = np.minimum(t, SERIES), np.maximum(t, SERIES)
-    series = small * small * np.polynomial.polynomial.polyval(small, ZETAS)
-    slope = small * np.polynomial.polynomial.polyval(small, ORDERS * ZETAS)
-    return (
-        np.where(t < SERIES, series, special.gammaln(1.0 + large) + np.euler_gamma * large),
-        np.where(t < SERIES, slope, special.digamma(1.0 + large) + np.euler_gamma),
-    )

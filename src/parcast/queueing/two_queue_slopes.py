@@ -41,7 +41,6 @@ References
 .. [D] parcast's own derivation.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +51,7 @@ from parcast.queueing.erlang import State
 MOST_LOAD = 1e150  # delay over service beyond which a queue is never found busy
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class TwoQueueSlopes:
     """Derivatives of the two response times of `two_queues` by its demands.
 
@@ -66,25 +65,13 @@ class TwoQueueSlopes:
     y_by_x: Array  # at most 0
     y_by_y: Array  # at least 1
 
-    @classmethod
-    def of(cls, rows: Sequence[Array]) -> "TwoQueueSlopes":
-        """The fields, in their order."""
-        return cls(**dict(zip(cls.__dataclass_fields__, rows, strict=True)))
-
 
 def apart(load: Array, one: State, log_constants: Array, log_r: Array, less: Array) -> Array:
     """`pair`, `relief_x` and `relief_y` from the closed forms, shape (3, points).
 
-    Parameters
-    ----------
-    load : ndarray, shape (2, points)
-        Delay over service of the queues x >= y. [1]
-    one : State
-        Each queue alone with the delay, arrays of the shape of `load`.
-    log_constants, log_r : ndarrays, shape (points,)
-        Logarithms of G(n, y) / G(n, x), and of r. [1]
-    less : ndarray, shape (points,)
-        1 - y/x. [1]
+    `load`, delay over service of the queues x >= y, and `one`, each queue alone with the delay,
+    have shape (2, points); `log_constants` and `log_r` are the logarithms of G(n, y) / G(n, x) and
+    of r, `less` is 1 - y/x, all of shape (points,).
     """
     alone = without_delay(load, one)
     turns_x, turns_y = 1.0 + alone.length
@@ -108,18 +95,9 @@ def apart(load: Array, one: State, log_constants: Array, log_r: Array, less: Arr
 def near(load: Array, one: State, weight: Array, s: Array, less: Array) -> Array:
     """The same as averages over the integral, where y is near x; shape (3, points).
 
-    Parameters
-    ----------
-    load : ndarray, shape (nodes, points)
-        Delay over v. [1]
-    one : State
-        A queue v alone with the delay, arrays of the shape of `load`.
-    weight : ndarray, shape (nodes, points)
-        Share of the nodes in the integral. [1]
-    s : ndarray, shape (nodes, 1)
-        Where the nodes are: at 0 v is y, at 1 it is x. [1]
-    less : ndarray, shape (points,)
-        1 - y/x. [1]
+    `load`, delay over v, `one`, a queue v alone with the delay, and `weight`, the share of the
+    nodes in the integral, have shape (nodes, points); the nodes `s`, (nodes, 1), are 0 where v is
+    y and 1 where it is x; `less` is 1 - y/x.
     """
     v = 1.0 - (1.0 - s) * less  # over x
     at_x, at_y = s / v, (1.0 - s) * (1.0 - less) / v  # p and 1 - p
@@ -142,16 +120,10 @@ def near(load: Array, one: State, weight: Array, s: Array, less: Array) -> Array
 
 
 def one_more(customers: Array, delay: Array, x: Array, y: Array, before: Array) -> Array:
-    """`pair`, `relief_x` and `relief_y` of `customers`, shape (3, points).
+    """`pair`, `relief_x` and `relief_y` of `customers`, at least 1, shape (3, points).
 
-    Parameters
-    ----------
-    customers : ndarray, shape (points,)
-        At least 1. [1]
-    delay, x, y : ndarrays, shape (points,)
-        The delay and the services x >= y. [s]
-    before : ndarray, shape (5, points)
-        With one customer less: 1 + Q_x, 1 + Q_y, `pair`, `relief_x` and `relief_y`. [1]
+    `before`, (5, points), holds 1 + Q_x, 1 + Q_y, `pair`, `relief_x` and `relief_y` with one
+    customer less, for the delay and the services x >= y. [s].
     """
     turns_x, turns_y, pair, relief_x, relief_y = before
     cycle = delay + x * turns_x + y * turns_y

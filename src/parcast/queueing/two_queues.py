@@ -28,11 +28,6 @@ Relative errors are near 1e-15 in throughput and below 2e-12 in response times f
 [D]_. Beyond, response times of queues that share a saturated network follow rounding of their
 demands, N times 1e-16. Derivatives, as elasticities, which lie in [-1, 0], are off by 1e-15 N.
 
-Quantities with their derivatives, as arrays: arithmetic that carries both along.
-
-A quantity is an array of shape (1 + derivatives, ...): its value, then its derivatives, by
-whatever the caller differentiates by (forward differentiation with dual numbers, [4]_ [S]).
-
 References
 ----------
 .. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
@@ -41,11 +36,9 @@ References
 .. [2] M. Reiser and S. S. Lavenberg, "Mean-value analysis of closed multichain queuing networks,"
    J. ACM, vol. 27, no. 2, pp. 313-322, 1980, :doi:`10.1145/322186.322195`.
 .. [D] parcast's own derivation, by partial fractions of the generating function 1/((1-xs)(1-ys)).
-.. [4] A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM, 2008, ch. 3,
-   :doi:`10.1137/1.9780898717761`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -54,7 +47,14 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.queueing.arguments import customers_from_one, mean_time, require_time
 from parcast.queueing.erlang import State, state
-from parcast.queueing.two_queue_slopes import TwoQueueSlopes, apart, near, one_more, slopes_of
+from parcast.queueing.two_queue_slopes import (
+    MOST_LOAD,
+    TwoQueueSlopes,
+    apart,
+    near,
+    one_more,
+    slopes_of,
+)
 
 Pair: TypeAlias = Array | tuple[Array, Array]  # of the queue x and of another
 
@@ -65,11 +65,10 @@ NEXT_TO = 0.03  # -ln r and 1 - y/x below which four nodes do
 FEW, MANY = (np.polynomial.legendre.leggauss(nodes) for nodes in (4, 8))
 BLOCK = 16_384  # networks solved together, so that their arrays stay in the cache
 UNSEEN = 1e-18  # probability that may be left out beside 1
-MOST_LOAD = 1e150  # z/x beyond which a queue is never found busy
 NOTHING = -700.0  # least logarithm of y/x, that of 0 included
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class TwoQueues:
     """Means of a delay and two queues, and how throughput follows the demands.
 
@@ -82,7 +81,7 @@ class TwoQueues:
     throughput_by_delay: Array  # derivative of throughput by the delay [1/s^2]
     throughput_by_x: Array  # by the service of the first queue [1/s^2]
     throughput_by_y: Array  # by the service of the second [1/s^2]
-    response_slopes: TwoQueueSlopes | None  # of the response times, where asked for
+    response_slopes: TwoQueueSlopes | None = field(default=None, kw_only=True)  # if requested
 
 
 def two_queues(
@@ -90,29 +89,10 @@ def two_queues(
 ) -> TwoQueues:
     """Means of closed networks of one delay and two queues.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers, at least 1; not only whole numbers. Checked up to 1e7. [1]
-    delay : array_like, broadcastable with `customers`
-        Time of one cycle spent without waiting for anybody, at least 0. [s]
-    x, y : array_like, broadcastable with `customers`
-        Service of one cycle at the first and the second queue, at least 0. [s]
-    slopes : bool
-        Whether to add the derivatives of the response times, for 1.2 to 1.7 times the time.
+    Arguments broadcast together: `customers`, at least 1, not only whole numbers, checked up to
+    1e7; of one cycle the `delay` and the services `x` and `y` at the queues, not all 0 [s].
+    `slopes` adds the derivatives of the response times, for 1.2 to 1.7 times the time.
 
-    Returns
-    -------
-    TwoQueues
-        Arrays of the shape of the arguments broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or a cycle takes no time.
-
-    Examples
-    --------
     >>> two_queues([1, 4], delay=2.0, x=0.5, y=1.0).response_x
     array([0.5       , 0.72532189])
     >>> two_queues([1, 4], delay=2.0, x=0.5, y=1.0, slopes=True).response_slopes.x_by_y
@@ -130,15 +110,8 @@ def two_queues(
             block = slice(start, start + BLOCK)
             answer[:, block] = _solve(*(v[block] for v in flat), slopes=slopes)
     rows = [row.reshape(arguments[0].shape) for row in answer]
-    return TwoQueues(
-        throughput=rows[0],
-        response_x=rows[1],
-        response_y=rows[2],
-        throughput_by_delay=rows[3],
-        throughput_by_x=rows[4],
-        throughput_by_y=rows[5],
-        response_slopes=TwoQueueSlopes.of(rows[6:]) if slopes else None,
-    )
+    response_slopes = TwoQueueSlopes(*rows[6:]) if slopes else None
+    return TwoQueues(*rows[:6], response_slopes=response_slopes)
 
 
 def _solve(
@@ -254,45 +227,3 @@ def _log_constants(n: Array, load: Pair, log_empty: Pair, log_v_to_x: Array) -> 
     unseen = np.exp(log_v) * load_v <= UNSEEN * (n + 1.0 - load_v)
     exponential = n * log_v_to_x + load_x * np.expm1(-log_v_to_x)
     return np.where(unseen, exponential, log_x - log_v)
-
-
-def product(f: Array, g: Array) -> Array:
-    """Product of two quantities."""
-    product: Array = f * g[0]
-    product[1:] += f[0] * g[1:]
-    return product
-
-
-def ratio(f: Array, g: Array) -> Array:
-    """Ratio of two quantities."""
-    ratio: Array = f / g[0]
-    ratio[1:] -= ratio[0] * (g[1:] / g[0])
-    return ratio
-
-
-def power(f: Array, g: Array) -> Array:
-    """Positive quantity f to the power of g."""
-    power = np.empty(np.broadcast_shapes(f.shape, g.shape))
-    logarithm = np.log(f[0])
-    power[0] = np.exp(g[0] * logarithm)
-    power[1:] = power[0] * (g[1:] * logarithm + g[0] * f[1:] / f[0])
-    return power
-
-
-def root(f: Array) -> Array:
-    """Square root of a quantity; the slope of a root of 0 is taken as 0."""
-    answer = np.zeros_like(f)
-    answer[0] = np.sqrt(f[0])
-    np.divide(0.5 * f[1:], answer[0], out=answer[1:], where=answer[0] > 0)
-    return answer
-
-
-def larger_root(f: Array, g: Array, constant: Array) -> Array:
-    """The larger y of (y - f)(y - g) = `constant`: the larger of the two, smoothly."""
-    gap = f - g
-    width = np.sqrt(gap[0] ** 2 + 4.0 * constant[0])
-    slope = gap[0] * gap + 2.0 * constant
-    apart = np.zeros_like(gap)
-    np.divide(slope, width, out=apart, where=width > 0)
-    apart[0] = width
-    return np.asarray(0.5 * (f + g + apart))

@@ -33,6 +33,7 @@ References
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,17 +41,18 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.errors import require
 from parcast.queueing.arguments import at_least, mean_time, require_time, whole
+from parcast.queueing.dual_numbers import dual, larger_root, product, ratio, root
 from parcast.queueing.general_service import general_state
 from parcast.queueing.pace import mixing
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.service_laws import ServiceLaw
-from parcast.queueing.two_queues import larger_root, product, ratio, root
 
 SEEDS = 5  # derivatives by the varying and the steady delay, both services, second response
 AGREED = 1e-11  # relative, between two guesses of the second response
 ROUNDING = 1e-15  # of the longest response
 MOST_STEPS = 200
 ALWAYS_BUSY = 1e-7  # of a step's slope: both queues are always busy below it
+seeded = partial(dual, of=SEEDS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -81,40 +83,13 @@ def two_varied_queues(
 ) -> VariedQueues:
     """Mean cycle of jobs with a delay and two queues of any variation, nearly.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Jobs that share the first queue, K, a whole number of at least 1. [1]
-    sharing : array_like, broadcastable with `customers`
-        Jobs that share the second queue, k, whole, 1 to `customers`. [1]
-    visits : array_like, broadcastable with `customers`
-        Visits to the first queue in a cycle, n, at least 1, not necessarily whole. [1]
-    delay : array_like, broadcastable with `customers`
-        Mean of the part that varies of the time before each of them, at least 0. [s]
-    first, second : array_like, broadcastable with `customers`
-        Mean service times of one visit, at least 0; not all times may be 0. [s]
-    delay_cv : array_like, broadcastable with `customers`
-        Standard deviation over mean of `delay`, at least 0. [1]
-    laws : two ServiceLaw
-        Of the service times.
-    steady : array_like, broadcastable with `customers`
-        What every delay takes besides, without variation, at least 0. [s]
-    geometric : bool
-        Whether the number of visits is geometric with mean `visits`, or else the same each time.
+    Arguments broadcast together. `customers` (K) share the first queue, `sharing` (k) of them the
+    second, both whole; a cycle has `visits` (n) to the first, at least 1, not necessarily whole,
+    or with `geometric` a geometric number of that mean. The time before each visit has a part that
+    varies, of mean `delay` and `delay_cv`, and a `steady` one [s]; `first` and `second` are the
+    mean services of one visit [s], of the `laws`. Not all times may be 0. This is the
+    approximation alone, not its ratio to the one for exponential services.
 
-    Returns
-    -------
-    VariedQueues
-        Arrays of the shape of the arguments broadcast together. This is the approximation alone,
-        not the ratio that the module's text tells of.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
     >>> for law in exponential_service(), deterministic_service():
     ...     cycle = two_varied_queues(
@@ -186,16 +161,16 @@ def _agreement(
         below, above = low[active], high[active]
         step = np.divide(excess, slope, out=np.full_like(at, np.inf), where=slope > 0)
         goal = np.clip(at + step, below, above)
-        found = (
+        agreed = (
             (np.abs(goal - at) <= AGREED * goal)
             | (above - below <= AGREED * above)
             | (np.abs(excess) <= ROUNDING * points[1, active] * points[6, active])
         )
         slow = np.abs(goal - at) > 0.5 * last[active]
         goal = np.where(slow, 0.5 * (below + above), goal)
-        guess[active] = np.where(found, at, goal)
+        guess[active] = np.where(agreed, at, goal)
         last[active] = np.abs(goal - at)
-        active = active[~found]
+        active = active[~agreed]
     return answer[0], answer[1]
 
 
@@ -212,25 +187,17 @@ def _responses(
 ) -> Array:
     """Responses of one visit to either queue if the second one's is `second`, (2, 6, points)."""
     big, small, n, z, f, x, y, c, cv_x, cv_y = points
-    delay, at_second = _seed(z + f, 0, 1), _seed(second, 4)
-    alone = product(_seed(z, 0), _seed(z, 0)) * c * c
+    delay, at_second = seeded(z + f, 0, 1), seeded(second, 4)
+    at_x, at_y = seeded(x, 2), seeded(y, 3)
+    alone = product(seeded(z, 0), seeded(z, 0)) * c * c
     extra = product(at_second, at_second) * ((n - 1.0) / n**2)
-    varies = alone + _variance(at_second, _seed(y, 3), cv_y) / n + extra
-    at_first = _response(big, delay + at_second / n, _seed(x, 2), varies, (laws[0], cv_x))
+    varies = alone + _variance(at_second, at_y, cv_y) / n + extra
+    at_first = _response(big, delay + at_second / n, at_x, varies, (laws[0], cv_x))
     burst = delay + at_first
-    varies = n * (alone + _variance(at_first, _seed(x, 2), cv_x))
+    varies = n * (alone + _variance(at_first, at_x, cv_x))
     if geometric:
         varies = varies + n * (n - 1.0) * product(burst, burst)
-    return np.stack([at_first, _response(small, n * burst, _seed(y, 3), varies, (laws[1], cv_y))])
-
-
-def _seed(value: Array, *which: int) -> Array:
-    """Dual number of one of the times."""
-    seeded = np.zeros((1 + SEEDS, *value.shape))
-    seeded[0] = value
-    for i in which:
-        seeded[1 + i] = 1.0
-    return seeded
+    return np.stack([at_first, _response(small, n * burst, at_y, varies, (laws[1], cv_y))])
 
 
 def _variance(response: Array, service: Array, s: Array) -> Array:
@@ -258,8 +225,6 @@ def _response(
     safe = delay.copy()
     safe[0] = np.where(delay[0] > 0, delay[0], 1.0)
     cv = root(ratio(variance, product(safe, safe)))
-    one = np.zeros_like(cv)
-    one[0] = 1.0
-    share = ratio(mixing(cv, s), mixing(one, s))
+    share = ratio(mixing(cv, s), mixing(seeded(np.ones_like(cv[0])), s))
     constant = product(share, product(random - service, spare))
     return larger_root(delay + service, n * service, constant) - delay

@@ -55,8 +55,8 @@ def new_figure(height: float) -> "Figure":
     return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
-def add_grid(ax: "Axes") -> None:
-    """Draw pale lines behind what is in `ax`, and no frame above and to its right."""
+def plain_axes(ax: "Axes") -> None:
+    """Give axes a pale grid behind what is drawn, and no frame above and on the right."""
     ax.grid(color=PALE, lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -99,8 +99,10 @@ def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in formats:
         raise ParameterError(
-            f'path must end in .svg, .png or .pdf, got "{shown(path)}". '
-            "The ending chooses the format."
+            "path",
+            must="end in .svg, .png or .pdf",
+            got=f'"{shown(path)}"',
+            hint="The ending chooses the format.",
         )
     drawn = _rendered(figure, ending[1:], formats[ending])
     with replacing(path) as draft:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.failures import ANSWERED, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
     above_0,
     all_option,
@@ -122,7 +122,7 @@ def _simulated(question: Configurations, **options: Any) -> "Simulation":
                 progress=progress,
             )
     except ParameterError as refusal:
-        raise NoAnswer(in_options(str(refusal))) from refusal
+        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
     return with_inputs(simulation, **read.inputs)
 
 

@@ -11,17 +11,17 @@ from parcast.simulation.phase import Simulated, Task, Way
 from parcast.units import Dimension
 from parcast.words import axis_value
 
-Found = Sequence[Simulated]  # of one phase at every point
+OfPhase = Sequence[Simulated]  # of one phase at every point
 
 UNITS_OF_ENDS = {"most_cycles": "the number of cycles", "most_seconds": "the time limit"}
 
 
 def simulated_of(
-    program: Program, tasks: Sequence[Sequence[Task]], found: Sequence[Found]
+    program: Program, tasks: Sequence[Sequence[Task]], simulated: Sequence[OfPhase]
 ) -> tuple[str, ...]:
     """Say of each phase what was simulated."""
     return tuple(
-        _labelled(program, i, "; ".join(_ways(tasks[i], found[i])))
+        _labelled(program, i, "; ".join(_ways(tasks[i], simulated[i])))
         for i in range(len(program.phase))
     )
 
@@ -31,10 +31,10 @@ def _labelled(program: Program, i: int, text: str) -> str:
     return f"{label}: {text}" if label else text
 
 
-def _ways(tasks: Sequence[Task], found: Found) -> Iterator[str]:
+def _ways(tasks: Sequence[Task], simulated: OfPhase) -> Iterator[str]:
     """Give a sentence for each way that a phase was simulated."""
-    for way in dict.fromkeys(one.way for one in found):
-        here = [(task, one) for task, one in zip(tasks, found, strict=True) if one.way == way]
+    for way in dict.fromkeys(one.way for one in simulated):
+        here = [(task, one) for task, one in zip(tasks, simulated, strict=True) if one.way == way]
         yield _way(
             way,
             _range([task.cycles for task, _ in here]),
@@ -42,22 +42,22 @@ def _ways(tasks: Sequence[Task], found: Found) -> Iterator[str]:
         )
 
 
-def _way(way: Way, count: str, found: Found) -> str:
+def _way(way: Way, count: str, simulated: OfPhase) -> str:
     """Say how a phase was simulated, and how much of it."""
-    much = f"{_range([one.cycles for one in found])} of every group"
+    much = f"{_range([one.cycles for one in simulated])} of every group"
     if way == "nothing":
         return "no cycles"
     if way == "joined":
         return f"cycles that end when all have joined, {much}; the mean cycle, times {count}"
     if way == "run":
         return f"whole runs of {count} cycles until the last group has ended, {much}"
-    runs = _range([one.run_cycles for one in found])
+    runs = _range([one.run_cycles for one in simulated])
     if way == "part of a run":
         return (
             f"runs of {runs} cycles until the last group has ended, {much}, stretched to the "
             f"{count} of the program"
         )
-    dropped = _range([one.warm_up for one in found])
+    dropped = _range([one.warm_up for one in simulated])
     return (
         f"cycles of the long run, {much}, the first {dropped} of {runs} dropped as warm-up; the "
         f"mean cycle, times {count}, without start and end of the program"
@@ -74,7 +74,7 @@ def warnings_of_simulation(
     program: Program,
     axes: Mapping[str, Array],
     dimensions: Mapping[str, Dimension],
-    found: Sequence[Found],
+    simulated: Sequence[OfPhase],
     *,
     uncertain: Sequence[str],
     replaced: Sequence[str],
@@ -82,19 +82,8 @@ def warnings_of_simulation(
 ) -> Iterator[str]:
     """Give everything that a reader of the simulated times must know.
 
-    Parameters
-    ----------
-    program : Program
-    axes, dimensions : mappings
-        Values of the axes and their dimensions.
-    found : sequence of sequence of Simulated
-        Of each phase, at every point.
-    uncertain : sequence of str
-        Parameters that are known within an interval only.
-    replaced : sequence of str
-        What has other laws than those of the description.
-    refused : (int, str)
-        Points at which the law has no answer, and why at the first. [1]
+    `simulated` is each phase at every point, `replaced` what has other laws than those of the
+    description, `refused` the points at which the law has no answer, and why at the first.
     """
     shape = tuple(len(values) for values in axes.values())
     for i, phase in enumerate(program.phase):
@@ -118,7 +107,7 @@ def warnings_of_simulation(
     points, why = refused
     if points:
         yield f"The law has no answer at {_of(points, shape)}: {why}"
-    for i, of_phase in enumerate(found):
+    for i, of_phase in enumerate(simulated):
         stretched = sum(one.way == "part of a run" for one in of_phase)
         if stretched:
             yield _labelled(
@@ -137,7 +126,7 @@ def warnings_of_simulation(
                 "narrow.",
             )
     for end, what in UNITS_OF_ENDS.items():
-        short = [k for k, ends in enumerate(zip(*found, strict=True)) if _ended(ends) == end]
+        short = [k for k, ends in enumerate(zip(*simulated, strict=True)) if _ended(ends) == end]
         if short:
             yield (
                 f"{what.capitalize()} ended the simulation before its precision was reached at "
@@ -168,9 +157,9 @@ def _at(axes: Mapping[str, Array], dimensions: Mapping[str, Dimension], k: int) 
     )
 
 
-def ends_of(found: Sequence[Found]) -> list[str]:
+def ends_of(simulated: Sequence[OfPhase]) -> list[str]:
     """Say of every point what ended its simulation."""
-    return [_ended(ends) for ends in zip(*found, strict=True)]
+    return [_ended(ends) for ends in zip(*simulated, strict=True)]
 
 
 def _ended(phases: Sequence[Simulated]) -> str:

@@ -85,47 +85,34 @@ NOTHING: Final = Simulated(
 
 def task_of(
     phase: SpmdPhase,
-    asked: Demands,
+    demands: Demands,
     cycles: Array,
     *,
     place: tuple[int, ...],
     laws: Mapping[str, Law],
 ) -> Task:
-    """Task of a phase at one point.
-
-    Parameters
-    ----------
-    phase : SpmdPhase
-    asked : Demands
-        Of the shape of the grid.
-    cycles : ndarray, of the shape of the grid
-        Their number. [1]
-    place : tuple of int
-        Of the point.
-    laws : mapping from "compute", "communication" and "io" to laws
-        How their times vary.
-    """
+    """Task of a phase at one point; `cycles` have the shape of the grid."""
     count = float(cycles[place])
-    groups = round(float(asked.groups[place]))
-    uncontended = float(((1.0 - asked.contention) * asked.transfer)[place])
+    groups = round(float(demands.groups[place]))
+    uncontended = float(((1.0 - demands.contention) * demands.transfer)[place])
     clustered = phase.io.kind == "clustered"
     cycle = Cycle(
         jobs=groups,
         io_kind=phase.io.kind,
-        bursts=float(asked.bursts[place]),
+        bursts=float(demands.bursts[place]),
         burst_count=phase.bursts,
-        group=round(float(asked.group[place])),
-        cpu=float(asked.computing[place]),
-        startup=float(asked.startup[place]),
+        group=round(float(demands.group[place])),
+        cpu=float(demands.computing[place]),
+        startup=float(demands.startup[place]),
         transfer=uncontended,
-        service=float(asked.queue[place]),
-        io=float(np.broadcast_to(phase.io_service(asked), asked.p.shape)[place]),
-        disks=min(round(float(asked.d[place])), groups) if clustered else 1,
+        service=float(demands.queue[place]),
+        io=float(np.broadcast_to(phase.io_service(demands), demands.p.shape)[place]),
+        disks=min(round(float(demands.d[place])), groups) if clustered else 1,
         cpu_law=laws["compute"],
         service_law=laws["communication"],
         io_law=laws["io"],
     )
-    return Task(cycle=cycle if count > 0 else None, cycles=count, away=float(asked.delay[place]))
+    return Task(cycle=cycle if count > 0 else None, cycles=count, away=float(demands.delay[place]))
 
 
 def run_task(task: Task, effort: Effort, executor: Executor | None = None) -> Simulated:
@@ -150,7 +137,7 @@ def run_task(task: Task, effort: Effort, executor: Executor | None = None) -> Si
 
 def _joined(task: Task, cycle: Cycle, effort: Effort, executor: Executor | None) -> Simulated:
     """Cycles at whose end all groups join."""
-    told = simulate_joined(
+    result = simulate_joined(
         cycle,
         replications=effort.replications or REPLICATIONS,
         precision=effort.precision,
@@ -158,9 +145,14 @@ def _joined(task: Task, cycle: Cycle, effort: Effort, executor: Executor | None)
         seed=effort.seed,
         executor=executor,
     )
-    parts = _parts(task, cycle, 1, told, told.waiting.value)
+    parts = _parts(task, cycle, 1, result, result.waiting.value)
     return _scaled(
-        parts, task.cycles, told.cycle, way="joined", cycles=told.cycles, ended_by=told.ended_by
+        parts,
+        task.cycles,
+        result.cycle,
+        way="joined",
+        cycles=result.cycles,
+        ended_by=result.ended_by,
     )
 
 
@@ -168,7 +160,7 @@ def _run(
     task: Task, cycle: Cycle, cycles: int, effort: Effort, executor: Executor | None
 ) -> Simulated:
     """All cycles of the program from start to end, or a part of them."""
-    told = simulate_runs(
+    result = simulate_runs(
         cycle,
         cycles=cycles,
         replications=effort.replications or REPLICATIONS,
@@ -177,15 +169,15 @@ def _run(
         seed=effort.seed,
         executor=executor,
     )
-    parts = _parts(task, cycle, cycles, told, told.waiting.value)
+    parts = _parts(task, cycle, cycles, result, result.waiting.value)
     return _scaled(
         parts,
         task.cycles / cycles,
-        told.makespan,
+        result.makespan,
         way="run" if cycles == task.cycles else "part of a run",
         run_cycles=cycles,
-        cycles=cycles * told.replications,
-        ended_by=told.ended_by,
+        cycles=cycles * result.replications,
+        ended_by=result.ended_by,
     )
 
 
@@ -193,7 +185,7 @@ def _long_run(task: Task, cycle: Cycle, effort: Effort, executor: Executor | Non
     """Cycles far from start and end, of runs that are long enough for the warm-up to end."""
     began, left = time.monotonic(), effort.most_seconds
     for times in LONGER:
-        told = simulate_steady(
+        result = simulate_steady(
             cycle,
             cycles=times * FEW_CYCLES,
             replications=effort.replications or REPLICATIONS,
@@ -204,26 +196,26 @@ def _long_run(task: Task, cycle: Cycle, effort: Effort, executor: Executor | Non
         )
         if effort.most_seconds is not None:
             left = effort.most_seconds - (time.monotonic() - began)
-        if told.warmed_up or (left is not None and left <= 0):
+        if result.warmed_up or (left is not None and left <= 0):
             break
-    parts = _parts(task, cycle, 1, told)
-    found = _scaled(
+    parts = _parts(task, cycle, 1, result)
+    scaled = _scaled(
         parts,
         task.cycles,
-        told.cycle,
+        result.cycle,
         way="long run",
-        run_cycles=told.warm_up + told.cycles,
-        cycles=(told.warm_up + told.cycles) * told.replications,
-        ended_by=told.ended_by,
+        run_cycles=result.warm_up + result.cycles,
+        cycles=(result.warm_up + result.cycles) * result.replications,
+        ended_by=result.ended_by,
     )
-    return replace(found, warm_up=told.warm_up, warmed_up=told.warmed_up)
+    return replace(scaled, warm_up=result.warm_up, warmed_up=result.warmed_up)
 
 
 def _parts(
     task: Task,
     cycle: Cycle,
     cycles: int,
-    told: JoinedCycles | Runs | SteadyCycles,
+    result: JoinedCycles | Runs | SteadyCycles,
     waiting: float = 0.0,
 ) -> Array:
     """Parts of so many cycles, in the order of `Breakdown`, of the mean group [s].
@@ -232,12 +224,12 @@ def _parts(
     processor is known; in a group of one it is all of it.
     """
     bursts = cycles * cycle.bursts
-    delay = told.delay.value
+    delay = result.delay.value
     away = min(bursts * task.away, delay) if cycle.cpu > 0 else delay
     computing = delay - away
     own = computing if cycle.group == 1 else min(bursts * cycle.cpu, computing)
     return np.array(
-        [own, away + told.communication.value, told.io.value, computing - own + waiting]
+        [own, away + result.communication.value, result.io.value, computing - own + waiting]
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
-from parcast.show.result import Result
+from parcast.prediction.result import OnGrid
 from parcast.units import Dimension
 from parcast.words import whole
 
@@ -18,7 +18,7 @@ INTERVAL: Final = 0.95  # of a simulated mean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Simulation(Result):
+class Simulation(OnGrid):
     """Simulated mean times of a program on a machine, for every combination of its axes' values.
 
     Every array has one dimension for each axis, in their order.
@@ -44,16 +44,6 @@ class Simulation(Result):
     interval: float = INTERVAL
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
-
-    @property
-    def time(self) -> Array:
-        """Mean time of the program [s]."""
-        return self.breakdown.time
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Values of each axis [1]."""
-        return tuple(len(values) for values in self.axes.values())
 
     @property
     def difference(self) -> Array:

@@ -17,7 +17,7 @@ from parcast.errors import ParameterError, as_number, require
 from parcast.laws.spmd.demands import Demands
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
-from parcast.prediction.grid import axes_of, dimensions_of, require_times
+from parcast.prediction.grid import grid_of, require_times
 from parcast.prediction.notes import warnings_of
 from parcast.queueing.arguments import whole
 from parcast.queueing.simulation.cycle import Law, sampler
@@ -95,25 +95,25 @@ def simulate(
     >>> from parcast import Machine, Program, simulate
     >>> compute = {"parallel": "8 s", "variability": "exponential"}
     >>> program = Program(phase=[{"law": "spmd", "cycles": 10, "compute": compute}])
-    >>> told = simulate(program, Machine(), p=[1, 4], seed=1)
-    >>> told.predicted.round(1)
+    >>> simulation = simulate(program, Machine(), p=[1, 4], seed=1)
+    >>> simulation.predicted.round(1)
     array([80. , 41.7])
-    >>> bool(np.all(abs(told.difference) < 0.03))
+    >>> bool(np.all(abs(simulation.difference) < 0.03))
     True
     """
     require_descriptions(program, machine)
     phases = _spmd_phases(program)
     _require_effort(precision, replications, most_seconds, seed)
     given = _laws_of(program, laws or {})
-    axes = axes_of(program, machine, {"p": p, "d": d, "n": n}, vary or {})
-    shape = tuple(len(values) for values in axes.values())
-    points = int(np.prod([float(size) for size in shape]))
-    if points > MOST_POINTS:
-        raise ParameterError(
-            f"the grid must have at most {MOST_POINTS:,} points to be simulated, got "
-            f"{' x '.join(str(size) for size in shape)} = {points:,}. Take wider steps."
-        )
-    at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
+    grid = grid_of(
+        program,
+        machine,
+        {"p": p, "d": d, "n": n},
+        vary or {},
+        most=MOST_POINTS,
+        purpose=" to be simulated",
+    )
+    axes, shape, at = grid.axes, grid.shape, grid.at()
     tasks = [
         _tasks(phase, machine, program.at_phase(i, at), shape, given[i])
         for i, phase in enumerate(phases)
@@ -127,16 +127,15 @@ def simulate(
                 most_seconds=most_seconds,
                 seed=_seed(seed, point, i),
             )
-            for point in range(points)
+            for point in range(grid.points)
         ]
         for i in range(len(phases))
     ]
-    found = _run_all(tasks, efforts, most_seconds, executor, progress)
-    columns = {name: _of_phases(found, name) for name in (*COMPONENTS, "half_width", "cycles")}
+    simulated = _run_all(tasks, efforts, most_seconds, executor, progress)
+    columns = {name: _of_phases(simulated, name) for name in (*COMPONENTS, "half_width", "cycles")}
     breakdown = Breakdown(**{x: columns[x].sum(axis=0).reshape(shape) for x in COMPONENTS})
     require_times(breakdown.time, axes)
     half_width = np.sqrt(np.square(columns["half_width"]).sum(axis=0)).reshape(shape)
-    dimensions = dimensions_of(program, machine, vary or {})
     known = machine.parameters() | program.parameters()
     return Simulation(
         axes=axes,
@@ -145,27 +144,27 @@ def simulate(
         upper=breakdown.time + half_width,
         predicted=predicted,
         cycles=columns["cycles"].sum(axis=0).reshape(shape).astype(np.intp),
-        ended_by=np.array(ends_of(found)).reshape(shape),
+        ended_by=np.array(ends_of(simulated)).reshape(shape),
         precision=precision,
         seed=int(seed),
-        simulated=simulated_of(program, tasks, found),
+        simulated=simulated_of(program, tasks, simulated),
         warnings=(
             *warnings_of(program, machine, axes, uncertain=False),
             *warnings_of_simulation(
                 program,
                 axes,
-                dimensions,
-                found,
+                grid.dimensions,
+                simulated,
                 uncertain=[k for k, x in known.items() if x.spread > 0 and k not in axes],
                 replaced=list(laws or {}),
                 refused=refused,
             ),
         ),
-        law=", then ".join(dict.fromkeys(phase.law for phase in program.phase)),
-        sources=tuple(dict.fromkeys(phase.source_of_law for phase in program.phase)),
+        law=program.law,
+        sources=program.sources_of_law,
         program=program.name,
         machine=machine.name,
-        dimensions=dimensions,
+        dimensions=grid.dimensions,
     )
 
 
@@ -180,8 +179,10 @@ def _spmd_phases(program: Program) -> list[SpmdPhase]:
     for i, phase in enumerate(program.phase):
         if not isinstance(phase, SpmdPhase):
             raise ParameterError(
-                f'law must be "spmd" for a phase to be simulated, got {shown(repr(phase.law))} in '
-                f"phase {i + 1}. Simulate the other phases alone, or use predict."
+                "law",
+                must='be "spmd" for a phase to be simulated',
+                got=f"{shown(repr(phase.law))} in phase {i + 1}",
+                hint="Simulate the other phases alone, or use predict.",
             )
         phases.append(phase)
     return phases
@@ -203,7 +204,7 @@ def _require_effort(
 
 def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
     """How times vary in each phase: as described, unless another law is given."""
-    found: list[dict[str, Law]] = []
+    chosen: list[dict[str, Law]] = []
     known: dict[str, None] = {}
     for i, phase in enumerate(_spmd_phases(program)):
         label = program.label(i)
@@ -217,14 +218,17 @@ def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
             own = f"{label}.{part}" if label else part
             known |= {part: None, own: None}
             of_phase[part] = laws.get(own, laws.get(part, _law(variability)))
-        found.append(of_phase)
+        chosen.append(of_phase)
     for name, law in laws.items():
         if name not in known:
             raise ParameterError(
-                f"laws must be of {', '.join(known)}, got {shown(repr(name))}. Name one of them."
+                "laws",
+                must=f"be of {', '.join(known)}",
+                got=shown(repr(name)),
+                hint="Name one of them.",
             )
         sampler(f"laws[{name!r}]", law)
-    return found
+    return chosen
 
 
 def _law(variability: Variability) -> Law:
@@ -240,19 +244,21 @@ def _tasks(
     laws: Mapping[str, Law],
 ) -> list[Task]:
     """Tasks of a phase at every point."""
-    asked = phase.demands(machine, at)
-    io = np.broadcast_to(phase.io_service(asked), shape)
+    demands = phase.demands(machine, at)
+    io = np.broadcast_to(phase.io_service(demands), shape)
     cycles = np.broadcast_to(phase.cycles(at), shape)
-    asked = Demands(
-        **{x.name: np.broadcast_to(getattr(asked, x.name), shape) for x in fields(asked)}
+    demands = Demands(
+        **{x.name: np.broadcast_to(getattr(demands, x.name), shape) for x in fields(demands)}
     )
-    idle = (cycles > 0) & (asked.computing + asked.delay + asked.queue + io <= 0)
+    idle = (cycles > 0) & (demands.computing + demands.delay + demands.queue + io <= 0)
     if idle.any():
         raise ParameterError(
-            "a cycle must take time, got services that are all 0 at p = "
-            f"{asked.p[idle].flat[0]:g}. Give compute, communication or io."
+            "a cycle",
+            must="take time",
+            got=f"services that are all 0 at p = {demands.p[idle].flat[0]:g}",
+            hint="Give compute, communication or io.",
         )
-    return [task_of(phase, asked, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
+    return [task_of(phase, demands, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
 
 
 def _law_times(
@@ -267,16 +273,16 @@ def _law_times(
     full = {name: np.broadcast_to(values, shape) for name, values in at.items()}
     for place in np.ndindex(shape):
         try:
-            found = program.times(machine, {name: x[place] for name, x in full.items()})
-            times[place] = float(found.time)
+            breakdown = program.times(machine, {name: x[place] for name, x in full.items()})
+            times[place] = float(breakdown.time)
         except ParameterError as refusal:
             refusals.append(str(refusal))
     return times, (len(refusals), next(iter(refusals), ""))
 
 
-def _of_phases(found: list[list[Simulated]], name: str) -> Array:
+def _of_phases(simulated: list[list[Simulated]], name: str) -> Array:
     """A field of every phase, at every point, shape (phases, points)."""
-    return np.array([[getattr(one, name) for one in x] for x in found], dtype=np.float64)
+    return np.array([[getattr(one, name) for one in x] for x in simulated], dtype=np.float64)
 
 
 def _seed(seed: int, point: int, phase: int) -> int:

@@ -33,17 +33,9 @@ class Hierarchy:
     def limits(self, *, cap: float | None, disk: float | None, device: str) -> dict[str, str]:
         """Files of a host's group and what is written to them.
 
-        Parameters
-        ----------
-        cap : float or None
-            Processor time for each second. [1]
-        disk : float or None
-            Rate of reading, and of writing. [B/s]
-        device : str
-            "MAJOR:MINOR" of the disk.
+        `cap` is processor time for each second [1], `disk` the rate each way [B/s] of the device
+        "MAJOR:MINOR".
 
-        Examples
-        --------
         >>> one = Hierarchy(root=ROOT / "cpu", controllers=("cpu",), version=1)
         >>> one.limits(cap=0.1, disk=None, device="")
         {'cpu.cfs_period_us': '10000', 'cpu.cfs_quota_us': '1000'}
@@ -67,12 +59,6 @@ class Hierarchy:
         """File of the testbed's own group that makes every host count as a process does elsewhere.
 
         Without it all hosts together would count as one process, beside other work.
-
-        Examples
-        --------
-        >>> one = Hierarchy(root=ROOT / "cpu", controllers=("cpu",), version=1)
-        >>> one.weight(3)
-        {'cpu.shares': '4096'}
         """
         if "cpu" not in self.controllers:
             return {}
@@ -82,19 +68,9 @@ class Hierarchy:
 
 
 def hierarchies(*, cap: bool, disk: bool, root: Path = ROOT) -> tuple[Hierarchy, ...]:
-    """Where groups must be made for these limits.
+    """Where groups must be made to limit processor time or disks.
 
-    Parameters
-    ----------
-    cap, disk : bool
-        Whether processor time and disks are limited.
-    root : Path, optional
-        Where control groups are mounted.
-
-    Raises
-    ------
-    OSError
-        If the system has no such control, or does not let this process use it. Its text says so.
+    An OSError says that the system has no such control, or does not let this process use it.
     """
     if not (cap or disk):
         return ()
@@ -107,15 +83,15 @@ def hierarchies(*, cap: bool, disk: bool, root: Path = ROOT) -> tuple[Hierarchy,
                     f"the controller {name} is not passed on by {root}. "
                     f"As root: echo +{name} > {root}/cgroup.subtree_control"
                 )
-        found = [Hierarchy(root=root, controllers=tuple(wanted), version=2)]
+        places = [Hierarchy(root=root, controllers=tuple(wanted), version=2)]
     else:
         wanted = [name for name, is_wanted in (("cpu", cap), ("blkio", disk)) if is_wanted]
-        found = [Hierarchy(root=root / name, controllers=(name,), version=1) for name in wanted]
-    for each in found:
+        places = [Hierarchy(root=root / name, controllers=(name,), version=1) for name in wanted]
+    for each in places:
         if not each.root.is_dir():
             raise OSError(f"there is no control group {each.root}. Mount it, or ask for no limit.")
         _try(each.root)
-    return tuple(found)
+    return tuple(places)
 
 
 def make(
@@ -127,19 +103,13 @@ def make(
     disk: float | None,
     device: str,
 ) -> None:
-    """Make the groups of a testbed with their limits.
-
-    Raises
-    ------
-    OSError
-        If one cannot be made or a limit is not accepted; `remove` then removes the others.
-    """
+    """Make the groups of a testbed with limits; after an OSError `remove` removes those made."""
     for place in places:
         top = place.root / f"{PREFIX}{name}"
         top.mkdir()
         if place.version == 2:
-            told = " ".join(f"+{controller}" for controller in place.controllers)
-            (top / "cgroup.subtree_control").write_text(told, encoding="ascii")
+            controllers = " ".join(f"+{controller}" for controller in place.controllers)
+            (top / "cgroup.subtree_control").write_text(controllers, encoding="ascii")
         for file, text in place.weight(len(hosts)).items():
             (top / file).write_text(text, encoding="ascii")
         (top / KEEPER).mkdir()
@@ -156,15 +126,7 @@ def join(tops: Sequence[Path], group: str) -> None:
 
 
 def remove(tops: Sequence[Path], *, patience: float = 1.0) -> None:
-    """Remove the groups of a testbed, whose processes have ended or are about to.
-
-    Parameters
-    ----------
-    tops : sequence of Path
-        The testbed's own group in each hierarchy; those that are not there are passed over.
-    patience : float, default 1
-        How long to wait for the last process to leave. [s]
-    """
+    """Remove the groups of a testbed, waiting so long [s] for the last process to leave."""
     until = time.monotonic() + patience
     while any(not _is_removed(top) for top in tops) and time.monotonic() < until:
         time.sleep(0.01)

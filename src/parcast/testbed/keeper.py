@@ -124,17 +124,19 @@ def _connect(plan: Plan) -> None:
     namespaces.enter(switch)
     namespaces.enter(HOME / "names" / FRONT)
     if plan.bus:
-        _tell("ip", bus_lines(plan.hosts))
-        _tell("tc", limits("lo", link=plan.link, latency=plan.latency))
+        _configure("ip", bus_lines(plan.hosts))
+        _configure("tc", limits("lo", link=plan.link, latency=plan.latency))
     else:
         places = [str(HOME / "networks" / host) for host in plan.hosts]
-        _tell("ip", switch_lines(plan.hosts, places))
+        _configure("ip", switch_lines(plan.hosts, places))
         ports = [f"port{number}" for number in range(1, len(places) + 1)]
-        _tell("tc", [line for port in ports for line in limits(port, link=plan.link, latency=0)])
+        _configure(
+            "tc", [line for port in ports for line in limits(port, link=plan.link, latency=0)]
+        )
         for host, place in zip(plan.hosts, places, strict=True):
             namespaces.enter(Path(place))
-            _tell("ip", host_lines(host))
-            _tell("tc", limits("eth0", link=plan.link, latency=plan.latency))
+            _configure("ip", host_lines(host))
+            _configure("tc", limits("eth0", link=plan.link, latency=plan.latency))
         namespaces.enter(switch)
     (HOME / "hosts").write_text("".join(f"{host}:1\n" for host in plan.hosts), encoding="ascii")
     groups = "".join(f"{group}\n" for group in plan.groups)
@@ -152,7 +154,7 @@ def _pin(kind: str, place: Path, name: str = "") -> None:
     namespaces.mount(f"/proc/self/ns/{kind}", str(place), flags=namespaces.BIND)
 
 
-def _tell(tool: str, lines: Sequence[str]) -> None:
+def _configure(tool: str, lines: Sequence[str]) -> None:
     """Run `ip` or `tc` on lines of its own language."""
     if lines:
         text = "".join(f"{line}\n" for line in lines)
@@ -228,10 +230,10 @@ def _take_away(plan: Plan) -> None:
 def _give_up(report: int, error: Exception) -> NoReturn:
     """Report why the testbed cannot be made."""
     if isinstance(error, subprocess.CalledProcessError):
-        said = f"{error.cmd[0]}: {error.stderr.strip()}"
+        reason = f"{error.cmd[0]}: {error.stderr.strip()}"
     else:
-        said = str(error)
-    os.write(report, said.encode()[:4096])
+        reason = str(error)
+    os.write(report, reason.encode()[:4096])
     sys.exit(1)
 
 

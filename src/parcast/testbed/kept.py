@@ -1,7 +1,4 @@
-"""The other end of a keeper: starts it, interrupts it, ends it.
-
-What a testbed needs of the system, each thing checked before anything is made.
-"""
+"""The other end of a keeper: starts it, ends it, and checks what it needs of the system."""
 
 import os
 import shutil
@@ -13,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from parcast.errors import RunFailed
+from parcast.errors import Argument, RunFailed, Text
 from parcast.testbed.cgroups import hierarchies
 from parcast.testbed.keeper import INTERRUPT, READY, Plan
 from parcast.testbed.network import disk_of
@@ -32,15 +29,7 @@ class Kept:
 
     @classmethod
     def started(cls, plan: Plan, streams: Mapping[str, Any]) -> "Kept":
-        """Start a keeper.
-
-        Parameters
-        ----------
-        plan : Plan
-            What it is to make and to run.
-        streams : mapping
-            Standard streams of COMMAND, as `subprocess.Popen` takes them.
-        """
+        """Start a keeper, with the streams of COMMAND as `subprocess.Popen` takes them."""
         watched, writing = os.pipe()
         reading, report = os.pipe()
         keeper = [sys.executable, "-m", "parcast.testbed.keeper"]
@@ -57,20 +46,14 @@ class Kept:
         finally:
             os.close(watched)
             os.close(report)
-        lifeline, said = open(writing, "wb", buffering=0), open(reading, "rb")  # noqa: SIM115 - closed by `end`
-        return cls(process=process, lifeline=lifeline, report=said)
+        lifeline, answer = open(writing, "wb", buffering=0), open(reading, "rb")  # noqa: SIM115 - closed by `end`
+        return cls(process=process, lifeline=lifeline, report=answer)
 
     def wait_until_made(self) -> None:
-        """Wait until COMMAND runs.
-
-        Raises
-        ------
-        RunFailed
-            If the testbed could not be made.
-        """
-        said = self.report.read()
-        if said != READY:
-            why = said.decode(errors="replace").strip().rstrip(".") or "its keeper was killed"
+        """Wait until COMMAND runs; RunFailed says why the testbed could not be made."""
+        answer = self.report.read()
+        if answer != READY:
+            why = answer.decode(errors="replace").strip().rstrip(".") or "its keeper was killed"
             raise RunFailed(f"The testbed could not be made: {why}. Nothing of it is left.")
 
     def interrupt(self) -> None:
@@ -95,11 +78,7 @@ class Kept:
 
 
 def exit_status(code: int) -> int:
-    """Status as a shell gives it, of what `subprocess` calls the return code.
-
-    >>> exit_status(3), exit_status(-9)
-    (3, 137)
-    """
+    """Status as a shell gives it, of what `subprocess` calls the return code."""
     return code if code >= 0 else 128 - code
 
 
@@ -132,21 +111,8 @@ _DELAY: Final = "tc qdisc add dev lo root handle 1: netem delay 50us"
 
 def obstacle(
     *, cap: bool = True, disk: bool = False, latency: bool = False, bus: bool = False
-) -> str | None:
-    """Reason why no testbed can be made here.
-
-    Parameters
-    ----------
-    cap, disk, latency : bool
-        Whether the processor, the disk and the delay of packets are to be limited.
-    bus : bool
-        Whether the hosts share one medium.
-
-    Returns
-    -------
-    str or None
-        What is missing and what to do; None if nothing is.
-    """
+) -> Text | None:
+    """Reason why no testbed with such limits can be made here, and what to do; None if one can."""
     if not sys.platform.startswith("linux"):
         return f"it needs Linux, and this is {sys.platform}. Run it in a virtual machine."
     for tool, package in TOOLS.items():
@@ -159,38 +125,42 @@ def obstacle(
     )
 
 
-def _missing_in_kernel(*, latency: bool, bus: bool) -> str | None:
+def _missing_in_kernel(*, latency: bool, bus: bool) -> Text | None:
     """Reason why no namespace, or nothing in it, can be made."""
     own = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork"]
     if os.geteuid() != 0:
         own.append("--map-root-user")
-    said = _refusal([*own, "true"])
-    if said is not None:
+    answer = _refusal([*own, "true"])
+    if answer is not None:
         who = "Run it as root" if os.geteuid() != 0 else "Allow it: containers need CAP_SYS_ADMIN"
-        return f"this system allows no private network ({said}). {who}, or use a virtual machine."
-    said = _refusal([*own, "sh", "-c", ("" if bus else _SWITCH) + _LIMIT])
-    if said is not None:
         return (
-            f"this kernel makes no limited network ({said}). "
+            f"this system allows no private network ({answer}). {who}, or use a virtual machine."
+        )
+    answer = _refusal([*own, "sh", "-c", ("" if bus else _SWITCH) + _LIMIT])
+    if answer is not None:
+        return (
+            f"this kernel makes no limited network ({answer}). "
             "Load its modules as root: modprobe -a bridge veth sch_tbf"
         )
-    said = _refusal([*own, "sh", "-c", _DELAY]) if latency else None
-    if said is not None:
+    answer = _refusal([*own, "sh", "-c", _DELAY]) if latency else None
+    if answer is not None:
         return (
-            f"this kernel delays no packets ({said}). "
-            "Leave out the latency, or load its module as root: modprobe sch_netem"
+            f"this kernel delays no packets ({answer}). Leave out ",
+            Argument("latency", python="the latency"),
+            ", or load its module as root: modprobe sch_netem",
         )
     return None
 
 
-def _missing_groups(*, cap: bool, disk: bool) -> str | None:
+def _missing_groups(*, cap: bool, disk: bool) -> Text | None:
     """Reason why no control group can be made."""
     try:
         hierarchies(cap=cap, disk=disk)
     except OSError as error:
-        what = {(True, False): "cpu=None", (False, True): "disk=None"}
-        without = what.get((cap, disk), "cpu=None and disk=None")
-        return f"{error} Or run it as root, or with {without}, which limits nothing."
+        cpu, storage = (Argument(x, "none", python=f"{x}=None") for x in ("cpu", "disk"))
+        both = (cpu, " and ", storage)
+        without = {(True, False): (cpu,), (False, True): (storage,)}.get((cap, disk), both)
+        return (f"{error} Or run it as root, or with ", *without, ", which limits nothing.")
     return None
 
 

@@ -1,4 +1,4 @@
-"""What `ip` and `tc` are told, to make the network of a testbed: a switch with links, or one bus.
+"""The network of a testbed by `ip` and `tc`, its namespaces and mounts, and the disk it stands on.
 
 On a switch each host has a link of its own, full duplex: a limit at the host for what it sends and
 one at the switch for what it receives. Transfers of different pairs do not hinder each other: the
@@ -8,10 +8,6 @@ between any two takes its time from all, and the contention level is 1.
 Both are made of token buckets: what a link carries in `BURST_TIME` travels at once after a pause.
 Shorter bursts follow the linear law of a link to shorter messages; longer ones lose less of a fast
 link where the processor is busy and a packet is sent on late.
-
-Which disk a directory is on.
-
-Namespaces and mounts of Linux by its own calls, which Python offers late or not at all.
 """
 
 import ctypes
@@ -27,28 +23,13 @@ FRONT: Final = "10.9.0.254"  # where COMMAND runs, on the switch
 
 
 def addresses(hosts: int) -> tuple[str, ...]:
-    """Addresses of the hosts, which are their names too.
-
-    >>> addresses(2)
-    ('10.9.0.1', '10.9.0.2')
-    """
+    """Addresses of the hosts, which are their names too."""
     return tuple(f"10.9.0.{number}" for number in range(1, hosts + 1))
 
 
 def limits(device: str, *, link: float | None, latency: float) -> list[str]:
-    """Lines for `tc` that hold a device to a rate and delay what it sends.
+    """Lines for `tc` that hold a device to a rate [B/s] and delay every packet that it sends [s].
 
-    Parameters
-    ----------
-    device : str
-        Its name.
-    link : float or None
-        Rate; None: not limited. [B/s]
-    latency : float
-        What every packet waits, 0 for none. [s]
-
-    Examples
-    --------
     >>> limits("eth0", link=12.5e6, latency=0)
     ['qdisc add dev eth0 root handle 1: tbf rate 100000000bit burst 3125 latency 2s']
     """
@@ -94,20 +75,9 @@ MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 def disk_of(directory: Path, *, devices: Path = DEVICES, mounts: Path = MOUNTS) -> str | None:
-    """Number of the disk that a directory is on, as control groups want it.
+    """Number "MAJOR:MINOR" of the whole disk that a directory is on, as control groups want it.
 
-    Parameters
-    ----------
-    directory : Path
-        A directory that is there.
-    devices, mounts : Path, optional
-        Where the kernel tells of them.
-
-    Returns
-    -------
-    str or None
-        "MAJOR:MINOR" of the whole disk; None if the directory is on no disk, as on a tmpfs, an
-        overlay or a network.
+    None if it is on no disk, as on a tmpfs, an overlay or a network.
     """
     number = os.stat(directory).st_dev
     place = devices / f"{os.major(number)}:{os.minor(number)}"
@@ -146,24 +116,12 @@ BIND: Final = 0x00001000
 
 
 def unshare(kinds: int) -> None:
-    """Put this process into new namespaces of these kinds.
-
-    Raises
-    ------
-    OSError
-        If the system does not allow it.
-    """
+    """Put this process into new namespaces of these kinds, where the system allows it."""
     _call("unshare", ctypes.c_int(kinds))
 
 
 def enter(path: Path) -> None:
-    """Put this process into the namespace that stands at `path`.
-
-    Raises
-    ------
-    OSError
-        If there is none, or the system does not allow it.
-    """
+    """Put this process into the namespace that stands at `path`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _call("setns", ctypes.c_int(descriptor), ctypes.c_int(0))
@@ -172,25 +130,13 @@ def enter(path: Path) -> None:
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0) -> None:
-    """Mount `source` on `target`.
-
-    Raises
-    ------
-    OSError
-        If the system does not allow it.
-    """
+    """Mount `source` on `target`."""
     texts = (source.encode(), target.encode(), kind.encode() or None)
     _call("mount", *texts, ctypes.c_ulong(flags), None)
 
 
 def become_root_of_a_namespace() -> None:
-    """Give this process, of a person who is not root, a namespace where it is.
-
-    Raises
-    ------
-    OSError
-        If the system does not allow it.
-    """
+    """Give this process, of a person who is not root, a namespace where it is."""
     user, group = os.geteuid(), os.getegid()
     unshare(NEW_USER)
     Path("/proc/self/setgroups").write_text("deny")

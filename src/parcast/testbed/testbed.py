@@ -3,11 +3,6 @@
 Every host has its own network, name, processor cap and disk limit; all share the files of this
 machine. What runs on them are real processes that exchange real TCP, so that a speedup curve
 measured there means something, without a cluster.
-
-Examples
---------
->>> Testbed(hosts=4, link=12.5e6).contention
-0
 """
 
 import json
@@ -22,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from parcast.errors import ParameterError, RunFailed, require
+from parcast.errors import ParameterError, RunFailed, Text, parts, require
 from parcast.mpi.find import available_cores
 from parcast.mpi.launcher import Ended
 from parcast.testbed import cgroups
@@ -70,8 +65,10 @@ class Testbed:
             if not 0.001 <= self.cpu <= most:
                 hosts = f"{self.hosts} host{'s fit' if self.hosts > 1 else ' fits'}"
                 raise ParameterError(
-                    f"cpu must lie from 0.1% to {100 * most:.3g}%, so that {hosts} on {cores} "
-                    f"cores, got {100 * self.cpu:.6g}%. Give a share of one core, or fewer hosts."
+                    "cpu",
+                    must=f"lie from 0.1% to {100 * most:.3g}%, so that {hosts} on {cores} cores",
+                    got=f"{100 * self.cpu:.6g}%",
+                    hint="Give a share of one core, or fewer hosts.",
                 )
 
     @property
@@ -86,7 +83,7 @@ class Testbed:
         """Contention level that the network is made for: 0 for a switch, 1 for a bus. [1]."""
         return int(self.bus)
 
-    def obstacle(self) -> str | None:
+    def obstacle(self) -> Text | None:
         """Reason why this testbed cannot be made here, None if it can."""
         return obstacle(
             cap=self.cap is not None,
@@ -130,27 +127,9 @@ class Testbed:
     ) -> Ended:
         """Run a command on the testbed, keep what it prints, and wait for its end.
 
-        Parameters
-        ----------
-        command : sequence of str
-            A program and its arguments. It runs beside the hosts; what it starts with mpiexec runs
-            on them.
-        time_limit : float
-            After which it is killed. [s]
-        environment : mapping, optional
-            Further variables.
-
-        Returns
-        -------
-        Ended
-            With whatever status the command ended.
-
-        Raises
-        ------
-        RunFailed
-            If the testbed cannot be made here, or the time is over.
-        ParameterError
-            If there is no such command.
+        It runs beside the hosts; what it starts with mpiexec runs on them. It may end with any
+        status; RunFailed says that the testbed cannot be made here, or that it was killed after
+        `time_limit` [s].
         """
         require("time_limit", time_limit, time_limit > 0, must="be above 0", hint="In seconds.")
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -172,49 +151,18 @@ class Testbed:
             )
 
     def attend(self, command: Sequence[str]) -> int:
-        """Run a command on the testbed with the standard streams of this process.
-
-        Parameters
-        ----------
-        command : sequence of str
-            A program and its arguments, such as a shell.
-
-        Returns
-        -------
-        int
-            Its exit status, as a shell gives it.
-
-        Raises
-        ------
-        RunFailed
-            If the testbed cannot be made here.
-        ParameterError
-            If there is no such command.
-        """
+        """Run a command, such as a shell, with the streams of this process; give its status."""
         with self._kept(command, {}, {}) as kept:
             return exit_status(kept.process.wait())
 
     def require_means(self, command: Sequence[str]) -> None:
-        """Refuse what cannot be run here.
-
-        Parameters
-        ----------
-        command : sequence of str
-            A program and its arguments.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such command.
-        RunFailed
-            If the testbed cannot be made here.
-        """
+        """Refuse a command that is not there, and a testbed that cannot be made here."""
         if not command or shutil.which(command[0]) is None:
             name = shown(command[0]) if command else "nothing"
-            raise ParameterError(f"COMMAND must be a program that is there, got {name}.")
+            raise ParameterError("COMMAND", must="be a program that is there", got=name)
         reason = self.obstacle()
         if reason is not None:
-            raise RunFailed(f"No testbed can be made here: {reason}")
+            raise RunFailed(("No testbed can be made here: ", *parts(reason)))
 
     @contextmanager
     def _kept(
@@ -260,45 +208,37 @@ class Testbed:
 def testbed_here() -> Testbed | None:
     """Testbed that this process runs on; None where it runs on none that can be read."""
     with suppress(ValueError, TypeError, KeyError, ParameterError):
-        told = json.loads(os.environ[VARIABLE])
+        facts = json.loads(os.environ[VARIABLE])
         return Testbed(
-            hosts=told["hosts"],
-            link=told["link_B_per_s"],
-            bus=told["network"] == "bus",
-            latency=told["latency_s"],
-            cpu=told["cpu"],
-            disk=told["disk_B_per_s"],
+            hosts=facts["hosts"],
+            link=facts["link_B_per_s"],
+            bus=facts["network"] == "bus",
+            latency=facts["latency_s"],
+            cpu=facts["cpu"],
+            disk=facts["disk_B_per_s"],
         )
     return None
 
 
 def short_name(testbed: Testbed) -> str:
-    """Name of a testbed: its hosts and its network.
-
-    >>> short_name(Testbed(hosts=4, bus=True)), short_name(Testbed(hosts=1, link=None))
-    ('testbed of 4 hosts on a bus, 100 Mbit/s', 'testbed of 1 host on a switch')
-    """
-    said = f"testbed of {testbed.hosts} host{'s' if testbed.hosts > 1 else ''} on a "
-    said += "bus" if testbed.bus else "switch"
-    return said if testbed.link is None else f"{said}, {in_bits(testbed.link)}"
+    """Name of a testbed, its hosts and its network: "testbed of 4 hosts on a bus, 100 Mbit/s"."""
+    words = f"testbed of {testbed.hosts} host{'s' if testbed.hosts > 1 else ''} on a "
+    words += "bus" if testbed.bus else "switch"
+    return words if testbed.link is None else f"{words}, {in_bits(testbed.link)}"
 
 
 def in_words(testbed: Testbed) -> str:
-    """Say what a testbed is.
-
-    >>> in_words(Testbed(hosts=2, cpu=None))
-    'testbed of 2 hosts on a switch, 100 Mbit/s each.'
-    """
-    said = short_name(testbed)
+    """Say what a testbed is: its network, and the limits of its hosts."""
+    words = short_name(testbed)
     if testbed.link is not None:
-        said += " together" if testbed.bus else " each"
+        words += " together" if testbed.bus else " each"
     if testbed.latency:
-        said += f", {testbed.latency * 1e6:g} us more for each packet"
+        words += f", {testbed.latency * 1e6:g} us more for each packet"
     if testbed.cap is not None:
-        said += f", {100 * testbed.cap:.3g}% of a core each"
+        words += f", {100 * testbed.cap:.3g}% of a core each"
     if testbed.disk is not None:
-        said += f", {testbed.disk / 1e6:g} MB/s of disk each"
-    return f"{said}."
+        words += f", {testbed.disk / 1e6:g} MB/s of disk each"
+    return f"{words}."
 
 
 def in_bits(rate: float) -> str:

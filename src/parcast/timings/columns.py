@@ -5,7 +5,7 @@ Rules stand here once; the table of measurements and the readers of files both u
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
@@ -20,18 +20,18 @@ from parcast.words import did_you_mean
 
 LABELS = ("callpath", "machine")  # the columns that hold text
 TAKEN = {  # names in small letters that no axis may have: what they are, and what to do
-    "time": "a name for times. Rename it.",
-    "metric": "half of the pair metric,value. Give both, or rename it.",
-    "value": "half of the pair metric,value. Give both, or rename it.",
-    "callpath": "that of another column. Rename it to callpath.",
-    "machine": "that of another column. Rename it to machine.",
-    "repetition": "that of another column. Rename it to repetition.",
+    "time": ("a name for times", "Rename it."),
+    "metric": ("half of the pair metric,value", "Give both, or rename it."),
+    "value": ("half of the pair metric,value", "Give both, or rename it."),
+    "callpath": ("that of another column", "Rename it to callpath."),
+    "machine": ("that of another column", "Rename it to machine."),
+    "repetition": ("that of another column", "Rename it to repetition."),
     **dict.fromkeys(
         ("rep", "reps", "repeat", "repetitions", "run", "trial"),
-        "a word for repetitions. Rename it to repetition.",
+        ("a word for repetitions", "Rename it to repetition."),
     ),
     **dict.fromkeys(
-        ("speedup", "efficiency", "lower_s", "upper_s"), "what parcast computes. Leave it out."
+        ("speedup", "efficiency", "lower_s", "upper_s"), ("what parcast computes", "Leave it out.")
     ),
 }
 
@@ -71,6 +71,7 @@ LIMITS = {  # within its domain, what can be computed with
         lambda x: (x >= 1e-30) & (x <= 1e30), "lie between 1e-30 and 1e30 s", "Check its unit."
     ),
 }
+SPEEDUP = replace(DOMAINS["time"], must="be a speedup above 0")
 AXIS = Domain(
     np.isfinite,
     "be a finite number",
@@ -106,25 +107,32 @@ def is_label(text: str) -> bool:
     return bool(text.strip()) and not any(x in "\0\r\n" or "\ud800" <= x <= "\udfff" for x in text)
 
 
-def axis_name_fault(name: str) -> str:
-    """Say why no axis may have this name, and what to do; nothing where one may."""
-    lowered = name.lower()
+def axis_name_fault(name: str) -> ParameterError | None:
+    """Say why no axis may have this name, and what to do; None where one may."""
+    lowered, called = name.lower(), shown(repr(name))
     if not is_label(name) or name != name.strip():
-        return "must be one line without blanks at its ends. Name it as n or problem_size."
+        must, hint = "be one line without blanks at its ends", "Name it as n or problem_size."
+        return ParameterError(called, must=must, hint=hint)
     unit = _unit_in_brackets(name)
     if unit is not None:
         if unit not in TIME_UNITS:
-            known = ", ".join(TIME_UNITS)
-            got = shown(unit) or "nothing"
-            return f"must have a unit of time in its brackets, got {got}. Write one of {known}."
+            return ParameterError(
+                called,
+                must="have a unit of time in its brackets",
+                got=shown(unit) or "nothing",
+                hint=f"Write one of {', '.join(TIME_UNITS)}.",
+            )
         lowered = "time"
     elif lowered.startswith("time_"):
         try:
             time_unit_factor(lowered)
         except ParameterError as error:
-            return str(error).removeprefix(f"{shown(lowered)} ")
+            return error.named(called)
         lowered = "time"
-    return f"must be the name of an axis, got {TAKEN[lowered]}" if lowered in TAKEN else ""
+    if lowered not in TAKEN:
+        return None
+    got, hint = TAKEN[lowered]
+    return ParameterError(called, must="be the name of an axis", got=got, hint=hint)
 
 
 @lru_cache  # it is asked for every wrong cell
@@ -143,7 +151,7 @@ def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Turn one column into numbers of its domain, or refuse it."""
     domain = DOMAINS.get(name, AXIS)
     if np.ma.is_masked(values):
-        raise ParameterError(f"{name} must {domain.must}, got a masked value. {domain.hint}")
+        raise ParameterError(name, must=domain.must, got="a masked value", hint=domain.hint)
     given = _array(name, values)
     if given.dtype.kind not in "iuf":
         given = _array(name, values, object)
@@ -189,6 +197,9 @@ def _array(name: str, values: ArrayLike, dtype: type | None = None) -> NDArray[A
         given, shape = None, "rows of different lengths"
     if given is None or given.ndim > 1:
         raise ParameterError(
-            f"{name} must be one value, or one for each row, got {shape}. Give it as a flat list."
+            name,
+            must="be one value, or one for each row",
+            got=f"{shape}",
+            hint="Give it as a flat list.",
         )
     return given

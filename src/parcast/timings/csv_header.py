@@ -6,12 +6,21 @@ such fault is named with what to write instead.
 
 import csv
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parcast.files.decoding import in_shell
 from parcast.files.faults import Faults
-from parcast.timings.columns import LABELS, axis_name_fault, is_name_of_time, time_unit
+from parcast.timings.columns import (
+    AXIS,
+    DOMAINS,
+    LABELS,
+    SPEEDUP,
+    Domain,
+    axis_name_fault,
+    is_name_of_time,
+    time_unit,
+)
 from parcast.units import NUMBER, shown
 
 WORDS_FOR_P = re.compile(
@@ -34,6 +43,12 @@ class Column:
     name: str  # as the table of measurements calls it: "time" for every column of times
     title: str  # as the header of the file calls it
     scale: float = 1.0  # turns its numbers into SI
+    is_speedup: bool = False  # speedups stand where times are read
+
+    @property
+    def domain(self) -> Domain:
+        """What its numbers may be."""
+        return SPEEDUP if self.is_speedup else DOMAINS.get(self.name, AXIS)
 
     @property
     def is_text(self) -> bool:
@@ -128,7 +143,7 @@ def _meaning(title: str, *, is_pair: bool) -> tuple[Column | None, str]:
     if not title:
         return None, "must have a name, got nothing. Name it or remove it."
     fault = axis_name_fault(title)
-    return (None if fault else Column(title, title)), fault
+    return (None, fault.fault) if fault else (Column(title, title), "")
 
 
 def _note_missing(
@@ -182,7 +197,7 @@ def refuse_other_separators(header: str, line: int, below: Sequence[str], faults
         change = f"',{mark}' '.,'" if has_decimal_commas else f"'{mark}' ','"
         change = change.replace("\t", "\\t")
         squeeze = "-s " if mark == " " else ""
-        path = shlex.quote(faults.path)
+        path = in_shell(faults.path)
         faults.refuse(
             f"must separate columns by commas, got {got}. "
             f"Convert it: tr {squeeze}{change} < {path} > converted.csv",

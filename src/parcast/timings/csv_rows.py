@@ -147,7 +147,7 @@ def _fields(text: str, count: int) -> tuple[list[str], str]:
     try:
         [fields] = csv.reader([text], strict=True, skipinitialspace=True)
     except csv.Error as error:
-        if "field limit" in str(error):
+        if "field limit" in str(error):  # csv tells its errors apart by their text alone
             most = csv.field_size_limit()
             return [], f"must have values of up to {most} characters, got more. Shorten them."
         got = "an open one" if text.count('"') % 2 else f"text that cannot be split ({error})"
@@ -174,7 +174,8 @@ def _metric_meaning(metric: str) -> tuple[float | None, str]:
         return None, "must end in its unit, got none. Write time_s or time_ms."
     scale = time_unit(metric)
     is_unclear = scale is None and is_name_of_time(metric)
-    return scale, axis_name_fault(metric) if is_unclear else ""
+    fault = axis_name_fault(metric) if is_unclear else None
+    return scale, fault.fault if fault else ""
 
 
 def _numbers(
@@ -211,7 +212,7 @@ def _cell_fault(column: Column, cell: str) -> tuple[str, str, str]:
     got = repr(shown(cell)) if cell else "nothing"
     if column.is_text:
         return "be a name", got, "Fill it in, or remove the column."
-    domain = DOMAINS.get(column.name, AXIS)
+    domain = column.domain
     if column.name in LIMITS and domain.ok(np.asarray(_number(cell))):
         domain = LIMITS[column.name]
     hint = axis_hint(column.title) if domain is AXIS else domain.hint

@@ -75,7 +75,7 @@ class Measurements:
     ) -> None:
         for name in other_axes:
             if fault := axis_name_fault(name):
-                raise ParameterError(f"{shown(repr(name))} {fault}")
+                raise fault
         numbers = {"p": p} | other_axes | {"time": time}
         if repetition is not None:
             numbers["repetition"] = repetition
@@ -118,13 +118,17 @@ class Measurements:
         times = [name for name in names if name == "time" or time_unit(name)]
         if "p" not in names:
             raise ParameterError(
-                f"table must have a column p, got {_listed(names)}. "
-                "Rename the column of processors to p."
+                "table",
+                must="have a column p",
+                got=_listed(names),
+                hint="Rename the column of processors to p.",
             )
         if len(times) != 1:
             raise ParameterError(
-                f"table must have one column of times, got {_listed(times or names)}. "
-                f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}."
+                "table",
+                must="have one column of times",
+                got=_listed(times or names),
+                hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
             )
         columns = {name: table[name] for name in names}
         seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
@@ -183,19 +187,21 @@ class Measurements:
         keep = np.ones(len(self), dtype=bool)
         for name, values in wanted.items():
             if name not in columns:
-                raise ParameterError(_no_column("select", name, list(columns)))
+                raise _no_column("select", name, list(columns))
             chosen = np.zeros(len(self), dtype=bool)
             for value in [values] if np.ndim(values) == 0 else values:
                 is_value = columns[name] == value
                 if not np.any(is_value):
-                    raise ParameterError(_no_value(name, value, columns[name]))
+                    raise _no_value(name, value, columns[name])
                 chosen |= is_value
             keep &= chosen
         if not keep.any():
             asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
             raise ParameterError(
-                f"select must leave at least one row, got none for {asked}. "
-                "Ask for values that were measured together."
+                "select",
+                must="leave at least one row",
+                got=f"none for {asked}",
+                hint="Ask for values that were measured together.",
             )
         return Measurements(**{name: column[keep] for name, column in columns.items()})
 
@@ -233,7 +239,7 @@ class Measurements:
         by = [by] if isinstance(by, str) else list(dict.fromkeys(as_list("by", by, hint=hint)))
         for name in by:
             if name not in columns:
-                raise ParameterError(_no_column("by", name, list(columns)))
+                raise _no_column("by", name, list(columns))
         return group_into_series(columns, by=by, p=self.p, time=self._time)
 
     def _tells_series_apart(self, name: str) -> bool:
@@ -299,12 +305,15 @@ def _column_names(table: Any) -> list[str]:
         if isinstance(table, str | os.PathLike):
             hint = f"Read a file first: parcast.read_measurements({shown(os.fspath(table))!r})."
         raise ParameterError(
-            f"table must have columns by name, got {type(table).__name__}. {hint}"
+            "table", must="have columns by name", got=type(table).__name__, hint=hint
         )
     for i, name in enumerate(names):
         if not isinstance(name, str) or name in names[:i]:
             raise ParameterError(
-                f"table must name each column once, in text, got {shown(repr(name))}. Rename it."
+                "table",
+                must="name each column once, in text",
+                got=shown(repr(name)),
+                hint="Rename it.",
             )
     return names
 
@@ -315,31 +324,41 @@ def _broadcast(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     if len(set(lengths.values())) > 1:
         got = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise ParameterError(
-            f"columns must be of one length, got {got}. Give every row a value in each column."
+            "columns",
+            must="be of one length",
+            got=got,
+            hint="Give every row a value in each column.",
         )
     rows = next(iter(lengths.values()), 1)
     if rows == 0:
-        raise ParameterError("columns must hold at least one row, got none. Measure a run first.")
+        raise ParameterError(
+            "columns", must="hold at least one row", got="none", hint="Measure a run first."
+        )
     full = {x: y if y.ndim else np.full(rows, y, dtype=y.dtype) for x, y in columns.items()}
     for column in full.values():
         column.setflags(write=False)
     return full
 
 
-def _no_column(argument: str, name: str, known: Sequence[str]) -> str:
+def _no_column(argument: str, name: str, known: Sequence[str]) -> ParameterError:
     """Say that a column was asked for that is not there."""
-    return (
-        f"{argument} must name columns of these measurements, got {name!r}."
-        f"{did_you_mean(str(name), known)} There are {_listed(known)}."
+    return ParameterError(
+        argument,
+        must="name columns of these measurements",
+        got=repr(name),
+        hint=f"{did_you_mean(str(name), known)} There are {_listed(known)}.".lstrip(),
     )
 
 
-def _no_value(name: str, value: object, column: NDArray[Any]) -> str:
+def _no_value(name: str, value: object, column: NDArray[Any]) -> ParameterError:
     """Say that a value was asked for that was not measured."""
     known = [_short(x) for x in dict.fromkeys(column.tolist())]
     near = did_you_mean(value, known) if isinstance(value, str) else ""
-    return (
-        f"{name} must be one of those measured, got {value!r}.{near} There are {_listed(known)}."
+    return ParameterError(
+        name,
+        must="be one of those measured",
+        got=repr(value),
+        hint=f"{near} There are {_listed(known)}.".lstrip(),
     )
 
 

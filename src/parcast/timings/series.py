@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError, selection
 from parcast.words import whole
 
 Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
@@ -206,11 +206,20 @@ def _refuse_folding(
     """Refuse to take different machines, callpaths or sizes for repetitions of one another."""
     if differs.any():
         values = list(dict.fromkeys(column.tolist()))
-        shown = repr(values[0]) if isinstance(values[0], str) else f"{values[0]:g}"
         raise ParameterError(
-            f"by must name every column that varies within a series, got {list(by)} where {name} "
-            f"takes {len(values)} values. Add {name!r} to by, or select one value: "
-            f"select({name}={shown})."
+            "by",
+            must="name every column that varies within a series",
+            got=(
+                Argument("columns", by, python=str(list(by))),
+                f" where {name} takes {len(values)} values",
+            ),
+            hint=(
+                f"Add {name!r} to ",
+                Argument("by"),
+                ", or select one value: ",
+                selection(name, values[0]),
+                ".",
+            ),
         )
 
 

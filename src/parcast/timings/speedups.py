@@ -10,13 +10,14 @@ import io
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import BinaryIO, Literal, TextIO
 
-from parcast.errors import FileProblems, Problem
+from parcast.errors import FileProblems
 from parcast.files.decoding import opened
 from parcast.files.faults import Faults
 from parcast.timings.measurements import Measurements
-from parcast.timings.read_csv import read_measurements
+from parcast.timings.read_csv import read_measurements, read_table
 
 LARGEST = 100_000_000  # bytes of a table of runs
 _CELL = re.compile(rb"(?m)(?:^|(?<=,))([ \t]*)speedup([ \t]*)(?=,|\r?$)")
@@ -61,7 +62,7 @@ def read_runs(
         return read_measurements(NamedContent(name, content), ignore=ignore), "time"
     as_times = NamedContent(name, _CELL.sub(rb"\1time_s\2", content))
     try:
-        found = read_measurements(as_times, ignore=ignore)
+        found = read_table(as_times, ignore=ignore, of_speedups=True)
     except FileProblems as refusal:
         raise _of_speedups(refusal) from None
     columns = found.columns
@@ -96,13 +97,8 @@ def _has_speedups(content: bytes) -> bool:
 
 
 def _of_speedups(refusal: FileProblems) -> FileProblems:
-    """Say what is wrong as of speedups."""
+    """Name the column that is wrong as it stands in the file."""
     problems = [
-        Problem(
-            message=x.message.replace("a time above 0", "a speedup above 0"),
-            line=x.line,
-            field="speedup" if x.field == "time_s" else x.field,
-        )
-        for x in refusal.problems
+        replace(x, field="speedup") if x.field == "time_s" else x for x in refusal.problems
     ]
     return FileProblems(refusal.path, problems, unlisted=refusal.unlisted)

@@ -1,14 +1,4 @@
-"""The fit of a law's capacities to launches of small sizes, for `validate`.
-
-The medians of the launches of every calibrated size and count give three kinds of equations, each
-relative to what was measured: wall time; processor time of the rank that computes most, which
-tells what is computing from what is waiting for the network; and time of access to files. Where
-processors are throttled, a processor second is taken for as many wall seconds as on one rank. The
-constants are those of at least 0 with the least sum of squares (`parcast.numerics`
-says why); wall times count ten times as much as the two others, since they are what is predicted.
-How far a prediction may be off because of the calibration is found by drawing launches again.
-
-The terms of a law with capacities that may depend on the count of ranks, as columns of a fit.
+"""A law calibrated by launches of small sizes, for `validate`: its terms, its fit, its constants.
 
     T = s/W * (1 + n_half/n + m_half*P/n + m_2^2*P/n^2) + bytes/u + messages*t0 + disk bytes/B + S0
 
@@ -24,6 +14,14 @@ not on one, a network is slower with all ranks on it, and ranks that wait for ea
 longer where they are many. Forms of a law say which; the simplest that predicts calibrated runs
 it was not fitted to as well as any is taken. Between two counts t0 and the inverses of W and u are
 interpolated over the logarithm of P, beyond them the nearest is taken [D].
+
+The medians of the launches of every calibrated size and count give three kinds of equations, each
+relative to what was measured: wall time; processor time of the rank that computes most, which
+tells what is computing from what is waiting for the network; and time of access to files. Where
+processors are throttled, a processor second is taken for as many wall seconds as on one rank. The
+constants are those of at least 0 with the least sum of squares (`parcast.numerics` says why); wall
+times count ten times as much as the two others, since they are what is predicted. How far a
+prediction may be off because of the calibration is found by drawing launches again.
 """
 
 from collections.abc import Sequence
@@ -43,6 +41,15 @@ from parcast.validation.subject import Subject
 LOWER: Final = {"n_half": 1, "m_half": 1, "m_2": 2}  # powers of n that weigh on small sizes
 HIGHEST: Final = 3.0  # half size over the largest calibrated one [1]
 CUBIC: Final = 2.5  # power of n above which steps have a second lower term [1]
+HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
+RESAMPLES: Final = 200
+NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
+ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
+UNITS: Final = {
+    **{"W": "1/s", "n_half": "1", "m_half": "1", "m_2": "1"},
+    **{"u": "B/s", "t0": "s", "B": "B/s", "S0": "s"},
+}
+AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,15 +82,7 @@ class Form:
     columns: tuple[Column, ...]
 
     def terms(self, n: ArrayLike, p: ArrayLike, counted_more: ArrayLike = 1.0) -> Terms:
-        """Terms at points.
-
-        Parameters
-        ----------
-        n, p : array_like, shape (points,)
-            Sizes and counts of ranks. [1]
-        counted_more : array_like, shape (points,)
-            Steps that the program counted there, over those of the law. [1]
-        """
+        """Terms at points; `counted_more` are steps of the program over those of the law."""
         n, p = np.asarray(n, dtype=np.float64), np.asarray(p, dtype=np.float64)
         counted, more = self.subject.counted(n, p), np.asarray(counted_more, dtype=np.float64)
         sharing = np.ceil(p / self.cores)  # ranks on the core with most
@@ -108,12 +107,7 @@ class Form:
         """Matrix that makes constants of what is fitted; shape (columns, columns).
 
         What weighs on small sizes is fitted together with a rate, in a proportion that keeps its
-        half size at `HIGHEST` times the largest calibrated one at most: steps are never free.
-
-        Parameters
-        ----------
-        largest : float
-            Calibrated size. [1]
+        half size at `HIGHEST` times the `largest` calibrated one at most: steps are never free.
         """
         mixed = np.eye(len(self.columns))
         rates = [j for j, column in enumerate(self.columns) if column.symbol == "W"]
@@ -122,90 +116,6 @@ class Form:
                 mixed[j, j] = (HIGHEST * largest) ** LOWER[column.symbol]
                 mixed[rates, j] = 1.0
         return mixed
-
-
-def forms_of(
-    subject: Subject, counts: Sequence[int], sizes: Sequence[int], cores: int
-) -> tuple[Form, ...]:
-    """Forms that the calibrated sizes and counts can show, those with fewest constants first.
-
-    Parameters
-    ----------
-    subject : Subject
-        The program.
-    counts, sizes : sequence of int
-        Calibrated counts of ranks and sizes. [1]
-    cores : int
-        That the ranks may use. [1]
-    """
-    counts = tuple(sorted(counts))
-    parallel = tuple(p for p in counts if p > 1)
-    largest = subject.counted(max(sizes), counts)
-    sends, talks = np.any(largest.network_bytes > 0), np.any(largest.messages > 0)
-    one = parallel[:1]
-    choices = dict.fromkeys(
-        (rates, networks if sends else (), startups if talks else ())
-        for rates, startups, networks in product(
-            (counts[:1], counts[:2], counts), (one, parallel), (one, parallel)
-        )
-    )
-    forms = [
-        Form(
-            subject=subject,
-            counts=counts,
-            cores=cores,
-            rates=rates,
-            networks=networks,
-            startups=startups,
-            columns=_columns(subject, counts, sizes, (rates, networks, startups)),
-        )
-        for rates, networks, startups in choices
-    ]
-    return tuple(sorted(forms, key=lambda form: len(form.columns)))
-
-
-def _columns(
-    subject: Subject,
-    counts: tuple[int, ...],
-    sizes: Sequence[int],
-    own: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
-) -> tuple[Column, ...]:
-    """Name the columns of a form in which W, u and t0 have values of their own at these counts."""
-    rates, networks, startups = own
-    ends, most = [float(min(sizes)), float(max(sizes))], float(counts[-1])
-    alone = subject.counted(ends, 1.0)
-    lower = []
-    if ends[1] > ends[0]:
-        growth = float(np.log(alone.steps[1] / alone.steps[0]) / np.log(ends[1] / ends[0]))
-        lower = ["n_half", "m_half"] if most > 1 else ["n_half"]
-        lower += ["m_2"] if growth > CUBIC and len(set(sizes)) > 2 else []
-    columns = [Column(symbol="W", p=p if len(rates) > 1 else None) for p in rates]
-    columns += [Column(symbol=symbol) for symbol in lower]
-    columns += [Column(symbol="u", p=p if len(networks) > 1 else None) for p in networks]
-    columns += [Column(symbol="t0", p=p if len(startups) > 1 else None) for p in startups]
-    if np.any(alone.disk_bytes > 0):
-        columns += [Column(symbol="B"), Column(symbol="S0")]
-    return tuple(columns)
-
-
-def _weight(p: Array, counts: Sequence[int], of: int | None) -> Array:
-    """Share of the value of one count in that of others: a hat over the logarithm."""
-    if of is None:
-        return np.ones(p.shape)
-    knots = np.log(np.asarray(counts, dtype=np.float64))
-    values = np.isclose(knots, np.log(of)).astype(np.float64)
-    return np.asarray(np.interp(np.log(p), knots, values))
-
-
-HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
-RESAMPLES: Final = 200
-NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
-ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
-UNITS: Final = {
-    **{"W": "1/s", "n_half": "1", "m_half": "1", "m_2": "1"},
-    **{"u": "B/s", "t0": "s", "B": "B/s", "S0": "s"},
-}
-AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -270,24 +180,8 @@ class Calibration:
         )
 
 
-def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
-    """Divide by a cost, infinite where there is none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(cost) > 0, np.divide(amount, cost), np.inf)
-
-
 def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration:
-    """Fit the capacities of the simplest form that predicts as well as any.
-
-    Parameters
-    ----------
-    forms : sequence of Form
-        Of one law, the simplest first.
-    cells : mapping from n and p to samples
-        Of the calibrated sizes and counts, at least one sample of each.
-    seed : int
-        Of the resampling. [1]
-    """
+    """Fit the capacities of the first form, the simplest, that predicts as well as any."""
     places = np.array(list(cells), dtype=np.float64)
     measured = [
         np.array([[x.time, x.compute, x.disk] for x in samples]) for samples in cells.values()
@@ -387,5 +281,74 @@ def _solved(terms: Terms, mixture: Array, measured: Array) -> Array:
     relative, ones_of_all = np.concatenate(rows), np.concatenate(ones)
     size = np.sqrt((relative**2).sum(axis=0))
     size = np.where(size > 0, size, 1.0)
-    found = nnls(relative / size, ones_of_all)[0] / size
-    return np.asarray(mixture @ np.where((relative * found).max(axis=0) > NOISE, found, 0.0))
+    solution = nnls(relative / size, ones_of_all)[0] / size
+    return np.asarray(mixture @ np.where((relative * solution).max(axis=0) > NOISE, solution, 0.0))
+
+
+def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
+    """Divide by a cost, infinite where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(cost) > 0, np.divide(amount, cost), np.inf)
+
+
+def forms_of(
+    subject: Subject, counts: Sequence[int], sizes: Sequence[int], cores: int
+) -> tuple[Form, ...]:
+    """Forms that the calibrated sizes and counts can show, those with fewest constants first."""
+    counts = tuple(sorted(counts))
+    parallel = tuple(p for p in counts if p > 1)
+    largest = subject.counted(max(sizes), counts)
+    sends, talks = np.any(largest.network_bytes > 0), np.any(largest.messages > 0)
+    one = parallel[:1]
+    choices = dict.fromkeys(
+        (rates, networks if sends else (), startups if talks else ())
+        for rates, startups, networks in product(
+            (counts[:1], counts[:2], counts), (one, parallel), (one, parallel)
+        )
+    )
+    forms = [
+        Form(
+            subject=subject,
+            counts=counts,
+            cores=cores,
+            rates=rates,
+            networks=networks,
+            startups=startups,
+            columns=_columns(subject, counts, sizes, (rates, networks, startups)),
+        )
+        for rates, networks, startups in choices
+    ]
+    return tuple(sorted(forms, key=lambda form: len(form.columns)))
+
+
+def _columns(
+    subject: Subject,
+    counts: tuple[int, ...],
+    sizes: Sequence[int],
+    own: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
+) -> tuple[Column, ...]:
+    """Name the columns of a form in which W, u and t0 have values of their own at these counts."""
+    rates, networks, startups = own
+    ends, most = [float(min(sizes)), float(max(sizes))], float(counts[-1])
+    alone = subject.counted(ends, 1.0)
+    lower = []
+    if ends[1] > ends[0]:
+        growth = float(np.log(alone.steps[1] / alone.steps[0]) / np.log(ends[1] / ends[0]))
+        lower = ["n_half", "m_half"] if most > 1 else ["n_half"]
+        lower += ["m_2"] if growth > CUBIC and len(set(sizes)) > 2 else []
+    columns = [Column(symbol="W", p=p if len(rates) > 1 else None) for p in rates]
+    columns += [Column(symbol=symbol) for symbol in lower]
+    columns += [Column(symbol="u", p=p if len(networks) > 1 else None) for p in networks]
+    columns += [Column(symbol="t0", p=p if len(startups) > 1 else None) for p in startups]
+    if np.any(alone.disk_bytes > 0):
+        columns += [Column(symbol="B"), Column(symbol="S0")]
+    return tuple(columns)
+
+
+def _weight(p: Array, counts: Sequence[int], of: int | None) -> Array:
+    """Share of the value of one count in that of others: a hat over the logarithm."""
+    if of is None:
+        return np.ones(p.shape)
+    knots = np.log(np.asarray(counts, dtype=np.float64))
+    values = np.isclose(knots, np.log(of)).astype(np.float64)
+    return np.asarray(np.interp(np.log(p), knots, values))

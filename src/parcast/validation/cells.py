@@ -46,24 +46,17 @@ Cells = Mapping[tuple[int, int], Sequence[Sample]]  # of each size and count of 
 
 def least_quanta(cells: Cells) -> dict[int, float]:
     """Work quantum of quiet processors, for each count of ranks that has any. [s]."""
-    found: dict[int, list[Run]] = {}
+    by_count: dict[int, list[Run]] = {}
     for (_, p), samples in cells.items():
-        found.setdefault(p, []).extend(run for sample in samples for run in sample.runs)
-    least = {p: least_quantum(run.quanta for run in runs) for p, runs in found.items()}
+        by_count.setdefault(p, []).extend(run for sample in samples for run in sample.runs)
+    least = {p: least_quantum(run.quanta for run in runs) for p, runs in by_count.items()}
     return {p: quantum for p, quantum in least.items() if quantum is not None}
 
 
 def is_enough(samples: Sequence[Sample], least: Mapping[int, float], *, fewest: int) -> bool:
     """Whether as many runs are undisturbed, from two launches if so many were made.
 
-    Parameters
-    ----------
-    samples : sequence of Sample
-        Of one size and count.
-    least : mapping from int to float
-        Work quantum of quiet processors, for each count of ranks. [s]
-    fewest : int
-        Runs. [1]
+    `least` is the work quantum of quiet processors [s], for each count of ranks, here and below.
     """
     quiet = _only(samples, least, disturbed=False)
     runs = sum(len(sample.runs) for sample in quiet)
@@ -75,21 +68,8 @@ def parted(
 ) -> tuple[Cells, Cells]:
     """Part the runs that count from those that were disturbed.
 
-    Parameters
-    ----------
-    cells : mapping from n and p to samples
-        Of launches.
-    least : mapping from int to float
-        Work quantum of quiet processors, for each count of ranks. [s]
-    fewest : int, optional
-        Undisturbed runs that are enough; where there are fewer, the disturbed ones count too. [1]
-
-    Returns
-    -------
-    counting : mapping from n and p to samples
-        Of all sizes and counts.
-    others : mapping from n and p to samples
-        Those that do not count.
+    Where fewer than `fewest` are undisturbed, the disturbed ones count too. The first answer has
+    all sizes and counts.
     """
     counting: dict[tuple[int, int], Sequence[Sample]] = {}
     others: dict[tuple[int, int], Sequence[Sample]] = {}
@@ -110,17 +90,7 @@ def joined(first: Cells, second: Cells) -> dict[tuple[int, int], list[Sample]]:
 def timed(
     samples: Sequence[Sample], least: Mapping[int, float], *, counts: bool = True
 ) -> tuple[TimedRun, ...]:
-    """Give the runs of a size as the result has them.
-
-    Parameters
-    ----------
-    samples : sequence of Sample
-        Of launches.
-    least : mapping from int to float
-        Work quantum of quiet processors, for each count of ranks. [s]
-    counts : bool, default True
-        Whether they count.
-    """
+    """Give the runs of a size as the result has them."""
     return tuple(
         TimedRun(
             n=run.n,

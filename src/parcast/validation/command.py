@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
     answer_options,
-    as_written,
     cli_command,
     counts,
+    plain,
     seed_option,
     sizes,
     text_option,
@@ -48,7 +48,7 @@ Examples:
 """
 
 
-ARGUMENTS: Final = {
+ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
     "p": "-np",
     "name": "NAME",
     "sizes": "--sizes",
@@ -135,7 +135,7 @@ def _validated(
                 **options,
             )
     except ParameterError as refusal:
-        raise click.UsageError(_in_options(str(refusal))) from refusal
+        raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
     except KeyboardInterrupt:
         click.echo(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
@@ -145,7 +145,7 @@ def _validated(
     return with_inputs(
         validation,
         programs=list(names),
-        options={name: as_written(value) for name, value in written.items()} | options,
+        options={name: plain(value) for name, value in written.items()} | options,
     )
 
 

@@ -36,10 +36,7 @@ FEW: Final = 20  # runs below which quantiles are not read off [1]
 def scatter(cells: Cells) -> tuple[float, float]:
     """5 % and 95 % quantile of how the logarithm of a run's time differs from its cell's median.
 
-    Parameters
-    ----------
-    cells : mapping from n and p to samples
-        Of the calibration; the larger sizes count, as short runs scatter more.
+    The larger sizes of the calibration count, as short runs scatter more.
     """
     largest = max(n for n, _ in cells)
     times = [
@@ -62,21 +59,10 @@ def doubt_of_law(residuals: Array, columns: int) -> float:
 
 
 def allowance(factor: Array, p: Array, counts: Sequence[int], files: Array | float = 0.0) -> Array:
-    """Standard deviation that is allowed for extending a law, in logarithms.
+    """Standard deviation that is allowed for extending a law, in logarithms, (points,).
 
-    Parameters
-    ----------
-    factor : ndarray, shape (points,)
-        Size over the largest calibrated one. [1]
-    p : ndarray, shape (points,)
-        Ranks. [1]
-    counts : sequence of int
-        Calibrated counts. [1]
-    files : ndarray, shape (points,), or float
-        Share of the predicted time that is access to files. [1]
+    `factor` is the size over the largest calibrated one, `files` the share of the predicted time.
 
-    Examples
-    --------
     >>> allowance(np.array([1.0, 10.0]), np.array([2.0, 2.0]), [1, 2])
     array([0.  , 0.04])
     >>> allowance(np.array([10.0]), np.array([2.0]), [1, 2], files=0.25)
@@ -90,14 +76,8 @@ def allowance(factor: Array, p: Array, counts: Sequence[int], files: Array | flo
 def doubt_of_small_sizes(there: Array, calibrated: Array) -> Array:
     """Standard deviation for what weighs on small sizes and is extended away, in logarithms.
 
-    Parameters
-    ----------
-    there, calibrated : ndarray, shape (points,)
-        Share of the time that half sizes account for, at the predicted size and at the largest
-        calibrated one, on as many ranks. [1]
+    Both are shares of the time that half sizes account for, on as many ranks.
 
-    Examples
-    --------
     >>> doubt_of_small_sizes(np.array([0.05]), np.array([0.25]))
     array([0.1])
     """
@@ -107,19 +87,8 @@ def doubt_of_small_sizes(there: Array, calibrated: Array) -> Array:
 def interval(
     predicted: Array, spread: tuple[float, float], deviation: Array
 ) -> tuple[Array, Array]:
-    """Ends of the 90 % interval of a run [s].
+    """Ends of the 90 % interval of a run [s], from what `scatter` gave and its law's deviation.
 
-    Parameters
-    ----------
-    predicted : ndarray, shape (points,)
-        Times. [s]
-    spread : tuple of float
-        What `scatter` gave. [1]
-    deviation : ndarray, shape (points,)
-        Standard deviation of the logarithm of a predicted time. [1]
-
-    Examples
-    --------
     >>> lower, upper = interval(np.array([1.0]), (0.0, 0.03), np.array([0.02]))
     >>> lower.round(3), upper.round(3)
     (array([0.968]), array([1.046]))

@@ -11,7 +11,7 @@ from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from parcast.show.canvas import add_grid, add_legend, entries_of, house_style, new_figure
+from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
 from parcast.show.colours import MACHINE_COLOURS as COLOURS
 from parcast.show.colours import MARKERS
 from parcast.show.scales import round_ticks, scale_time, span
@@ -79,7 +79,7 @@ def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks
     ax.minorticks_off()
     ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
     ax.set_title(f"{program.program}: {program.answer}", fontsize="medium", parse_math=False)
-    add_grid(ax)
+    plain_axes(ax)
 
 
 def _draw_count(

@@ -54,25 +54,9 @@ class Sizes:
 
 
 def seconds_a_step(subject: Subject, *, runner: Runner, seed: int, trial: float = TRIAL) -> float:
-    """Time of a step on one processor, found by trial [s].
+    """Time of a step on one processor, found by trials of `trial` seconds or more [s].
 
     The shortest of some runs counts, so that others on the machine do not make the sizes smaller.
-
-    Parameters
-    ----------
-    subject : Subject
-        The program.
-    runner : Runner
-        What runs it.
-    seed : int
-        Of the input. [1]
-    trial : float, optional
-        Time of a trial that is long enough to go by. [s]
-
-    Raises
-    ------
-    RunFailed
-        If the program fails or its result is wrong.
     """
     n = max(SMALLEST, size_with(subject, steps_of(subject, subject.example) / 100))
     for _ in range(MOST_TRIALS):
@@ -95,24 +79,6 @@ def waiting_in(
 
     What runs of n and 2n take beside computing is split into messages and bytes, with costs of at
     least 0. Where messages do not grow with n there is no trial, and the share is 0.
-
-    Parameters
-    ----------
-    subject : Subject
-        The program.
-    each : float
-        Time of a step on one processor. [s]
-    n, p : int
-        Smaller size, and ranks. [1]
-    runner : Runner
-        What runs it.
-    seed : int
-        Of the input. [1]
-
-    Raises
-    ------
-    RunFailed
-        If the program fails or its result is wrong.
     """
     tried = [n, 2 * n]
     counted = subject.counted(tried, float(p))
@@ -164,33 +130,11 @@ def chosen_sizes(
     middle: float = MIDDLE,
     lowest: float = LEAST,
 ) -> Sizes:
-    """Choose the sizes.
+    """Choose the sizes, from the seconds of a step, `each`, and the memory [B].
 
-    Parameters
-    ----------
-    subject : Subject
-        The program.
-    each : float
-        Time of a step on one processor. [s]
-    longest : float
-        That a run may take on one processor. [s]
-    calibrated : float, optional
-        That the largest calibrated size should take. [s]
-    most_p : int
-        Largest count of ranks. [1]
-    memory : float
-        That is available. [B]
-    waiting : callable, optional
-        Share of a run of a size on `most_p` ranks that is no computing. [1]
-    middle : float, optional
-        Factor below which calibrated sizes shrink. [1]
-    lowest : float, optional
-        Factor that is still taken where waiting is nearly all. [1]
-
-    Raises
-    ------
-    ParameterError
-        If the memory has no room for sizes four times those calibrated.
+    `longest` [s] bounds a predicted run on one processor, `calibrated` [s] the largest calibrated
+    one. Below the factor `middle` calibrated sizes shrink; `lowest` is still taken where, by
+    `waiting` of a size on `most_p` ranks, waiting is nearly all.
     """
     grain = subject.block * most_p if subject.block > 1 else 1
     fewest = max(SMALLEST, 4 * most_p * subject.block)
@@ -240,8 +184,6 @@ def calibrated_counts(p: Sequence[int]) -> tuple[int, ...]:
     a lower bound. What waiting for each other costs need not lie between these: a count that is
     asked for and that has a factor of `WELL` to both sides is calibrated too [D].
 
-    Examples
-    --------
     >>> calibrated_counts([1, 2, 3, 5, 8]), calibrated_counts([1]), calibrated_counts([4])
     ((1, 2, 5, 8), (1,), (1, 2, 4))
     """

@@ -75,17 +75,7 @@ class Task:
 
 
 def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgram:
-    """Validate one program.
-
-    Raises
-    ------
-    RunFailed
-        If it fails or its result is wrong.
-    FitFailed
-        If the time was over before every count was calibrated.
-    KeyboardInterrupt
-        If the user interrupted before anything was predicted.
-    """
+    """Validate one program."""
     begun = watch.seconds
     random = np.random.default_rng([task.seed, *subject.name.encode()])
     counts = calibrated_counts(task.counts)
@@ -126,14 +116,14 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
         random=random,
     )
     seed = task.seed + launches + AGAIN
-    found = launch(large, seed=seed)
-    is_complete = all(len(found.get((x.n, x.p), ())) >= rounds for x in predicted)
+    larger = launch(large, seed=seed)
+    is_complete = all(len(larger.get((x.n, x.p), ())) >= rounds for x in predicted)
     enough = min(ENOUGH, task.repetitions)
-    found = again(large, found, rounds=rounds, fewest=enough, seed=seed)
-    compared = with_runs(predicted, found, watch.quanta, fewest=enough)
+    larger = again(large, larger, rounds=rounds, fewest=enough, seed=seed)
+    compared = with_runs(predicted, larger, watch.quanta, fewest=enough)
     calibration_runs = timed_runs(cells, others, watch.quanta)
-    least = min((n for n, _ in found), default=sizes.calibrated[-1])
-    checks = count_checks(subject, joined(everything, found), least=least)
+    least = min((n for n, _ in larger), default=sizes.calibrated[-1])
+    checks = count_checks(subject, joined(everything, larger), least=least)
     holds, verdict = verdict_of([x for x in compared if x.runs], checks, calibration_runs)
     return ValidatedProgram(
         program=subject.name,
@@ -160,25 +150,13 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
 
 def with_runs(
     predicted: Sequence[Comparison],
-    found: Cells,
+    larger: Cells,
     least: Mapping[int, float],
     *,
     fewest: int,
 ) -> tuple[Comparison, ...]:
-    """Put what was run to what was predicted, disturbed runs apart where there are enough others.
-
-    Parameters
-    ----------
-    predicted : sequence of Comparison
-        Without runs.
-    found : mapping from n and p to samples
-        What was run.
-    least : mapping from int to float
-        Work quantum of quiet processors, for each count of ranks. [s]
-    fewest : int
-        Undisturbed runs that are enough. [1]
-    """
-    counting, others = parted(found, least, fewest=fewest)
+    """Put runs to what was predicted, disturbed ones apart where there are enough others."""
+    counting, others = parted(larger, least, fewest=fewest)
     return tuple(
         replace(
             x,
@@ -192,17 +170,7 @@ def with_runs(
 def affordable(
     calibration: Calibration, sizes: Sequence[int], counts: Sequence[int], *, longest: float
 ) -> tuple[int, ...]:
-    """Bring sizes down, to four times those calibrated at least, where ranks take too long.
-
-    Parameters
-    ----------
-    calibration : Calibration
-        The calibrated law.
-    sizes, counts : sequence of int
-        That would be predicted. [1]
-    longest : float
-        Predicted time that is still run, on any count. [s]
-    """
+    """Bring sizes down, at most to the first, where ranks take longer than `longest` [s]."""
     first, last = sizes[0], sizes[-1]
     p = np.array(counts, dtype=np.float64)
     while last > first:
@@ -216,17 +184,7 @@ def affordable(
 def predictions(
     calibration: Calibration, cells: Cells, sizes: Sequence[int], counts: Sequence[int]
 ) -> tuple[Comparison, ...]:
-    """Predict every size on every count, with the interval of a run.
-
-    Parameters
-    ----------
-    calibration : Calibration
-        The calibrated law.
-    cells : mapping from n and p to samples
-        What it was calibrated with.
-    sizes, counts : sequence of int
-        To predict. [1]
-    """
+    """Predict every size on every count, with the interval of a run."""
     form = calibration.form
     n, p = (np.array(x, dtype=np.float64) for x in zip(*product(sizes, counts), strict=True))
     terms = form.terms(n, p)

@@ -139,9 +139,23 @@ class Comparison:
         }
 
 
-def undisturbed(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How well comparisons were predicted."""
+
+    errors: tuple[float, ...]  # absolute, of each [1]
+    runs: int
+    inside: int  # runs in their intervals
+
+
+def accuracy_of(compared: Sequence[Comparison]) -> Accuracy:
     """Leave aside comparisons where disturbed runs count; if all are such, none."""
-    return tuple(x for x in compared if not x.is_disturbed) or tuple(compared)
+    quiet = [x for x in compared if not x.is_disturbed] or compared
+    return Accuracy(
+        errors=tuple(abs(x.error) for x in quiet),
+        runs=sum(len(x.runs) for x in quiet),
+        inside=sum(x.runs_inside for x in quiet),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,20 +220,19 @@ class Validation(Result):
     @property
     def median_error(self) -> float | None:
         """Median of the absolute errors of the comparisons that nobody disturbed. [1]."""
-        errors = [abs(x.error) for x in undisturbed(self.compared)]
+        errors = accuracy_of(self.compared).errors
         return median(errors) if errors else None
 
     @property
     def worst_error(self) -> float | None:
         """Largest absolute error of them. [1]."""
-        return max((abs(x.error) for x in undisturbed(self.compared)), default=None)
+        return max(accuracy_of(self.compared).errors, default=None)
 
     @property
     def coverage(self) -> float | None:
         """Share of their runs that lie in their intervals. [1]."""
-        told = undisturbed(self.compared)
-        runs = sum(len(x.runs) for x in told)
-        return sum(x.runs_inside for x in told) / runs if runs else None
+        accuracy = accuracy_of(self.compared)
+        return accuracy.inside / accuracy.runs if accuracy.runs else None
 
     @property
     def holds(self) -> bool | None:
@@ -316,8 +329,8 @@ class Validation(Result):
 
     def __repr__(self) -> str:
         """Say what was validated, in one line."""
-        told = ", ".join(f"{x.program} {x.answer}" for x in self.programs)
-        return f"Validation({told})"
+        answers = ", ".join(f"{x.program} {x.answer}" for x in self.programs)
+        return f"Validation({answers})"
 
 
 def _row(program: str, purpose: str, run: TimedRun, of: Comparison | None) -> dict[str, Any]:

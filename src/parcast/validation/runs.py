@@ -115,18 +115,7 @@ def jobs_of(
 ) -> list[Job]:
     """Launches of every count, one of each in every round, in random order.
 
-    Parameters
-    ----------
-    counts : sequence of int
-        Of ranks. [1]
-    sizes : mapping from int to int
-        Each size, and how often it is run in a launch. [1]
-    launches : int
-        Rounds. [1]
-    seconds : callable
-        Expected time of a size on one rank. [s]
-    random : numpy.random.Generator
-        Of the orders.
+    `sizes` says how often each is run in a launch, `seconds` what it should take on one rank [s].
     """
     each = [n for n, times in sizes.items() for _ in range(times)]
     return [
@@ -146,29 +135,8 @@ def launched(
 ) -> dict[tuple[int, int], list[Sample]]:
     """Make launches until all are made, the time is over or the user interrupts.
 
-    Parameters
-    ----------
-    name : str
-        Of the program.
-    jobs : sequence of Job
-        In their order.
-    runner : Runner
-        What makes them.
-    seed : int
-        Each round has its own input, from this on. [1]
-    watch : Stopwatch
-        Tells when the time is over; it is marked where the user interrupts. It knows what a work
-        quantum takes on quiet processors, and learns it.
-
-    Returns
-    -------
-    dict of lists of Sample
-        Those that were made, by size and count of ranks.
-
-    Raises
-    ------
-    RunFailed
-        If a launch fails, or a result is wrong: a wrong program is not timed.
+    The answer has the samples by size and count of ranks; each round has its own input, from
+    `seed` on. A wrong result is an error: a wrong program is not timed.
     """
     cells: dict[tuple[int, int], list[Sample]] = {}
     try:
@@ -210,33 +178,18 @@ def launched_again(
     seed: int,
     watch: Stopwatch,
 ) -> dict[tuple[int, int], list[Sample]]:
-    """Make launches again with the sizes of which too few runs were undisturbed.
+    """Make launches again with the sizes of which fewer than `fewest` runs were undisturbed.
 
-    Parameters
-    ----------
-    name : str
-        Of the program.
-    jobs : sequence of Job
-        That were made; those of the first round are made again.
-    cells : mapping from n and p to samples
-        What came of them. A size and count without a run is not lacking: time was over.
-    rounds : int
-        In which all that is lacking is launched, at most. [1]
-    fewest : int
-        Undisturbed runs of a size and count that are enough. [1]
-    runner, seed, watch
-        As of `launched`.
-
-    Returns
-    -------
-    dict of lists of Sample
-        All, by size and count of ranks.
+    Those of the first round are made again, in at most so many `rounds`; the answer has the old
+    samples too. A size and count without a run is not lacking: time was over.
     """
     last = max((job.launch for job in jobs), default=0)
-    found = joined(cells, {})
+    samples = joined(cells, {})
     for launch in range(last + 1, last + rounds + 1):
         few = {
-            place for place in found if not is_enough(found[place], watch.quanta, fewest=fewest)
+            place
+            for place in samples
+            if not is_enough(samples[place], watch.quanta, fewest=fewest)
         }
         again = [
             replace(job, launch=launch, sizes=sizes)
@@ -244,15 +197,15 @@ def launched_again(
             if job.launch == 1 and (sizes := tuple(n for n in job.sizes if (n, job.p) in few))
         ]
         more = launched(name, again, runner=runner, seed=seed, watch=watch)
-        found = joined(found, more)
-    return found
+        samples = joined(samples, more)
+    return samples
 
 
 def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[Run]) -> None:
     """Refuse a launch that lacks runs, has a wrong result or a time that is none."""
     where = f"{name} on {p} rank{'s' if p > 1 else ''}"
-    made, asked = Counter(run.n for run in runs), Counter(sizes)
-    if set(made) != set(asked) or not made >= asked:
+    made, requested = Counter(run.n for run in runs), Counter(sizes)
+    if set(made) != set(requested) or not made >= requested:
         raise RunFailed(f"{where} gave times of other sizes than asked. Run it by itself.")
     if any(run.is_correct is False for run in runs):
         raise RunFailed(

@@ -4,7 +4,6 @@ A table for each program, and for several programs a table of them at the end.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
@@ -15,7 +14,7 @@ from parcast.validation.result import (
     Comparison,
     ValidatedProgram,
     Validation,
-    undisturbed,
+    accuracy_of,
 )
 from parcast.words import (
     MARK,
@@ -54,27 +53,21 @@ def sheet_of(validation: Validation) -> Sheet:
     if validation.left_out:
         left_out = ", ".join(validation.left_out)
         warnings.append(f"interrupted before anything of {left_out} was compared.")
-    total = sum_of(validation) if validation.compared else ""
+    total = figures_of(validation.compared) if validation.compared else ""
     conclusion = (Fact("in sum" if is_one else "all", total),) if total else ()
     parts.append(Sheet(warnings=tuple(warnings), conclusion=conclusion))
     return Sheet(parts=tuple(parts))
 
 
-def sum_of(validation: Validation) -> str:
-    """Errors and coverage of all comparisons, in a sentence."""
-    return figures_of(validation.compared)
-
-
 def figures_of(compared: Sequence[Comparison]) -> str:
     """Errors and coverage of the comparisons that nobody disturbed, in words."""
-    quiet = undisturbed(compared)
-    errors = [abs(x.error) for x in quiet]
-    runs, inside = sum(len(x.runs) for x in quiet), sum(x.runs_inside for x in quiet)
+    accuracy = accuracy_of(compared)
+    errors, runs, inside = accuracy.errors, accuracy.runs, accuracy.inside
     text = (
         f"median error {_share(median(errors))}, worst {_share(max(errors))}; "
         f"{inside} of {runs} runs in their 90 % interval ({100 * inside / runs:.0f} %)"
     )
-    aside = len(compared) - len(quiet)
+    aside = len(compared) - len(errors)
     return text + (f"; without {aside} of {len(compared)} medians ({MARK})" if aside else "")
 
 
@@ -82,13 +75,8 @@ def legend_of(program: ValidatedProgram) -> str:
     """Say what the columns and marks of a table mean."""
     if not any(x.is_disturbed for x in program.comparisons):
         return LEGEND
-    asked = f"{program.repetitions} that were asked for and those made again"
-    return f"{LEGEND}; {MARK}: {OTHERS} in most runs, which count all the same, {asked}"
-
-
-def title_of(program: ValidatedProgram) -> str:
-    """Say what was validated."""
-    return f"{program.program}: {program.title}"
+    requested = f"{program.repetitions} that were asked for and those made again"
+    return f"{LEGEND}; {MARK}: {OTHERS} in most runs, which count all the same, {requested}"
 
 
 def facts_of(program: ValidatedProgram) -> Iterator[Fact]:
@@ -179,104 +167,75 @@ def capacity_text(capacity: Capacity) -> str:
 def _program(program: ValidatedProgram, *, interval: float) -> Sheet:
     """Everything that is said of one program."""
     return Sheet(
-        title=title_of(program),
+        title=f"{program.program}: {program.title}",
         tables=(_table(program, interval=interval) if program.comparisons else Table(),),
         facts=tuple(facts_of(program)),
         warnings=program.warnings,
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """One comparison, as texts."""
-
-    n: str
-    factor: str
-    p: str
-    predicted: str
-    lower: str
-    upper: str
-    measured: str  # "-" where nothing was measured, as in the next two
-    error: str  # [%], with a star where the median lies outside
-    inside: str
-
-
-def lines_of(program: ValidatedProgram) -> tuple[str, list[Line]]:
-    """Rows of the comparisons as texts, and the unit that their times share."""
-    unit = common_unit([x.predicted for x in program.comparisons])
-    return unit, [_line(x, TIME_UNITS[unit]) for x in program.comparisons]
-
-
-def _line(x: Comparison, second: float) -> Line:
-    """Turn one comparison into texts."""
-    times = rounded_interval(*(y / second for y in (x.predicted, x.lower, x.upper)), most=4)
-    measured = error = inside = "-"
-    if x.runs:
-        measured = rounded(x.measured / second, max(supported_digits(x.lower, x.upper), 3))
-        error = signed_percent(x.error) + ("" if x.is_inside else "*")
-        inside = f"{x.runs_inside}/{len(x.runs)}" + (MARK if x.is_disturbed else "")
-    return Line(
-        n=f"{x.n:,}",
-        factor=f"x{x.factor:.3g}",
-        p=str(x.p),
-        predicted=times[0],
-        lower=times[1],
-        upper=times[2],
-        measured=measured,
-        error=error,
-        inside=inside,
+def _measured(x: Comparison, second: float) -> tuple[str, str, str]:
+    """Median time, error and runs inside, as texts: a star where the median lies outside."""
+    if not x.runs:
+        return "-", "-", "-"
+    return (
+        rounded(x.measured / second, max(supported_digits(x.lower, x.upper), 3)),
+        signed_percent(x.error) + ("" if x.is_inside else "*"),
+        f"{x.runs_inside}/{len(x.runs)}" + (MARK if x.is_disturbed else ""),
     )
 
 
 def _table(program: ValidatedProgram, *, interval: float) -> Table:
     """Give the comparisons."""
-    unit, lines = lines_of(program)
-    size = shown(program.size, limit=20)
+    every = program.comparisons
+    unit = common_unit([x.predicted for x in every])
+    second = TIME_UNITS[unit]
+    times = [
+        rounded_interval(*(y / second for y in (x.predicted, x.lower, x.upper)), most=4)
+        for x in every
+    ]
+    predicted, lower, upper = zip(*times, strict=True)
+    measured, error, inside = zip(*(_measured(x, second) for x in every), strict=True)
+    share, size = f"{interval * 100:g} % interval", shown(program.size, limit=20)
     columns = [
-        Column(title="n", unit=f"[{size}]", cells=[x.n for x in lines]),
+        Column(title="n", unit=f"[{size}]", cells=[f"{x.n:,}" for x in every]),
         Column(
             title="over",
             unit="cal.",
-            cells=[x.factor for x in lines],
+            cells=[f"x{x.factor:.3g}" for x in every],
             heading="over calibrated",
         ),
-        Column(title="p", cells=[x.p for x in lines]),
-        Column(title="predicted", unit=f"[{unit}]", cells=[x.predicted for x in lines]),
-        interval_column(
-            f"{interval * 100:g} % interval", f"[{unit}]", [(x.lower, x.upper) for x in lines]
-        ),
-        Column(title="measured", unit=f"[{unit}]", cells=[x.measured for x in lines]),
-        Column(title="error", unit="[%]", cells=[x.error for x in lines]),
-        Column(title="inside", cells=[x.inside for x in lines]),
+        Column(title="p", cells=[str(x.p) for x in every]),
+        Column(title="predicted", unit=f"[{unit}]", cells=predicted),
+        interval_column(share, f"[{unit}]", zip(lower, upper, strict=True)),
+        Column(title="measured", unit=f"[{unit}]", cells=measured),
+        Column(title="error", unit="[%]", cells=error),
+        Column(title="inside", cells=inside),
+    ]
+    in_full = [
+        Entry(
+            lines=(f"n = {x.n:,}, p = {x.p}",),
+            facts=(
+                Fact("predicted", f"{predicted[i]} {unit}  ({lower[i]} to {upper[i]})"),
+                Fact("measured", f"{measured[i]} {unit}" if x.runs else ""),
+                Fact("error", f"{error[i]} %, {inside[i]} inside" if x.runs else ""),
+            ),
+        )
+        for i, x in enumerate(every)
     ]
     return Table(
         forms=(Form(columns=columns), Form(columns=[columns[0], *columns[2:]])),
-        in_full=tuple(_in_full(x, unit) for x in lines),
+        in_full=tuple(in_full),
         is_spaced=False,
         legend=legend_of(program),
-    )
-
-
-def _in_full(x: Line, unit: str) -> Entry:
-    """Give one comparison, for a page too narrow for a table."""
-    has_run = x.measured != "-"
-    return Entry(
-        lines=(f"n = {x.n}, p = {x.p}",),
-        facts=(
-            Fact("predicted", f"{x.predicted} {unit}  ({x.lower} to {x.upper})"),
-            Fact("measured", f"{x.measured} {unit}" if has_run else ""),
-            Fact("error", f"{x.error} %, {x.inside} inside" if has_run else ""),
-        ),
     )
 
 
 def _overview(validation: Validation) -> Table:
     """Give the table of the programs."""
     programs = [x for x in validation.programs if x.compared]
-    quiet = [undisturbed(x.compared) for x in programs]
-    errors = [[abs(y.error) for y in compared] for compared in quiet]
-    runs = [sum(len(y.runs) for y in compared) for compared in quiet]
-    inside = [sum(y.runs_inside for y in compared) for compared in quiet]
+    accuracies = [accuracy_of(x.compared) for x in programs]
+    errors = [x.errors for x in accuracies]
     columns = [
         Column(title="program", cells=[x.program for x in programs], align="left"),
         Column(title="law", cells=[x.answer for x in programs], align="left"),
@@ -285,9 +244,9 @@ def _overview(validation: Validation) -> Table:
         Column(
             title="inside",
             unit="[%]",
-            cells=[f"{100 * a / b:.0f}" for a, b in zip(inside, runs, strict=True)],
+            cells=[f"{100 * x.inside / x.runs:.0f}" for x in accuracies],
         ),
-        Column(title="runs", cells=[str(x) for x in runs]),
+        Column(title="runs", cells=[str(x.runs) for x in accuracies]),
         Column(title="took", unit="[s]", cells=[f"{x.seconds:.0f}" for x in programs]),
     ]
     return Table(forms=(Form(columns=columns), Form(columns=columns[:4])))

@@ -31,43 +31,34 @@ class Subject:
     def counted(self, n: ArrayLike, p: ArrayLike) -> Counts:
         """Count, with every array of the shape of `n` and `p` broadcast together."""
         shape = np.broadcast_shapes(np.shape(n), np.shape(p))
-        told = self.phase.counts(n, p)
+        counts = self.phase.counts(n, p)
         names = ("steps", "network_bytes", "messages", "disk_bytes", "shared")
-        return Counts(**{x: np.broadcast_to(getattr(told, x), shape) for x in names})
+        return Counts(**{x: np.broadcast_to(getattr(counts, x), shape) for x in names})
 
 
 def subject_named(name: str) -> Subject:
-    """Give a program of the registry and its law.
+    """Give a program of the registry and its law, which must count steps, messages and bytes.
 
-    Parameters
-    ----------
-    name : str
-        Of a kernel.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such program, or its law does not count steps, messages and bytes.
-
-    Examples
-    --------
     >>> subject = subject_named("monte_carlo")
     >>> subject.phase.law, float(subject.counted(1000, 1).steps)
     ('monte_carlo', 64000.0)
     """
     kernel = kernel_named(name)
-    phase = law_named(kernel.law).model_validate({"law": kernel.law, **kernel.densities})
+    law = kernel.phase["law"]
+    phase = law_named(law).model_validate(kernel.phase)
     if not isinstance(phase, SteadyStatePhase):
         raise ParameterError(
-            f'name must be that of a program whose law counts, got {name}: its law "{kernel.law}" '
-            f"has no counts of steps, messages and bytes. Run it with `parcast run {name}`."
+            "name",
+            must="be that of a program whose law counts",
+            got=f'{name}: its law "{law}" has no counts of steps, messages and bytes',
+            hint=f"Run it with `parcast run {name}`.",
         )
     return Subject(
         name=kernel.name,
         title=kernel.title,
         size=kernel.size,
         phase=phase,
-        memory=kernel.memory,
+        memory=kernel.functions.memory,
         example=kernel.example,
         block=kernel.block,
     )

@@ -2,13 +2,13 @@
 
 One mechanism for every program that has a kernel and a law that counts:
 
-1. a trial finds sizes that take some hundredths of a second (`validate_plan`);
+1. a trial finds sizes that take some hundredths of a second (`plan`);
 2. small sizes are timed with P = 1, 2, the largest count and perhaps one between, in several
    launches;
-3. the capacities of the law are fitted to them (`validate_calibration`);
-4. larger sizes and all counts are predicted, with intervals (`validate_interval`);
-5. these are run, those that others disturbed again for a while (`validate_cells`), and
-6. compared: whether the law holds is decided by rules that are told (`validate_verdict`).
+3. the capacities of the law are fitted to them (`calibration`);
+4. larger sizes and all counts are predicted, with intervals (`interval`);
+5. these are run, those that others disturbed again for a while (`cells`), and
+6. compared: whether the law holds is decided by rules that are told (`verdict`).
 
 What is predicted is predicted before it runs: no run of step 5 has a part in step 3 or 4.
 """
@@ -103,16 +103,16 @@ def validate(
     >>> print(validate("fractal", quick=True))  # doctest: +SKIP
     """
     hint = "Give one such as sort, or all."
-    asked = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
-    asked = list(KERNELS) if asked == ["all"] else asked
-    if not asked:
-        raise ParameterError(f"names must be programs, got none. {hint}")
-    subjects = [subject(name) for name in dict.fromkeys(asked)]
+    programs = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
+    programs = list(KERNELS) if programs == ["all"] else programs
+    if not programs:
+        raise ParameterError("names", must="be programs", got="none", hint=hint)
+    subjects = [subject(name) for name in dict.fromkeys(programs)]
     must, hint = f"be counts from 1 to {MOST_RANKS}", "Give such as 1, 2 and 4."
     counts = tuple(sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)}))
     if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
         got = ", ".join(f"{x:g}" for x in counts)
-        raise ParameterError(f"p must {must}, got [{got}]. {hint}")
+        raise ParameterError("p", must=must, got=f"[{got}]", hint=hint)
     hint = "Two show whether they differ."
     repetitions = as_whole("repetitions", repetitions, least=1, hint=hint)
     seed = as_whole("seed", seed, least=0, hint="Any will do.")
@@ -132,7 +132,7 @@ def validate(
         runner=runner or _run_kernel,
     )
     watch = Stopwatch(limit=time_limit)
-    told: list[ValidatedProgram] = []
+    validated_ones: list[ValidatedProgram] = []
     failures: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
     for i, each in enumerate(subjects):
@@ -140,9 +140,9 @@ def validate(
         watch.done = watch.total = 0.0
         try:
             with as_interrupts():  # between launches too
-                told.append(validated(task, each, watch))
+                validated_ones.append(validated(task, each, watch))
         except KeyboardInterrupt:
-            if not told:
+            if not validated_ones:
                 raise
             left_out = tuple(x.name for x in subjects[i:])
             break
@@ -153,17 +153,19 @@ def validate(
         if watch.interrupted:
             left_out = tuple(x.name for x in subjects[i + 1 :])
             break
-    if not told:
+    if not validated_ones:
         why = "; ".join(f"{name}: {text}" for name, text in failures.items())
         raise RunFailed(f"No program could be validated. {why}")
-    return Validation(programs=tuple(told), failures=failures, left_out=left_out, seed=seed)
+    return Validation(
+        programs=tuple(validated_ones), failures=failures, left_out=left_out, seed=seed
+    )
 
 
-def _run_kernel(name: str, **asked: Any) -> tuple[Run, ...]:
+def _run_kernel(name: str, **options: Any) -> tuple[Run, ...]:
     """Run a program on ranks that are started."""
     from parcast.kernels.run import run_kernel
 
-    return run_kernel(name, **asked)
+    return run_kernel(name, **options)
 
 
 def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[int, ...] | None:
@@ -178,8 +180,10 @@ def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[in
     sizes = tuple(sorted({int(value) for value in values}))
     if len(sizes) < fewest:
         raise ParameterError(
-            f"{name} must be at least {fewest} size{'s' if fewest > 1 else ''}, got "
-            f"{len(sizes)}. Give such as 1e5, 2e5."
+            name,
+            must=f"be at least {fewest} size{('s' if fewest > 1 else '')}",
+            got=f"{len(sizes)}",
+            hint="Give such as 1e5, 2e5.",
         )
     return sizes
 

@@ -36,58 +36,42 @@ def verdict_of(
     counts: Sequence[CountCheck],
     calibration: Sequence[TimedRun] = (),
 ) -> tuple[bool | None, tuple[str, ...]]:
-    """Tell whether a law holds, and by which rules.
+    """Tell whether a law holds, None where nothing can tell, and the rules that decided.
 
     A law is refused by points outside and by counts; it holds only where the points could have
-    refused it.
-
-    Parameters
-    ----------
-    compared : sequence of Comparison
-        Those that have runs.
-    counts : sequence of CountCheck
-        What the law counts beside what the program counted.
-    calibration : sequence of TimedRun, optional
-        Runs that the law was calibrated with. If more than half of those that count were
-        disturbed, points decide nothing.
-
-    Returns
-    -------
-    holds : bool or None
-        None where nothing was compared, or what was compared cannot tell.
-    rules : tuple of str
-        What decided.
+    refused it. If more than half of the `calibration` runs that count were disturbed, points
+    decide nothing.
     """
     differing = [check for check in counts if not check.agrees and check.what != "messages"]
-    told = [_counted(check) for check in differing]
+    rules = [_counted(check) for check in differing]
     if not compared:
-        return (False if differing else None), tuple(told)
+        return (False if differing else None), tuple(rules)
     used = [run.is_disturbed for run in calibration if run.counts]
     if 2 * sum(used) > len(used):
         while_calibrated = "others used the processors in most of the runs it was calibrated with"
-        return (False if differing else None), (*told, f"{while_calibrated}. {REMEDY}")
+        return (False if differing else None), (*rules, f"{while_calibrated}. {REMEDY}")
     sure = [x for x in compared if is_sure(x)]
     outside = [x for x in compared if not x.is_inside]
     refusing = [x for x in outside if is_sure(x)]
     allowed = points_allowed(len(sure))
     far = [x for x in refusing if is_far(x)]
     unknown = _why_unknown(compared, sure)
-    said = f"{len(compared) - len(outside)} of {len(compared)} medians lie in their intervals"
-    refused = bool(told) or bool(far) or len(refusing) > allowed
+    inside = f"{len(compared) - len(outside)} of {len(compared)} medians lie in their intervals"
+    refused = bool(rules) or bool(far) or len(refusing) > allowed
     if len(refusing) > allowed:
-        told.append(
-            f"{said}. Of a law that holds, more than {allowed} lie outside in less than "
+        rules.append(
+            f"{inside}. Of a law that holds, more than {allowed} lie outside in less than "
             f"{percent(CHANCE)} of cases"
         )
     elif not refused:
         end = f", but {unknown}. {REMEDY}" if unknown else ", as of a law that holds"
-        told.append(f"{said}{end}")
-    told += [
+        rules.append(f"{inside}{end}")
+    rules += [
         f"n = {x.n}, p = {x.p}: predicted {format_quantity(x.predicted, 'time')}, took "
         f"{format_quantity(x.measured, 'time')}, more than twice as far off as its interval allows"
         for x in far
     ]
-    return (False if refused else None if unknown else True), tuple(told)
+    return (False if refused else None if unknown else True), tuple(rules)
 
 
 def _why_unknown(compared: Sequence[Comparison], sure: Sequence[Comparison]) -> str:
@@ -137,8 +121,6 @@ def _apart(x: Comparison) -> float:
 def points_allowed(points: int) -> int:
     """Points that may lie outside their 90 % intervals by chance.
 
-    Examples
-    --------
     >>> [points_allowed(m) for m in (1, 6, 20)]
     [1, 2, 4]
     """
@@ -160,15 +142,8 @@ def is_far(x: Comparison) -> bool:
 def count_checks(subject: Subject, cells: Cells, *, least: int) -> tuple[CountCheck, ...]:
     """Compare what the law counts with what the program counted.
 
-    Parameters
-    ----------
-    subject : Subject
-        The program and its law.
-    cells : mapping from n and p to samples
-        Calibrated and compared runs.
-    least : int
-        Size from which runs on several ranks count, if a rank has `BLOCKS` rows or blocks: fewer
-        cannot be dealt out evenly. [1]
+    Runs on several ranks count from the size `least` on, if a rank has `BLOCKS` rows or blocks:
+    fewer cannot be dealt out evenly.
     """
     runs = [
         s.runs[0]

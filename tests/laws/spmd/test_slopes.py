@@ -1,11 +1,10 @@
-"""`parcast.laws.spmd.slopes` against differences of the times themselves."""
+"""Slopes of `parcast.laws.spmd.law` against differences of the times themselves."""
 
 import numpy as np
 import pytest
 
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.laws.spmd.law import SpmdPhase
-from parcast.laws.spmd.slopes import spmd_slopes
 
 STEP = 1e-4
 POINTS = {
@@ -39,7 +38,7 @@ def phase_of(kind="striped", bursts="geometric", communication=None, **keys):
 
 
 def require_slopes(phase, machine, points=POINTS, tolerance=1e-6):
-    time, slopes = spmd_slopes(phase, machine, points)
+    time, slopes = phase.slopes(machine, points)
     np.testing.assert_allclose(time, phase.times(machine, points).time, rtol=1e-13)
     for name, slope in slopes.items():
         above, below = (
@@ -120,7 +119,7 @@ def test_slopes_sum_to_the_time_where_all_demands_are_times():
         communication={"startup": "10 ms", "transfer": "1 s / p", "contention": 0.5},
         io={"transfer": "2 s"},
     )
-    time, slopes = spmd_slopes(phase, Machine(), POINTS)
+    time, slopes = phase.slopes(Machine(), POINTS)
     del slopes["communication.contention"]
     np.testing.assert_allclose(sum(slopes.values()), time, rtol=1e-10)
 

@@ -10,7 +10,6 @@ import pytest
 from parcast.errors import ParameterError
 from parcast.queueing.clusters import clusters
 from parcast.queueing.fork_join import departure_sum
-from parcast.queueing.general_service import one_general_queue
 from parcast.queueing.order import expected_maximum
 from parcast.queueing.service_laws import gamma_service
 from parcast.queueing.simulation import rounds as simulation_rounds
@@ -19,6 +18,7 @@ from parcast.queueing.simulation.rounds import merged, moments, warm_up
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs, simulate_steady
 from parcast.queueing.time_laws import exponential_times, gamma_times, uniform_times
 from parcast.queueing.two_queues import two_queues
+from tests.queueing.reference.general_queues import one_general_queue
 
 STRIPED = Cycle(jobs=8, io_kind="striped", bursts=2, cpu=0.5, service=0.05, io=0.1)
 

@@ -15,6 +15,7 @@ from typing import Final
 from parcast.calibration.benchmarks.collective_figures import Table, ends_of_lines, is_row, row_of
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
 from parcast.calibration.benchmarks.network_figures import machine_of_network
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.units import shown
@@ -82,7 +83,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     timed_out: dict[str, None] = {}
     notes: list[str] = []
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         for section in _sections(path, faults, notes):
             if section.is_timed_out:
                 timed_out[f"{section.name} of {section.processes}"] = None

@@ -30,6 +30,7 @@ from parcast.calibration.benchmarks.machine_figures import (
     median_of,
     written,
 )
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.units import percent, shown
@@ -286,7 +287,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
 
 def _test(path: Path, notes: list[str]) -> _Test:
     """Read one file."""
-    faults = Faults(str(path))
+    faults = Faults(name_of(path))
     lines: list[str] = []
     for number, line in text_lines(path, faults):
         lines += [""] * (number - 1 - len(lines)) + [line]  # lines keep their numbers

@@ -32,6 +32,7 @@ from parcast.calibration.benchmarks.machine_figures import (
     median_of,
     written,
 )
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.laws.primitives.standard import fit_message, protocol_switch
 from parcast.units import percent
@@ -216,7 +217,7 @@ def machine_of_network(
     figures = [*network_figures(tables, notes)]
     primitives, remarks = collective_figures(tables, notes)
     if not (figures or primitives or remarks):
-        Faults(str(paths[0])).refuse("must tell of a network. " + (" ".join(notes) or hint))
+        Faults(name_of(paths[0])).refuse("must tell of a network. " + (" ".join(notes) or hint))
     return MachineFigures(
         source=files_of(title, paths),
         figures=(*figures, *primitives),

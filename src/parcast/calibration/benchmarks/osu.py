@@ -21,6 +21,7 @@ from parcast.calibration.benchmarks.collective_figures import (
 )
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
 from parcast.calibration.benchmarks.network_figures import machine_of_network
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.units import shown
@@ -108,7 +109,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     uncounted: dict[str, None] = {}
     from_names: dict[str, None] = {}
     for path in paths:
-        faults = Faults(str(path))
+        faults = Faults(name_of(path))
         for begun in _tables(path, faults):
             table = _finished(begun, path, from_names)
             if begun.kind == "" or begun.wanted is None:

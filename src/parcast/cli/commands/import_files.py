@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast.cli.failures import ANSWERED
+from parcast.cli.failures import ANSWERED, in_options
 from parcast.cli.options import cli_command, output_option, repeated_option
 from parcast.cli.outputs import Outputs, write_all
 from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
@@ -108,7 +108,7 @@ def command(
             Outputs(outputs, formats=(ending,)).check(paths)
             return _imported(known, standing, asked)
 
-    pieces, notes = in_options(read)
+    pieces, notes = asked_in_options(read)
     say(notes)
     for output in outputs or ["-"]:
         if output == "-":
@@ -137,7 +137,7 @@ def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
         yield [copy if path == "-" else path for path in paths]
 
 
-def in_options(ask: Callable[[], Answer]) -> Answer:
+def asked_in_options(ask: Callable[[], Answer]) -> Answer:
     """Do what may be refused, and call arguments by the options that stand for them.
 
     Raises
@@ -152,10 +152,7 @@ def in_options(ask: Callable[[], Answer]) -> Answer:
     except FileProblems:
         raise
     except ParameterError as error:
-        message = str(error)
-        for argument, option in ARGUMENTS.items():
-            message = re.sub(rf"^{argument} must", f"{option} must", message)
-        raise click.UsageError(re.sub("^format must", "FORMAT must", message)) from error
+        raise click.UsageError(in_options(error, ARGUMENTS | {"format": "FORMAT"})) from error
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("parcast"):
             raise

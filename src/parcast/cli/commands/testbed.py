@@ -1,10 +1,10 @@
 """`parcast testbed`: a cluster in a box, and a command that runs on it."""
 
-import re
 from typing import Final, Literal
 
 import click
 
+from parcast.cli.failures import in_options
 from parcast.cli.options import Answering
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
@@ -24,12 +24,9 @@ Examples:
   parcast testbed --hosts 8 --link 10Mbit --bus -- parcast calibrate -np 8
 """
 
-# What Python calls a thing, and what the command line calls it.
-_OPTIONS: Final = [
-    (r"^(hosts|link|latency|cpu|disk) must", r"--\1 must"),
-    (r"\b(cpu|disk)=None", r"--\1 none"),
-    (r"Leave out the latency", "Leave out --latency"),
-]
+OPTIONS: Final = {  # what Python calls an argument, and what the command line calls it
+    name: f"--{name}" for name in ("hosts", "link", "latency", "cpu", "disk")
+}
 
 
 @click.command(
@@ -87,9 +84,9 @@ def command(
         click.echo(f"parcast: {in_words(testbed)}", err=True)
         return testbed.attend(words)
     except ParameterError as error:
-        raise click.UsageError(_in_options(str(error))) from error
+        raise click.UsageError(in_options(error, OPTIONS)) from error
     except RunFailed as error:
-        raise RunFailed(_in_options(str(error))) from error
+        raise RunFailed(in_options(error, OPTIONS)) from error
 
 
 def _rate(text: str, name: str) -> float | None:
@@ -109,10 +106,3 @@ def _share(text: str) -> float | Literal["auto"] | None:
     if word == "auto":
         return "auto"
     return None if word == "none" else quantity(text, "fraction", name="cpu")
-
-
-def _in_options(message: str) -> str:
-    """Call arguments by the options that stand for them."""
-    for argument, option in _OPTIONS:
-        message = re.sub(argument, option, message)
-    return message

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.forecasting import measured as doubt
 from parcast.forecasting.donors.curve import Curves, DonatedCurve, donated_curve
 from parcast.forecasting.measured import MeasuredCurve, curve_from
@@ -101,14 +101,18 @@ def figures_of(
         }
         name = machine.name
         if name in found:
-            raise ParameterError(f"machines must be described once each, got {name!r:.60} twice.")
+            raise ParameterError(
+                "machines", must="be described once each", got=f"{name!r:.60} twice"
+            )
         if name not in named:
             strangers.append(name)
         found[name] = figures
     if len(strangers) > (0 if is_target_named else 1):
         raise ParameterError(
-            f"machines must be those of the runs, got {listed(strangers)}. "
-            f"The runs name {listed(list(dict.fromkeys(named)))}: call them so."
+            "machines",
+            must="be those of the runs",
+            got=listed(strangers),
+            hint=f"The runs name {listed(list(dict.fromkeys(named)))}: call them so.",
         )
     if strangers:
         found[""] = found.pop(strangers[0])
@@ -260,13 +264,21 @@ def _check_callpaths(donors: Measurements, measurements: Measurements) -> None:
     if ours is None and theirs is not None and len(names := dict.fromkeys(theirs.tolist())) > 1:
         first = next(iter(names))
         raise ParameterError(
-            f"donors must have one callpath where the measurements name none, got {len(names)}. "
-            f"Select the one that was measured: donors.select(callpath={first!r})."
+            "donors",
+            must="have one callpath where the measurements name none",
+            got=f"{len(names)}",
+            hint=(
+                "Select the one that was measured: ",
+                Argument("donors.select", first, python=f"donors.select(callpath={first!r})"),
+                ".",
+            ),
         )
     if theirs is None and ours is not None and len(names := dict.fromkeys(ours.tolist())) > 1:
         raise ParameterError(
-            f"donors must have a column callpath where the measurements have {len(names)}, "
-            "got none. Name the callpath of every run in it, or select one of the measurements."
+            "donors",
+            must=f"have a column callpath where the measurements have {len(names)}",
+            got="none",
+            hint="Name the callpath of every run in it, or select one of the measurements.",
         )
 
 

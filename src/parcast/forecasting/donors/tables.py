@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError, Text
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import number_groups
 from parcast.words import listed
@@ -46,7 +46,10 @@ def table_of_donors(
     )
     if "machine" not in table.labels:
         raise ParameterError(
-            "donors must have a column machine, got none. Name the machine of every run in it."
+            "donors",
+            must="have a column machine",
+            got="none",
+            hint="Name the machine of every run in it.",
         )
     return table, remarks
 
@@ -97,8 +100,10 @@ def joined(
     for name, table in zip(names, columns, strict=True):
         if missing := [x for x in every if x not in table]:
             raise ParameterError(
-                "donors must have the same columns as all other tables, got no "
-                f"{', '.join(missing)} in {name}. {_remedy(missing)}"
+                "donors",
+                must="have the same columns as all other tables",
+                got=(f"no {', '.join(missing)} in ", Argument(f"table {name}", python=name)),
+                hint=_remedy(missing),
             )
     stacked = {x: np.concatenate([table[x] for table in columns]) for x in every}
     table_of_row = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
@@ -153,14 +158,16 @@ def donors_of(
 def _joined_list(given: Sequence[Any]) -> tuple[Measurements, tuple[str, ...]]:
     """Join the tables of a list."""
     if not given:
-        raise ParameterError("donors must hold a table, got an empty list. Leave it out.")
+        raise ParameterError(
+            "donors", must="hold a table", got="an empty list", hint="Leave it out."
+        )
     names = [f"donors[{i}]" for i in range(len(given))]
     tables = []
     for name, table in zip(names, given, strict=True):
         try:
             tables.append(_table(table))
         except ParameterError as error:
-            raise ParameterError(f"{name}: {error}") from None
+            raise error.named(f"{name}: {error.name}") from None
     return joined(tables, names)
 
 
@@ -210,12 +217,14 @@ def _table(given: Measurements | Any) -> Measurements:
     return given if isinstance(given, Measurements) else Measurements.from_table(given)
 
 
-def _remedy(missing: list[str]) -> str:
+def _remedy(missing: list[str]) -> Text:
     """Say what to do about columns that are not in every table."""
     if "machine" in missing:
         return "Name the machine of every run in it."
     them = "it" if len(missing) == 1 else "them"
+    call = f"parcast.read_measurements(path, ignore={missing})"
     return (
-        f"Add {them}, or pass over {them} in the others: "
-        f"parcast.read_measurements(path, ignore={missing})."
+        f"Add {them}, or pass over {them} in the others: ",
+        Argument("ignore", missing, python=call),
+        ".",
     )

@@ -194,7 +194,7 @@ def plan_runs(
         told = planned_with_donors(helped, rows, asked, counts_of_each, **options)
         planned |= dict(zip(rows, told, strict=True))
     if len(refused) == len(programs):
-        raise FitFailed(f"No forecast. {refused[0]}")
+        raise FitFailed(refused[0], outcome="No forecast.")
     return [run for i in sorted(planned) for run in planned[i]]
 
 
@@ -205,7 +205,7 @@ def _programs(
     if at:
         if by is not None:
             raise ParameterError(
-                f"by must be left out where values of {', '.join(at)} are asked for."
+                "by", must=f"be left out where values of {', '.join(at)} are asked for"
             )
         wanted, _ = axes_of_question(measurements, at)
         return runs_by_label(measurements, list(wanted)), wanted, None
@@ -238,8 +238,9 @@ def _help(
         return None
     if series is None:
         raise ParameterError(
-            f"donors must be left out where values of {', '.join(at)} are asked for. "
-            "All runs with the same callpath and machine are planned from together."
+            "donors",
+            must=f"be left out where values of {', '.join(at)} are asked for",
+            hint="All runs with the same callpath and machine are planned from together.",
         )
     others, _ = table_of_donors(donors)  # what is to be said of them, `forecast` says
     return help_of(series, gather(others, measurements, series, machines))

@@ -68,8 +68,10 @@ def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:
     given = p * time if cost is None else np.asarray(cost(p, time), dtype=np.float64)
     if np.shape(given) != p.shape or not np.all(np.isfinite(given) & (given > 0)):
         raise ParameterError(
-            "cost must give a number above 0 for every run, got "
-            f"{np.ravel(given)[:3].tolist()}. Give a function of processors and time."
+            "cost",
+            must="give a number above 0 for every run",
+            got=f"{np.ravel(given)[:3].tolist()}",
+            hint="Give a function of processors and time.",
         )
     return np.asarray(given)
 

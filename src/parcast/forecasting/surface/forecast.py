@@ -84,8 +84,10 @@ def forecast_several(
     )
     if combinations.size * p.size > MOST_POINTS:
         raise ParameterError(
-            f"{', '.join(wanted)} must make at most {MOST_POINTS} points with p, got "
-            f"{len(combinations) * p.size}. Ask for fewer values."
+            ", ".join(wanted),
+            must=f"make at most {MOST_POINTS} points with p",
+            got=f"{len(combinations) * p.size}",
+            hint="Ask for fewer values.",
         )
     everything = {tuple(x.key.values()): x for x in runs_by_label(measurements, names)}
     programs = runs_by_label(told, names)
@@ -100,7 +102,7 @@ def forecast_several(
         if progress:
             progress(number, len(programs))
     if not parts:
-        raise FitFailed(f"No forecast. {next(iter(refused.values()))}")
+        raise FitFailed(next(iter(refused.values())), outcome="No forecast.")
     table = np.concatenate([columns for columns, *_ in parts], axis=1)
     shape = (table.shape[1], *p.shape)
     time, lower, upper, speedup, efficiency, reach, observed = (

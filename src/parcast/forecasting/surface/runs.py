@@ -62,9 +62,9 @@ def counts_of(name: str, values: ArrayLike) -> Array:
     try:
         asked = np.unique(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
     if asked.size == 0:
-        raise ParameterError(f"{name} must hold at least one number, got none. {hint}")
+        raise ParameterError(name, must="hold at least one number", got="none", hint=hint)
     for domain in (DOMAINS["p"], LIMITS["p"]):
         require(name, asked, domain.ok(asked), must=domain.must, hint=domain.hint)
     return asked
@@ -112,8 +112,10 @@ def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
         if name not in known:
             there = f"There is {', '.join(known)}." if known else "There is none besides p."
             raise ParameterError(
-                f"{shown(name)} must be an axis of these measurements besides p, got another name."
-                f"{did_you_mean(name, known)} {there}"
+                shown(name),
+                must="be an axis of these measurements besides p",
+                got="another name",
+                hint=f"{did_you_mean(name, known)} {there}".lstrip(),
             )
 
 
@@ -123,9 +125,9 @@ def _values(name: str, values: ArrayLike, measured: Array) -> Array:
     try:
         asked = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r:.60}. {hint}") from None
+        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
     if asked.ndim > 1 or asked.size == 0:
-        raise ParameterError(f"{name} must be one number or a list, got {asked.shape}. {hint}")
+        raise ParameterError(name, must="be one number or a list", got=f"{asked.shape}", hint=hint)
     require(name, asked, np.isfinite(asked), must="be finite", hint=hint)
     if np.all(measured > 0):
         require(name, asked, asked > 0, must="be above 0, as all measured are", hint=hint)

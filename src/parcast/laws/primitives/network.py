@@ -108,8 +108,10 @@ def network_keys(
     for name in timed:
         if name not in (*COLLECTIVES, "barrier"):
             raise ParameterError(
-                f"collectives must be {', '.join(COLLECTIVES)} or barrier, got "
-                f"{shown(repr(name))}. Leave it out."
+                "collectives",
+                must=f"be {', '.join(COLLECTIVES)} or barrier",
+                got=shown(repr(name)),
+                hint="Leave it out.",
             )
     barriers = {p: min(x.values()) for p, x in timed.pop("barrier", {}).items() if p > 1}
     is_in = with_barrier

@@ -103,8 +103,10 @@ def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> Primitive
     counts, sizes, times = (np.asarray(x, dtype=np.float64).ravel() for x in (p, volume, time))
     if not len(counts) == len(sizes) == len(times):
         raise ParameterError(
-            f"p, volume and time must be of one length, got {len(counts)}, {len(sizes)} and "
-            f"{len(times)}. Give each run all three."
+            "p, volume and time",
+            must="be of one length",
+            got=f"{len(counts)}, {len(sizes)} and {len(times)}",
+            hint="Give each run all three.",
         )
     require("p", counts, counts >= 2, must="be at least 2", hint="One processor sends nothing.")
     require("volume", sizes, sizes >= 0, must="be at least 0", hint="Give it in bytes.")
@@ -228,8 +230,9 @@ def _rate(bandwidth: Amount | None, name: str, machine: Machine, at: Point) -> A
     key = f"primitives.{name}.bandwidth"
     if bandwidth is None:
         raise ParameterError(
-            f"{key} must be given in the description of {machine.name}: a region sends bytes "
-            "with it. Add it beside its startup."
+            key,
+            must=f"be given in the description of {machine.name}: a region sends bytes with it",
+            hint="Add it beside its startup.",
         )
     rate = bandwidth(at)
     ok = (rate > 0) & np.isfinite(rate)

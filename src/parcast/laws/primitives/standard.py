@@ -261,8 +261,10 @@ def _checked(volume: ArrayLike, time: ArrayLike) -> tuple[Array, Array]:
     volumes, times = (np.asarray(x, dtype=np.float64).ravel() for x in (volume, time))
     if len(volumes) != len(times):
         raise ParameterError(
-            f"volume and time must be of one length, got {len(volumes)} and {len(times)}. "
-            "Give each run both."
+            "volume and time",
+            must="be of one length",
+            got=f"{len(volumes)} and {len(times)}",
+            hint="Give each run both.",
         )
     ok = (volumes >= 0) & np.isfinite(volumes)
     require("volume", volumes, ok, must="be at least 0", hint="Give it in bytes.")

@@ -32,7 +32,6 @@ References
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +40,9 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine, level_of
-from parcast.errors import ParameterError, require
+from parcast.errors import Argument, ParameterError, require
+from parcast.laws.spmd.tables import SpmdTables
 from parcast.queueing.order import deviation_of_maximum, expected_maximum
-
-if TYPE_CHECKING:
-    from parcast.laws.spmd.law import SpmdPhase
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -86,12 +83,12 @@ class Demands:
         return self.contention * self.transfer * self.traffic
 
 
-def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
+def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
     """What a cycle of `phase` asks of `machine` at every point of a grid.
 
     Parameters
     ----------
-    phase : SpmdPhase
+    phase : SpmdTables
     machine : Machine
     at : mapping
         As for `Phase.times`; "d" is the machine's number of servers where it is not given.
@@ -108,7 +105,11 @@ def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
     """
     at = {name: np.asarray(values, dtype=np.float64) for name, values in at.items()}
     if "p" not in at:
-        raise ParameterError("p must be given. Say how many processors, such as p=[1, 2, 4].")
+        raise ParameterError(
+            "p",
+            must="be given",
+            hint=("Say how many processors, such as ", Argument("p", [1, 2, 4]), "."),
+        )
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
     for axis, what in (("p", "processors"), ("d", "disks")):
         whole = (at[axis] >= 1) & np.isfinite(at[axis]) & (at[axis] == np.floor(at[axis]))
@@ -141,7 +142,7 @@ def demands(phase: "SpmdPhase", machine: Machine, at: Point) -> Demands:
     )
 
 
-def communicating(phase: "SpmdPhase", at: Point) -> Point:
+def communicating(phase: SpmdTables, at: Point) -> Point:
     """Points where formulas of communication need not be good for a lone processor.
 
     It has no communication, but in the published reading.
@@ -163,7 +164,7 @@ def _group(group: Array, p: Array) -> Array:
         # Of a p that is smaller the formula makes one group; of a larger one it changes nothing.
         formula = f', or write a formula such as "min(p, {c:g})"' if at < c else ""
         raise ParameterError(
-            f"{name} must divide p, got {c:g} at p = {at:g}. Leave that p out{formula}."
+            name, must="divide p", got=f"{c:g} at p = {at:g}", hint=f"Leave that p out{formula}."
         )
     return np.asarray(group)
 
@@ -188,14 +189,14 @@ def _computing(amount: Amount | None, machine: Machine, at: Point) -> Array:
     return value / machine.need("compute.rate", at, why=amount.name)
 
 
-def _startup(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+def _startup(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     """Start-up of the messages of a burst."""
     given = phase.communication
     messages, latency = _amount(given.messages, at), _amount(machine.network.latency, at)
     return _amount(given.startup, at) + messages * latency
 
 
-def _contention(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+def _contention(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     """Level of contention: the program's, or else the machine's; 0 where nothing is sent."""
     given = phase.communication
     if given.volume is None and given.transfer is None:
@@ -205,14 +206,14 @@ def _contention(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
     return machine.contention(at)
 
 
-def network_rate(phase: "SpmdPhase", machine: Machine, at: Point, *, why: str) -> Array:
+def network_rate(phase: SpmdTables, machine: Machine, at: Point, *, why: str) -> Array:
     """Rate of the transfers of a phase. [B/s]."""
     if phase.communication.contention is not None:
         return machine.need("network.bandwidth", at, why=why)
     return machine.pair_rate(at, why=why)
 
 
-def _network_time(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+def _network_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     """Time of the bytes of a burst, at the rate of one pair."""
     volume = phase.communication.volume
     if volume is None:
@@ -220,7 +221,7 @@ def _network_time(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
     return _amount(volume, at) / network_rate(phase, machine, at, why=volume.name)
 
 
-def _storage_time(phase: "SpmdPhase", machine: Machine, at: Point) -> Array:
+def _storage_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     """Time of the bytes of an I/O, at the rate of one server."""
     volume = phase.io.volume
     if volume is None:
@@ -239,7 +240,7 @@ class Cycle:
     by_io: Array  # by y [1]
 
 
-def io_service(phase: "SpmdPhase", asked: Demands) -> Array:
+def io_service(phase: SpmdTables, asked: Demands) -> Array:
     """Service time of one I/O request, y, equation (14) [s]."""
     share = asked.d
     if phase.io.kind == "striped":
@@ -249,7 +250,7 @@ def io_service(phase: "SpmdPhase", asked: Demands) -> Array:
     return asked.io_startup + asked.io_transfer / share
 
 
-def customers(phase: "SpmdPhase", asked: Demands) -> Array:
+def customers(phase: SpmdTables, asked: Demands) -> Array:
     """Customers of the network: groups, or processors in the published reading of (20)-(22)."""
     published = phase.reading == "published" and phase.io.kind != "synchronous"
     return asked.p if published else asked.groups
@@ -264,7 +265,7 @@ class Burst:
     cv: Array  # of what the slowest computes [1]
 
 
-def burst_of(phase: "SpmdPhase", asked: Demands) -> Burst:
+def burst_of(phase: SpmdTables, asked: Demands) -> Burst:
     """Delay of a burst, equation (15)."""
     law = phase.compute.law
     slowest = expected_maximum(asked.group, law).value

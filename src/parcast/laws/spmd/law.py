@@ -16,27 +16,23 @@ References
    :doi:`10.1109/TPDS.2002.1158268`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.description import Of
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Phase
+from parcast.descriptions.program import Slopes
 from parcast.laws.spmd.demands import Cycle, Demands, demands, io_service
 from parcast.laws.spmd.networks import cycle
-from parcast.laws.spmd.tables import Communication, Computing, InputOutput
+from parcast.laws.spmd.slopes import spmd_slopes
+from parcast.laws.spmd.tables import SpmdTables
 
-MANY_BURSTS = 20
 
-
-class SpmdPhase(Phase):
+class SpmdPhase(SpmdTables):
     """A phase of an SPMD program.
 
     Examples
@@ -45,33 +41,6 @@ class SpmdPhase(Phase):
     >>> phase.cycle(Machine(), {"p": [1.0, 4.0]}).time
     array([40., 10.])
     """
-
-    source_of_law: ClassVar[str] = (
-        "spmd: Cremonesi and Gennaro 2002, doi:10.1109/TPDS.2002.1158268"
-    )
-    law: Literal["spmd"] = Field(description="Timing law of the phase.")
-    bursts_per_io: Annotated[Amount, Of("count", name="bursts_per_io")] = Field(
-        default="1", validate_default=True, description="Bursts in a cycle, before its I/O."
-    )
-    bursts: Literal["fixed", "geometric"] = Field(
-        default="fixed",
-        description="Whether every cycle has that many bursts, or a geometric number with "
-        "that mean.",
-    )
-    reading: Literal["corrected", "published"] = Field(
-        default="corrected",
-        description="published: the equations as printed, contradictions included.",
-    )
-    compute: Computing = Computing()
-    communication: Communication = Communication()
-    io: InputOutput = InputOutput()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _published_is_geometric(cls, keys: object) -> object:
-        if isinstance(keys, Mapping) and keys.get("reading") == "published":
-            return {"bursts": "geometric", **keys}
-        return keys
 
     def demands(self, machine: Machine, at: Point) -> Demands:
         """What a cycle asks for at every point of a grid."""
@@ -91,6 +60,21 @@ class SpmdPhase(Phase):
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle at every point of a grid [s]."""
         return self.solve(self.demands(machine, at)).breakdown
+
+    def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes]:
+        """Time of all cycles, and its derivatives by the logarithms of the amounts [s].
+
+        Examples
+        --------
+        >>> phase = SpmdPhase(law="spmd", compute={"parallel": "8 s", "serial": "1 s"})
+        >>> time, slopes = phase.slopes(Machine(), {"p": [1.0, 4.0]})
+        >>> time, slopes["compute.parallel"]
+        (array([9., 3.]), array([8., 2.]))
+        """
+        asked = self.demands(machine, at)
+        solved = self.solve(asked)
+        slopes = spmd_slopes(self, machine, at, asked, solved)
+        return solved.breakdown.time * self.cycles(at), slopes
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
@@ -121,17 +105,6 @@ class SpmdPhase(Phase):
                 "Geometric bursts of exponential times are solved by equation (16), which is up "
                 "to 29 % too high with few bursts in a cycle."
             )
-
-    @property
-    def is_exponential(self) -> bool:
-        """Whether computing and communication have exponential times, as equation (16) assumes."""
-        return (float(self.compute.law.cv), self.communication.cv) == (1.0, 1.0)
-
-    @property
-    def has_many_bursts(self) -> bool:
-        """Whether a cycle is known to have so many bursts that equation (16) is right to 1 %."""
-        bursts = self.bursts_per_io
-        return not bursts.expression.axes and float(bursts({})) >= MANY_BURSTS
 
     def io_service(self, asked: Demands) -> Array:
         """Service time of one I/O request [s]."""

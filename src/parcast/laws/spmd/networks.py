@@ -39,7 +39,6 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,6 +46,7 @@ from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import Burst, Cycle, Demands, burst_of, customers, io_service
+from parcast.laws.spmd.tables import SpmdTables
 from parcast.queueing.clusters import clusters, deal
 from parcast.queueing.fixed_cycles import MOST_SERVICE_CV, fixed_cycles_time
 from parcast.queueing.fork_join import departure_sum
@@ -56,11 +56,8 @@ from parcast.queueing.service_laws import ServiceLaw, exponential_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import VariedQueues, two_varied_queues
 
-if TYPE_CHECKING:
-    from parcast.laws.spmd.law import SpmdPhase
 
-
-def striped(phase: "SpmdPhase", asked: Demands) -> Cycle:
+def striped(phase: SpmdTables, asked: Demands) -> Cycle:
     """Every group writes to all disks together when it is ready."""
     burst, n, y = burst_of(phase, asked), asked.bursts, io_service(phase, asked)
     jobs, x = customers(phase, asked), asked.queue
@@ -76,7 +73,7 @@ def striped(phase: "SpmdPhase", asked: Demands) -> Cycle:
     return _asynchronous(phase, asked, burst, exact, jobs)
 
 
-def clustered(phase: "SpmdPhase", asked: Demands) -> Cycle:
+def clustered(phase: SpmdTables, asked: Demands) -> Cycle:
     """Every group writes to one of the disks when it is ready."""
     burst, n, y = burst_of(phase, asked), asked.bursts, io_service(phase, asked)
     jobs, d = np.broadcast_arrays(customers(phase, asked), asked.d)
@@ -109,9 +106,10 @@ def _require_equal_clusters(jobs: Array, d: Array) -> None:
     uneven = np.mod(jobs, d) != 0
     if uneven.any():
         raise ParameterError(
-            f'io.kind "clustered" must have p/c a multiple of d in the published reading, got '
-            f"{jobs[uneven].flat[0]:g} and d = {d[uneven].flat[0]:g}. "
-            'Leave that d out, or leave out reading = "published".'
+            'io.kind "clustered"',
+            must="have p/c a multiple of d in the published reading",
+            got=f"{jobs[uneven].flat[0]:g} and d = {d[uneven].flat[0]:g}",
+            hint='Leave that d out, or leave out reading = "published".',
         )
 
 
@@ -127,7 +125,7 @@ class _Circulation:
 
 
 def _asynchronous(
-    phase: "SpmdPhase", asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
+    phase: SpmdTables, asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
 ) -> Cycle:
     """A cycle without a join, from that of exponential services; `sharing` jobs use one disk."""
     n = asked.bursts
@@ -151,7 +149,7 @@ def _asynchronous(
 
 
 def _varied(
-    phase: "SpmdPhase", asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
+    phase: SpmdTables, asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
 ) -> tuple[Array, _Circulation]:
     """What other services make of an exact cycle, and its slope by the computing of a burst."""
     n, y = asked.bursts, io_service(phase, asked)
@@ -191,12 +189,12 @@ def _varied(
     )
 
 
-def cycle(phase: "SpmdPhase", asked: Demands) -> Cycle:
+def cycle(phase: SpmdTables, asked: Demands) -> Cycle:
     """Time of one cycle that asks for `asked`, with its derivatives."""
     return FAMILIES[phase.io.kind](phase, asked)
 
 
-def _synchronous(phase: "SpmdPhase", asked: Demands) -> Cycle:
+def _synchronous(phase: SpmdTables, asked: Demands) -> Cycle:
     """All groups join before the I/O."""
     burst, x, n, y = burst_of(phase, asked), asked.queue, asked.bursts, io_service(phase, asked)
     jobs = asked.groups
@@ -238,12 +236,14 @@ def _synchronous(phase: "SpmdPhase", asked: Demands) -> Cycle:
     )
 
 
-def _require_tame_services(phase: "SpmdPhase") -> None:
+def _require_tame_services(phase: SpmdTables) -> None:
     """The time until all join is known for services that do not vary too much."""
     if phase.communication.cv > MOST_SERVICE_CV:
         raise ParameterError(
-            f"communication.variability must be at most {MOST_SERVICE_CV:g} where I/O is "
-            f"synchronous, got {phase.communication.cv:g}. Simulate it."
+            "communication.variability",
+            must=f"be at most {MOST_SERVICE_CV:g} where I/O is synchronous",
+            got=f"{phase.communication.cv:g}",
+            hint="Simulate it.",
         )
 
 
@@ -254,7 +254,7 @@ def _response(jobs: Array, delay: Array, service: Array) -> Array:
     return np.asarray(found.response.value)
 
 
-FAMILIES: dict[str, Callable[["SpmdPhase", Demands], Cycle]] = {
+FAMILIES: dict[str, Callable[[SpmdTables, Demands], Cycle]] = {
     "synchronous": _synchronous,
     "striped": striped,
     "clustered": clustered,

@@ -14,55 +14,24 @@ to one demand each takes its share. The level of contention that follows from th
 network (w = bandwidth/saturation, while below 1) follows each of them.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.machine import LEVEL, Machine
-from parcast.laws.spmd.demands import Cycle, Demands, communicating, network_rate
-
-if TYPE_CHECKING:
-    from parcast.laws.spmd.law import SpmdPhase
-
-
-Slopes = dict[str, Array]
+from parcast.descriptions.program import Slopes
+from parcast.laws.spmd.demands import Cycle, Demands, communicating, io_service, network_rate
+from parcast.laws.spmd.tables import SpmdTables
 
 
-def spmd_slopes(phase: "SpmdPhase", machine: Machine, at: Point) -> tuple[Array, Slopes]:
-    """Time of all cycles, and its derivative by the logarithm of each amount.
+def spmd_slopes(
+    phase: SpmdTables, machine: Machine, at: Point, asked: Demands, solved: Cycle
+) -> Slopes:
+    """Derivatives of the time of all cycles by the logarithm of each amount. [s].
 
-    Parameters
-    ----------
-    phase : SpmdPhase
-    machine : Machine
-    at : mapping
-        As for `Phase.times`.
-
-    Returns
-    -------
-    time : ndarray
-        Of the shape of what it depends on. [s]
-    slopes : dict
-        By the names of the amounts that are given: the phase's ("compute.parallel", except
-        counts of cycles, bursts and groups) and the machine's ("network.latency"). [s]
-
-    Raises
-    ------
-    ParameterError
-        As `Phase.times`.
-
-    Examples
-    --------
-    >>> from parcast.laws.spmd.law import SpmdPhase
-    >>> phase = SpmdPhase(law="spmd", compute={"parallel": "8 s", "serial": "1 s"})
-    >>> time, slopes = spmd_slopes(phase, Machine(), {"p": [1.0, 4.0]})
-    >>> time, slopes["compute.parallel"]
-    (array([9., 3.]), array([8., 2.]))
+    By the names of the amounts that are given: the phase's ("compute.parallel", except counts of
+    cycles, bursts and groups) and the machine's ("network.latency").
     """
-    asked = phase.demands(machine, at)
-    solved = phase.solve(asked)
     cycles = phase.cycles(at)
     by = {name: slope * cycles for name, slope in demand_slopes(phase, asked, solved).items()}
     slopes = {
@@ -71,17 +40,17 @@ def spmd_slopes(phase: "SpmdPhase", machine: Machine, at: Point) -> tuple[Array,
         **_of_storage(phase, machine, by, at),
     }
     _add(slopes, _of_contention(phase, machine, by, asked, at))
-    return solved.breakdown.time * cycles, slopes
+    return slopes
 
 
-def demand_slopes(phase: "SpmdPhase", asked: Demands, solved: Cycle) -> Slopes:
+def demand_slopes(phase: SpmdTables, asked: Demands, solved: Cycle) -> Slopes:
     """Derivatives of the time of a cycle by the logarithm of each demand. [s].
 
     The names are those of the fields of `Demands`: parallel, serial, startup, transfer,
     contention, io_startup, io_transfer.
     """
     v, w = asked.transfer, asked.contention
-    io_rate_part = phase.io_service(asked) - asked.io_startup
+    io_rate_part = io_service(phase, asked) - asked.io_startup
     return {
         "parallel": solved.by_computing * asked.parallel / asked.p,
         "serial": solved.by_computing * asked.serial,
@@ -99,7 +68,7 @@ def _add(slopes: Slopes, others: Slopes) -> None:
         slopes[name] = slopes[name] + slope if name in slopes else slope
 
 
-def _of_computing(phase: "SpmdPhase", machine: Machine, by: Slopes) -> Slopes:
+def _of_computing(phase: SpmdTables, machine: Machine, by: Slopes) -> Slopes:
     """Derivatives by the amounts of computing."""
     slopes: Slopes = {}
     for amount, demand in (
@@ -114,7 +83,7 @@ def _of_computing(phase: "SpmdPhase", machine: Machine, by: Slopes) -> Slopes:
     return slopes
 
 
-def _of_messages(phase: "SpmdPhase", machine: Machine, by: Slopes, at: Point) -> Slopes:
+def _of_messages(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> Slopes:
     """Derivatives by the amounts of communication, contention left out."""
     given, network = phase.communication, machine.network
     among = communicating(phase, at)
@@ -135,7 +104,7 @@ def _of_messages(phase: "SpmdPhase", machine: Machine, by: Slopes, at: Point) ->
     return slopes
 
 
-def _of_storage(phase: "SpmdPhase", machine: Machine, by: Slopes, at: Point) -> Slopes:
+def _of_storage(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> Slopes:
     """Derivatives by the amounts of I/O."""
     given, storage = phase.io, machine.storage
     latency = storage.latency if given.is_there else None
@@ -179,7 +148,7 @@ def _parts(
 
 
 def _of_contention(
-    phase: "SpmdPhase", machine: Machine, by: Slopes, asked: Demands, at: Point
+    phase: SpmdTables, machine: Machine, by: Slopes, asked: Demands, at: Point
 ) -> Slopes:
     """Derivatives by what the level of contention comes from; 0 where it is held at 1."""
     network, own = machine.network, phase.communication.contention

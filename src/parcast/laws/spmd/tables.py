@@ -1,12 +1,14 @@
-"""What the tables of an SPMD phase may hold: computing, communication, and I/O."""
+"""What an SPMD phase is described by: the keys of its tables, and how they are read."""
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from parcast.descriptions.amount import Amount
-from parcast.descriptions.description import Description, Of
+from parcast.descriptions.description import Description, Of, parameter
+from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError
 from parcast.queueing.service_laws import ServiceLaw, exponential_service, gamma_service
 from parcast.queueing.time_laws import (
@@ -23,9 +25,8 @@ NAMED_LAWS = {
     "exponential": exponential_times,
     "uniform": uniform_times,
 }
-
-
 WIDEST_CV = 20.0
+MANY_BURSTS = 20
 
 
 def _variability(value: object) -> object:
@@ -35,8 +36,11 @@ def _variability(value: object) -> object:
     number = quantity(value, "fraction", name="variability") if _is_number(value) else -1.0
     if not 0 <= number <= WIDEST_CV:
         raise ParameterError(
-            'variability must be "none", "exponential", "uniform" or a coefficient of variation '
-            f"between 0 and {WIDEST_CV:g}, got {shown(repr(value))}. Write such as 0.05."
+            "variability",
+            must='be "none", "exponential", "uniform" or a coefficient of variation '
+            f"between 0 and {WIDEST_CV:g}",
+            got=shown(repr(value)),
+            hint="Write such as 0.05.",
         )
     return number
 
@@ -127,10 +131,8 @@ class Communication(_Served):
     contention: Annotated[Amount, Of("fraction", name="communication.contention")] | None = Field(
         default=None, description="Level of contention, in place of the machine's."
     )
-    group: Annotated[Amount, Of("count", name="communication.group")] = Field(
-        default="1",
-        validate_default=True,
-        description="Processors that communicate synchronously, c; 1 is fully asynchronous.",
+    group: Annotated[Amount, Of("count", name="communication.group")] = parameter(
+        "1", "Processors that communicate synchronously, c; 1 is fully asynchronous."
     )
     traffic: Literal["group", "processor"] = Field(
         default="group",
@@ -142,7 +144,7 @@ class Communication(_Served):
     def _certain_group(self) -> "Communication":
         if self.group.spread > 0:
             raise ParameterError(
-                "group must be certain, as it counts processors. Leave out its +-."
+                "group", must="be certain, as it counts processors", hint="Leave out its +-."
             )
         return self
 
@@ -169,3 +171,43 @@ class InputOutput(_Served):
     def is_there(self) -> bool:
         """Whether anything is read or written."""
         return any(x is not None for x in (self.volume, self.startup, self.transfer))
+
+
+class SpmdTables(Phase):
+    """The keys of an SPMD phase; what follows from them is `parcast.laws.spmd.law.SpmdPhase`."""
+
+    source: ClassVar[str] = "Cremonesi and Gennaro 2002, doi:10.1109/TPDS.2002.1158268"
+    law: Literal["spmd"] = LAW_KEY
+    bursts_per_io: Annotated[Amount, Of("count")] = parameter(
+        "1", "Bursts in a cycle, before its I/O."
+    )
+    bursts: Literal["fixed", "geometric"] = Field(
+        default="fixed",
+        description="Whether every cycle has that many bursts, or a geometric number with "
+        "that mean.",
+    )
+    reading: Literal["corrected", "published"] = Field(
+        default="corrected",
+        description="published: the equations as printed, contradictions included.",
+    )
+    compute: Computing = Computing()
+    communication: Communication = Communication()
+    io: InputOutput = InputOutput()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _published_is_geometric(cls, keys: object) -> object:
+        if isinstance(keys, Mapping) and keys.get("reading") == "published":
+            return {"bursts": "geometric", **keys}
+        return keys
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether computing and communication have exponential times, as equation (16) assumes."""
+        return (float(self.compute.law.cv), self.communication.cv) == (1.0, 1.0)
+
+    @property
+    def has_many_bursts(self) -> bool:
+        """Whether a cycle is known to have so many bursts that equation (16) is right to 1 %."""
+        bursts = self.bursts_per_io
+        return not bursts.expression.axes and float(bursts({})) >= MANY_BURSTS

@@ -1,8 +1,6 @@
 """What each job of a simulation does in a cycle: as it is described, and as it is drawn.
 
-Random times of mean 1 for the simulation, and of the slowest of several.
-
-A law is given as one of
+A law of random times, of mean 1, is given as one of
 
 - ``"none"``: all times the same; ``"exponential"``;
 - a number: the coefficient of variation of a gamma law (0 is "none", 1 exponential);
@@ -25,6 +23,7 @@ from parcast.aliases import Array
 from parcast.errors import require
 from parcast.queueing.arguments import at_least, mean_time, whole
 
+Index: TypeAlias = NDArray[np.intp]
 Sampler: TypeAlias = Callable[[np.random.Generator, int], Array]
 Law: TypeAlias = str | float | NDArray[np.float64] | Sampler
 
@@ -34,32 +33,11 @@ HINT = 'Give "none", "exponential", a coefficient of variation, measured times o
 
 
 def sampler(name: str, law: Law, *, largest_of: int = 1) -> Sampler:
-    """Function that draws times of a law, or the largest of several of them.
+    """Function of a generator and a size that draws the largest of `largest_of` times. [1].
 
-    Parameters
-    ----------
-    name : str
-        What messages call the law.
-    law : str, float, array_like of shape (n,), or callable
-        See the top of this module. A function must be importable by name if the simulation is to
-        run in other processes.
-    largest_of : int, default 1
-        How many are drawn for the largest to be taken, at least 1. [1]
+    `name` is what messages call the law. A function must be importable by name if the simulation
+    is to run in other processes; that it returns times is checked at each draw.
 
-    Returns
-    -------
-    callable
-        Of a `numpy.random.Generator` and a size; returns an array of that shape, in mean times of
-        one draw. [1]
-
-    Raises
-    ------
-    ParameterError
-        If `law` is none of these; later, if a function returns something else than times.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> float(sampler("cpu_law", "exponential")(rng, 10**5).mean().round(2))
     1.0
@@ -136,9 +114,6 @@ def _largest_of_draws(draw: Sampler, c: int, rng: np.random.Generator, size: int
         part = largest[start : start + step]
         draw(rng, part.size * c).reshape(-1, c).max(axis=1, out=part)
     return largest
-
-
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -100,13 +100,10 @@ def rows_of_chunk(jobs: int) -> int:
 
 
 def joined_cycles(route: Route, rows: int, seed: np.random.SeedSequence) -> Array:
-    """Independent cycles at whose end all jobs join.
+    """Independent cycles at whose end all jobs join, (rows, 6). [s].
 
-    Returns
-    -------
-    ndarray, shape (rows, 6)
-        Cycle, time until the last job joins, I/O; of the mean job: delays, time at the
-        communication queue, wait for the others. [s]
+    Cycle, time until the last job joins, I/O; of the mean job: delays, time at the communication
+    queue, wait for the others.
     """
     return _joined(route, rows, np.random.default_rng(seed))
 
@@ -154,13 +151,10 @@ def _joined_queue(route: Route, rows: int, rng: np.random.Generator) -> tuple[Ar
 
 
 def joined_runs(route: Route, cycles: int, rows: int, seed: np.random.SeedSequence) -> Array:
-    """Sums of that many joined cycles.
+    """Sums of that many joined cycles, (rows, 5). [s].
 
-    Returns
-    -------
-    ndarray, shape (rows, 5)
-        Makespan; of the mean job: delays, times at the communication queue and at the disk, wait
-        for the others. [s]
+    Makespan; of the mean job: delays, times at the communication queue and at the disk, wait for
+    the others.
     """
     rng = np.random.default_rng(seed)
     sums = np.zeros((rows, 6))
@@ -207,13 +201,9 @@ def histories(
 ) -> Array:
     """What happened in successive intervals of a long run of jobs that never join.
 
-    An interval ends when jobs have arrived at the disks `every` times the number of jobs.
-
-    Returns
-    -------
-    ndarray, shape (rows, intervals, 5)
-        Of one cycle: its length, times of a job at the communication queue and at the disks, idle
-        times of the communication queue and of the mean disk. [s]
+    Of one cycle, (rows, intervals, 5): its length, times of a job at the communication queue and
+    at the disks, idle times of the communication queue and of the mean disk [s]. An interval ends
+    when jobs have arrived at the disks `every` times the number of jobs.
     """
     circuit = Circuit(route, np.random.default_rng(seed), rows)
     unit = route.jobs * every

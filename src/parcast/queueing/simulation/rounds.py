@@ -1,13 +1,12 @@
-"""Replications of a simulation in chunks, until there are enough of them, on any executor.
+"""Replications of a simulation in chunks, until their means are known, on any executor.
 
 The size of a chunk and its random numbers follow from its place alone, and results are used in
 order, so that they do not depend on where and when chunks are run.
 
-Means of simulated quantities with 95 % intervals, and how much of a run is warm-up.
-
-The half width is Student's: t(0.975, n-1) s/sqrt(n) for n independent samples of deviation s.
-Means of replications are independent; means of batches within a run nearly are if the batches are
-long (section 9.5.3 of [1]_). Moments are merged as in [2]_, so that samples need not be kept.
+Means have 95 % intervals, whose half width is Student's: t(0.975, n-1) s/sqrt(n) for n independent
+samples of deviation s. Means of replications are independent; means of batches within a run nearly
+are if the batches are long (section 9.5.3 of [1]_). Moments are merged as in [2]_, so that samples
+need not be kept.
 
 The warm-up is found by the rule MSER-5 [3]_: the series, averaged over replications as Welch
 does ([1]_, section 9.5.1), is grouped by five, and the beginning is dropped whose loss makes the
@@ -27,7 +26,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +38,13 @@ from parcast.queueing.arguments import whole
 
 LEVEL = 0.95
 GROUP = 5  # of the rule MSER-5
+MOST_CYCLES = 10**7
+PENDING = 32  # chunks submitted and not yet used
+GROWTH = (1.25, 4.0)  # of the replications, from round to round
+MARGIN = 1.1  # in the replications that a precision is expected to take
+
+Chunk: TypeAlias = Callable[[int, np.random.SeedSequence], Array]
+Ended: TypeAlias = Literal["replications", "precision", "most_cycles", "most_seconds"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +87,10 @@ class Moments:
             samples=n,
         )
 
+    def estimates(self, *names: str) -> dict[str, Estimate]:
+        """Estimates of the first quantities, by the names that are given to them."""
+        return {name: self.estimate(index) for index, name in enumerate(names)}
+
 
 def moments(samples: Array) -> Moments:
     """Moments of samples, shape (samples, quantities)."""
@@ -100,21 +110,8 @@ def merged(a: Moments, b: Moments) -> Moments:
 
 
 def warm_up(series: Array) -> tuple[int, bool]:
-    """How many values of a series to drop, and whether fewer than half were enough.
+    """How many of at least 2 successive values to drop, and whether fewer than half were enough.
 
-    Parameters
-    ----------
-    series : ndarray, shape (values,)
-        Successive values, averaged over replications if there are any; at least 2.
-
-    Returns
-    -------
-    int, bool
-        Values to drop; False if the standard error was still falling at half of the series.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> warm_up(np.r_[9.0, 6.0, 4.0, 3.0, 2.5, np.tile([2.0, 2.1], 20)])
     (5, True)
     """
@@ -126,23 +123,27 @@ def warm_up(series: Array) -> tuple[int, bool]:
     return drop * group, drop < most
 
 
-Chunk: TypeAlias = Callable[[int, np.random.SeedSequence], Array]
-Ended: TypeAlias = Literal["replications", "precision", "most_cycles", "most_seconds"]
+class Limits(TypedDict, total=False):
+    """Options that every simulation takes."""
 
-PENDING = 32  # chunks submitted and not yet used
-GROWTH = (1.25, 4.0)  # of the replications, from round to round
-MARGIN = 1.1  # in the replications that a precision is expected to take
+    precision: float | None  # go on until the first mean's half width is below this part of it
+    most_cycles: int  # with a `precision`, at most about that many are simulated; else 10 million
+    most_seconds: float | None  # no further chunk is used then; results depend on the machine [s]
+    seed: int  # of the random numbers; else 0
+    executor: Executor | None  # where chunks are run; else here
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """When to stop."""
+    """How much to simulate, and where: `replications` at first, then as `Limits` say."""
 
     replications: int
-    precision: float | None
-    most_cycles: int
-    most_seconds: float | None
     cycles: int  # of one replication
+    precision: float | None = None
+    most_cycles: int = MOST_CYCLES
+    most_seconds: float | None = None
+    seed: int = 0
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         for name in ("precision", "most_seconds"):
@@ -151,6 +152,7 @@ class Effort:
                 number = np.asarray(value, dtype=np.float64)
                 require(name, number, number > 0, must="be above 0", hint="Leave it out for none.")
         whole("most_cycles", self.most_cycles, 1, hint="Count the cycles you have time for.")
+        whole("seed", self.seed, 0, hint="Any whole number will do.")
 
 
 def sampled_means(
@@ -158,19 +160,15 @@ def sampled_means(
     reduced: Callable[[Array], Array],
     most_rows: int,
     effort: Effort,
-    *,
-    seed: int,
-    executor: Executor | None,
 ) -> tuple[Moments, Ended]:
     """Moments of the samples of enough replications, and what ended them."""
-    whole("seed", seed, 0, hint="Any whole number will do.")
-    root = np.random.SeedSequence(int(seed))
+    root = np.random.SeedSequence(int(effort.seed))
     most = max(effort.replications, effort.most_cycles // effort.cycles)
     began = time.monotonic()
     sampled: Moments | None = None
     done, target = 0, int(effort.replications)
     while True:
-        results = _results(chunk, _sizes(target - done, most_rows), root, executor)
+        results = _results(chunk, _sizes(target - done, most_rows), root, effort.executor)
         for rows, samples in results:
             new = moments(reduced(samples))
             sampled = new if sampled is None else merged(sampled, new)

@@ -18,7 +18,7 @@ Replications are independent, and simulated many at once in NumPy by
 `parcast.queueing.simulation.engine`. They are dealt in chunks whose sizes and random streams
 follow from the seed and the network alone, so that results do not depend on the number of workers;
 memory is that of the chunks. The intervals are those of `parcast.queueing.simulation.rounds`. If a
-precision is asked for, replications are added until the interval is that narrow, which makes it
+precision is requested, replications are added until the interval is that narrow, which makes it
 cover the truth slightly less often than 95 % of the time (section 9.4.1 of [1]_).
 
 References
@@ -26,9 +26,9 @@ References
 .. [1] A. M. Law and W. D. Kelton, Simulation Modeling and Analysis, 3rd ed., McGraw-Hill, 2000.
 """
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from typing import Unpack
 
 import numpy as np
 
@@ -43,21 +43,10 @@ from parcast.queueing.simulation.engine import (
     joined_runs,
     rows_of_chunk,
 )
-from parcast.queueing.simulation.rounds import Effort, Ended, Estimate, sampled_means
+from parcast.queueing.simulation.rounds import Effort, Ended, Estimate, Limits, sampled_means
 from parcast.queueing.simulation.rounds import warm_up as warm_up_of
 
-__all__ = [
-    "Cycle",
-    "JoinedCycles",
-    "Runs",
-    "SteadyCycles",
-    "simulate_joined",
-    "simulate_runs",
-    "simulate_steady",
-]
-
 INTERVALS = 256  # of a long run, of which the warm-up is found
-MOST_CYCLES = 10**7
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,44 +108,12 @@ def simulate_joined(
     cycle: Cycle,
     *,
     replications: int = 1000,
-    precision: float | None = None,
-    most_cycles: int = MOST_CYCLES,
-    most_seconds: float | None = None,
-    seed: int = 0,
-    executor: Executor | None = None,
+    **limits: Unpack[Limits],
 ) -> JoinedCycles:
     """Mean cycle and its parts where all jobs join before each I/O.
 
-    Such cycles are independent: each is one sample.
+    Such cycles are independent: each of at least 2 `replications` is one sample.
 
-    Parameters
-    ----------
-    cycle : Cycle
-        With synchronous I/O.
-    replications : int, default 1000
-        Cycles to simulate, at least 2; with a `precision`, at first. [1]
-    precision : float, optional
-        Go on until the half width of the cycle's interval is below this part of it. [1]
-    most_cycles : int, default 10 million
-        With a `precision`, at most about that many cycles are simulated. [1]
-    most_seconds : float, optional
-        Time after which no further chunk is used. The result then depends on the machine. [s]
-    seed : int, default 0
-        Of the random numbers.
-    executor : concurrent.futures.Executor, optional
-        Where chunks are run; by default here.
-
-    Returns
-    -------
-    JoinedCycles
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain.
-
-    Examples
-    --------
     >>> cycle = Cycle(jobs=4, bursts=1, cpu=2.485, cpu_law="none", service=0.075, io=8.05)
     >>> simulated = simulate_joined(cycle, replications=2000)
     >>> exact = 2.485 + 4 * 0.075
@@ -171,18 +128,11 @@ def simulate_joined(
         partial(joined_cycles, cycle.route()),
         lambda rows: rows,
         rows_of_chunk(cycle.jobs),
-        Effort(replications, precision, most_cycles, most_seconds, 1),
-        seed=seed,
-        executor=executor,
+        Effort(replications, 1, **limits),
     )
-    total, joined, io, delay, communication, waiting = map(sampled.estimate, range(6))
+    means = sampled.estimates("cycle", "joined", "io", "delay", "communication", "waiting")
     return JoinedCycles(
-        cycle=total,
-        joined=joined,
-        io=io,
-        delay=delay,
-        communication=communication,
-        waiting=waiting,
+        **means,
         cycles=sampled.samples,
         ended_by=ended,
     )
@@ -195,45 +145,20 @@ def simulate_steady(
     warm_up: int | None = None,
     batches: int = 1,
     replications: int = 64,
-    precision: float | None = None,
-    most_cycles: int = MOST_CYCLES,
-    most_seconds: float | None = None,
-    seed: int = 0,
-    executor: Executor | None = None,
+    **limits: Unpack[Limits],
 ) -> SteadyCycles:
     """Mean cycle and its parts in the long run of jobs that never join.
 
-    Samples are means of `batches` in each of the `replications`. One batch and many replications
-    are independent samples; many batches of one replication drop only one warm-up, and must be
-    long to be nearly independent.
+    Every job goes through `cycles` in a replication, on average, warm-up included, at least 2;
+    above 256 they are counted in steps of several, and a last step is completed. `warm_up` cycles
+    are dropped, rounded up to whole steps; by default the rule MSER-5 finds them in the first
+    chunk of replications, at most half. `batches` of each replication share what the warm-up
+    leaves.
 
-    Parameters
-    ----------
-    cycle : Cycle
-        With striped or clustered I/O.
-    cycles : int, default 100
-        Of every job in a replication, on average, warm-up included, at least 2. Above 256 they
-        are counted in steps of several; a last step is completed. [1]
-    warm_up : int, optional
-        Cycles of every job to drop, at least 0, rounded up to whole steps. By default it is found
-        by the rule MSER-5 in the first chunk of replications, and is at most half. [1]
-    batches : int, default 1
-        Of each replication, at least 1; they share what the warm-up leaves. [1]
-    replications, precision, most_cycles, most_seconds, seed, executor
-        As in `simulate_joined`. There must be at least two batches in all; `most_cycles` counts
-        those of every job, all replications together.
+    Samples are means of batches, at least two in all. One batch and many replications are
+    independent samples; many batches of one replication drop only one warm-up, and must be long to
+    be nearly independent.
 
-    Returns
-    -------
-    SteadyCycles
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain.
-
-    Examples
-    --------
     >>> from parcast.queueing.two_queues import two_queues
     >>> striped = Cycle(jobs=4, io_kind="striped", cpu=2.0, service=0.5, io=1.0)
     >>> simulated = simulate_steady(striped, seed=3)
@@ -268,18 +193,13 @@ def simulate_steady(
         partial(histories, cycle.route(), intervals, every),
         cut,
         min(rows_of_chunk(cycle.jobs), 256),
-        Effort(replications, precision, most_cycles, most_seconds, cycles),
-        seed=seed,
-        executor=executor,
+        Effort(replications, cycles, **limits),
     )
-    total, communication, io, communication_busy, io_busy, delay = map(sampled.estimate, range(6))
+    means = sampled.estimates(
+        "cycle", "communication", "io", "communication_busy", "io_busy", "delay"
+    )
     return SteadyCycles(
-        cycle=total,
-        delay=delay,
-        communication=communication,
-        io=io,
-        communication_busy=communication_busy,
-        io_busy=io_busy,
+        **means,
         warm_up=cut.first * every,
         warmed_up=cut.warmed_up,
         replications=sampled.samples // batches,
@@ -294,37 +214,14 @@ def simulate_runs(
     *,
     cycles: int,
     replications: int = 200,
-    precision: float | None = None,
-    most_cycles: int = MOST_CYCLES,
-    most_seconds: float | None = None,
-    seed: int = 0,
-    executor: Executor | None = None,
+    **limits: Unpack[Limits],
 ) -> Runs:
     """Mean time of a program of exactly so many cycles, from the start to the end of the last job.
 
     With synchronous I/O it is `cycles` mean cycles. Otherwise it is more than `cycles` times the
-    cycle of the long run if they are few, since the program ends with its slowest job.
+    cycle of the long run if they are few, since the program ends with its slowest job. A whole run
+    is one sample.
 
-    Parameters
-    ----------
-    cycle : Cycle
-        With I/O of any kind.
-    cycles : int
-        Of every job, at least 1. [1]
-    replications, precision, most_cycles, most_seconds, seed, executor
-        As in `simulate_joined`, with a whole run as the sample.
-
-    Returns
-    -------
-    Runs
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain.
-
-    Examples
-    --------
     >>> alone = Cycle(jobs=1, io_kind="striped", bursts=2, cpu=1.0, cpu_law="none", io=0.5,
     ...               io_law="none")
     >>> simulate_runs(alone, cycles=4).makespan.value
@@ -338,17 +235,11 @@ def simulate_runs(
         partial(runs, cycle.route(), cycles),
         lambda rows: rows,
         rows_of_chunk(cycle.jobs),
-        Effort(replications, precision, most_cycles, most_seconds, cycles),
-        seed=seed,
-        executor=executor,
+        Effort(replications, cycles, **limits),
     )
-    makespan, delay, communication, io, waiting = map(sampled.estimate, range(5))
+    means = sampled.estimates("makespan", "delay", "communication", "io", "waiting")
     return Runs(
-        makespan=makespan,
-        delay=delay,
-        communication=communication,
-        io=io,
-        waiting=waiting,
+        **means,
         cycles=cycles,
         replications=sampled.samples,
         ended_by=ended,

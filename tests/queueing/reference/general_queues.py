@@ -1,9 +1,9 @@
-"""Two queues whose service times follow any laws, in a closed network, nearly.
+"""One or two queues whose service times follow any laws, in a closed network.
 
-N customers circulate between a delay of mean z and two queues of mean service x and y. No exact
-solution is known. Each queue is taken as the exact one queue of
-`parcast.queueing.general_service` whose delay is everything else a customer does, the other
-queue's response included; the responses that agree are the answer [D]_::
+N customers circulate between a delay of mean z and the queues. One queue is solved exactly, by
+`parcast.queueing.general_service`. For two, of mean service x and y, no exact solution is known.
+Each queue is taken as the exact one queue whose delay is everything else a customer does, the
+other queue's response included; the responses that agree are the answer [D]_::
 
     R1 = F(z + R2, x),   R2 = G(z + R1, y),   X = N/C,   C = z + R1 + R2
 
@@ -36,19 +36,88 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.queueing.arguments import mean_time, require_time, whole
-from parcast.queueing.general_service import (
-    COUNT,
-    GeneralState,
-    general_state,
-    length,
-    utilisation,
-)
+from parcast.queueing.general_service import GeneralState, general_state
 from parcast.queueing.service_laws import ServiceLaw
 
 AGREED = 1e-13  # relative, between responses of two queues
 ROUNDING = float(np.finfo(np.float64).eps)
 LEAST = 1e-100  # stands for D = 0
 MOST_STEPS = 200
+COUNT = "Count those that circulate."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeneralQueue:
+    """Equilibrium of one queue of a closed network, as its customers find it.
+
+    Arrays of the shape of the arguments of `one_general_queue` broadcast together.
+    """
+
+    throughput: Array  # [1/s]
+    response: Array  # waiting and service [s]
+    utilisation: Array  # fraction of time the queue is busy [1]
+    length: Array  # mean customers at the queue [1]
+    throughput_by_delay: Array  # derivative of throughput by the delay [1/s^2]
+    throughput_by_service: Array  # by the service [1/s^2]
+    response_by_delay: Array  # at most 0 [1]
+    response_by_service: Array  # [1]
+    utilisation_by_delay: Array  # [1/s]
+    utilisation_by_service: Array  # [1/s]
+    length_by_delay: Array  # [1/s]
+    length_by_service: Array  # [1/s]
+
+
+def one_general_queue(
+    customers: ArrayLike, *, delay: ArrayLike, service: ArrayLike, law: ServiceLaw
+) -> GeneralQueue:
+    """Equilibrium of one delay and one queue with service times of any law, exactly.
+
+    Whole `customers`, at least 1, with the means of the exponential `delay` and of the `service`
+    [s]. Derivatives by a delay or a service of 0 are the limits from above.
+
+    >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
+    >>> one_general_queue(4, delay=1.0, service=0.5, law=exponential_service()).response
+    array(1.21052632)
+    >>> equal = one_general_queue(4, delay=1.0, service=0.5, law=deterministic_service())
+    >>> equal.response, equal.response_by_delay, equal.response_by_service
+    (array(1.0983167), array(-0.6061143), array(3.408862))
+    """
+    n, z, b, cv = np.broadcast_arrays(
+        whole("customers", customers, 1, hint=COUNT),
+        mean_time("delay", delay),
+        mean_time("service", service),
+        law.cv,
+    )
+    require_time("service", b, z + b, must="be above 0 where delay is 0")
+    now = general_state(n, z, b, law, cv)
+    cycle = z + now.response
+    throughput = n / cycle
+    idle = np.exp(now.log_idle)
+    by_delay, by_service = -throughput * idle / cycle, -throughput * now.by_service / cycle
+    return GeneralQueue(
+        throughput=np.asarray(throughput),
+        response=now.response,
+        utilisation=utilisation(throughput, b),
+        length=length(throughput, now.response, n),
+        throughput_by_delay=np.asarray(by_delay),
+        throughput_by_service=np.asarray(by_service),
+        response_by_delay=np.asarray(-now.relief),
+        response_by_service=now.by_service,
+        utilisation_by_delay=np.asarray(b * by_delay),
+        utilisation_by_service=np.asarray(throughput * (z * idle) / cycle),
+        length_by_delay=np.asarray(-throughput * (now.response + z * now.relief) / cycle),
+        length_by_service=np.asarray(-z * by_service),
+    )
+
+
+def utilisation(throughput: Array, service: Array) -> Array:
+    """Fraction of time a queue is busy; rounding must not make it too busy."""
+    return np.asarray(np.minimum(throughput * service, 1.0))
+
+
+def length(throughput: Array, response: Array, customers: Array) -> Array:
+    """Mean customers at a queue; rounding must not make them more than there are."""
+    return np.asarray(np.minimum(throughput * response, customers))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,30 +149,10 @@ def two_general_queues(
 ) -> tuple[OneOfTwoQueues, OneOfTwoQueues]:
     """Equilibrium of one delay and two queues with service times of any laws, nearly.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers in the network, a whole number of at least 1. [1]
-    delay : array_like, broadcastable with `customers`
-        Mean time between leaving the second queue and joining the first, at least 0. [s]
-    services : two array_like, broadcastable with `customers`
-        Mean service times, at least 0; they and `delay` must not all be 0. [s]
-    laws : two ServiceLaw
-        Of the service times.
+    Whole `customers`, at least 1, with the mean `delay` between leaving the second queue and
+    joining the first, and the mean `services` of both [s], of the `laws`. Not all times may be 0;
+    derivatives by a time of 0 are the limits from above.
 
-    Returns
-    -------
-    two OneOfTwoQueues
-        Arrays of the shape of the arguments broadcast together; both have the same throughput.
-        Derivatives by a time of 0 are the limits from above.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or is NaN or infinite.
-
-    Examples
-    --------
     >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
     >>> laws = exponential_service(), deterministic_service()
     >>> bus, disk = two_general_queues(4, delay=2.0, services=(0.5, 1.0), laws=laws)

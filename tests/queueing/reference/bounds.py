@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.queueing.mva import network, require_whole
+from tests.queueing.reference.mva import network, require_whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -52,27 +52,8 @@ class Bounds:
 def asymptotic_bounds(customers: ArrayLike, demands: ArrayLike, delay: ArrayLike = 0.0) -> Bounds:
     """Bounds of throughput that hold for every network, with or without a product form.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers, at least 1. [1]
-    demands : array_like, shape (..., queues)
-        Service of one cycle at each queue, at least 0. [s]
-    delay : array_like, shape (...), default 0
-        Time of one cycle spent without waiting for anybody, at least 0. [s]
+    Arguments are those of `exact_mva`, but customers need not be whole.
 
-    Returns
-    -------
-    Bounds
-        With (...) the shape of the arguments broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or a cycle takes no time.
-
-    Examples
-    --------
     >>> bounds = asymptotic_bounds(4, [0.5, 1.0], 2.0)
     >>> bounds.lower, bounds.upper
     (array(0.5), array(1.))
@@ -90,10 +71,6 @@ def balanced_job_bounds(
 ) -> Bounds:
     """Bounds of throughput that are tighter and hold for networks with a product form.
 
-    Parameters, result and refusals are those of `asymptotic_bounds`; customers must be whole.
-
-    Examples
-    --------
     >>> bounds = balanced_job_bounds(4, [0.5, 1.0], 2.0)
     >>> bounds.lower, bounds.upper
     (array(0.69...), array(0.896))

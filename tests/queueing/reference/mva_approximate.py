@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.queueing.mva import (
+from tests.queueing.reference.mva import (
     MeanValues,
     length_slopes,
     network,
@@ -53,30 +53,9 @@ def schweitzer_mva(
 ) -> MeanValues:
     """Approximate means of closed networks of several classes, by Bard and Schweitzer.
 
-    Parameters
-    ----------
-    customers : array_like, shape (..., classes)
-        Customers of each class, at least 1; not only whole numbers. [1]
-    demands : array_like, shape (..., classes, queues)
-        Service of one cycle at each queue, at least 0. [s]
-    delay : array_like, shape (..., classes), default 0
-        Time of one cycle spent without waiting for anybody, at least 0. [s]
-    slopes : bool, default False
-        Whether to derive every mean by every delay and demand too.
+    Arguments are those of `exact_multiclass_mva`, but customers need not be whole. Equations that
+    do not settle (thousands of customers at queues that are almost alike) are refused.
 
-    Returns
-    -------
-    MeanValues
-        With (...) the shape of the arguments broadcast together, classes last.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, a cycle takes no time, or the
-        equations do not settle (thousands of customers at queues that are almost alike).
-
-    Examples
-    --------
     >>> schweitzer_mva([8, 1], [[1.0], [1.0]], [8.0, 0.0]).throughput
     array([0.63..., 0.25...])
     """
@@ -90,11 +69,8 @@ def linearizer_mva(
 ) -> MeanValues:
     """Approximate means of closed networks of several classes, by Chandy and Neuse.
 
-    Costs some thrice (1 + classes) times what `schweitzer_mva` does; parameters, results and
-    refusals are the same.
+    Costs some thrice (1 + classes) times what `schweitzer_mva` does.
 
-    Examples
-    --------
     >>> linearizer_mva([8, 1], [[1.0], [1.0]], [8.0, 0.0]).throughput
     array([0.65..., 0.34...])
     """
@@ -139,8 +115,10 @@ def _fractions(customers: Array, demands: Array, delay: Array, change: Array) ->
         if moved <= SETTLED:
             return fraction
     raise ParameterError(
-        f"demands must let the equations settle in {MOST_SWEEPS} sweeps, got "
-        f"changes of {moved:.1g} in the last. Use two_queues, clusters or exact_mva."
+        "demands",
+        must=f"let the equations settle in {MOST_SWEEPS} sweeps",
+        got=f"changes of {moved:.1g} in the last",
+        hint="Use two_queues, clusters or exact_mva.",
     )
 
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.queueing.mva import (
+from tests.queueing.reference.mva import (
     MeanValues,
     length_slopes,
     network,
@@ -42,31 +42,10 @@ def exact_multiclass_mva(
 ) -> MeanValues:
     """Means of closed networks of several classes of customers.
 
-    Parameters
-    ----------
-    customers : array_like, shape (..., classes)
-        Customers of each class, whole, at least 1. [1]
-    demands : array_like, shape (..., classes, queues)
-        Service of one cycle at each queue, at least 0. [s]
-    delay : array_like, shape (..., classes), default 0
-        Time of one cycle spent without waiting for anybody, at least 0. [s]
-    slopes : bool, default False
-        Whether to derive every mean by every delay and demand too.
+    Whole `customers`, (..., classes), with `demands`, (..., classes, queues) [s], and `delay`,
+    (..., classes) [s]. Refused where states times networks, classes and queues (with slopes also
+    times 1 + delays and demands of a network) pass 2^26.
 
-    Returns
-    -------
-    MeanValues
-        With (...) the shape of the arguments broadcast together, classes last.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, a cycle takes no time, or states
-        times networks, classes and queues (with slopes also times 1 + delays and demands of a
-        network) pass 2^26.
-
-    Examples
-    --------
     >>> exact_multiclass_mva([8, 1], [[1.0], [1.0]], [8.0, 0.0]).throughput
     array([0.65..., 0.34...])
     >>> exact_multiclass_mva([1, 1], [[1.0], [1.0]], slopes=True).slopes.throughput.by_delay
@@ -130,7 +109,8 @@ def _refuse_large(states: int, each: int, *, slopes: bool) -> None:
     if states * each > MOST_NUMBERS:
         what = "classes, queues and slopes" if slopes else "classes and queues"
         raise ParameterError(
-            f"(N1 + 1)(N2 + 1)... times networks, {what} must be at most "
-            f"{MOST_NUMBERS}, got {states} * {each}. Use linearizer_mva, or clusters for classes "
-            "that share one queue."
+            f"(N1 + 1)(N2 + 1)... times networks, {what}",
+            must=f"be at most {MOST_NUMBERS}",
+            got=f"{states} * {each}",
+            hint="Use linearizer_mva, or clusters for classes that share one queue.",
         )

@@ -1,30 +1,23 @@
 """Exact mean value analysis of closed networks with one class of customers.
 
-A customer who arrives at a queue sees the network as it is with one customer less [1]_ [S]_::
-
-    R_j(n) = D_j (1 + Q_j(n-1))        X(n) = n / (Z + sum of R_j(n))        Q_j(n) = X(n) R_j(n)
-
-for n = 1..N with Q(0) = 0, D_j the demand at queue j and Z the delay. Every term is positive, so
-rounding does not accumulate. Slopes are those of the recursion, differentiated as it goes
-(`mva_slopes`). It costs one pass per customer: use it for networks of many queues, and as the
-independent route to what `two_queues` computes in one step whatever N is.
-
-What a closed network of queues does in the long run, and which networks can be asked about.
-
 A network is a matrix of demands: the service a customer needs of each queue in one cycle, all its
 visits together. Beside the queues there may be a delay, where nobody waits for anybody. Classes
-are customers that differ in their demands or their delay. Everything here has a product form, so
-that means depend on demands and delays alone and not on the order of visits [1]_.
-
-How mean values follow delays and demands: one step of mean value analysis, differentiated.
+are customers that differ in their demands or their delay. Everything has a product form, so that
+means depend on demands and delays alone and not on the order of visits [1]_.
 
 All methods of mean value analysis take the same step, from what an arriving customer of class c
 finds at the queues, S_cj, to response times, throughputs and lengths::
 
     R_cj = D_cj (1 + S_cj)     X_c = n_c / T_c,  T_c = Z_c + sum over j of R_cj     Q_cj = X_c R_cj
 
-Its derivatives by any one of the times t, which are the delays and the demands, are [D]_, with
-dZ_c/dt and dD_cj/dt either 0 or 1::
+A customer who arrives at a queue sees the network with one customer less [1]_ [S]_: for one class
+S_j(n) = Q_j(n-1), for n = 1..N with Q(0) = 0. Every term is positive, so rounding does not
+accumulate. It costs one pass per customer: it is the independent route to what `two_queues`
+computes in one step whatever N is.
+
+Slopes are those of the recursion, differentiated as it goes. The derivatives of one step by any
+one of the times t, which are the delays and the demands, are [D]_, with dZ_c/dt and dD_cj/dt
+either 0 or 1::
 
     R_cj' = D_cj' (1 + S_cj) + D_cj S_cj'       X_c' = -X_c/T_c (Z_c' + sum over j of R_cj')
     Q_cj' = X_c R_cj' + X_c' R_cj
@@ -116,26 +109,9 @@ class MeanValues:
 def network(
     customers: ArrayLike, demands: ArrayLike, delay: ArrayLike, *, classes: bool = False
 ) -> tuple[Array, Array, Array]:
-    """Arguments that describe networks, broadcast together.
+    """Customers, demands and delay, broadcast together to (...), (..., queues) and (...).
 
-    Parameters
-    ----------
-    customers, delay : array_like, shape (...), which ends with the axis of classes, if any
-        Customers [1] and their delay. [s]
-    demands : array_like, shape (..., queues)
-        Service of one cycle at each queue. [s]
-    classes : bool
-        Whether there is an axis of classes.
-
-    Returns
-    -------
-    customers, demands, delay : ndarrays, shape (...), (..., queues), (...)
-
-    Raises
-    ------
-    ParameterError
-        If customers are below 1, a demand or a delay is below 0, something is not finite, a cycle
-        takes no time, or an axis is missing.
+    With `classes`, (...) ends with the axis of classes.
     """
     hint = "Count the customers of each class from 1." if classes else "Count customers from 1."
     customers = customers_from_one(customers, hint=hint)
@@ -143,8 +119,10 @@ def network(
     if demands.ndim < 1 + classes or demands.shape[-1] == 0:
         example = "[[0.1, 0.2], [0.1, 0.4]]" if classes else "[0.1, 0.2]"
         raise ParameterError(
-            f"demands must have a number for each queue{' of each class' if classes else ''}, got "
-            f"an array of shape {demands.shape}. Write {example} for two queues."
+            "demands",
+            must=f"have a number for each queue{(' of each class' if classes else '')}",
+            got=f"an array of shape {demands.shape}",
+            hint=f"Write {example} for two queues.",
         )
     demands, delay = mean_time("demands", demands), mean_time("delay", delay)
     shape = np.broadcast_shapes(customers.shape, demands.shape[:-1], delay.shape)
@@ -171,21 +149,8 @@ def step_slopes(
 ) -> tuple[Array, Array]:
     """Derivatives of throughput and response times, from those of what arrivals find.
 
-    Parameters
-    ----------
-    demands, seen : ndarray, shape (..., classes, queues)
-        Service of one cycle [s], and customers that an arrival finds. [1]
-    seen_by : ndarray, shape (..., classes, queues, times)
-        Derivatives of `seen`. [1/s]
-    throughput, cycle : ndarray, shape (..., classes)
-        Result of the step [1/s], and the time that a cycle takes one customer. [s]
-
-    Returns
-    -------
-    throughput_by : ndarray, shape (..., classes, times)
-        [1/s^2]
-    response_by : ndarray, shape (..., classes, queues, times)
-        [1]
+    Of shapes (..., classes, times) and (..., classes, queues, times), from `seen`, the customers
+    that an arrival finds, its derivatives `seen_by`, and the `cycle` time of one customer. [s].
     """
     response_by = demands[..., None] * seen_by
     _by_own_demand(response_by)[...] += 1.0 + seen
@@ -213,17 +178,7 @@ def with_slopes(
     *,
     classes: bool,
 ) -> MeanValues:
-    """All means and their derivatives.
-
-    Parameters
-    ----------
-    throughput, response, demands : ndarray, shapes (..., classes), (..., classes, queues) twice
-        Of cycles [1/s], of a cycle at each queue [s], and service there. [s]
-    throughput_by, response_by : ndarray, as of `step_slopes`
-        Their derivatives.
-    classes : bool
-        Whether the answer keeps the axes of the classes.
-    """
+    """All means and their derivatives; with `classes`, these keep the axes of the classes."""
     lengths_by = length_slopes(throughput, throughput_by, response, response_by)
     busy_by = throughput_by[..., None, :] * demands[..., None]
     _by_own_demand(busy_by)[...] += throughput[..., None]
@@ -273,29 +228,8 @@ def exact_mva(
 ) -> MeanValues:
     """Means of closed networks of one class of customers.
 
-    Parameters
-    ----------
-    customers : array_like, shape (...)
-        Customers, whole, 1 to 1e6. [1]
-    demands : array_like, shape (..., queues)
-        Service of one cycle at each queue, at least 0. [s]
-    delay : array_like, shape (...), default 0
-        Time of one cycle spent without waiting for anybody, at least 0. [s]
-    slopes : bool, default False
-        Whether to derive every mean by the delay and by every demand too.
+    Whole `customers`, (...), 1 to 1e6, with `demands`, (..., queues) [s], and `delay`, (...). [s].
 
-    Returns
-    -------
-    MeanValues
-        With (...) the shape of the arguments broadcast together.
-
-    Raises
-    ------
-    ParameterError
-        If any element lies outside the domain given above, or a cycle takes no time.
-
-    Examples
-    --------
     >>> exact_mva([1, 4], [0.5, 1.0], 2.0).throughput
     array([0.28571429, 0.81898067])
     >>> exact_mva(4, [0.5, 1.0], 2.0, slopes=True).slopes.throughput.by_demands

@@ -1,0 +1,1 @@
+"""A plugin of parcast: what other packages can add, see docs/howto."""
