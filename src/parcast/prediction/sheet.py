@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.descriptions.breakdown import COMPONENTS
-from parcast.prediction.result import Prediction
+from parcast.prediction.result import OnGrid, Prediction
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS
 from parcast.words import (
@@ -305,18 +305,18 @@ def varied_axes(prediction: Prediction) -> list[str]:
     return [*names[1:], *names[:1]]
 
 
-def fixed_axes(prediction: Prediction) -> str:
+def fixed_axes(result: OnGrid) -> str:
     """Say what the axes with one value are: ", d = 3"."""
     return "".join(
-        f", {name} = {axis_text(prediction, name, 0)}"
-        for name, values in prediction.axes.items()
+        f", {name} = {axis_text(result, name, 0)}"
+        for name, values in result.axes.items()
         if len(values) == 1
     )
 
 
-def axis_text(prediction: Prediction, name: str, i: int) -> str:
+def axis_text(result: OnGrid, name: str, i: int) -> str:
     """Write a value of an axis, with its unit."""
-    return axis_value(float(prediction.axes[name][i]), prediction.dimensions.get(name, "count"))
+    return axis_value(float(result.axes[name][i]), result.dimensions.get(name, "count"))
 
 
 def axis_column(name: str, cells: Sequence[str]) -> Column:
