@@ -1,7 +1,4 @@
-"""Numbers of a table, rounded to what their interval supports, without a unit of their own.
-
-What others on a machine did to runs, in words.
-"""
+"""Numbers and names in tables and sentences, rounded to what their interval supports."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -33,8 +30,7 @@ def rounded_interval(
 ) -> tuple[str, str, str]:
     """Texts of a value above 0 and its interval, all rounded as the interval supports.
 
-    They have equal decimals, or two digits each where the interval supports no more, and `most`
-    significant digits however narrow the interval is.
+    They have equal decimals, or two digits each where the interval supports no more.
 
     >>> rounded_interval(38.2413, 35.0172, 42.0987)
     ('38.2', '35.0', '42.1')
@@ -88,16 +84,11 @@ def signed_percent(relative: float) -> str:
 
 MARK: Final = "~"  # behind the times of runs that others disturbed
 OTHERS: Final = "others used the processors"  # what it says
-LEAST: Final = (
-    1.1,
-    0.02,
-)  # least that is told: slower so many times, share of time without a core
+TOLD: Final = (1.1, 0.02)  # least that is told: slower so many times, share of time without a core
 
 
 def disturbance(slowdown: float, waiting: float) -> str:
-    """Say how far runs were disturbed: at most so many times slower, waiting for a core so long.
-
-    `waiting` is a share of a run.
+    """Say how far runs were disturbed: times as long for the same work, share without a core.
 
     >>> disturbance(1.7, 0.0)
     'processors took up to 1.7 times as long for the same work around them'
@@ -105,11 +96,11 @@ def disturbance(slowdown: float, waiting: float) -> str:
     'ranks waited for their core for up to 31% of a run'
     """
     parts = []
-    if slowdown >= LEAST[0]:
+    if slowdown >= TOLD[0]:
         parts.append(
             f"processors took up to {slowdown:.2g} times as long for the same work around them"
         )
-    if waiting >= LEAST[1]:
+    if waiting >= TOLD[1]:
         parts.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
     return ", and ".join(parts)
 
@@ -154,7 +145,12 @@ def axis_value(value: float, dimension: Dimension) -> str:
     return format_quantity(value, dimension, digits=4)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Write names one after another, the first of them where there are many."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+def listed(names: Iterable[str], most: int = NAMED) -> str:
+    """Write names one after another, the first of them where there are many.
+
+    >>> listed("abcdef"), listed("ab")
+    ('a, b, c, d and 2 more', 'a, b')
+    """
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more

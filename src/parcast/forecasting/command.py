@@ -289,7 +289,7 @@ def _forecast(
             **question.at,
         )
     if question.top is not None:
-        from parcast.forecasting.call_paths import largest_regions
+        from parcast.forecasting.regions import largest_regions
 
         result = largest_regions(result, question.top)
     planned = plan_of_question(runs, question, donors, machines)
@@ -393,7 +393,7 @@ def check_axes_of_file(runs: "Measurements", question: Question) -> None:
         return
     from parcast.forecasting.forecast import forecast
     from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.forecasting.questions import parameters_of
+    from parcast.forecasting.question import parameters_of
     from parcast.forecasting.surface.runs import check_axes
 
     if "p" in question.at:

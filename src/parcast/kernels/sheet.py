@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from parcast.kernels.kernel import Run
-from parcast.kernels.quanta import is_disturbed, least_quantum, slowdown
 from parcast.kernels.registry import kernel_named
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.timings.disturbed import counting, is_disturbed, least_quantum, slowdown
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import MARK, OTHERS, common_unit, disturbance, rounded
 
@@ -146,14 +146,17 @@ def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
                 else is_disturbed(run.quanta, quantum, run.waiting),
             )
         )
-    quiet = {
-        (run.kernel, run.n, run.p)
-        for run, seen in zip(runs, seen_of_runs, strict=True)
-        if not seen.is_disturbed and run.time > 0 and run.is_correct is not False
-    }
+    sound = [run.time > 0 and run.is_correct is not False for run in runs]
+    counts = counting(
+        [(run.kernel, run.n, run.p) for run in runs],
+        [
+            is_sound and not seen.is_disturbed
+            for is_sound, seen in zip(sound, seen_of_runs, strict=True)
+        ],
+    )
     return tuple(
-        replace(seen, counts=not seen.is_disturbed or (run.kernel, run.n, run.p) not in quiet)
-        for run, seen in zip(runs, seen_of_runs, strict=True)
+        replace(seen, counts=not seen.is_disturbed or is_counted)
+        for seen, is_counted in zip(seen_of_runs, counts, strict=True)
     )
 
 
