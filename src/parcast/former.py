@@ -19,7 +19,7 @@ FORMER: Final = {
     "parcast.characterise_result": "parcast.characterisation.result",
     "parcast.counted_result": "parcast.projection.result",
     "parcast.description": "parcast.descriptions.description",
-    "parcast.elsewhere": "parcast.forecasting.result",
+    "parcast.elsewhere": "parcast.forecasting.donors.curve",
     "parcast.fit_result": "parcast.fitting.result",
     "parcast.machine": "parcast.descriptions.machine",
     "parcast.match_result": "parcast.matching.result",
