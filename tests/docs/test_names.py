@@ -1,0 +1,91 @@
+"""What pages name is there: modules and what they hold, files, other pages and their headings."""
+
+import importlib
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = sorted(
+    [
+        *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+        *(ROOT / folder / "README.md" for folder in ("benchmarks",)),
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+)
+DEMOS = sorted((ROOT / "examples").rglob("*.py"))
+BASES = (ROOT, ROOT / "src" / "parcast", ROOT / "tests")  # what paths start from
+# Named as what there was.
+FORMER = {"parcast.run.kernels"}
+# To be made by whoever reads it.
+YOURS = re.compile(r"NAME|FOLDER|/farm\b|parcast_demo")
+DOTTED = re.compile(r"(?<![\w/.:-])parcast(?:\.[A-Za-z_]\w*)+")
+FILE = re.compile(r"(?<![\w/.:-])(?:[\w.-]+/)+[\w.*-]*\w\.(?:py|toml|csv|txt|json|jsonl|sh|c)\b")
+FOLDER = re.compile(r"(?<![\w/.:-])(?:src|tests|benchmarks|docs|examples)(?:/[\w-]+)+(?![\w.*-])")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *DEMOS], ids=name_of)
+def test_modules_and_what_they_hold_are_there(page):
+    named = set(DOTTED.findall(page.read_text(encoding="utf-8"))) - FORMER
+    assert [name for name in sorted(named) if not is_there(name)] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *DEMOS], ids=name_of)
+def test_files_are_there(page):
+    text = page.read_text(encoding="utf-8")
+    made = set(re.findall(r"<!-- file: (\S+) -->", text))
+    named = {
+        path
+        for path in {*FILE.findall(text), *FOLDER.findall(text)} - made
+        if not YOURS.search(path)
+    }
+    bases = (*BASES, page.parent)
+    missing = [path for path in sorted(named) if not any([*base.glob(path)] for base in bases)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_pages_and_headings(page):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    broken = []
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, heading = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (heading and heading not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def is_there(name):
+    """Whether a dotted name is that of a module, or of something in one."""
+    place, *inner = name.split(".")
+    found = importlib.import_module(place)
+    for part in inner:
+        place = f"{place}.{part}"
+        if hasattr(found, part):
+            found = getattr(found, part)
+            continue
+        try:
+            found = importlib.import_module(place)
+        except ImportError:
+            return False
+    return True
+
+
+def anchors(page):
+    """Headings of a page as links name them."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    return {
+        re.sub(r"[^\w -]", "", title.casefold()).replace(" ", "-")
+        for title in HEADING.findall(text)
+    }
