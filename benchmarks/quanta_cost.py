@@ -18,8 +18,9 @@ import numpy as np
 
 from parcast.kernels.kernel import Run
 from parcast.kernels.ledger import Alone
-from parcast.kernels.quanta import Quanta, is_disturbed, least_quantum
+from parcast.kernels.quanta import Quanta
 from parcast.kernels.registry import kernel_named
+from parcast.timings.disturbed import is_disturbed, least_quantum
 
 SIZES = {"fractal": 200_000, "monte_carlo": 200_000, "matmul": 1200, "gauss": 600}
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from parcast.fitting.capacities import capacities
     from parcast.fitting.fit import fit
     from parcast.fitting.result import Fit
-    from parcast.forecasting.call_paths import largest_regions
     from parcast.forecasting.forecast import forecast
     from parcast.forecasting.knee import Knee, knee
     from parcast.forecasting.next_runs.plan_runs import plan_runs
+    from parcast.forecasting.regions import largest_regions
     from parcast.forecasting.result import Forecast
     from parcast.importers.registry import import_timings
     from parcast.instrument.regions import profile_parameters, region
@@ -103,7 +103,7 @@ _HOME = {
     "forecast": "parcast.forecasting.forecast",
     "import_timings": "parcast.importers.registry",
     "knee": "parcast.forecasting.knee",
-    "largest_regions": "parcast.forecasting.call_paths",
+    "largest_regions": "parcast.forecasting.regions",
     "match": "parcast.matching.match",
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",
     "predict": "parcast.prediction.predict",

@@ -36,32 +36,12 @@ _Node: TypeAlias = "float | str | tuple[Callable[..., Any], tuple[_Node, ...]]"
 class Expression:
     """A number as a function of the axes; one that cannot be computed safely does not exist.
 
-    Parameters
-    ----------
-    text : str or number
-        At most 1000 characters of numbers, quantities, axes, `pi`, `+ - * / // % ^ **`,
-        comparisons, `a if p > 4 else b`, and the functions sqrt, log (natural), log2, log10, exp,
-        floor, ceil, abs, min, max.
-    dimension : str, default "count"
-        What the value is, as in `parcast.units.quantity`; it fixes the unit of the result.
-    name : str, default "expression"
-        What the reader of a message calls the value.
-    known_axes : iterable of str, default {"p", "d", "n"}
-        Names the text may use.
+    `text` is a number, or at most 1000 characters of numbers, quantities, axes, `pi`, `+ - * / //
+    % ^ **`, comparisons, `a if p > 4 else b`, and the functions sqrt, log (natural), log2, log10,
+    exp, floor, ceil, abs, min, max. `dimension` fixes the unit of the result, `axes` are the names
+    of `known_axes` that it uses. A part that is no finite number whatever the axes are, such as
+    "9**9**9" or "1/0", is refused.
 
-    Attributes
-    ----------
-    axes : frozenset of str
-        Names the text does use.
-
-    Raises
-    ------
-    ParameterError
-        If the text holds anything else, mixes dimensions, or has a part that is no finite number
-        whatever the axes are, such as "9**9**9" or "1/0".
-
-    Examples
-    --------
     >>> volume = Expression("12 MB / p", dimension="size")
     >>> volume(p=[1, 2, 4])
     array([12000000.,  6000000.,  3000000.])
@@ -83,25 +63,10 @@ class Expression:
         object.__setattr__(self, "axes", frozenset(_axes_of(tree)))
 
     def __call__(self, **at: ArrayLike) -> NDArray[np.float64]:
-        """Value at every point of a grid.
+        """Value at every point of a grid, finite everywhere, in the SI unit of `dimension`.
 
-        Parameters
-        ----------
-        **at : array_like, broadcastable with each other
-            Values of the axes; those the text does not use only shape the result. [1]
+        Axes broadcast with each other; those the text does not use only shape the result.
 
-        Returns
-        -------
-        ndarray, shape of all `at` broadcast together
-            The value, finite everywhere. [SI unit of `dimension`]
-
-        Raises
-        ------
-        ParameterError
-            If an axis of the text is missing, or the value is not a finite number somewhere.
-
-        Examples
-        --------
         >>> Expression("6*sqrt(p)")(p=[1, 4, 16])
         array([ 6., 12., 24.])
         """
@@ -253,15 +218,15 @@ class _Translation:
         pieces = []
         end = 0
         while end < len(self.text):
-            found = token.match(self.text, end)
-            if found is None:
+            match = token.match(self.text, end)
+            if match is None:
                 must = "be made of numbers, names and operators"
                 self.refuse(must, (end, end + 1), _GRAMMAR)
-            start, end = found.span()
-            if found["number"]:
-                piece = f"{self.si_value(found)!r} "
+            start, end = match.span()
+            if match["number"]:
+                piece = f"{self.si_value(match)!r} "
             else:
-                piece = "**" if found["power"] else found[0]
+                piece = "**" if match["power"] else match[0]
             pieces.append(piece)
             self.spans += [(start, end)] * len(piece)
         return "".join(pieces)
@@ -404,5 +369,5 @@ def at_character(name: str, number: int) -> str:
 def _nearest(name: str, known: Iterable[str]) -> str | None:
     """Find the known name that `name` may be a slip for."""
     plain = {word.casefold(): word for word in known} | _OTHER_NAMES
-    found = difflib.get_close_matches(name.casefold(), plain, n=1, cutoff=0.7)
-    return plain[found[0]] if found else None
+    near = difflib.get_close_matches(name.casefold(), plain, n=1, cutoff=0.7)
+    return plain[near[0]] if near else None

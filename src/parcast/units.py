@@ -100,31 +100,11 @@ class OtherDimension(ParameterError):  # noqa: N818 - says what happened, as a r
 
 
 def quantity(value: object, dimension: Dimension, *, name: str, written: str = "") -> float:
-    """Read a number with its unit and return it in SI.
+    """Read a number with its unit and return it in SI; a bare number is a count or a fraction.
 
-    Parameters
-    ----------
-    value : str or real number
-        "27 MB/s", "150 us", "5 %". A bare number is a count or a fraction and nothing else.
-    dimension : {"time", "size", "rate", "operations", "operation_rate", "count", "fraction"}
-        What `value` must be.
-    name : str
-        What the reader of a message calls the value, such as "network.bandwidth".
-    written : str
-        What a message shows as given, where `value` is a part of it.
+    `name` is what a message calls the value, `written` what it shows where `value` is a part of
+    it. Its sign is not judged, but it is finite.
 
-    Returns
-    -------
-    float
-        The finite value in [s], [B], [B/s], [flop], [flop/s] or [1]. Its sign is not judged.
-
-    Raises
-    ------
-    ParameterError
-        If the unit is missing, unknown or of another dimension, or the number is not finite.
-
-    Examples
-    --------
     >>> quantity("27 MB/s", "rate", name="network.bandwidth")
     27000000.0
     >>> quantity("5 %", "fraction", name="serial")
@@ -134,10 +114,10 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     noun, example, _ = EXPECTED[dimension]
     must = f"be {noun} such as {example}"
     if isinstance(value, str):
-        found = _QUANTITY.fullmatch(value.strip())
-        if found is None:
+        match = _QUANTITY.fullmatch(value.strip())
+        if match is None:
             raise ParameterError(name, must=must, got=f"{got}, which does not begin with a number")
-        number, unit = found[1], found[2].replace("\u00b5", "u").replace("\u03bc", "u")
+        number, unit = match[1], match[2].replace("\u00b5", "u").replace("\u03bc", "u")
     elif isinstance(value, Real) and not isinstance(value, bool):
         number, unit = str(value), ""
     else:
@@ -158,23 +138,6 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
 def time_unit_factor(header: str) -> float:
     """Seconds in one unit of a column whose name ends in its unit of time.
 
-    Parameters
-    ----------
-    header : str
-        A column's name such as "time_s", "time_ms", "time_us", "time_ns", "time_min", "time_h".
-
-    Returns
-    -------
-    float
-        What to multiply the column by. [s]
-
-    Raises
-    ------
-    ParameterError
-        If the name does not end in a unit of time.
-
-    Examples
-    --------
     >>> time_unit_factor("time_ms")
     0.001
     """
@@ -194,22 +157,6 @@ def time_unit_factor(header: str) -> float:
 def format_quantity(value: float, dimension: Dimension, digits: int = 3) -> str:
     """Text for an SI value, in the unit that keeps the number short.
 
-    Parameters
-    ----------
-    value : float
-        Any float; NaN and infinity are written as such. [SI]
-    dimension : {"time", "size", "rate", "operations", "operation_rate", "count", "fraction"}
-        What `value` is.
-    digits : int, default 3
-        Significant digits, at least 1; zeros that end a fraction are left out.
-
-    Returns
-    -------
-    str
-        Such as "38.2 s", "1.41 MB", "150 us", "5 %".
-
-    Examples
-    --------
     >>> format_quantity(1406280, "size")
     '1.41 MB'
     """
@@ -224,20 +171,6 @@ def format_interval(value: float, lower: float, upper: float, dimension: Dimensi
     numbers; `value` keeps at least one digit however wide the interval is, three if it has no
     width, and twelve at most.
 
-    Parameters
-    ----------
-    value, lower, upper : float
-        Any floats; a bound that is not finite is written as such. [SI]
-    dimension : {"time", "size", "rate", "operations", "operation_rate", "count", "fraction"}
-        What they are.
-
-    Returns
-    -------
-    str
-        The three in one unit.
-
-    Examples
-    --------
     >>> format_interval(38.2413, 35.0172, 42.0987, "time")
     '38.2 s  (35.0 to 42.1 s)'
     """
@@ -277,22 +210,8 @@ def in_percent(fraction: float, *, sign: bool = False) -> str:
 
 
 def shown(value: object, *, limit: int = 60) -> str:
-    """Text as a message may print it: one line, no control characters, cut after `limit`.
+    """Text as a message may print it: one line, control characters as escapes, cut after `limit`.
 
-    Parameters
-    ----------
-    value : object
-        What to show.
-    limit : int, default 60
-        Characters kept. [1]
-
-    Returns
-    -------
-    str
-        The text of `value`, unprintable characters as escapes.
-
-    Examples
-    --------
     >>> shown("three words here", limit=5)
     'three...'
     """

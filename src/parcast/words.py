@@ -1,7 +1,4 @@
-"""Numbers of a table, rounded to what their interval supports, without a unit of their own.
-
-What others on a machine did to runs, in words.
-"""
+"""Numbers and names in tables and sentences, rounded to what their interval supports."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -33,20 +30,8 @@ def rounded_interval(
 ) -> tuple[str, str, str]:
     """Texts of a value above 0 and its interval, all rounded as the interval supports.
 
-    Parameters
-    ----------
-    value, lower, upper : float
-        In one unit, `lower` not above `value` and `upper` not below it.
-    most : int, default 5
-        Significant digits of the value, however narrow the interval is.
+    They have equal decimals, or two digits each where the interval supports no more.
 
-    Returns
-    -------
-    value, lower, upper : str
-        With equal decimals, or each to two digits where the interval supports no more.
-
-    Examples
-    --------
     >>> rounded_interval(38.2413, 35.0172, 42.0987)
     ('38.2', '35.0', '42.1')
     >>> rounded_interval(4.579, 0.008715, 2405.8)
@@ -103,30 +88,21 @@ TOLD: Final = (1.1, 0.02)  # least that is told: slower so many times, share of 
 
 
 def disturbance(slowdown: float, waiting: float) -> str:
-    """Say how far runs were disturbed.
+    """Say how far runs were disturbed: times as long for the same work, share without a core.
 
-    Parameters
-    ----------
-    slowdown : float
-        Times as long that processors took for the same work, at most. [1]
-    waiting : float
-        Share of a run that a rank waited for its core, at most. [1]
-
-    Examples
-    --------
     >>> disturbance(1.7, 0.0)
     'processors took up to 1.7 times as long for the same work around them'
     >>> disturbance(1.0, 0.31)
     'ranks waited for their core for up to 31% of a run'
     """
-    told = []
+    parts = []
     if slowdown >= TOLD[0]:
-        told.append(
+        parts.append(
             f"processors took up to {slowdown:.2g} times as long for the same work around them"
         )
     if waiting >= TOLD[1]:
-        told.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
-    return ", and ".join(told)
+        parts.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
+    return ", and ".join(parts)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -169,7 +145,12 @@ def axis_value(value: float, dimension: Dimension) -> str:
     return format_quantity(value, dimension, digits=4)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Write names one after another, the first of them where there are many."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+def listed(names: Iterable[str], most: int = NAMED) -> str:
+    """Write names one after another, the first of them where there are many.
+
+    >>> listed("abcdef"), listed("ab")
+    ('a, b, c, d and 2 more', 'a, b')
+    """
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more

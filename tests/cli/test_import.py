@@ -231,24 +231,22 @@ def test_the_file_that_is_read_is_not_written(parcast, folder):
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Let a format of machines be known whatever others there are."""
-    from types import SimpleNamespace
+    """Add a format of machines."""
+    import sys
+    from types import ModuleType, SimpleNamespace
 
     from parcast.importers import registry
     from parcast.importers.registry import Format
 
     figures = SimpleNamespace(to_toml=lambda: 'name = "T3E"\n', notes=("Latency only.",))
-    known = Format(
-        name="speeds", title="Speeds", module="parcast.speeds", suffixes=(), makes="machine"
+    module = ModuleType("speeds")
+    module.FORMAT = Format(
+        title="Speeds",
+        recognises=lambda head, _: head.startswith(b"SPEEDS"),
+        machine=lambda _: figures,
     )
-    module = SimpleNamespace(
-        read=lambda _: figures, recognises=lambda head, _: head.startswith(b"SPEEDS")
-    )
-    real = registry.load
-    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, known))
-    there = registry.is_there
-    monkeypatch.setattr(registry, "is_there", lambda x: x is known or there(x))
-    monkeypatch.setattr(registry, "load", lambda x: module if x == known.module else real(x))
+    monkeypatch.setitem(sys.modules, "speeds", module)
+    monkeypatch.setitem(registry.FORMATS, "speeds", "speeds:FORMAT")
 
 
 @pytest.mark.usefixtures("machine")
@@ -268,21 +266,23 @@ def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
 
 
 def test_an_extra_that_is_missing_is_named(parcast, monkeypatch):
+    from dataclasses import replace
+
     from parcast.importers import extrap
 
-    def read(_, **__):
+    def read(*_):
         raise ModuleNotFoundError("Profiles need pandas. Install with: pip ...", name="pandas")
 
-    monkeypatch.setattr(extrap, "read", read)
+    monkeypatch.setattr(extrap, "FORMAT", replace(extrap.FORMAT, timings=read))
     for question in (["import", "profile.txt"], ["forecast", "profile.txt", "-p", "8"]):
         said = parcast(*question)
         assert said.status == 2
         assert said.err.endswith("parcast: Profiles need pandas. Install with: pip ...\n")
 
-    def broken(_, **__):
+    def broken(*_):
         raise ModuleNotFoundError("No module named 'parcast.nothing'", name="parcast.nothing")
 
-    monkeypatch.setattr(extrap, "read", broken)
+    monkeypatch.setattr(extrap, "FORMAT", replace(extrap.FORMAT, timings=broken))
     assert parcast("import", "profile.txt").status == 70
 
 
@@ -359,4 +359,4 @@ def test_every_format_is_in_the_reference():
 
     page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
     for known in FORMATS:
-        assert f"| `{known.name}` |" in page
+        assert f"| `{known}` |" in page

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.forecasting.call_paths import largest_regions, profile_of
-from parcast.forecasting.curve import curve, one_series
+from parcast.forecasting.call_paths import profile_of
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.regions import largest_regions
+from parcast.forecasting.result import one_series
 from parcast.timings.measurements import Measurements
 
 P = np.array([1.0, 2, 4, 8, 16])
@@ -149,11 +150,11 @@ def test_the_regions_that_take_over_come_first():
 
 def test_lines_of_a_figure_go_through_the_times_of_the_table():
     told = forecast(profile(noise=0.02), p=[16, 64, 256])
-    assert curve(told, [16, 64, 256]).time == pytest.approx(told.time, rel=1e-9)
+    assert told.curve.at([16, 64, 256]).time == pytest.approx(told.time, rel=1e-9)
     some = largest_regions(told, top=2)
-    assert curve(some, [16, 64, 256]).time == pytest.approx(some.time, rel=1e-9)
+    assert some.curve.at([16, 64, 256]).time == pytest.approx(some.time, rel=1e-9)
     one = one_series(some, 1)
-    assert curve(one, [16, 64, 256]).time == pytest.approx(some.time[1], rel=1e-9)
+    assert one.curve.at([16, 64, 256]).time[0] == pytest.approx(some.time[1], rel=1e-9)
 
 
 def test_one_run_and_donors_are_enough_for_a_tree():

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.curve import POINTS_AT_ONCE
 from parcast.forecasting.ensemble import LAWS, MEMBERS
-from parcast.forecasting.forecast import POINTS_AT_ONCE, forecast
+from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import UNKNOWN_NOISE, curve_from
 from parcast.forecasting.scaling import speedup_and_efficiency
 from parcast.timings.measurements import Measurements
@@ -468,7 +469,7 @@ def test_ten_thousand_series_are_answered_at_once_and_each_as_alone():
 def test_series_answered_in_parts_are_those_answered_at_once(monkeypatch):
     runs, seen = synthetic(25), []
     at_once = forecast(runs, [32, 64])
-    monkeypatch.setitem(forecast.__globals__, "POINTS_AT_ONCE", 70)
+    monkeypatch.setattr("parcast.forecasting.curve.POINTS_AT_ONCE", 70)
     in_parts = forecast(runs, [32, 64], progress=lambda done, all_: seen.append((done, all_)))
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(in_parts, name), getattr(at_once, name), rtol=1e-12)
@@ -484,7 +485,7 @@ def test_progress_is_told_once_for_what_is_answered_at_once():
 
 
 def test_more_points_than_are_computed_together_are_answered_series_by_series(monkeypatch):
-    monkeypatch.setitem(forecast.__globals__, "POINTS_AT_ONCE", 1)
+    monkeypatch.setattr("parcast.forecasting.curve.POINTS_AT_ONCE", 1)
     seen = []
     told = forecast(TWO, [8, 16], progress=lambda *done: seen.append(done))
     assert seen == [(1, 2), (2, 2)]

@@ -5,7 +5,7 @@ import pytest
 
 from parcast.errors import FitFailed
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.questions import parting_columns
+from parcast.forecasting.lone_runs import parting_columns
 from parcast.timings.measurements import Measurements
 
 P = np.repeat([1.0, 2, 4, 8], 3)

@@ -1,8 +1,11 @@
 """`parcast.forecasting.notes`: the words of a forecast, and the numbers behind the words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import MeasuredCurve
@@ -35,7 +38,7 @@ def note(
     if weights is None:
         weights = {"amdahl": 0.5, "linear": 0.3, "power": 0.2}
     share = [weights.get(name, 0) / len(LAWS[name][2]) for name, _ in MEMBERS]
-    said = MeasuredCurve(
+    curve = MeasuredCurve(
         log_time=log_time[None],
         half_width=np.broadcast_to(half_width, (1, len(targets))),
         reach=np.ones((1, len(targets))),
@@ -43,15 +46,11 @@ def note(
         backtest=np.array([backtest]),
         without_last=np.full((1, len(targets)), without_last),
     )
-    (found,) = notes_of(
-        series,
-        said,
-        targets,
-        efficiency=np.full((1, len(targets)), efficiency),
-        strong=np.array([strong]),
-        reasons=[reason],
-        noise=np.array([noise]),
-    )
+    series = replace(series, spread=np.full(series.p.shape, noise))
+    table = np.ones((6, 1, len(targets)))
+    table[4] = efficiency
+    estimate = Estimate(targets=targets, curve=curve, donated=None, table=table)
+    (found,) = notes_of(series, estimate, strong=np.array([strong]), reasons=[reason])
     return found
 
 

@@ -17,13 +17,13 @@ from matplotlib.text import Text
 
 from parcast.errors import ParameterError, ParcastError
 from parcast.forecasting.call_paths import made_consistent
-from parcast.forecasting.curve import as_elsewhere, curve, lines, one_series
-from parcast.forecasting.donors.gather import curve_with_donors
+from parcast.forecasting.donors.curve import curve_with_donors
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.panel import spread
 from parcast.forecasting.picture import draw_efficiency, draw_times, figure_of, two_lines
+from parcast.forecasting.result import one_series
 from parcast.show.canvas import MissingPackage, save_figure, svg_text
 from parcast.show.scales import count_ticks, round_ticks
 from parcast.timings.measurements import Measurements
@@ -100,7 +100,7 @@ def test_machines_used_as_donors_have_a_thin_line_each_from_the_last_run_on():
     assert "if it goes on as elsewhere" in drawn(ax)
     thin = [line for line in ax.lines if line.get_linewidth() < 1]
     assert len(thin) == 3
-    for line, name in zip(thin, as_elsewhere(told, 0, [8]), strict=True):
+    for line, name in zip(thin, told.curve.as_elsewhere(0, [8]), strict=True):
         along, times = line.get_data()
         assert np.isnan(times[np.isin(along, [1, 2])]).all()  # a gap at what was measured
         assert times[-1] == pytest.approx({x.machine: x.time for x in told.notes[0].donors}[name])
@@ -117,7 +117,7 @@ def test_each_machine_used_is_named_beside_its_line_and_no_name_hides_another(sc
     figure = figure_of(told)
     figure.draw_without_rendering()
     beside = sorted(figure.axes[0].texts, key=lambda text: Text.get_window_extent(text).y0)
-    slow_last = sorted(as_elsewhere(told, 0, [16]).items(), key=lambda item: item[1][0])
+    slow_last = sorted(told.curve.as_elsewhere(0, [16]).items(), key=lambda item: item[1][0])
     assert [text.get_text() for text in beside] == [name for name, _ in slow_last]
     for below, above in pairwise(Text.get_window_extent(text) for text in beside):
         assert below.y1 <= above.y0
@@ -647,37 +647,7 @@ assert matplotlib.rcParams["svg.fonttype"] == "path"
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
-# The dense curve behind a line.
-
-
-def test_a_curve_at_the_counts_asked_for_is_the_forecast():
-    told = forecast(several(["a", "b", "c"], counts=(2, 4, 8)), [[1, 3], [16, 32]])
-    again = curve(told, told.p)
-    for name in ("p", "time", "lower", "upper", "speedup", "efficiency", "reach"):
-        np.testing.assert_allclose(getattr(again, name), getattr(told, name), rtol=1e-12)
-    assert np.isnan(again.observed).all()
-
-
-def test_one_series_is_what_a_forecast_of_it_alone_says():
-    runs = several(["a", "b"])
-    alone = one_series(forecast(runs, hold_out=[8]), 1)
-    expected = forecast(runs.select(callpath="b"), hold_out=[8], by=[])
-    for name in ("time", "lower", "upper", "efficiency", "observed"):
-        assert getattr(alone, name).tolist() == getattr(expected, name).tolist()
-    assert alone.notes[0].label == "b"
-    assert [row["p"] for row in alone.rows()] == [8]
-
-
-def test_one_series_of_a_single_one_is_itself():
-    told = forecast(STRONG, [32])
-    assert one_series(told, 0).time.tolist() == told.time.tolist()
-
-
-@pytest.mark.parametrize(("p", "got"), [([4, 0.5], "0.5"), (np.nan, "nan")])
-def test_a_curve_through_no_processors_is_refused(p, got):
-    with pytest.raises(ParameterError) as caught:
-        curve(forecast(STRONG, [32]), p)
-    assert str(caught.value) == f"p must be at least 1, got {got}. Count processors from 1."
+# What is computed for a figure.
 
 
 def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
@@ -687,8 +657,7 @@ def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
         asked.append(len(series))
         return curve_with_donors(series, *others)
 
-    for place in ("curve", "donors.gather"):
-        monkeypatch.setattr(f"parcast.forecasting.{place}.curve_with_donors", counted)
+    monkeypatch.setattr("parcast.forecasting.curve.curve_with_donors", counted)
     names = [f"f{i}" for i in range(40)]
     donors = several(names)
     machine = np.tile(["A", "B"], len(donors.p))
@@ -706,11 +675,11 @@ def test_call_paths_that_add_up_are_answered_once_for_all_panels(monkeypatch):
     rows = [(x, p, y * (10 / p + 0.1)) for x, y in paths.items() for p in (1, 2, 4, 8)]
     callpath, p, time = zip(*rows, strict=True)
     told = forecast(Measurements(callpath=callpath, p=p, time=time), [16, 64])
-    counts = [np.array([1.0, 3, 64]), np.array([2.0, 16])]
-    for line, i, at in zip(lines(told, [1, 3], counts), (1, 3), counts, strict=True):
-        alone = curve(one_series(told, i), at)
-        assert line.time.tolist() == alone.time.tolist()
-        assert line.upper.tolist() == alone.upper.tolist()
+    ends = [np.array([1.5, 64]), np.array([16.0])]
+    for line, i in zip(told.curve.choose(np.array([1, 3])).along(ends), (1, 3), strict=True):
+        alone = one_series(told, i).curve.at(line.p)
+        assert line.time.tolist() == alone.time[0].tolist()
+        assert line.upper.tolist() == alone.upper[0].tolist()
     asked = []
     monkeypatch.setattr(
         "parcast.forecasting.curve.made_consistent",

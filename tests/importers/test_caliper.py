@@ -39,9 +39,9 @@ def rows(imported):
     return dict(zip(keys, measured.time.tolist(), strict=True))
 
 
-def refusal(module, path, **options):
+def refusal(name, path, **options):
     with pytest.raises(FileProblems) as caught:
-        module.read([path], **options)
+        import_timings([path], name, **options)
     assert caught.value.path == str(path)
     return str(caught.value).splitlines()[1].strip()
 
@@ -124,7 +124,7 @@ def fake(monkeypatch):
 
 
 def test_files_make_a_series_with_exclusive_times_of_the_slowest_rank():
-    found = caliper.read([P2, P4])
+    found = import_timings([P2, P4], "caliper")
     assert rows(found) == {
         (2, "main"): 1.25,
         (2, "main->solve"): 6.0,
@@ -147,14 +147,14 @@ def test_files_make_a_series_with_exclusive_times_of_the_slowest_rank():
 
 
 def test_the_mean_over_the_ranks_can_be_asked_for():
-    found = caliper.read([P4], metric="mean")
+    found = import_timings([P4], "caliper", metric="mean")
     assert rows(found)[4, "main->solve->exchange"] == 0.25  # one of two ranks never came there
     assert "The time of a region is the mean over the ranks." in found.notes
 
 
 @pytest.mark.usefixtures("fake")
 def test_a_cali_file_of_a_report_has_the_inclusive_times_of_the_slowest_rank():
-    found = caliper.read([SPOT])
+    found = import_timings([SPOT], "caliper")
     assert rows(found) == {(4, "main"): 8.25, (4, "main->solve"): 7.0}
     assert found.notes == (
         "The time is max#inclusive#sum#time.duration, inclusive: with the regions called, so "
@@ -162,13 +162,13 @@ def test_a_cali_file_of_a_report_has_the_inclusive_times_of_the_slowest_rank():
         "The times are those of the slowest rank, as Caliper wrote them.",
         "p is jobsize of each file.",
     )
-    fastest = caliper.read([SPOT], metric="min#inclusive#sum#time.duration")
+    fastest = import_timings([SPOT], "caliper", metric="min#inclusive#sum#time.duration")
     assert rows(fastest)[4, "main"] == 7.5
 
 
 @pytest.mark.usefixtures("fake")
 def test_a_cali_file_with_ranks_and_nanoseconds():
-    found = caliper.read([RANKS])
+    found = import_timings([RANKS], "caliper")
     assert rows(found) == {(2, "main"): 1.25, (2, "main->solve, inner"): 6.0}
     assert "p is the number of ranks in each file." in found.notes
 
@@ -178,14 +178,14 @@ def test_json_records_have_their_regions_as_text(form, tmp_path):
     path = tmp_path / "profile.json"
     path.write_text(json.dumps(form(RECORDS)))
     assert caliper.recognises(path.read_bytes(), path)
-    assert rows(caliper.read([path])) == {(2, "main"): 1.25, (2, "main->solve"): 6.0}
+    assert rows(import_timings([path], "caliper")) == {(2, "main"): 1.25, (2, "main->solve"): 6.0}
 
 
 def test_sums_over_the_ranks_become_means(tmp_path):
     path = tmp_path / "profile.json"
     records = [{"path": "main", "sum#sum#time.duration": 8.0}]
     path.write_text(json.dumps({"records": records, "globals": {"jobsize": "4"}}))
-    found = caliper.read([path])
+    found = import_timings([path], "caliper")
     assert rows(found) == {(4, "main"): 2.0}
     assert "The times are sums over the ranks, divided by p: the mean of the ranks." in found.notes
 
@@ -193,8 +193,8 @@ def test_sums_over_the_ranks_become_means(tmp_path):
 def test_p_that_a_file_does_not_tell_can_be_given(tmp_path):
     path = tmp_path / "profile.json"
     path.write_text(json.dumps([{"path": "main", "time.duration": 8.0}]))
-    assert rows(caliper.read([path], constants={"p": 64})) == {(64, "main"): 8.0}
-    assert "--set p=64" in refusal(caliper, path)
+    assert rows(import_timings([path], "caliper", constants={"p": 64})) == {(64, "main"): 8.0}
+    assert "--set p=64" in refusal("caliper", path)
 
 
 @pytest.mark.parametrize("path", [P2, SPOT, RANKS], ids=lambda path: path.name)
@@ -234,7 +234,7 @@ def test_a_column_is_told_by_its_name_and_unit(name, unit, meaning):
 def test_an_empty_profile_is_refused(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(b"")
-    assert refusal(caliper, path) == (
+    assert refusal("caliper", path) == (
         "file  must be a Caliper profile, got an empty file. Profile the run again."
     )
 
@@ -246,20 +246,20 @@ def test_a_cali_file_cut_off_anywhere_is_refused(tmp_path):
     for cut in range(1, len(whole), 3):
         path.write_bytes(whole[:cut])
         with pytest.raises(FileProblems):
-            caliper.read([path])
+            import_timings([path], "caliper")
 
 
 @pytest.mark.usefixtures("fake")
 def test_a_foreign_cali_file_is_refused_with_its_line(tmp_path):
     path = tmp_path / "profile.cali"
     path.write_text("p,time_s\n1,8\n")
-    assert refusal(caliper, path).startswith("line 1  must be a record of Caliper, got")
+    assert refusal("caliper", path).startswith("line 1  must be a record of Caliper, got")
 
 
 def test_without_the_library_the_extra_and_the_route_that_needs_none_are_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "caliperreader", None)
     with pytest.raises(MissingLibrary) as caught:
-        caliper.read([SPOT])
+        import_timings([SPOT], "caliper")
     said = str(caught.value)
     assert "pip install 'parcast[caliper]'" in said
     assert f"cali-query -q 'select * format json-split' {SPOT} > profile.json" in said
@@ -270,7 +270,7 @@ def test_without_the_library_the_extra_and_the_route_that_needs_none_are_told(mo
 def test_a_time_of_a_cali_file_that_is_none_is_refused_with_its_line(bad, tmp_path):
     path = tmp_path / "profile.cali"
     path.write_text(RANKS.read_text().replace("6000000000", bad))
-    assert refusal(caliper, path) == (
+    assert refusal("caliper", path) == (
         f"line 13  sum#time.duration.ns  must be a time of at least 0, got {bad!r}. "
         "Profile the run again."
     )
@@ -302,43 +302,43 @@ def split(**parts):
 def test_a_fault_in_a_table_is_named_with_its_key(text, says, tmp_path):
     path = tmp_path / "profile.json"
     path.write_text(text)
-    assert says in refusal(caliper, path)
+    assert says in refusal("caliper", path)
 
 
 def test_a_table_in_other_bytes_or_too_large_is_refused(monkeypatch, tmp_path):
     path = tmp_path / "profile.json"
     path.write_bytes(P2.read_bytes().replace(b"solve", b"r\xe9solve"))
-    assert "must be UTF-8, got the byte 0xe9." in refusal(caliper, path)
+    assert "must be UTF-8, got the byte 0xe9." in refusal("caliper", path)
     monkeypatch.setattr("parcast.importers.caliper_json.LARGEST_DOCUMENT", 100)
-    assert "must have at most 0 MB, got more." in refusal(caliper, path)
+    assert "must have at most 0 MB, got more." in refusal("caliper", path)
 
 
 def test_the_rows_of_a_table_are_read_block_by_block(monkeypatch):
-    whole = rows(caliper.read([P2]))
+    whole = rows(import_timings([P2], "caliper"))
     monkeypatch.setattr("parcast.importers.caliper_json.BLOCK", 1)
-    assert rows(caliper.read([P2])) == whole
+    assert rows(import_timings([P2], "caliper")) == whole
 
 
 def test_files_that_tell_different_times_or_only_some_their_ranks_are_told(tmp_path):
     path = tmp_path / "profile.json"
     records = [{"path": "main", "inclusive#sum#time.duration": 8.0}]
     path.write_text(json.dumps({"records": records, "globals": {"jobsize": 8}}))
-    found = caliper.read([P2, path])
+    found = import_timings([P2, path], "caliper")
     assert found.notes[0].startswith("The time is time, inclusive#sum#time.duration, exclusive")
     assert any(x.startswith("The files tell different times") for x in found.notes)
     path.write_text(json.dumps(records))
     with pytest.raises(FileProblems, match="must tell its ranks as the other files do"):
-        caliper.read([P2, path])
+        import_timings([P2, path], "caliper")
 
 
 def test_a_profile_without_regions_is_refused(tmp_path):
     path = tmp_path / "profile.json"
     path.write_text(json.dumps([{"time.duration": 8.0}]))
-    assert "must have a column of times, got none." in refusal(caliper, path)
+    assert "must have a column of times, got none." in refusal("caliper", path)
 
 
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
-    assert refusal(caliper, P2, metric="inclusive") == (
+    assert refusal("caliper", P2, metric="inclusive") == (
         "file  must have the metric 'inclusive', got time (exclusive). "
         "Name one of them: --metric NAME"
     )
@@ -348,7 +348,7 @@ def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
 
 
 def test_a_graph_of_hatchet_has_the_exclusive_times_of_the_slowest_rank():
-    found = hatchet.read([GRAPH])
+    found = import_timings([GRAPH], "hatchet")
     assert rows(found) == {(2, "main"): 1.25, (2, "main->solve"): 6.0, (2, "main->write"): 0.5}
     assert found.notes == (
         "The time is time, exclusive: without the regions called, so that regions add up.",
@@ -356,12 +356,12 @@ def test_a_graph_of_hatchet_has_the_exclusive_times_of_the_slowest_rank():
         "The time of a region is that of its slowest rank (--metric mean for the mean).",
         "p is the number of ranks in each file.",
     )
-    inclusive = hatchet.read([GRAPH], metric="inclusive")
+    inclusive = import_timings([GRAPH], "hatchet", metric="inclusive")
     assert rows(inclusive)[2, "main"] == 7.5
 
 
 def test_a_thicket_has_its_runs_and_their_metadata():
-    found = hatchet.read([THICKET])
+    found = import_timings([THICKET], "hatchet")
     assert rows(found) == {
         (2, "main"): 1.0,
         (2, "main->solve"): 6.0,
@@ -380,7 +380,7 @@ def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(tmp_p
     document["exclusive_metrics"] = names
     path = tmp_path / "thicket.json"
     path.write_text(json.dumps(document))
-    found = hatchet.read([path])
+    found = import_timings([path], "hatchet")
     assert rows(found)[4, "main->solve"] == 3.5
     assert found.notes[0] == (
         "The time is Max time/rank, exclusive or inclusive, which the file does not tell."
@@ -391,7 +391,7 @@ def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(tmp_p
 def test_a_metric_of_any_name_can_be_asked_for():
     document = json.loads(GRAPH.read_text())
     assert "nid" in document["exclusive_metrics"]
-    assert rows(hatchet.read([GRAPH], metric="nid"))[2, "main->solve"] == 1
+    assert rows(import_timings([GRAPH], "hatchet", metric="nid"))[2, "main->solve"] == 1
 
 
 def test_a_literal_is_a_tree(tmp_path):
@@ -400,7 +400,7 @@ def test_a_literal_is_a_tree(tmp_path):
     tree = {"frame": {"name": "main"}, "metrics": {"time": 1.0, "time (inc)": 7.0}}
     path.write_text(json.dumps([tree | {"children": [leaf]}]))
     assert hatchet.recognises(path.read_bytes(), path)
-    found = hatchet.read([path], constants={"p": 4})
+    found = import_timings([path], "hatchet", constants={"p": 4})
     assert rows(found) == {(4, "main"): 1.0, (4, "main->solve"): 6.0}
 
 
@@ -424,11 +424,11 @@ def test_each_form_of_hatchet_is_recognised(path):
 def test_what_is_no_json_of_hatchet_is_refused_with_the_way_to_one(content, says, tmp_path):
     path = tmp_path / "profile"
     path.write_bytes(content)
-    assert says in refusal(hatchet, path)
+    assert says in refusal("hatchet", path)
 
 
 def test_a_folder_is_refused_with_the_way_through_hatchet(tmp_path):
-    assert "got a folder. Read it with Hatchet" in refusal(hatchet, tmp_path)
+    assert "got a folder. Read it with Hatchet" in refusal("hatchet", tmp_path)
 
 
 def graph(**parts):
@@ -463,7 +463,7 @@ ROW = {"node": 0, "rank": 0, "time": 1.0}
 def test_a_fault_in_a_graph_is_named_with_its_key(document, says, tmp_path):
     path = tmp_path / "profile.json"
     path.write_text(json.dumps(document))
-    assert says in refusal(hatchet, path)
+    assert says in refusal("hatchet", path)
 
 
 # where hatchet is installed
@@ -476,7 +476,7 @@ def installed():
 @pytest.mark.parametrize("path", [SPOT, RANKS], ids=lambda path: path.name)
 def test_caliper_reader_reads_as_the_fake_does(path):
     installed()
-    found = rows(caliper.read([path]))
+    found = rows(import_timings([path], "caliper"))
     assert list(found.values()) in ([8.25, 7.0], [1.25, 6.0])
 
 
@@ -486,7 +486,7 @@ def test_a_graph_that_hatchet_made_of_a_cali_file_has_the_same_times(tmp_path):
     path = tmp_path / "graph.json"
     path.write_text(frame.to_json())
     assert recognised(path).name == "hatchet"
-    assert rows(hatchet.read([path])) == rows(caliper.read([RANKS]))
+    assert rows(import_timings([path], "hatchet")) == rows(import_timings([RANKS], "caliper"))
 
 
 def test_a_cali_file_cut_off_is_refused_with_caliper_reader(tmp_path):
@@ -496,4 +496,4 @@ def test_a_cali_file_cut_off_is_refused_with_caliper_reader(tmp_path):
     for cut in range(1, len(whole), 3):
         path.write_bytes(whole[:cut])
         with pytest.raises(FileProblems):
-            caliper.read([path])
+            import_timings([path], "caliper")

@@ -11,6 +11,7 @@ import struct
 import sys
 import tarfile
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -18,7 +19,10 @@ import pytest
 
 from parcast.errors import FileProblems
 from parcast.importers.content import MissingLibrary
-from parcast.importers.cubex import read, recognises
+from parcast.importers.cubex import recognises
+from parcast.importers.registry import import_timings
+
+read = partial(import_timings, format="cubex")
 
 SOLVER = {  # call path: exclusive seconds of each thread
     "main": [1.0, 1.25, 1.0, 1.0],

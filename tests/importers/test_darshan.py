@@ -8,6 +8,7 @@ is installed, on the logs that it brings.
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
@@ -19,8 +20,10 @@ from parcast.errors import FileProblems
 from parcast.files.faults import Faults
 from parcast.importers import darshan_log
 from parcast.importers.content import MissingLibrary
-from parcast.importers.darshan import read, recognises
+from parcast.importers.darshan import recognises
 from parcast.importers.registry import import_timings, recognised
+
+read = partial(import_timings, format="darshan")
 
 DATA = Path(__file__).parent / "data"
 TEXT, OLD = DATA / "darshan_parser.txt", DATA / "darshan_old_perf.txt"

@@ -1,13 +1,17 @@
 """`parcast.importers.google_benchmark`: names into axes, aggregates, and what is refused."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from parcast.errors import FileProblems
-from parcast.importers.google_benchmark import read, recognises
+from parcast.importers.google_benchmark import recognises
+from parcast.importers.registry import import_timings
 from parcast.timings.measurements import Measurements
+
+read = partial(import_timings, format="google-benchmark")
 
 SAMPLE = Path(__file__).parent / "data" / "google_benchmark.json"
 

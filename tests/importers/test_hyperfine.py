@@ -1,13 +1,17 @@
 """`parcast.importers.hyperfine`: exports with and without parameters, and what is refused."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from parcast.errors import FileProblems
-from parcast.importers.hyperfine import read, recognises
+from parcast.importers.hyperfine import recognises
+from parcast.importers.registry import import_timings
 from parcast.timings.measurements import Measurements
+
+read = partial(import_timings, format="hyperfine")
 
 SAMPLE = Path(__file__).parent / "data" / "hyperfine.json"
 

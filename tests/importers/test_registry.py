@@ -15,10 +15,10 @@ from parcast.importers.axes import chosen_metric
 from parcast.importers.registry import (
     FORMATS,
     Format,
-    Imported,
+    format_named,
+    formats,
     import_machine,
     import_timings,
-    is_there,
     recognised,
 )
 from parcast.timings.measurements import Measurements
@@ -39,21 +39,26 @@ OURS = {
 
 @pytest.fixture
 def other(monkeypatch):
-    """Add a format that leaves the axes to the registry."""
+    """Add a format of timings and one of machines that begin alike."""
 
-    def read(paths):
-        runs = Measurements(p=[1, 2], size=[3, 4], time=[5, 6])
-        return Imported(measurements=runs, notes=(f"read {paths[0].name}",))
+    def read(runs, metric):
+        for _, faults in runs.files():
+            runs.add({"p": 1, "size": 3}, [5], faults)
+            runs.add({"p": 2, "size": 4}, [6], faults)
+        return runs.imported(metric=metric, notes=[f"read {Path(runs.faults.path).name}"])
+
+    def recognises(head, _):
+        return head.startswith(b"OTHER")
+
+    def read_machine(paths):
+        return types.SimpleNamespace(notes=(f"read {paths[0].name}",))
 
     module = types.ModuleType("other_format")
-    module.read, module.recognises = read, lambda head, _: head.startswith(b"OTHER")
+    module.TIMINGS = Format(title="Other", recognises=recognises, timings=read)
+    module.MACHINE = Format(title="Speeds", recognises=recognises, machine=read_machine)
     monkeypatch.setitem(sys.modules, "other_format", module)
-    module.__spec__ = types.SimpleNamespace()
-    timings = Format(name="other", title="Other", module="other_format", suffixes=())
-    machine = Format(
-        name="speeds", title="Speeds", module="other_format", suffixes=(), makes="machine"
-    )
-    monkeypatch.setattr(registry, "FORMATS", (*FORMATS, timings, machine))
+    monkeypatch.setitem(registry.FORMATS, "other", "other_format:TIMINGS")
+    monkeypatch.setitem(registry.FORMATS, "speeds", "other_format:MACHINE")
 
 
 @pytest.mark.parametrize(("name", "expected"), OURS.items())
@@ -62,12 +67,13 @@ def test_every_sample_is_recognised_as_what_it_is(name, expected):
     assert import_timings(DATA / name) == import_timings([str(DATA / name)], expected)
 
 
-def test_names_are_told_once_and_each_module_has_what_it_must():
-    assert len({known.name for known in FORMATS}) == len(FORMATS)
-    for known in filter(is_there, FORMATS):
-        module = registry.load(known.module)
-        assert callable(module.read)
-        assert callable(module.recognises)
+def test_every_format_is_of_timings_or_of_a_machine():
+    assert list(formats()) == list(FORMATS)
+    for name, known in formats().items():
+        assert known == format_named(name)
+        assert known.name == name
+        assert (known.timings is None) != (known.machine is None)
+        assert known.makes == ("timings" if known.timings else "machine")
 
 
 @pytest.mark.parametrize(
@@ -101,15 +107,14 @@ def test_what_two_formats_claim_is_not_certain(tmp_path):
 
 
 @pytest.mark.usefixtures("other")
-def test_the_registry_names_axes_for_formats_that_do_not(tmp_path):
+def test_a_format_gives_runs_and_the_registry_names_their_axes(tmp_path):
     (tmp_path / "file").write_bytes(b"OTHER")
     told = import_timings(tmp_path / "file", "other", rename={"size": "n"}, constants={"d": 4})
-    assert told == Imported(
-        measurements=Measurements(p=[1, 2], n=[3, 4], d=4, time=[5, 6]), notes=("read file",)
-    )
+    assert told.measurements == Measurements(p=[1, 2], n=[3, 4], d=4, time=[5, 6])
+    assert told.notes[0] == "read file"
     swapped = import_timings(tmp_path / "file", "other", rename={"size": "p", "p": "ranks"})
     assert swapped.measurements == Measurements(p=[3, 4], ranks=[1, 2], time=[5, 6])
-    with pytest.raises(ParameterError, match="metric must not be named: other has one only"):
+    with pytest.raises(FileProblems, match="must have the metric 'bytes', got one without a name"):
         import_timings(tmp_path / "file", "other", metric="bytes")
 
 
@@ -119,6 +124,8 @@ def test_a_machine_is_no_timings(tmp_path):
     with pytest.raises(ParameterError, match="got speeds, which tells of a machine"):
         import_timings(tmp_path / "file", "speeds")
     assert import_machine([tmp_path / "file"], "speeds").notes == ("read file",)
+    with pytest.raises(ParameterError, match="got other, which tells of timings"):
+        import_machine([tmp_path / "file"], "other")
 
 
 @pytest.mark.parametrize(

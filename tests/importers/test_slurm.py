@@ -1,5 +1,6 @@
 """`parcast.importers.slurm`: what `sacct` prints, as a table and as JSON of several schemas."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError
-from parcast.importers.slurm import read, recognises
+from parcast.importers.registry import import_timings
+from parcast.importers.slurm import recognises
 from parcast.timings.measurements import Measurements
+
+read = partial(import_timings, format="slurm")
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = ["sacct.txt", "sacct_2205.json", "sacct_2405.json"]

@@ -11,6 +11,7 @@ from parcast.descriptions.breakdown import COMPONENTS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
+from parcast.prediction.grid import Grid
 from parcast.prediction.predict import predict
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs
 from parcast.simulation import notes as simulate_notes
@@ -353,10 +354,9 @@ def test_many_cycles_at_most_are_told():
     one = replace(simulate_phase.NOTHING, ended_by="most_cycles")
     (said,) = simulate_notes.warnings_of_simulation(
         program(),
-        {"p": np.array([4.0])},
-        {},
+        MACHINE,
+        Grid(axes={"p": np.array([4.0])}, dimensions={}),
         [[one]],
-        uncertain=[],
         replaced=[],
         refused=(0, ""),
     )

@@ -15,14 +15,13 @@ References
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, exp, inf, isfinite, log, nan, sqrt
 from statistics import fmean, median, stdev
 from typing import Final
 
 import numpy as np
 
-from parcast.aliases import Array
 from parcast.benchmarking.records import Launch
 from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
 from parcast.laws.primitives.standard import (
@@ -32,10 +31,10 @@ from parcast.laws.primitives.standard import (
     protocol_switch,
 )
 
-FEWEST_ORDERED: Final = (
-    5  # launches: the least and the most of four hold the median to 87.5 % only
-)
+FEWEST_ORDERED: Final = 5  # launches: the least and most of four hold the median to 87.5 % only
 DEVIATIONS: Final = 5.0  # median absolute deviations above the median, from which it is an outlier
+OCTAVES: Final = 64  # times the largest message is larger than the least that tells a rate [D]
+FEWEST: Final = 3  # sizes that decide a rate
 LEAST_EXCESS: Final = 0.1  # of the median, which an outlier exceeds it by at least [D]
 
 
@@ -54,6 +53,9 @@ class Estimate:
         if self.value == 0.0:
             return self.lower == self.upper == 0.0
         return max(self.upper - self.value, self.value - self.lower) <= target * self.value
+
+
+NOTHING: Final = Estimate(value=0.0, lower=0.0, upper=0.0, cv=nan, launches=0)
 
 
 def estimate(values: Sequence[float]) -> Estimate:
@@ -129,10 +131,6 @@ def _by_student(logarithms: Sequence[float]) -> tuple[float, float]:
     return exp(fmean(logarithms) - half), exp(fmean(logarithms) + half)
 
 
-OCTAVES: Final = 64  # times the largest message is larger than the least that tells a rate [D]
-FEWEST: Final = 3  # sizes that decide a rate
-
-
 def fit_of_launch(
     launch: Launch, bench: str, ranks: int, *, long_only: bool = False
 ) -> MessageFit | None:
@@ -157,32 +155,27 @@ def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
     name, ranks = table.bench, table.ranks
     if len(table.samples) == 1:
         (only,) = table.samples
-        segments: tuple[Segment, ...]
-        segments = (Segment(first=only.bytes, startup=only.time, rate=inf),)
-        numbers = (only.time, only.lower, only.upper, inf, inf, inf)
-        error = 0.0
+        start = replace(NOTHING, value=only.time, lower=only.lower, upper=only.upper)
+        byte, segments = NOTHING, [Segment(first=only.bytes, startup=only.time, rate=inf)]
     else:
         fits = [x for x in (fit_of_launch(launch, name, ranks) for launch in launches) if x]
         if not fits:
             return None
         start = estimate([fit.startup for fit in fits])
-        byte = estimate([fit.byte for fit in fits])
-        error = float(np.mean(np.abs(_times(start.value, byte.value, table) / table.time - 1)))
-        segments = segments_of(table)
-        rates = (_inverse(byte.value), _inverse(byte.upper), _inverse(byte.lower))
-        numbers = (start.value, start.lower, start.upper, *rates)
+        byte, segments = estimate([fit.byte for fit in fits]), [*segments_of(table)]
+    times = start.value + byte.value * table.bytes
     return Line(
         bench=name,
         ranks=ranks,
         placement=table.placement,
-        startup=numbers[0],
-        startup_lower=numbers[1],
-        startup_upper=numbers[2],
-        rate=numbers[3],
-        rate_lower=numbers[4],
-        rate_upper=numbers[5],
-        error=error,
-        segments=segments,
+        startup=start.value,
+        startup_lower=start.lower,
+        startup_upper=start.upper,
+        rate=_inverse(byte.value),
+        rate_lower=_inverse(byte.upper),
+        rate_upper=_inverse(byte.lower),
+        error=float(np.mean(np.abs(times / table.time - 1))),
+        segments=tuple(segments),
         method=f"t = t0 + m/r_inf over {len(table.samples)} sizes in each launch; {table.method}",
     )
 
@@ -209,11 +202,6 @@ def segments_of(table: Table) -> tuple[Segment, ...]:
             Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte))
         )
     return tuple(segments)
-
-
-def _times(startup: float, byte: float, table: Table) -> Array:
-    """Give what a line says at the sizes of a table. [s]."""
-    return np.asarray(startup + byte * table.bytes)
 
 
 def _inverse(value: float) -> float:

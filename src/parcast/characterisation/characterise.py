@@ -19,13 +19,13 @@ from parcast.characterisation.runs import (
     RegionRuns,
     RunsOfProgram,
     runs_of_program,
-    without_disturbed,
 )
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, phase_of
 from parcast.errors import FitFailed, ParameterError, as_list
 from parcast.laws.count_formulas import count_formula
 from parcast.laws.regions import RegionsPhase
+from parcast.timings.disturbed import without_disturbed
 from parcast.timings.measurements import Measurements
 from parcast.timings.profile import DISK_KINDS, LOOP_KINDS, RunProfile
 

@@ -1,19 +1,12 @@
-"""The runs that a program is characterised from: whether they are of one program, and undisturbed.
+"""The runs that a program is characterised from: whether they are of one program.
 
 All runs must be of the same program and know the same regions; only communication may be missing
 from runs on one processor.
-
-The slowest work quantum of a run on a host is compared with that of the other runs on as many
-ranks. The share of the run that a rank waited for its core is compared with that of other runs of
-the same program, ranks and parameters: where ranks share cores, or have a share of one only, they
-always wait, and for how long depends on what they compute. The tolerances of
-`parcast.kernels.quanta` hold. A disturbed run is left out where another of the same kind was
-not disturbed; else it stays. Both are told.
 """
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,13 +14,9 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.errors import FileProblems, Problem
-from parcast.kernels.quanta import OWN, TOLERANCE, WAITING
 from parcast.timings.profile import LOOP_KINDS, MESSAGE_KINDS, RegionTotal, RunProfile
-from parcast.units import percent
-from parcast.words import disturbance
 
 MOST_NAMED: Final = 5  # regions in one message
-MOST_NAMED_RUNS: Final = 3  # places of runs that are left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -242,117 +231,3 @@ def _partial(runs: Sequence[RunProfile]) -> list[str]:
                 f"{what}."
             )
     return list(warnings.values())
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Disturbance:
-    """How far others disturbed a run."""
-
-    slowdown: float = 1.0  # times as long that processors took for the same work [1]
-    waiting: float = 0.0  # share of the run that a rank waited more than in others [1]
-
-    def __bool__(self) -> bool:
-        """Whether they did."""
-        return self.slowdown > 1.0 + TOLERANCE or self.waiting > WAITING
-
-
-def without_disturbed(
-    runs: Sequence[RunProfile],
-) -> tuple[tuple[RunProfile, ...], tuple[str, ...]]:
-    """Leave out disturbed runs where undisturbed ones of the same kind are at hand, and say so."""
-    disturbances = _disturbances(runs)
-    quiet = {_kind(run) for run, seen in zip(runs, disturbances, strict=True) if not seen}
-    kept: list[RunProfile] = []
-    left: list[Disturbance] = []
-    places: list[str] = []  # of the runs that are left out
-    stay: list[Disturbance] = []
-    for run, seen in zip(runs, disturbances, strict=True):
-        if not seen:
-            kept.append(run)
-        elif _kind(run) in quiet:
-            left.append(seen)
-            places.append(run.place)
-        else:
-            kept.append(run)
-            stay.append(seen)
-    warnings = []
-    if left:
-        warnings.append(
-            f"{len(left)} of {len(runs)} runs were disturbed and are left out: "
-            f"{_words(left)}. Others of the same processors and size were less. They are "
-            f"{_listed(places)}."
-        )
-    if stay:
-        warnings.append(
-            f"{len(stay)} of {len(runs)} runs were disturbed: {_words(stay)}. No "
-            "other run of the same processors and size was better, so that they count. Repeat "
-            "them at a quieter time."
-        )
-    waited = [share for run in kept if (share := _waiting(run) or 0.0) > WAITING]
-    if waited:
-        warnings.append(
-            f"In {len(waited)} of {len(kept)} runs that count, ranks waited for their core for up "
-            f"to {percent(max(waited))} of the time: they share cores, or others use them. Wall "
-            "times hold that, processor times do not."
-        )
-    return tuple(kept), tuple(warnings)
-
-
-def _disturbances(runs: Sequence[RunProfile]) -> list[Disturbance]:
-    """Compare every run with the others on as many ranks."""
-    slowest, waiting = [_slowest(run) for run in runs], [_waiting(run) for run in runs]
-    quantum: dict[tuple[str, int], float] = {}
-    least_waiting: dict[tuple[object, ...], float] = {}
-    for run, of_hosts, share in zip(runs, slowest, waiting, strict=True):
-        for host, taken in of_hosts.items():
-            quantum[host, run.p] = min(taken, quantum.get((host, run.p), taken))
-        if share is not None:
-            least_waiting[_kind(run)] = min(share, least_waiting.get(_kind(run), share))
-    return [
-        Disturbance(
-            slowdown=max((x / quantum[host, run.p] for host, x in of_hosts.items()), default=1.0),
-            waiting=0.0 if share is None else share - least_waiting[_kind(run)],
-        )
-        for run, of_hosts, share in zip(runs, slowest, waiting, strict=True)
-    ]
-
-
-def _words(disturbances: Sequence[Disturbance]) -> str:
-    """Say the worst of some disturbances."""
-    most = max(seen.slowdown for seen in disturbances)
-    waiting = max(seen.waiting for seen in disturbances)
-    more = " more than in others" if waiting > WAITING else ""
-    return disturbance(most, waiting) + more
-
-
-def _listed(places: Sequence[str]) -> str:
-    """Name the first places, and how many more there are."""
-    more = len(places) - MOST_NAMED_RUNS
-    return "; ".join(places[:MOST_NAMED_RUNS]) + (f"; and {more} more" if more > 0 else "")
-
-
-def _slowest(run: RunProfile) -> Mapping[str, float]:
-    """Slowest quantum of the ranks on each host that timed any. [s]."""
-    slowest: dict[str, float] = {}
-    for rank in run.ranks:
-        if rank.quanta:
-            slowest[rank.host] = max(*rank.quanta, slowest.get(rank.host, 0.0))
-    return slowest
-
-
-def _waiting(run: RunProfile) -> float | None:
-    """Share of the run that a rank waited for its core, of the one that waited most [1].
-
-    None where no rank can tell; `OWN` seconds are for what parcast does itself.
-    """
-    shares = [
-        max(rank.waited - OWN, 0.0) / rank.span
-        for rank in run.ranks
-        if rank.waited is not None and rank.span > 0
-    ]
-    return max(shares, default=None)
-
-
-def _kind(run: RunProfile) -> tuple[object, ...]:
-    """Give what repetitions of a run share."""
-    return (run.program, run.p, *sorted(run.parameters.items()))

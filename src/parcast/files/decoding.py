@@ -42,21 +42,9 @@ class Block:
 def opened(
     source: str | os.PathLike[str] | TextIO | BinaryIO,
 ) -> Iterator[tuple[str, TextIO | BinaryIO]]:
-    """Open a file by its path, or standard input as "-"; a stream is taken as it is.
+    """Open a file by its path, or standard input as "-": what messages call it, and the stream.
 
-    Yields
-    ------
-    str
-        What messages call it.
-    binary or text stream
-        What to read.
-
-    Raises
-    ------
-    FileProblems
-        If there is no such file, or it may not be read.
-    ParameterError
-        If it is neither a path nor a stream.
+    A stream is taken as it is.
     """
     if source == "-":
         yield STDIN, getattr(sys.stdin, "buffer", sys.stdin)
@@ -132,23 +120,10 @@ def numbered_lines(
     chunk: int = 2**18,
     progress: Progress | None = None,
 ) -> Iterator[Block]:
-    """Read a stream in blocks of whole lines.
+    """Read a stream in blocks of whole lines, `chunk` bytes at a time.
 
-    Parameters
-    ----------
-    stream : text or binary stream
-        What to read.
-    faults : Faults
-        Where to note what is wrong.
-    chunk : int, default 2**18
-        How much to read at a time, at least 1. [B]
-    progress : callable, optional
-        Called after each block with the bytes read and the bytes in all, None where unknown.
-
-    Raises
-    ------
-    FileProblems
-        If the stream is not a text file, or a line never ends.
+    `progress` is called after each block with the bytes read and the bytes in all, None where
+    unknown.
     """
     total = _size(stream)
     done, line, rest = 0, 1, b""

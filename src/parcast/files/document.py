@@ -21,20 +21,8 @@ ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
 
 
 def json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
-    r"""Text of a JSON document, piece by piece: a line for each key, and for each row of a list.
+    """Text of strict JSON, piece by piece: a line for each key, and for each row of a list.
 
-    Parameters
-    ----------
-    document : mapping
-        What `Forecast.to_document` returns: text, numbers, None, lists and mappings.
-
-    Yields
-    ------
-    str
-        Strict JSON once they are joined, which ends in a newline.
-
-    Examples
-    --------
     >>> print("".join(json_pieces({"interval": 0.9, "rows": [{"p": 1}, {"p": 2}]})), end="")
     {
       "interval": 0.9,
@@ -60,20 +48,8 @@ def json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    r"""Text of a CSV file, piece by piece: a header of the keys, then a line for each row.
+    r"""Text of a CSV file, piece by piece: a header of the keys of all rows, then a line for each.
 
-    Parameters
-    ----------
-    rows : iterable of mappings, all with the same keys
-        What `Forecast.rows` gives.
-
-    Yields
-    ------
-    str
-        CSV once they are joined; numbers in full precision.
-
-    Examples
-    --------
     >>> "".join(csv_pieces([{"p": 64, "time_s": 1.5, "measured_s": None}]))
     'p,time_s,measured_s\n64,1.5,\n'
     """
@@ -95,16 +71,7 @@ def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def check_place(path: str | os.PathLike[str]) -> None:
     """Refuse a path that no file can be written to, before anything is computed for it.
 
-    Parameters
-    ----------
-    path : path
-        Where a file shall stand. An empty file is created beside it for a moment.
-
-    Raises
-    ------
-    ParameterError
-        If it is a folder, its folder does not exist, nothing can be written there, or it is a
-        file that may only be read.
+    An empty file is created beside it for a moment.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
@@ -137,20 +104,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def write_document(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
-    """Write text to a file, which is replaced only when all of it has been written.
-
-    Parameters
-    ----------
-    path : path
-        The file; UTF-8.
-    pieces : iterable of str
-        Its text.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written. What was there before is still there.
-    """
+    """Write text to a UTF-8 file, which is replaced only when all of it has been written."""
     try:
         with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
             stream.writelines(pieces)
@@ -163,21 +117,8 @@ def write_document(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a draft to write, which takes the place of `path` when the block ends without error.
 
-    Parameters
-    ----------
-    path : path
-        The file to be written. A pipe or a device cannot be replaced, and is its own draft.
-
-    Yields
-    ------
-    Path
-        Where to write: a new file in the same folder.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, or may only be read. What was there before is still there, and
-        no draft is left.
+    After an error what was there before is still there, and no draft is left. A pipe or a device
+    cannot be replaced, and is its own draft.
     """
     target = Path(os.path.realpath(path))
     if _is_read_only(target):

@@ -58,19 +58,10 @@ class Faults:
     def add(
         self, message: str, *, line: int | None = None, field: str = "", kind: str | None = None
     ) -> None:
-        """Note one fault and go on.
+        """Note one fault, at a line and a column or key, and go on.
 
-        Parameters
-        ----------
-        message : str
-            What must be how, what was got, and what to do.
-        line : int, optional
-            Where, counted from 1.
-        field : str, optional
-            The column or key it is in.
-        kind : str, optional
-            What it has in common with others in that column; by default all of `message`. Where
-            many are alike they become one message with the numbers of the first lines.
+        `kind` is what it has in common with others in that column, by default all of `message`:
+        many that are alike become one message with the numbers of the first lines.
         """
         self._count += 1
         key = (field, message if kind is None else kind) if line is not None else self._count
@@ -79,15 +70,15 @@ class Faults:
             return
         self._kinds.setdefault(key, _Kind()).add(message, line, field)
 
-    def refuse(self, message: str, *, line: int | None = None) -> NoReturn:
+    def refuse(self, message: str, *, line: int | None = None, field: str = "") -> NoReturn:
         """Raise `FileProblems` with this fault after all those noted so far."""
-        self.add(message, line=line)
+        self.add(message, line=line, field=field)
         self.raise_all()
 
     def raise_all(self) -> NoReturn:
         """Raise `FileProblems` with the faults noted, in the order of their lines."""
-        found = [problem for kind in self._kinds.values() for problem in kind.problems()]
-        in_order = sorted(found, key=lambda problem: problem.line or 0)
+        problems = [problem for kind in self._kinds.values() for problem in kind.problems()]
+        in_order = sorted(problems, key=lambda problem: problem.line or 0)
         unlisted = self._unlisted + max(0, len(in_order) - MOST_LISTED)
         raise FileProblems(self.path, in_order[:MOST_LISTED], unlisted=unlisted)
 
@@ -96,22 +87,8 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 
 
 def as_paths(paths: AnyPath | Sequence[AnyPath], *, hint: str) -> list[AnyPath]:
-    """Paths as a list: one alone will do.
+    """Paths as a list: one alone will do; `hint` says what to do where they are something else.
 
-    Parameters
-    ----------
-    paths : path or sequence of path
-        At least one.
-    hint : str
-        What to do where they are something else ("Name the files to import.").
-
-    Raises
-    ------
-    ParameterError
-        If there is none, or it is something else alone.
-
-    Examples
-    --------
     >>> as_paths("a.csv", hint="Name files."), as_paths(["a.csv", "b.csv"], hint="Name files.")
     (['a.csv'], ['a.csv', 'b.csv'])
     >>> as_paths([], hint="Name files.")

@@ -1,6 +1,4 @@
-"""Call paths of a profile: which one calls which, times that add up, and which ones take over.
-
-Times of call paths that add up: forecasts of parts and of their total made to agree.
+"""Call paths of a profile: which one calls which, and forecasts made to add up.
 
 In a tree of inclusive times a call path takes as long as what it calls and its own statements
 together. Forecast apart, the two sides differ. They are made equal [D]_: from the leaves up, a
@@ -21,17 +19,14 @@ References
    no. 526, pp. 804-819, 2019, :doi:`10.1080/01621459.2018.1448825`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError, require_kind
 from parcast.forecasting import measured as doubt
 from parcast.forecasting.measured import curve_from
-from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.timings.series import Series
 
 CORRELATED = 0.5  # errors of the parts of one total [D]
@@ -70,19 +65,11 @@ def reconciled(
     log_own: Array,
     own_half_width: Array,
 ) -> Array:
-    """Log times that add up in every call path, shape (series, points).
+    """Log times that add up in every call path, (series, points).
 
-    Parameters
-    ----------
-    tree : CallTree
-    log_time, half_width : ndarray, shape (series, points)
-        Forecasts made apart: log of time in seconds, and half-width of its interval.
-    log_own, own_half_width : ndarray, shape (series, points)
-        The same of the time that a call path with children spends itself; -inf and 0 for none.
-
-    Returns
-    -------
-    ndarray, shape (series, points)
+    `log_time` and `half_width` are forecasts made apart, `log_own` and `own_half_width` those of
+    the time that a call path with children spends itself, -inf and 0 for none; all (series,
+    points).
     """
     time, width, own = np.exp(log_time), half_width.copy(), np.exp(log_own)
     deepest = int(tree.depth.max(initial=0))
@@ -156,20 +143,15 @@ class Profile:
 
 
 def profile_of(series: Series) -> Profile | None:
-    """Find which call path calls which, where their times are inclusive.
+    """Find which call path calls which, where their times are inclusive; None where none does.
 
     A time is taken to include what it calls if, at every measured count, it is at least as long as
     each of its children; if one call path of a profile is not, none of that profile is. Children
     that were measured at other counts than their caller count as part of its own time.
-
-    Returns
-    -------
-    Profile or None
-        None where no call path calls another.
     """
     if PATH not in series.by:
         return None
-    parent, depth, group = _callers(series)
+    parent, depth, group = callers_of(series)
     parent = np.where(series.count > 1, parent, -1)  # a single count tells no own time
     called = parent >= 0
     if not called.any():
@@ -194,22 +176,10 @@ def profile_of(series: Series) -> Profile | None:
 
 
 def made_consistent(series: Series, profile: Profile, table: Array, targets: Array) -> Array:
-    """Forecasts of parts and totals made to agree.
+    """Make the forecasts of parts and totals agree, with their intervals, speedup and efficiency.
 
-    Parameters
-    ----------
-    series : Series
-    profile : Profile
-        Of these series.
-    table : ndarray, shape (columns, series, points)
-        Time, lower, upper [s], speedup, efficiency and further columns.
-    targets : ndarray, shape (points,)
-        Processors asked for. [1]
-
-    Returns
-    -------
-    ndarray, shape (columns, series, points)
-        The times moved, with their intervals, speedup and efficiency.
+    `table`, (columns, series, points), holds time, lower, upper [s], speedup, efficiency and
+    further columns at `targets`, (points,) [1].
     """
     log_time = np.log(table[0])
     half_width = np.log(table[2] / table[1]) / 2
@@ -229,93 +199,6 @@ def made_consistent(series: Series, profile: Profile, table: Array, targets: Arr
     return changed
 
 
-def notes_of_profile(notes: Sequence[SeriesNotes], profile: Profile) -> list[SeriesNotes]:
-    """Say of every call path at the root of a tree what was done with those below it."""
-    tree = profile.tree
-    root = np.arange(len(notes))
-    while (tree.parent[root] >= 0).any():
-        root = np.where(tree.parent[root] >= 0, tree.parent[root], root)
-    adding, totals = (
-        np.bincount(root[rows], minlength=len(notes))
-        for rows in (tree.totals[tree.adds_up[tree.totals]], tree.totals)
-    )
-    answer = list(notes)
-    for i in np.flatnonzero(totals).tolist():
-        text = f"; {adding[i]} of {totals[i]} call paths made to agree with the sum of their parts"
-        if adding[i] < totals[i]:
-            text += " (the others' parts add up to more, as times of the slowest rank do)"
-        answer[i] = replace(notes[i], rests_on=notes[i].rests_on + text)
-    return answer
-
-
-def largest_regions(told: Forecast, top: int = 10) -> Forecast:
-    """Keep the call paths that take most time themselves at the largest count asked for.
-
-    Parameters
-    ----------
-    told : Forecast
-        With series by `callpath`.
-    top : int
-        How many to keep, at least 1.
-
-    Returns
-    -------
-    Forecast
-        The same for these alone, the longest first. The `shares` of their notes are the parts of
-        the time of their profile, without what they call, at the largest measured count and at
-        the largest asked for. [1]
-
-    Raises
-    ------
-    ParameterError
-        If the series are not told apart by call path, or `top` is below 1.
-
-    Examples
-    --------
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(
-    ...     p=[1, 2, 4, 1, 2, 4],
-    ...     time=[80.0, 40.0, 20.0, 1.0, 2.0, 4.0],
-    ...     callpath=["solve"] * 3 + ["gather"] * 3,
-    ... )
-    >>> first = largest_regions(forecast(runs, p=64), top=1).notes[0]
-    >>> first.label, [round(share, 2) for share in first.shares]
-    ('gather', [0.17, 0.97])
-    """
-    require_kind("told", told, Forecast, hint="Give what parcast.forecast(...) returned.")
-    if PATH not in told.by:
-        raise ParameterError(
-            "regions",
-            must="be series by callpath to be ranked",
-            got=", ".join(told.by) or "a single series",
-            hint="Measure the time of each call path, in a column callpath.",
-        )
-    if not isinstance(top, int) or top < 1:
-        raise ParameterError(
-            "top",
-            must="be a whole number of at least 1",
-            got=f"{top!r}",
-            hint="Say how many regions to show.",
-        )
-    series = told.measured
-    profile, groups = profile_of(series), _callers(series)[2]
-    points = max(np.size(told.p), 1)
-    furthest = int(np.argmax(np.ravel(told.p)))
-    rows = np.arange(len(series))
-    shares = []
-    for time in (
-        series.time[rows, series.count - 1],
-        np.reshape(told.time, (len(series), points))[:, furthest],
-    ):
-        alone = time if profile is None else np.maximum(time - profile.tree.summed(time), 0.0)
-        shares.append(alone / np.bincount(groups, alone)[groups])
-    order = np.argsort(-alone, kind="stable")[:top]
-    kept = told.take(order)
-    pairs = np.stack(shares, axis=1)[order].tolist()
-    notes = zip(kept.notes, pairs, strict=True)
-    return replace(kept, notes=tuple(replace(note, shares=tuple(pair)) for note, pair in notes))
-
-
 def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array]:
     """Forecast what call paths with children spend themselves: log time and its half-width."""
     log_own = np.full((len(series), len(targets)), -np.inf)
@@ -324,12 +207,12 @@ def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array
     rows = rows[np.isfinite(profile.own[rows, 0])]
     if rows.size:
         noise = doubt.noise(series.spread, series.repetitions > 1)[rows]
-        said = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
-        log_own[rows], half_width[rows] = said.log_time, said.half_width
+        alone = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
+        log_own[rows], half_width[rows] = alone.log_time, alone.half_width
     return log_own, half_width
 
 
-def _callers(
+def callers_of(
     series: Series,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Row of the nearest caller (-1 without), callers above, and number of the profile."""

@@ -191,10 +191,10 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     show_all: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**asked)
+    question = Question(**options)
     if question.p is None and question.hold_out is None and question.knee is None:
         raise click.UsageError(
             "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee).", ctx
@@ -208,36 +208,36 @@ def command(
     check_several(ctx, question, outputs)
     sources = [question.file, *question.donors, *question.machine]
     check_outputs(outputs, sources=sources, as_json=as_json)
-    told, knees, planned = _ask(question)
-    document = told.to_document()
+    answer, knees, planned = _ask(question)
+    document = answer.to_document()
     if planned is not None:
         document["plan_runs"] = [run.to_document() for run in planned]
     if question.knee is not None:
         document["knee"] = [knee.to_document() for knee in knees]
 
     def show() -> None:
-        show_sheet(told.to_sheet(knees=knees, show_all=show_all))
+        show_sheet(answer.to_sheet(knees=knees, show_all=show_all))
         show_plan(planned)
 
     give(
         outputs,
         as_json=as_json,
-        rows=lambda: rows_with_plan(told.rows(), planned),
+        rows=lambda: rows_with_plan(answer.rows(), planned),
         document=lambda: document,
         show=show,
-        draw=lambda path: _draw(told, knees, planned, path),
+        draw=lambda path: _draw(answer, knees, planned, path),
     )
     return _status(question, knees)
 
 
 def _draw(
-    told: "Forecast", knees: "Sequence[Knee]", planned: "Sequence[PlannedRun] | None", path: str
+    answer: "Forecast", knees: "Sequence[Knee]", planned: "Sequence[PlannedRun] | None", path: str
 ) -> None:
     """Draw the answer."""
     from parcast.forecasting.picture import figure_of
     from parcast.show.canvas import save_figure
 
-    save_figure(figure_of(told, knees=knees, planned=planned or ()), path)
+    save_figure(figure_of(answer, knees=knees, planned=planned or ()), path)
 
 
 def _ask(
@@ -272,7 +272,7 @@ def _ask(
     if not p:
         p = _spread_out(sorted({knee.p for knee in knees}))
     with Progress("forecasting") as progress:
-        told = forecast(
+        answer = forecast(
             runs,
             p,
             hold_out=hold_out,
@@ -284,11 +284,11 @@ def _ask(
             **question.at,
         )
     if question.top is not None:
-        from parcast.forecasting.call_paths import largest_regions
+        from parcast.forecasting.regions import largest_regions
 
-        told = largest_regions(told, question.top)
+        answer = largest_regions(answer, question.top)
     planned = plan_of_question(runs, question, donors, machines)
-    return replace(told, inputs=inputs), knees, planned
+    return replace(answer, inputs=inputs), knees, planned
 
 
 def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
@@ -298,11 +298,11 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     from parcast.cli.reading import read_description
     from parcast.descriptions.read_toml import read_machine
 
-    told = [
+    documents = [
         read_description(file, read_machine, argument="--machine") for file in question.machine
     ]
-    inputs["machines"] = [source for _, source in told]
-    return [machine for machine, _ in told]
+    inputs["machines"] = [source for _, source in documents]
+    return [machine for machine, _ in documents]
 
 
 @spelled_with(OPTIONS | {"upto": "-p"})

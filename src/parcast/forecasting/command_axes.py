@@ -20,12 +20,12 @@ Axes = dict[str, list[float]]
 
 def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> Axes:
     """Read axes and their values: `n=1000,2000,theta=0.5`, and ranges such as `n=100..800x2`."""
-    found: Axes = {}
+    axes: Axes = {}
     for text in texts:
         axis = ""
         for part in map(str.strip, text.split(",")):
             name, equals, value = map(str.strip, part.rpartition("="))
-            if equals and name in found:
+            if equals and name in axes:
                 raise click.UsageError(
                     f"--at must name an axis once, got {name!r:.60} twice. "
                     "Put its values behind each other: n=1000,2000."
@@ -35,8 +35,8 @@ def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -
                 raise click.UsageError(
                     f"--at must be axes and values, got {text!r:.60}. {EXAMPLE}"
                 )
-            found.setdefault(axis, []).extend(_numbers(axis, value))
-    return found
+            axes.setdefault(axis, []).extend(_numbers(axis, value))
+    return axes
 
 
 def _numbers(axis: str, text: str) -> list[float]:
@@ -50,55 +50,43 @@ def _numbers(axis: str, text: str) -> list[float]:
         raise click.UsageError(str(error) if ".." in text else numbers) from None
 
 
-def check_several(ctx: click.Context, asked: Any, outputs: Sequence[str]) -> None:
-    """Refuse what does not go together with --at or --plan-runs.
-
-    Raises
-    ------
-    click.UsageError
-        With what to leave out.
-    """
-    if asked.plan_runs is not None and asked.p is None:
+def check_several(ctx: click.Context, question: Any, outputs: Sequence[str]) -> None:
+    """Refuse what does not go together with --at or --plan-runs."""
+    if question.plan_runs is not None and question.p is None:
         raise click.UsageError("--plan-runs needs -p: the counts to plan for. Add -p 512.", ctx)
-    if asked.upto is not None and asked.plan_runs is None:
+    if question.upto is not None and question.plan_runs is None:
         raise click.UsageError("--upto is for --plan-runs. Add --plan-runs 3.", ctx)
-    elsewhere = {"--donors": asked.donors, "--target": asked.target}
-    alone = {"--by": asked.by, "--knee": asked.knee, "--top": asked.top}
+    elsewhere = {"--donors": question.donors, "--target": question.target}
+    alone = {"--by": question.by, "--knee": question.knee, "--top": question.top}
     for other, value in (elsewhere | alone).items():
-        if asked.at and value:
+        if question.at and value:
             raise click.UsageError(
                 f"--at must not be asked for with {other}. Leave one of them out.", ctx
             )
     drawn = [output for output in outputs if format_of(output) in PICTURES]
-    if asked.at and drawn:
+    if question.at and drawn:
         raise click.UsageError(
             f"--at cannot be drawn yet, got -o {drawn[0]}. Write it as .csv or .json.", ctx
         )
 
 
-def check_axes_of_file(runs: "Measurements", asked: Any) -> None:
-    """Refuse values of what is no axis of the file, and of an axis that cannot be asked for.
-
-    Raises
-    ------
-    click.UsageError
-        With the axes that there are, or what to do.
-    """
-    if not asked.at:
+def check_axes_of_file(runs: "Measurements", question: Any) -> None:
+    """Refuse values of what is no axis of the file, and of an axis that cannot be asked for."""
+    if not question.at:
         return
     from parcast.forecasting.forecast import forecast
     from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.forecasting.questions import parameters_of
+    from parcast.forecasting.question import parameters_of
     from parcast.forecasting.surface.runs import check_axes
 
-    if "p" in asked.at:
+    if "p" in question.at:
         raise click.UsageError("--at must be axes besides p, got p. Give processors with -p.")
     try:
-        check_axes(runs, asked.at)
+        check_axes(runs, question.at)
     except ParameterError as error:
         raise click.UsageError(f"--at {error}") from None
-    for verb in (forecast, plan_runs) if asked.plan_runs is not None else (forecast,):
-        if taken := sorted(asked.at.keys() & {*parameters_of(verb)}):
+    for verb in (forecast, plan_runs) if question.plan_runs is not None else (forecast,):
+        if taken := sorted(question.at.keys() & {*parameters_of(verb)}):
             raise click.UsageError(
                 f"--at {taken[0]} must have another name, got a word of parcast's own. "
                 "Rename the column."
@@ -107,21 +95,21 @@ def check_axes_of_file(runs: "Measurements", asked: Any) -> None:
 
 def plan_of_question(
     runs: "Measurements",
-    asked: Any,
+    question: Any,
     donors: "Measurements | None",
     machines: "Sequence[Machine]",
 ) -> list["PlannedRun"] | None:
     """Plan the next runs for what was asked, from what is not held out; None if not asked."""
-    if asked.plan_runs is None:
+    if question.plan_runs is None:
         return None
     from parcast.forecasting.next_runs.plan_runs import plan_runs
 
-    if asked.hold_out is not None:
-        kept = sorted({*runs.p.tolist()} - set(asked.hold_out.values))
+    if question.hold_out is not None:
+        kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))
         runs = runs.select(p=kept)
-    options = {"runs": asked.plan_runs, "upto": asked.upto, "by": asked.by}
+    options = {"runs": question.plan_runs, "upto": question.upto, "by": question.by}
     options |= {"donors": donors, "machines": machines}
-    return plan_runs(runs, asked.p.values, **options, **asked.at)
+    return plan_runs(runs, question.p.values, **options, **question.at)
 
 
 def show_plan(planned: "Sequence[PlannedRun] | None") -> None:

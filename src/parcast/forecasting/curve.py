@@ -1,227 +1,204 @@
-"""A forecast looked at more closely: one series of it, or the same series at other counts."""
+"""Times of many series at any count of processors, computed where they are asked for.
 
-from collections.abc import Sequence
-from dataclasses import replace
+A forecast keeps its `Curve`: only the runs that it was made from, here and elsewhere. A picture
+asks it for the lines that it draws, and a knee for counts close to each other. Call paths that
+must add up are computed all together, whichever of them are asked for.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.errors import ParameterError, require
+from parcast.aliases import Array
+from parcast.errors import require
 from parcast.forecasting.call_paths import made_consistent, profile_of
-from parcast.forecasting.donors.gather import curve_with_donors, said_of
-from parcast.forecasting.forecast import columns_of, parts_of
-from parcast.forecasting.result import ANSWERS, Forecast
+from parcast.forecasting.donors.curve import (
+    DonatedCurve,
+    Elsewhere,
+    curve_with_donors,
+    timings_of,
+)
+from parcast.forecasting.measured import MeasuredCurve, curve_from
+from parcast.forecasting.scaling import speedup_and_efficiency
+from parcast.timings.series import Series
 
-FROM_ONE = "Count processors from 1."
+POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
+POINTS_A_LINE: Final = 241
+POINTS_IN_ALL: Final = 50_000  # of all call paths where one cannot be answered alone ...
+FEWEST_POINTS: Final = 41  # ... but not fewer of each
 
 
-def one_series(forecast: Forecast, series: int) -> Forecast:
-    """One series of a forecast alone, as if there had been no other.
+class Columns(NamedTuple):
+    """What is answered at some counts, (series, points) each."""
 
-    Parameters
-    ----------
-    forecast : Forecast
-        Of any number of series.
-    series : int
-        Which of them, counted from 0 in the order of `forecast.notes`.
+    time: Array  # [s]
+    lower: Array  # of the interval [s]
+    upper: Array  # of the interval [s]
+    speedup: Array  # over the smallest measured count [1]
+    efficiency: Array  # [1]
+    reach: Array  # how many times beyond the measured counts; 1 inside [1]
 
-    Returns
-    -------
-    Forecast
-        Its arrays have the shape of the `p` asked for.
 
-    Raises
-    ------
-    ParameterError
-        If there is no such series.
+class Estimate(NamedTuple):
+    """What is computed of some series, with what the notes on them are made from."""
 
-    Examples
-    --------
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(p=[1, 2, 1, 2], time=[8, 5, 9, 6], machine=["SP", "SP", "T3E", "T3E"])
-    >>> told = forecast(runs, p=[4, 8])
-    >>> told.time.shape, one_series(told, 1).time.shape, one_series(told, 1).notes[0].label
-    ((2, 2), (2,), 'T3E')
-    """
-    if not 0 <= series < len(forecast.notes):
-        raise ParameterError(
-            "series",
-            must=f"be a number from 0 to {len(forecast.notes) - 1}",
-            got=f"{series}",
-            hint="The notes of the forecast name its series in this order.",
+    targets: Array  # (points,) [1]
+    curve: MeasuredCurve
+    donated: DonatedCurve | None  # None without donors
+    table: Array  # (columns, series, points): those of `Columns`
+
+    @property
+    def columns(self) -> Columns:
+        """What is answered at the targets."""
+        return Columns(*self.table)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Line:
+    """One series from its smallest to its largest count, ready to be drawn."""
+
+    p: Array  # (points,), those measured among them [1]
+    time: Array  # [s]
+    lower: Array  # of the interval [s]
+    upper: Array  # of the interval [s]
+    elsewhere: dict[str, Array]  # time if it goes on as on each other machine [s]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Curve:
+    """Some series as functions of the processors, by what they are forecast from."""
+
+    series: Series
+    elsewhere: Elsewhere | None  # their donors
+    strong: NDArray[np.bool_]  # (series,): whether the work was fixed
+    chosen: NDArray[np.intp] | None = None  # the series that are answered for; None for all
+
+    def only(self, rows: NDArray[np.intp] | slice) -> "Curve":
+        """Give some of the series as if there were no other."""
+        return Curve(
+            series=self.series.take(rows),
+            elsewhere=None if self.elsewhere is None else self.elsewhere.take(rows),
+            strong=self.strong[rows],
         )
-    alone = forecast.take(np.array([series]))
-    answers = {name: getattr(alone, name)[0] for name in ANSWERS} if forecast.by else {}
-    return replace(alone, by=(), refused={}, **answers)
+
+    def choose(self, rows: NDArray[np.intp]) -> "Curve":
+        """Answer for some of the series; call paths go on to agree with those left out."""
+        return replace(self, chosen=self._chosen[rows])
+
+    def parts(self, points: int) -> Iterator[slice]:
+        """Cut the series into parts small enough for the memory at so many points."""
+        curves = 1 if self.elsewhere is None else 1 + self.elsewhere.of.shape[1]
+        at_once = max(1, POINTS_AT_ONCE // (points + self.series.p.shape[1]) // curves)
+        for start in range(0, len(self.series), at_once):
+            yield slice(start, start + at_once)
+
+    def estimate(self, targets: Array) -> Estimate:
+        """Compute all series at once, each by itself, at `targets`, (points,) at least 1 [1]."""
+        donated = None
+        if self.elsewhere is None:
+            own = timings_of(self.series)
+            curve = curve_from(own.p, own.time, own.count, own.noise, targets)
+        else:
+            donated = curve_with_donors(self.series, self.elsewhere, targets)
+            curve = donated.curve
+        time = np.exp(curve.log_time)
+        lower, upper = np.exp(curve.ends)
+        speedup, efficiency = speedup_and_efficiency(
+            p=targets,
+            time=time,
+            p0=self.series.p[:, 0],
+            time0=self.series.time[:, 0],
+            strong=self.strong,
+        )
+        columns = Columns(time, lower, upper, speedup, efficiency, curve.reach)
+        table = np.stack(columns)
+        return Estimate(targets=targets, curve=curve, donated=donated, table=table)
+
+    def at(self, p: ArrayLike) -> Columns:
+        """Answers for the chosen series at `p`, at least 1 and of any shape: (series, *p.shape).
+
+        Counts need not be whole.
+        """
+        targets = _checked(p)
+        if profile_of(self.series) is None:
+            curve = self if self.chosen is None else self.only(self.chosen)
+            table = curve._table(targets.ravel())
+        else:
+            table = self._consistent(targets.ravel())[:, self._chosen]
+        return Columns(*table.reshape(*table.shape[:2], *targets.shape))
+
+    def along(self, ends: Sequence[Array]) -> list[Line]:
+        """Lines of the chosen series, each over its measured counts and to `ends` of its own."""
+        points, profile = POINTS_A_LINE, profile_of(self.series)
+        if profile is not None:  # all must be answered for any
+            points = int(np.clip(POINTS_IN_ALL / len(self.series), FEWEST_POINTS, POINTS_A_LINE))
+        alone = [self.only(np.array([row])) for row in self._chosen.tolist()]
+        counts = [_between(x.series, far, points) for x, far in zip(alone, ends, strict=True)]
+        if profile is None:
+            tables = [x._table(p)[:, 0] for x, p in zip(alone, counts, strict=True)]
+        else:
+            every = np.unique(np.concatenate(counts))
+            table = self._consistent(every)
+            tables = [
+                table[:, row, np.searchsorted(every, p)]
+                for row, p in zip(self._chosen.tolist(), counts, strict=True)
+            ]
+        return [
+            Line(
+                p=p, time=table[0], lower=table[1], upper=table[2], elsewhere=x.as_elsewhere(0, p)
+            )
+            for x, p, table in zip(alone, counts, tables, strict=True)
+        ]
+
+    def as_elsewhere(self, row: int, p: ArrayLike) -> dict[str, Array]:
+        """Times [s] at `p` if one of the chosen series goes on as on each of its donors.
+
+        The heaviest donor at the last of `p` comes first; times are (points,), NaN where it is not
+        used, and at the counts measured here. Donors without any are left out.
+        """
+        targets = np.atleast_1d(_checked(p)).ravel()
+        own = self.only(self._chosen[row : row + 1])
+        if own.elsewhere is None:
+            return {}
+        donated = curve_with_donors(own.series, own.elsewhere, targets)
+        times = np.exp(donated.as_there[0]) * np.where(donated.share[0] > 0, 1.0, np.nan)[:, None]
+        heaviest = np.argsort(-donated.weights[0, -1], kind="stable").tolist()
+        return {
+            own.elsewhere.names[own.elsewhere.of[0, j]]: times[:, j]
+            for j in heaviest
+            if np.isfinite(times[:, j]).any()
+        }
+
+    @property
+    def _chosen(self) -> NDArray[np.intp]:
+        """Numbers of the series that are answered for."""
+        return np.arange(len(self.series)) if self.chosen is None else self.chosen
+
+    def _table(self, targets: Array) -> Array:
+        """Answers for all series, each by itself: (columns, series, points)."""
+        parts = (self.only(part) for part in self.parts(len(targets)))
+        return np.concatenate([part.estimate(targets).table for part in parts], axis=1)
+
+    def _consistent(self, targets: Array) -> Array:
+        """Answers for all series, of which some are call paths that must add up."""
+        profile = profile_of(self.series)
+        table = self._table(targets)
+        return table if profile is None else made_consistent(self.series, profile, table, targets)
 
 
-def curve(forecast: Forecast, p: ArrayLike) -> Forecast:
-    """The series of a forecast answered at other counts, from the same measured times.
-
-    Parameters
-    ----------
-    forecast : Forecast
-        What was forecast.
-    p : array_like, any shape
-        Processors, at least 1. They need not be whole, so that a line can be drawn through
-        them. [1]
-
-    Returns
-    -------
-    Forecast
-        Its arrays belong to `p`; nothing is `observed` there. Its notes are those of `forecast`
-        and speak of the counts that were asked for first.
-
-    Raises
-    ------
-    ParameterError
-        If `p` lies outside its domain.
-
-    Examples
-    --------
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    >>> told = forecast(runs, p=[16, 32])
-    >>> curve(told, [8, 16, 32]).time.round(1)
-    array([16. , 10.2,  7.3])
-    """
-    asked = np.asarray(p, dtype=np.float64)
-    require("p", asked, np.isfinite(asked) & (asked >= 1), must="be at least 1", hint=FROM_ONE)
-    if forecast.among is not None and profile_of(whole_of(forecast).measured) is not None:
-        return _of_some(forecast, *forecast.among, asked)  # only together do they add up
-    measured, targets = forecast.measured, asked.ravel()
-    strong = np.array([note.scaling == "strong" for note in forecast.notes])
-    shape = (len(forecast.notes), *asked.shape) if forecast.by else asked.shape
-    parts = [
-        _columns(forecast, part, targets, strong[part])
-        for part in parts_of(measured, forecast.elsewhere, targets)
-    ]
-    table = np.concatenate(parts, axis=1)
-    profile = profile_of(measured)
-    if profile is not None:
-        table = made_consistent(measured, profile, table, targets)
-    time, lower, upper, speedup, efficiency, reach = table.reshape(-1, *shape)
-    return replace(
-        forecast,
-        p=asked,
-        time=time,
-        lower=lower,
-        upper=upper,
-        speedup=speedup,
-        efficiency=efficiency,
-        reach=reach,
-        observed=np.full(shape, np.nan),
-    )
+def _checked(p: ArrayLike) -> Array:
+    """Counts of processors for a line, in the shape given. [1]."""
+    counts = np.asarray(p, dtype=np.float64)
+    is_count = np.isfinite(counts) & (counts >= 1)
+    require("p", counts, is_count, must="be at least 1", hint="Count processors from 1.")
+    return counts
 
 
-def lines(
-    forecast: Forecast, rows: Sequence[int], counts: Sequence[NDArray[np.float64]]
-) -> list[Forecast]:
-    """Some series of a forecast, each answered at counts of its own.
-
-    Call paths that must add up are answered all together, and once for all of `rows`.
-
-    Parameters
-    ----------
-    forecast : Forecast
-    rows : sequence of int
-        Which series, counted from 0 in the order of `forecast.notes`.
-    counts : sequence of ndarray, shape (points,)
-        For each of `rows` the processors, ascending, at least 1. [1]
-
-    Returns
-    -------
-    list of Forecast
-    """
-    if profile_of(whole_of(forecast).measured) is None:
-        return [curve(one_series(forecast, i), p) for i, p in zip(rows, counts, strict=True)]
-    every = np.unique(np.concatenate(counts))
-    together = curve(forecast, every)
-    answered = []
-    for i, p in zip(rows, counts, strict=True):
-        own, place = one_series(together, i), np.searchsorted(every, p)
-        columns = {name: getattr(own, name)[place] for name in ANSWERS}
-        answered.append(replace(own, p=p, **columns))
-    return answered
-
-
-def whole_of(forecast: Forecast) -> Forecast:
-    """The forecast of all series that some were chosen from; itself where none was left out."""
-    return forecast if forecast.among is None else forecast.among[0]
-
-
-def _columns(
-    forecast: Forecast,
-    part: slice,
-    targets: NDArray[np.float64],
-    strong: NDArray[np.bool_],
-) -> NDArray[np.float64]:
-    """Answer for a part of the series, as `columns_of`."""
-    series = forecast.measured.take(part)
-    elsewhere = None if forecast.elsewhere is None else forecast.elsewhere.take(part)
-    said, _ = said_of(series, elsewhere, targets)
-    return columns_of(said, series, targets, strong)
-
-
-def as_elsewhere(forecast: Forecast, series: int, p: ArrayLike) -> dict[str, NDArray[np.float64]]:
-    """Times of one series if it goes on as on each of its donors from the runs here.
-
-    Parameters
-    ----------
-    forecast : Forecast
-        What was forecast.
-    series : int
-        Which of its series, counted from 0 in the order of `forecast.notes`.
-    p : array_like, shape (points,)
-        Processors, at least 1. [1]
-
-    Returns
-    -------
-    dict of str to ndarray, shape (points,)
-        For each machine that is used somewhere, the heaviest at the last of `p` first; NaN where
-        it is not used, and at the counts measured here. Without donors there is none. [s]
-
-    Raises
-    ------
-    ParameterError
-        If there is no such series, or `p` lies outside its domain.
-
-    Examples
-    --------
-    >>> from parcast import Measurements, forecast
-    >>> elsewhere = Measurements(
-    ...     p=[1, 2, 4] * 2, time=[9, 5, 3, 8, 4, 2], machine=["SP"] * 3 + ["T3E"] * 3
-    ... )
-    >>> told = forecast(Measurements(p=[1], time=[16.0]), p=[4], donors=elsewhere)
-    >>> {name: times.round(1).tolist() for name, times in as_elsewhere(told, 0, [2, 4]).items()}
-    {'T3E': [8.0, 4.0], 'SP': [8.9, 5.3]}
-    """
-    own = one_series(forecast, series)
-    asked = np.atleast_1d(np.asarray(p, dtype=np.float64)).ravel()
-    require("p", asked, np.isfinite(asked) & (asked >= 1), must="be at least 1", hint=FROM_ONE)
-    if own.elsewhere is None:
-        return {}
-    donated = curve_with_donors(own.measured, own.elsewhere, asked)
-    times = np.exp(donated.as_there[0]) * np.where(donated.share[0] > 0, 1.0, np.nan)[:, None]
-    heaviest = np.argsort(-donated.weights[0, -1], kind="stable").tolist()
-    return {
-        own.elsewhere.names[own.elsewhere.of[0, j]]: times[:, j]
-        for j in heaviest
-        if np.isfinite(times[:, j]).any()
-    }
-
-
-def _of_some(
-    forecast: Forecast,
-    whole: Forecast,
-    rows: NDArray[np.intp],
-    asked: NDArray[np.float64],
-) -> Forecast:
-    """Answer all series that some were chosen from, and choose these again."""
-    answered = curve(whole, asked)
-    columns = {name: getattr(answered, name) for name in ANSWERS}
-    if whole.by:
-        columns = {name: column[rows] for name, column in columns.items()}
-        if not forecast.by:
-            columns = {name: column[0] for name, column in columns.items()}
-    return replace(forecast, p=asked, **columns)
+def _between(series: Series, ends: Array, points: int) -> Array:
+    """Counts along the line of a single series, those measured among them. [1]."""
+    p = series.p[0, : int(series.count[0])]
+    ends = np.concatenate([p[[0, -1]], ends])
+    return np.union1d(np.geomspace(ends.min(), ends.max(), points), p)

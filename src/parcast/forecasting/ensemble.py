@@ -91,21 +91,11 @@ class Extrapolation:
 
 
 def extrapolate(p: Array, time: Array, valid: NDArray[np.bool_], targets: Array) -> Extrapolation:
-    """Forecast times at `targets` from the measured counts of each series.
+    """Forecast times at `targets`, (series, points) at least 1 [1], from the measured counts.
 
-    Parameters
-    ----------
-    p, time : ndarray, shape (series, counts)
-        Processors [1] and measured times [s], ordered towards the targets, the last column being
-        the measured count nearest to them. Where not `valid` any positive number.
-    valid : ndarray of bool, shape (series, counts)
-        Which entries are measured: at least the last two columns of every series.
-    targets : ndarray, shape (series, points)
-        Processors to forecast, at least 1. [1]
-
-    Returns
-    -------
-    Extrapolation
+    `p` [1] and `time` [s], (series, counts), are ordered towards the targets, the last column
+    being the measured count nearest to them; where not `valid` any positive number. At least the
+    last two columns of every series are.
     """
     weight = valid.astype(np.float64)
     members = _members(p, time, weight, targets)
@@ -154,12 +144,12 @@ def _members(p: Array, time: Array, weight: Array, targets: Array) -> Array:
     columns = []
     for law, _, readings in LAWS.values():
         fitted = np.log(np.maximum(law.time(last, law.fit(p, time, weight)), lowest))
-        said = {ALL: fitted[:, :-1], THROUGH: fitted[:, :-1] - fitted[:, -1:] + log_last_time}
+        values = {ALL: fitted[:, :-1], THROUGH: fitted[:, :-1] - fitted[:, -1:] + log_last_time}
         if LAST_TWO in readings:
             two = weight * (np.cumsum(weight[:, ::-1], axis=1)[:, ::-1] <= 2)
             local = np.maximum(law.time(last, law.fit(p, time, two)), lowest)
-            said[LAST_TWO] = np.log(local[:, :-1])
-        columns += [said[reading] for reading in readings]
+            values[LAST_TWO] = np.log(local[:, :-1])
+        columns += [values[reading] for reading in readings]
     return np.stack(columns, axis=-1)
 
 

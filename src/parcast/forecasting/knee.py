@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.aliases import Array
 from parcast.errors import ParameterError, as_number, as_whole, require
-from parcast.forecasting.forecast import forecast
+from parcast.forecasting.evidence import SeriesEvidence, series_evidence
+from parcast.forecasting.question import question_of
 from parcast.forecasting.scaling import Scaling
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, label_of
@@ -118,8 +120,8 @@ def knee(
     --------
     >>> from parcast import Measurements
     >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    >>> found = knee(runs, upto=256)[0]
-    >>> found.because, found.lower < found.p < found.upper
+    >>> first = knee(runs, upto=256)[0]
+    >>> first.because, first.lower < first.p < first.upper
     ('efficiency', True)
     """
     hint = "Write 50% as 0.5."
@@ -136,56 +138,58 @@ def knee(
     upto = as_whole("upto", upto, least=1, hint=hint)
     steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
     counts = np.unique(np.round(np.geomspace(first, upto, steps)))
-    told = forecast(measurements, counts, donors=donors, machines=machines, by=by, scaling=scaling)
-
-    for note in told.notes:
-        if note.measured[0] >= upto:
+    question = question_of(
+        knee, measurements, counts, donors=donors, machines=machines, by=by, scaling=scaling
+    )
+    evidence = series_evidence(question)
+    for key, start in zip(evidence.measured.keys, evidence.measured.p[:, 0].tolist(), strict=True):
+        if start >= upto:
             raise ParameterError(
                 "upto",
                 must="be above the smallest measured p of every series",
-                got=f"{upto} where {note.label} starts at {whole(note.measured[0])}",
+                got=f"{upto} where {label_of(key)} starts at {whole(start)}",
                 hint="Give a larger one, or select other series.",
             )
-    shape = (len(told.notes), len(counts))
-    time, lower, upper, efficiency = (
-        np.reshape(column, shape)
-        for column in (told.time, told.lower, told.upper, told.efficiency)
-    )
-    strong = np.array([note.scaling == "strong" for note in told.notes])
-    started = counts >= told.measured.p[:, :1]
+    return _knees(evidence, counts, share)
+
+
+def _knees(evidence: SeriesEvidence, counts: Array, share: float) -> list[Knee]:
+    """Look for the knee of every series among `counts`, ascending [1], by its efficiency [1]."""
+    columns, strong = evidence.curve.at(counts), evidence.curve.strong
+    started = counts >= evidence.measured.p[:, :1]
     holds = [
-        _worth(times, efficiency * time / times, share, started, strong)
-        for times in (time, upper, lower)
+        _worth(times, columns.efficiency * columns.time / times, share, started, strong)
+        for times in (columns.time, columns.upper, columns.lower)
     ]
     place, low, high = ((worth.sum(axis=1) - 1).clip(0) for worth in holds)
-    fastest = np.argmin(np.where(started, time, np.inf), axis=1)
+    fastest = np.argmin(np.where(started, columns.time, np.inf), axis=1)
     skipped = (~started).sum(axis=1)
     place, low, high = (np.minimum(x + skipped, len(counts) - 1) for x in (place, low, high))
 
-    found = []
-    for i, note in enumerate(told.notes):
-        reached = place[i] < len(counts) - 1
+    knees = []
+    for i, key in enumerate(evidence.measured.keys):
+        is_reached = place[i] < len(counts) - 1
         by_time = strong[i] and place[i] == fastest[i]
-        because = ("time" if by_time else "efficiency") if reached else "not reached"
-        found.append(
+        because = ("time" if by_time else "efficiency") if is_reached else "not reached"
+        knees.append(
             Knee(
-                key=note.key,
+                key=key,
                 p=int(counts[place[i]]),
                 lower=int(min(counts[low[i]], counts[place[i]])),
                 upper=int(max(counts[high[i]], counts[place[i]])),
-                efficiency=float(efficiency[i, place[i]]),
+                efficiency=float(columns.efficiency[i, place[i]]),
                 fastest=int(counts[fastest[i]]),
                 because=because,
                 min_efficiency=share,
-                upto=int(upto),
+                upto=int(counts[-1]),
             )
         )
-    return found
+    return knees
 
 
 def _worth(
-    time: NDArray[np.float64],
-    efficiency: NDArray[np.float64],
+    time: Array,
+    efficiency: Array,
     threshold: float,
     started: NDArray[np.bool_],
     strong: NDArray[np.bool_],

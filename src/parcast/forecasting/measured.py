@@ -5,11 +5,10 @@ largest it is forecast by `parcast.forecasting.ensemble`, joined to the last mea
 the first doubling; below the smallest likewise, with the counts in the opposite order. Everything
 is computed for many series at once.
 
-How wrong a forecast from timings may be: half-widths of 90 % intervals of log time.
-
-The widths come from how wrong such forecasts *were* on measured and simulated series of real
-programs, never from the residuals of one fit. Beyond the measured counts the error grows with the
-reach and with three signs of doubt, none of which is enough alone:
+The half-widths of the 90 % intervals of log time come from how wrong such forecasts *were* on
+measured and simulated series of real programs, never from the residuals of one fit. Beyond the
+measured counts the error grows with the reach and with three signs of doubt, none of which is
+enough alone:
 
     half-width = 2.78 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
 
@@ -54,22 +53,11 @@ NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
 
 
 def noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
-    """Pool the standard deviation of log time among repetitions over each series.
+    """Pool the standard deviation of log time among repetitions over each series, (series,).
 
-    Parameters
-    ----------
-    spread : ndarray, shape (series, counts)
-        Robust standard deviation of log time at each count. [1]
-    repeated : ndarray of bool, shape (series, counts)
-        Where there was more than one repetition; elsewhere `spread` is ignored.
+    `spread`, (series, counts), is robust and heeded where `repeated`. At least 0.005, and 0.05 for
+    a series without repetitions.
 
-    Returns
-    -------
-    ndarray, shape (series,)
-        At least 0.005; 0.05 for a series without repetitions. [1]
-
-    Examples
-    --------
     >>> noise(np.array([[0.01, 0.01], [0.0, 0.0]]), np.array([[True, True], [False, False]]))
     array([0.01, 0.05])
     """
@@ -105,20 +93,11 @@ def between(*, distance: Array, bend: Array) -> Array:
 
 
 def step_before(behind: Array) -> Array:
-    """Distance from the last count to the nearest one at least a doubling before it.
+    """Distance from the last count to the nearest one at least a doubling before it, (..., 1).
 
-    Parameters
-    ----------
-    behind : ndarray, shape (..., counts)
-        Logarithm of the last count over each; 0 for itself and as padding.
+    `behind`, (..., counts), is the logarithm of the last count over each; 0 for itself and as
+    padding. Where all lie nearer it is that of the first one, and at least a doubling.
 
-    Returns
-    -------
-    ndarray, shape (..., 1)
-        That of the first count where all lie nearer, and at least a doubling.
-
-    Examples
-    --------
     >>> np.exp(step_before(np.log([[64.0, 4.0, 1.5, 1.0], [1.5, 1.2, 1.0, 1.0]])))
     array([[4.],
            [2.]])
@@ -129,17 +108,10 @@ def step_before(behind: Array) -> Array:
 
 
 def noise_carried(*, reach: Array, step: Array) -> Array:
-    """How many times the noise of one run counts beyond the measured counts [1].
+    """How many times the noise of one run counts at a `reach` beyond the measured counts [1].
 
-    Parameters
-    ----------
-    reach : ndarray
-        Logarithm of the ratio between the count asked for and the last measured one.
-    step : ndarray, broadcastable to the same shape
-        As `step_before` has it, above 0.
+    The reach is a logarithm, and `step` as `step_before` has it.
 
-    Examples
-    --------
     >>> noise_carried(reach=np.log([1.0, 2.0, 4.0]), step=np.array(np.log(2.0)))
     array([1.        , 1.73..., 2.64...])
     """
@@ -180,44 +152,32 @@ class MeasuredCurve:
 def curve_from(
     p: Array, time: Array, count: NDArray[np.int64], noise: Array, targets: Array
 ) -> MeasuredCurve:
-    """Forecast times and their intervals at `targets` for every series.
+    """Forecast times and intervals at `targets`, (points,) or (series, points), at least 1 [1].
 
-    Parameters
-    ----------
-    p, time : ndarray, shape (series, counts)
-        Processors, ascending [1], and measured times [s]; what stands to the right of the first
-        `count` entries of a row is padding.
-    count : ndarray of int, shape (series,)
-        Measured counts of each series, at least 2. [1]
-    noise : ndarray, shape (series,)
-        Standard deviation of log time among repetitions. [1]
-    targets : ndarray, shape (points,) or (series, points)
-        Processors asked for, at least 1. [1]
-
-    Returns
-    -------
-    MeasuredCurve
+    `p` [1] and `time` [s] are (series, counts), ascending and padded after the first `count`,
+    (series,) at least 2, of a row; `noise`, (series,), is the standard deviation of log time among
+    repetitions.
     """
     rows = np.arange(len(p))
     first, last = p[:, 0], p[rows, count - 1]
-    asked = np.broadcast_to(targets, (len(p), targets.shape[-1]))
-    log_time, half_width = _between(p, time, count, asked)
+    points = np.broadcast_to(targets, (len(p), targets.shape[-1]))
+    log_time, half_width = _between(p, time, count, points)
     half_width = with_noise(half_width, noise)
 
-    above = asked > last[:, None]
-    up = _towards(p, time, count, noise, np.maximum(asked, last[:, None]), ascending=True)
+    above = points > last[:, None]
+    up = _towards(p, time, count, noise, np.maximum(points, last[:, None]), ascending=True)
     log_time = np.where(above, up.log_time, log_time)
     half_width = np.where(above, up.half_width, half_width)
-    below = asked < first[:, None]
+    below = points < first[:, None]
     if below.any():
-        down = _towards(p, time, count, noise, np.minimum(asked, first[:, None]), ascending=False)
+        down = _towards(p, time, count, noise, np.minimum(points, first[:, None]), ascending=False)
         log_time = np.where(below, down.log_time, log_time)
         half_width = np.where(below, down.half_width, half_width)
 
     return MeasuredCurve(
         log_time=log_time,
         half_width=np.minimum(half_width, WIDEST),
-        reach=np.maximum(np.maximum(asked / last[:, None], first[:, None] / asked), 1.0),
+        reach=np.maximum(np.maximum(points / last[:, None], first[:, None] / points), 1.0),
         weights=up.weights,
         backtest=up.backtest,
         without_last=up.without_last,
@@ -229,7 +189,7 @@ def _towards(
     time: Array,
     count: NDArray[np.int64],
     noise: Array,
-    asked: Array,
+    targets: Array,
     *,
     ascending: bool,
 ) -> MeasuredCurve:
@@ -239,38 +199,40 @@ def _towards(
     valid = place >= 0
     source = np.where(valid, place if ascending else count[:, None] - 1 - place, 0)
     p, time = (np.take_along_axis(values, source, axis=1) for values in (p, time))
-    said = extrapolate(p, time, valid, np.concatenate([asked, p[:, -1:]], axis=1))
+    extrapolated = extrapolate(p, time, valid, np.concatenate([targets, p[:, -1:]], axis=1))
 
     x, y = np.log(p), np.log(time)
-    reach = np.abs(np.log(asked) - x[:, -1:])
-    missed = y[:, -1:] - said.log_time[:, -1:]
-    joined = said.log_time[:, :-1] + missed * np.clip(1 - reach / JOINED_FROM, 0.0, 1.0)
+    reach = np.abs(np.log(targets) - x[:, -1:])
+    missed = y[:, -1:] - extrapolated.log_time[:, -1:]
+    joined = extrapolated.log_time[:, :-1] + missed * np.clip(1 - reach / JOINED_FROM, 0.0, 1.0)
     slope = (y[:, -1:] - y[:, -2:-1]) / np.abs(x[:, -1:] - x[:, -2:-1])
     step = step_before(np.where(valid, np.abs(x[:, -1:] - x), 0.0))
     change = joined - y[:, -1:]
     forecast_slope = np.divide(change, reach, out=np.zeros_like(reach), where=reach > 0)
     half_width = beyond(
         reach=reach,
-        disagreement=said.disagreement[:, :-1],
-        backtest=said.backtest[:, None],
+        disagreement=extrapolated.disagreement[:, :-1],
+        backtest=extrapolated.backtest[:, None],
         bend=forecast_slope - slope,
     )
     return MeasuredCurve(
         log_time=joined,
         half_width=with_noise(half_width, noise, noise_carried(reach=reach, step=step)),
         reach=np.exp(reach),
-        weights=said.weights,
-        backtest=said.backtest,
-        without_last=said.without_last[:, :-1],
+        weights=extrapolated.weights,
+        backtest=extrapolated.backtest,
+        without_last=extrapolated.without_last[:, :-1],
     )
 
 
-def _between(p: Array, time: Array, count: NDArray[np.int64], asked: Array) -> tuple[Array, Array]:
+def _between(
+    p: Array, time: Array, count: NDArray[np.int64], targets: Array
+) -> tuple[Array, Array]:
     """Interpolate in log-log; outside the measured counts the values are not meaningful."""
     x, y = np.log(p), np.log(time)
     slopes = np.diff(y, axis=1) / np.diff(x, axis=1)
-    at = np.log(asked)
-    left = (p[:, None, :] <= asked[:, :, None]).sum(axis=-1) - 1
+    at = np.log(targets)
+    left = (p[:, None, :] <= targets[:, :, None]).sum(axis=-1) - 1
     left = np.clip(left, 0, count[:, None] - 2)
 
     x0, x1, y0 = (

@@ -1,12 +1,15 @@
 """What a forecast says of itself in words: what it rests on, what limits it, what to doubt."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.forecasting.call_paths import Profile
+from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
-from parcast.forecasting.measured import MeasuredCurve
+from parcast.forecasting.measured import noise as pooled_noise
 from parcast.forecasting.result import SeriesNotes
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
@@ -23,80 +26,53 @@ NOISY = 0.10  # relative spread of repetitions worth a warning
 
 def notes_of(
     series: Series,
-    said: MeasuredCurve,
-    targets: NDArray[np.float64],
+    estimate: Estimate,
     *,
-    efficiency: NDArray[np.float64],
     strong: NDArray[np.bool_],
     reasons: Sequence[str],
-    noise: NDArray[np.float64],
     helped: NDArray[np.bool_] | None = None,
 ) -> list[SeriesNotes]:
     """Notes of every series of a forecast.
 
-    Parameters
-    ----------
-    series : Series
-        What was measured.
-    said : MeasuredCurve
-        What was forecast at `targets`, the last of which stands beside the largest of the others
-        and serves only to tell the slope there.
-    targets : ndarray, shape (points,)
-        Processors. [1]
-    efficiency : ndarray, shape (series, points)
-        At `targets`. [1]
-    strong : ndarray of bool, shape (series,)
-        Whether scaling is strong.
-    reasons : sequence of str, one for each series
-        What tells so.
-    noise : ndarray, shape (series,)
-        Relative standard deviation among repetitions. [1]
-    helped : ndarray of bool, shape (series,), optional
-        Which series have donors, so that what is said of own runs alone does not hold.
-
-    Returns
-    -------
-    list of SeriesNotes, one for each series
+    The last target of the `estimate` stands beside the largest of the others and serves only to
+    tell the slope there. `strong` and `reasons` say how each series scales and what tells so;
+    `helped` which of them have donors, so that what is said of own runs alone does not hold.
     """
+    curve, targets = estimate.curve, estimate.targets
     furthest = int(np.argmax(targets[:-1]))
     step = float(np.log(targets[furthest] / targets[-1]))
-    rise = np.asarray(said.log_time[:, furthest] - said.log_time[:, -1])
-    slope = rise / step
+    rise = np.asarray(curve.log_time[:, furthest] - curve.log_time[:, -1])
+    slope = (rise / step).tolist()
+    efficiency = estimate.columns.efficiency[:, furthest].tolist()
     at = whole(float(targets[furthest]))
     laws = list(LAWS)
     belongs = np.array([[law == own for law in laws] for own, _ in MEMBERS], dtype=np.float64)
-    weights = said.weights @ belongs
+    weights = curve.weights @ belongs
     heaviest = np.argsort(-weights, axis=1)[:, :3]
+    noise = pooled_noise(series.spread, series.repetitions > 1)
     repeated = np.asarray(np.any(series.repetitions > 1, axis=1), dtype=bool)
 
     notes = []
     for i, key in enumerate(series.keys):
         count = int(series.count[i])
         first, last = float(series.p[i, 0]), float(series.p[i, count - 1])
-        backtest = float(np.expm1(-said.backtest[i])) if count > 2 else None
+        backtest = float(np.expm1(-curve.backtest[i])) if count > 2 else None
         shares = ", ".join(f"{laws[j]} {percent(weights[i, j])}" for j in heaviest[i])
         own_noise = float(noise[i]) if repeated[i] else None
+        limit = _limit(slope[i], efficiency[i], strong=bool(strong[i]))
+        is_helped = helped is not None and bool(helped[i])
         notes.append(
             SeriesNotes(
                 key=key,
                 measured=(first, last),
                 scaling="strong" if strong[i] else "weak",
                 scaling_reason=reasons[i],
-                limited_by=f"at p = {at}: "
-                + _limit(float(slope[i]), float(efficiency[i, furthest]), strong=bool(strong[i])),
+                limited_by=f"at p = {at}: {limit}",
                 rests_on=_rests_on(series, i, shares, backtest),
                 backtest=backtest,
                 noise=own_noise,
                 warnings=tuple(
-                    _warnings(
-                        series,
-                        i,
-                        said,
-                        targets=targets,
-                        furthest=furthest,
-                        noise=own_noise,
-                        helped=helped is not None and bool(helped[i]),
-                    )
+                    _warnings(series, i, estimate, furthest, noise=own_noise, helped=is_helped)
                 ),
             )
         )
@@ -143,29 +119,29 @@ def _rests_on(series: Series, i: int, shares: str, backtest: float | None) -> st
 def _warnings(
     series: Series,
     i: int,
-    said: MeasuredCurve,
-    *,
-    targets: NDArray[np.float64],
+    estimate: Estimate,
     furthest: int,
+    *,
     noise: float | None,
     helped: bool,
 ) -> Iterator[str]:
     """Give what should make a reader careful, gravest first."""
     count = int(series.count[i])
     first, last = (whole(float(series.p[i, j])) for j in (0, count - 1))
-    asked = targets[:-1]
-    widest = int(np.argmax(said.half_width[i, :-1]))
-    width = float(np.exp(2 * said.half_width[i, widest]))
+    curve, targets = estimate.curve, estimate.targets[:-1]
+    widest = int(np.argmax(curve.half_width[i, :-1]))
+    width = float(np.exp(2 * curve.half_width[i, widest]))
     if width > WIDE:
         yield (
-            f"Doubtful: at p = {whole(float(asked[widest]))} "
+            f"Doubtful: at p = {whole(float(targets[widest]))} "
             f"the interval spans a factor of {format_quantity(width, 'count', 2)}."
         )
-    other = said.without_last[i, furthest]
-    if asked[furthest] > last and abs(other - said.log_time[i, furthest]) > np.log(HANGS):
+    other = curve.without_last[i, furthest]
+    if targets[furthest] > last and abs(other - curve.log_time[i, furthest]) > np.log(HANGS):
+        time = format_quantity(np.exp(other), "time")
         yield (
             f"It hangs on the runs at p = {last}: without them the forecast for "
-            f"{whole(float(asked[furthest]))} would be {format_quantity(np.exp(other), 'time')}. "
+            f"{whole(float(targets[furthest]))} would be {time}. "
             f"Repeat them, or measure one count more."
         )
     if count == 2 and not helped:
@@ -173,15 +149,34 @@ def _warnings(
             "Two counts only: nothing tells how time bends. "
             "A third count would narrow the interval most."
         )
-    if asked[furthest] > 2 * last:
-        times = asked[furthest] / last
+    if targets[furthest] > 2 * last:
+        times = targets[furthest] / last
         held = "" if helped else next((words for reach, words in HELD if times > reach), "")
         yield (
-            f"p = {whole(float(asked[furthest]))} is {format_quantity(times, 'count')} times "
+            f"p = {whole(float(targets[furthest]))} is {format_quantity(times, 'count')} times "
             f"the largest measured p ({last}).{held}"
         )
-    lowest = float(asked.min())
+    lowest = float(targets.min())
     if lowest < first:
         yield f"p = {whole(lowest)} lies below the smallest measured p ({first})."
     if noise is not None and noise > NOISY:
         yield f"Repetitions of a run differ by {percent(noise)}: repeat each count more often."
+
+
+def notes_of_profile(notes: Sequence[SeriesNotes], profile: Profile) -> list[SeriesNotes]:
+    """Say of every call path at the root of a tree what was done with those below it."""
+    tree = profile.tree
+    root = np.arange(len(notes))
+    while (tree.parent[root] >= 0).any():
+        root = np.where(tree.parent[root] >= 0, tree.parent[root], root)
+    adding, totals = (
+        np.bincount(root[rows], minlength=len(notes))
+        for rows in (tree.totals[tree.adds_up[tree.totals]], tree.totals)
+    )
+    answer = list(notes)
+    for i in np.flatnonzero(totals).tolist():
+        text = f"; {adding[i]} of {totals[i]} call paths made to agree with the sum of their parts"
+        if adding[i] < totals[i]:
+            text += " (the others' parts add up to more, as times of the slowest rank do)"
+        answer[i] = replace(notes[i], rests_on=notes[i].rests_on + text)
+    return answer

@@ -3,24 +3,22 @@
 Measured medians are dots; between them the line is solid, beyond them it is dashed; the band is
 the interval; what was measured but held out is an open diamond; runs that are planned are open
 triangles on the line, numbered; the dotted line is ideal scaling. Thin lines show how it would go
-on as on each machine that was used beside the own runs.
-Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with a
-marker or a style of its own. Everything is drawn in processors, seconds and fractions.
-
-The names of other machines beside the lines that show how it would go on as there.
+on as on each machine that was used beside the own runs, with its name at the end where there is
+room. Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with
+a marker or a style of its own. Everything is drawn in processors, seconds and fractions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.forecasting.call_paths import profile_of
-from parcast.forecasting.curve import as_elsewhere, lines, one_series, whole_of
+from parcast.errors import ParameterError
+from parcast.forecasting.curve import Line
 from parcast.forecasting.knee import Knee
-from parcast.forecasting.result import Forecast
+from parcast.forecasting.result import Forecast, one_series
 from parcast.show.canvas import any_letters
 from parcast.show.colours import BLACK, BLUE, GREEN, GREY, PALE, PURPLE, VERMILLION
 from parcast.units import format_quantity, shown
@@ -34,9 +32,6 @@ if TYPE_CHECKING:
 
 Quantity = Literal["time", "efficiency"]
 
-POINTS_A_LINE: Final = 241
-POINTS_IN_ALL: Final = 50_000  # of all call paths where one cannot be answered alone ...
-FEWEST_POINTS: Final = 41  # ... but not fewer of each
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
 
 
@@ -48,11 +43,11 @@ class Panel:
     p: Array  # measured counts [1]
     time: Array  # medians measured there [s]
     spread: Array  # sd of log time among repetitions; 0 where there were none [1]
-    line: Forecast  # at many counts from the smallest to the largest measured or asked for
+    line: Line  # from the smallest to the largest count measured, asked for or planned
+    interval: float  # share of forecasts whose band is meant to hold [1]
     held_out_p: Array  # [1]
     held_out_time: Array  # [s]
     is_strong: bool
-    elsewhere: Mapping[str, Array]  # time along the line if it goes on as there [s]
     knee: int | None  # the largest count worth it, where it was asked for and found [1]
     planned_p: Array  # of runs to make next, the best first [1]
     planned_time: Array  # their forecast times [s]
@@ -80,64 +75,58 @@ def panels_of(
     knees: Sequence[Knee] = (),
     planned: "Sequence[PlannedRun]" = (),
 ) -> list[Panel]:
-    """Gather what is drawn of some series; raises `ParameterError` if there is none such."""
+    """Gather what is drawn of some series; refuse series that are not there, and surfaces."""
     owns = [one_series(forecast, i) for i in rows]
+    if forecast.curve is None:
+        raise ParameterError(
+            "forecast",
+            must="be along p alone for a line through it",
+            got="one over several axes",
+            hint="Draw the rows of to_pandas(), or forecast without values of other axes.",
+        )
     keys = [own.notes[0].key for own in owns]
     knee_of = {tuple(knee.key.values()): knee for knee in knees}
     runs_of = [[run for run in planned if run.key == key] for key in keys]
-    whole = whole_of(forecast).measured
-    points = POINTS_A_LINE
-    if profile_of(whole) is not None:  # all must be answered for any
-        points = int(np.clip(POINTS_IN_ALL / len(whole), FEWEST_POINTS, POINTS_A_LINE))
-    counts = [_along(own, runs, points) for own, runs in zip(owns, runs_of, strict=True)]
+    ends = [
+        np.array([*np.ravel(own.p), *(run.at["p"] for run in runs)])
+        for own, runs in zip(owns, runs_of, strict=True)
+    ]
+    lines = forecast.curve.choose(np.array(rows)).along(ends)
     return [
         _panel(own, line, knee=knee_of.get(tuple(key.values())), planned=runs)
-        for own, line, key, runs in zip(
-            owns, lines(forecast, rows, counts), keys, runs_of, strict=True
-        )
+        for own, line, key, runs in zip(owns, lines, keys, runs_of, strict=True)
     ]
 
 
-def _along(own: Forecast, planned: "Sequence[PlannedRun]", points: int) -> Array:
-    """Counts along the line of one series, those measured among them. [1]."""
-    p = own.measured.p[0, : int(own.measured.count[0])]
-    ends = np.concatenate([p[[0, -1]], np.ravel(own.p), [run.at["p"] for run in planned]])
-    return np.union1d(np.geomspace(ends.min(), ends.max(), points), p)
-
-
 def _panel(
-    own: Forecast, line: Forecast, *, knee: Knee | None, planned: "Sequence[PlannedRun]"
+    own: Forecast, line: Line, *, knee: Knee | None, planned: "Sequence[PlannedRun]"
 ) -> Panel:
-    """Bring one series, and what is answered along its line, together."""
+    """Bring one series and its line together."""
     measured, count = own.measured, int(own.measured.count[0])
     p = measured.p[0, :count]
-    asked, observed = np.ravel(own.p), np.ravel(own.observed)
-    held_out = ~np.isnan(observed) & ~np.isin(asked, p)
-    planned_p = np.array([run.at["p"] for run in planned])
+    requested, observed = np.ravel(own.p), np.ravel(own.observed)
+    held_out = ~np.isnan(observed) & ~np.isin(requested, p)
     return Panel(
         label=own.notes[0].label,
         p=p,
         time=measured.time[0, :count],
         spread=np.where(measured.repetitions > 1, measured.spread, 0.0)[0, :count],
         line=line,
-        held_out_p=asked[held_out],
+        interval=own.interval,
+        held_out_p=requested[held_out],
         held_out_time=observed[held_out],
         is_strong=own.notes[0].scaling == "strong",
-        elsewhere=as_elsewhere(own, 0, line.p),
         knee=knee.p if knee and knee.because != "not reached" else None,
-        planned_p=planned_p,
+        planned_p=np.array([run.at["p"] for run in planned]),
         planned_time=np.array([run.time for run in planned]),
     )
 
 
 def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, float]:
-    """Draw one series, each kind of thing with a label for the legend.
+    """Draw one series, each kind of thing with a label for the legend, and give what must be seen.
 
-    Returns
-    -------
-    lowest, highest : float
-        Limits of what must be seen: all but the line of ideal scaling and the far ends of a band
-        that would flatten everything else. [s] or [1]
+    That is from the lowest to the highest, [s] or [1], of all but the line of ideal scaling and
+    the far ends of a band that would flatten everything else.
     """
     along, first, last = panel.line.p, panel.p[0], panel.p[-1]
     line, low, high = (
@@ -170,7 +159,7 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
         _mark_knee(ax, panel.knee, quantity)
     if panel.planned_p.size:
         _mark_planned(ax, panel, quantity)
-    share = format_quantity(panel.line.interval, "fraction")
+    share = format_quantity(panel.interval, "fraction")
     ax.fill_between(along, low, high, color=BLUE, alpha=0.2, lw=0, label=f"{share} interval")
     ends = [panel.value(quantity, panel.p, panel.time * np.exp(k * panel.spread)) for k in (-1, 1)]
     bars = np.sort(ends, axis=0)
@@ -181,15 +170,15 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
     ax.grid(color=PALE, lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    told = np.concatenate([line, *bars, held_out, elsewhere])
-    band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
-    return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
+    seen = np.concatenate([line, *bars, held_out, elsewhere])
+    band = np.clip([low, high], seen.min() / WIDEST_BAND, seen.max() * WIDEST_BAND)
+    return float(min(seen.min(), band.min())), float(max(seen.max(), band.max()))
 
 
 def _draw_elsewhere(ax: "Axes", panel: Panel, quantity: Quantity) -> Array:
     """Draw how it would go on as on each machine that was used, and give what was drawn."""
     along, label = panel.line.p, "if it goes on as elsewhere"
-    drawn = [panel.value(quantity, along, times) for times in panel.elsewhere.values()]
+    drawn = [panel.value(quantity, along, times) for times in panel.line.elsewhere.values()]
     for line in drawn:
         ax.plot(along, line, color=PURPLE, lw=0.9, zorder=1.9, label=label)
         label = "_another machine"
@@ -249,21 +238,13 @@ LEADER: Final = {
 def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantity) -> None:
     """Write the name of every machine at the right end of its line, none on another.
 
-    Where there is not room for all, those that say most are named.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        With all else already drawn, since that decides how large the axes are.
-    ax : matplotlib.axes.Axes
-        Where the panel is drawn.
-    panel : Panel
-    quantity : {"time", "efficiency"}
+    Where there is not room for all, those that say most are named. All else must be drawn, since
+    that decides how large the axes are.
     """
     end = panel.line.p[-1:]
     ends = {
         name: panel.value(quantity, end, times[-1:]).item()
-        for name, times in panel.elsewhere.items()
+        for name, times in panel.line.elsewhere.items()
         if np.isfinite(times[-1])
     }
     if not ends:
@@ -294,20 +275,8 @@ def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantit
 def spread(places: Array, gap: float, *, low: float, high: float) -> Array:
     """Move places along a line until all are `gap` apart, as little as may be, in their order.
 
-    Parameters
-    ----------
-    places : ndarray, shape (places,)
-    gap : float
-        Above 0.
-    low, high : float
-        Between which all must stay; wide enough for them.
+    All stay between `low` and `high`, which are wide enough for them.
 
-    Returns
-    -------
-    ndarray, shape (places,)
-
-    Examples
-    --------
     >>> spread(np.array([5.0, 1.0, 5.0, 5.5]), 2.0, low=0.0, high=9.0)
     array([3.33333333, 1.        , 5.33333333, 7.33333333])
     """

@@ -1,8 +1,7 @@
 """Figures of a forecast: one series in axes of your own, or all of them side by side.
 
-Figures of a forecast: what was measured, what is forecast from it, and how far to trust it.
-
-Names of series as titles of panels: broken or shortened between the parts of a name.
+They show what was measured, what is forecast from it, and how far to trust it. Names of series are
+the titles of panels, broken or shortened between the parts of a name.
 """
 
 import re
@@ -94,32 +93,11 @@ LONGEST_LIST: Final = 24  # characters of the counts in a title; of more counts 
 
 
 def draw_times(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) -> "Axes":
-    """Time against processors, both logarithmic, for one series of a forecast.
+    """Time against processors, both logarithmic, for one series, in `ax` or in new axes.
 
-    Parameters
-    ----------
-    forecast : Forecast
-        What to draw.
-    ax : matplotlib.axes.Axes, optional
-        Empty axes to draw in; by default those of a new figure.
-    series : int, default 0
-        Which series, counted from 0 in the order of `forecast.notes`.
+    What is drawn is in processors [1] and seconds, whatever unit the ticks are labelled in, and
+    has labels for ``ax.legend()``; new axes have a legend below them.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`, or the new ones, which have a legend below them. What is drawn is in processors [1]
-        and seconds, whatever unit the ticks are labelled in, and has labels for ``ax.legend()``.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If there is no such series.
-
-    Examples
-    --------
     >>> from parcast import Measurements, forecast
     >>> runs = Measurements(p=[1, 2, 4, 8], time=[0.1, 0.052, 0.028, 0.016])
     >>> ax = draw_times(forecast(runs, p=[16, 32]))
@@ -132,20 +110,7 @@ def draw_times(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) ->
 def draw_efficiency(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) -> "Axes":
     """Efficiency over the smallest measured count against processors, for one series.
 
-    Parameters
-    ----------
-    forecast, ax, series
-        As for `draw_times`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        As of `draw_times`, but what is drawn is in processors [1] and fractions [1].
-
-    Raises
-    ------
-    MissingPackage, ParameterError
-        As `draw_times`.
+    As `draw_times`, but what is drawn is in processors [1] and fractions [1].
     """
     return _draw(forecast, ax, series, "efficiency")
 
@@ -157,36 +122,13 @@ def figure_of(
     knees: Sequence[Knee] = (),
     planned: "Sequence[PlannedRun]" = (),
 ) -> "Figure":
-    """One figure for a whole forecast: a panel a series, and one legend.
+    """One figure, 8 inches wide, for a whole forecast: a panel a series, and one legend.
 
-    Parameters
-    ----------
-    forecast : Forecast
-        What to draw. Of more than 9 series, those that take longest at the largest count asked
-        for; the figure says how many are left out.
-    quantity : {"time", "efficiency"}, default "time"
-        What to draw against the processors.
-    knees : sequence of Knee, optional
-        What `parcast.knee` found for series of this forecast, each marked in the panel of its
-        series if it was reached and lies between the ends of the axis.
-    planned : sequence of PlannedRun, optional
-        What `parcast.plan_runs` planned for series of this forecast, each marked at its forecast
-        time, with its number in the plan.
+    Of more than 9 series, those that take longest at the largest count asked for; the figure says
+    how many are left out. Each of the `knees` is marked in the panel of its series if it was
+    reached and lies between the ends of the axis, each `planned` run at its forecast time, with
+    its number in the plan. A forecast over several axes is refused.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        8 inches wide. It is not shown; `save_figure` writes it to a file.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
-    ParameterError
-        If `quantity` is neither of the two, or the forecast is over several axes at once.
-
-    Examples
-    --------
     >>> from parcast import Measurements, forecast
     >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
     >>> figure_of(forecast(runs, p=[16, 32])).get_suptitle()
@@ -198,13 +140,6 @@ def figure_of(
             must='be "time" or "efficiency"',
             got=f"{quantity!r}",
             hint='Leave it out for "time".',
-        )
-    if forecast.is_surface:
-        raise ParameterError(
-            "forecast",
-            must="be along p alone for a line through it",
-            got="one over several axes",
-            hint="Draw the rows of to_pandas(), or forecast without values of other axes.",
         )
     panels = panels_of(forecast, _longest(forecast), knees=knees, planned=planned)
     columns = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)
@@ -288,12 +223,12 @@ def _name(ax: "Axes", label: str) -> None:
 
 def _title(forecast: Forecast, panels: list[Panel], quantity: Quantity) -> str:
     """Say what was asked and from what it is answered."""
-    asked = [str(whole(count)) for count in np.unique(forecast.p).tolist()]
-    counts = " and ".join(filter(None, [", ".join(asked[:-1]), asked[-1]]))
-    if len(counts) > LONGEST_LIST and len(asked) > 2:
-        counts = f"{asked[0]} to {asked[-1]}"
+    requested = [str(whole(count)) for count in np.unique(forecast.p).tolist()]
+    counts = " and ".join(filter(None, [", ".join(requested[:-1]), requested[-1]]))
+    if len(counts) > LONGEST_LIST and len(requested) > 2:
+        counts = f"{requested[0]} to {requested[-1]}"
     first, last = span([(panel.p[0], panel.p[-1]) for panel in panels])
-    processors = "processor" if asked == ["1"] else "processors"
+    processors = "processor" if requested == ["1"] else "processors"
     question = f"{quantity.capitalize()} on {counts} {processors}"
     runs = f"{first:.0f} to {last:.0f}" if last > first else f"{first:.0f}"
     return f"{question}, forecast from runs on {runs}"
@@ -301,16 +236,16 @@ def _title(forecast: Forecast, panels: list[Panel], quantity: Quantity) -> str:
 
 def _left_out(forecast: Forecast, panels: int) -> list[str]:
     """Say which series are not to be seen."""
-    said = []
+    lines = []
     if panels < len(forecast.notes):
-        said.append(
+        lines.append(
             f"{panels} of {len(forecast.notes)} series are shown: those that take longest "
             f"at p = {np.max(forecast.p):.0f}."
         )
     if forecast.refused:
         refused = len(forecast.refused)
-        said.append(f"{refused} more series {'have' if refused > 1 else 'has'} no forecast.")
-    return said
+        lines.append(f"{refused} more series {'have' if refused > 1 else 'has'} no forecast.")
+    return lines
 
 
 __all__ = [

@@ -1,7 +1,4 @@
-"""What a question is answered with: times, their intervals, and what they rest on.
-
-Runs of the same program on other machines, and which of them serve which series.
-"""
+"""What a question is answered with: times, their intervals, and what they rest on."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,36 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.errors import ParameterError
+from parcast.forecasting.curve import Curve
 from parcast.show.result import Result
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Elsewhere:
-    """Donors of every series of a forecast. Made by `parcast.forecasting.donors.gather.gather`."""
-
-    runs: Series  # every donor, each of two counts of processors or more
-    names: tuple[str, ...]  # of the donors: their machines
-    of: NDArray[np.intp]  # (series, donors): which donors a series has; -1 as padding
-    told: tuple[tuple[str, ...], ...]  # for each series, what became of donors not used
-    likeness: NDArray[np.float64]  # (series, donors): of their machines to the series' own [1]
-    described: bool  # whether it comes from descriptions; otherwise it is 1
-    grows: bool  # whether the problem size grows with the processors among the donors
-
-    def adding(self, remarks: tuple[str, ...]) -> "Elsewhere":
-        """Tell more of every series, of what is not empty."""
-        more = [remark for remark in remarks if remark]
-        return replace(self, told=tuple((*told, *more) for told in self.told))
-
-    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Elsewhere":
-        """Keep the donors of some of the series, by a mask, their numbers or a slice."""
-        place = np.arange(len(self.told))[rows].tolist()
-        told = tuple(self.told[i] for i in place)
-        return replace(self, of=self.of[rows], likeness=self.likeness[rows], told=told)
 
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
@@ -106,24 +81,20 @@ class Forecast(Result):
     interval: float = 0.9  # the share of forecasts whose interval is meant to hold
     law: str = "weighted median of simple laws"
     sources: tuple[str, ...] = ()
-    elsewhere: Elsewhere | None = None  # runs on other machines, where there were any
     is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
-    among: tuple["Forecast", NDArray[np.intp]] | None = None  # all series, and these among them
+    curve: Curve | None = None  # the same series at any other count; None of a surface
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
 
     def take(self, rows: NDArray[np.intp]) -> "Forecast":
         """Keep some of the series, by their numbers and in that order.
 
-        Call paths that were made to agree with others still do: what they were taken from is
-        kept for lines drawn through them.
+        Call paths that were made to agree with others still do.
         """
-        whole, place = (self, np.arange(len(self.notes))) if self.among is None else self.among
         return replace(
             self,
             notes=tuple(self.notes[i] for i in rows.tolist()),
             measured=self.measured.take(rows),
-            elsewhere=None if self.elsewhere is None else self.elsewhere.take(rows),
-            among=(whole, place[rows]),
+            curve=None if self.curve is None else self.curve.choose(rows),
             **{
                 name: getattr(self, name)[rows] if self.by else getattr(self, name)
                 for name in ANSWERS
@@ -133,13 +104,13 @@ class Forecast(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Every warning of every series, with the name of the series before it."""
-        said = [
+        of_series = [
             f"{note.label}: {text}" if note.label else text
             for note in self.notes
             for text in note.warnings
         ]
         left_out = [f"{name}: no forecast. {why}" for name, why in self.refused.items()]
-        return (*said, *left_out)
+        return (*of_series, *left_out)
 
     @property
     def limited_by(self) -> tuple[str, ...]:
@@ -202,6 +173,27 @@ class Forecast(Result):
         counts = ", ".join(str(whole(x)) for x in np.ravel(self.p).tolist()[:6])
         more = ", ..." if np.size(self.p) > 6 else ""
         return f"Forecast({series}p = {counts}{more})"
+
+
+def one_series(forecast: Forecast, series: int) -> Forecast:
+    """One series of a forecast, counted from 0, as if there had been no other.
+
+    >>> from parcast import Measurements, forecast
+    >>> runs = Measurements(p=[1, 2, 1, 2], time=[8, 5, 9, 6], machine=["SP", "SP", "T3E", "T3E"])
+    >>> result = forecast(runs, p=[4, 8])
+    >>> result.time.shape, one_series(result, 1).time.shape, one_series(result, 1).notes[0].label
+    ((2, 2), (2,), 'T3E')
+    """
+    if not 0 <= series < len(forecast.notes):
+        raise ParameterError(
+            "series",
+            must=f"be a number from 0 to {len(forecast.notes) - 1}",
+            got=f"{series}",
+            hint="The notes of the forecast name its series in this order.",
+        )
+    alone = forecast.take(np.array([series]))
+    answers = {name: getattr(alone, name)[0] for name in ANSWERS} if forecast.by else {}
+    return replace(alone, by=(), refused={}, **answers)
 
 
 def _note_document(note: SeriesNotes) -> dict[str, Any]:

@@ -1,24 +1,22 @@
-"""Strong or weak scaling, told from the times alone, and the speedup and efficiency of each.
+"""Strong or weak scaling: whether the work of the runs was fixed, told for every question here.
 
 Under strong scaling the work is fixed and time should fall as 1/p; under weak scaling the work
-grows with the processors and time should stay. A table of times does not say which was run, but
-the times do: wherever some count was at least a quarter of the ideal fall (in logarithms) below
-the smallest count, processors shared a fixed work [D]. So they did where it is a sixth less at the
-largest count than at the smallest: work that grows with the processors has no reason to be done
-in less time [D].
+grows with the processors and time should stay::
 
     strong:  speedup = T(p0) / T(p),         efficiency = speedup * p0 / p
     weak:    speedup = p/p0 * T(p0) / T(p),  efficiency = T(p0) / T(p)
 
 with p0 the smallest measured count: nobody has measured one processor of a program that does not
-fit there. The weak speedup is Gustafson's scaled speedup, of the work and not of the time.
+fit there. The weak speedup is Gustafson's scaled speedup [1]_, of the work and not of the time.
 
-Whether the runs behind some series scaled strongly or weakly, and which times tell it.
-
-A column `n`, the size of the problem, tells it first: where it grows with the processors scaling
-is weak, where it is the same at every count strong. Else the times do. All call paths of a run
-were timed together, so they cannot differ. The one that takes longest at the smallest count tells
-it for all of them: it is the most likely to hold the work itself.
+A column `n`, the size of the problem, tells which it was: where it grows with the processors
+scaling is weak, where it is the same at every count strong. Else the times do: wherever some count
+was at least a quarter of the ideal fall (in logarithms) below the smallest count, processors
+shared a fixed work [D]. So they did where it is a sixth less at the largest count than at the
+smallest: work that grows with the processors has no reason to be done in less time [D]. Of a
+single count most of its donors tell it. All call paths of a run were timed together, so they
+cannot differ; the one that takes longest at the smallest count tells it for all of them, as it is
+the most likely to hold the work itself.
 
 References
 ----------
@@ -33,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.forecasting.donors.curve import Elsewhere
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series
 from parcast.units import format_quantity
@@ -42,22 +41,103 @@ SHARE_OF_IDEAL = 0.25  # of the slope -1 that work shared by the processors woul
 FALL = 0.175  # of the logarithm of time: a sixth less, which noise seldom makes of it [1] [D]
 
 
+Scaling = Literal["auto", "strong", "weak"]
+Size = Literal["", "grows", "fixed"]  # of the problem, over the counts of processors
+
+FIXED: Final = (
+    "n is the same at every p, though time does not fall (if n is of each processor, say so: weak "
+    "scaling)"
+)
+AS_REQUESTED: Final = "as you said"
+WITH_P: Final = "n grows with p"
+
+
+def scaling_with_donors(
+    series: Series, elsewhere: Elsewhere | None, scaling: Scaling, *, size: Size
+) -> tuple[NDArray[np.bool_], Sequence[str]]:
+    """Tell strong from weak scaling, of a single count as most of its donors scale; say why.
+
+    All call paths of a run alike: those of a single count as one of several counts, where the run
+    has one, else as the longest of them.
+    """
+    if elsewhere is None:
+        return scaling_of_runs(series, scaling, size=size)
+    single = series.count == 1
+    strong, reasons = np.zeros(len(series), dtype=bool), [""] * len(series)
+    if not single.all():
+        strong[~single], several = scaling_of_runs(series.take(~single), scaling, size=size)
+        for i, reason in zip(np.flatnonzero(~single).tolist(), several, strict=True):
+            reasons[i] = reason
+    if not single.any():
+        return strong, reasons
+    if scaling != "auto" or size == "grows" or elsewhere.grows:
+        why = AS_REQUESTED if scaling != "auto" else WITH_P
+        strong[single] = scaling == "strong"
+        return strong, [reason or why for reason in reasons]
+    why = "as on most of the other machines; a single count cannot tell"
+    runs = elsewhere.runs
+    alone = is_strong(runs.p, runs.time, runs.count)
+    theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
+    strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
+    teller = _longest_parts(series, np.where(single, series.time[:, 0], np.inf))
+    for i in np.flatnonzero(single).tolist():
+        reasons[i] = why if teller[i] == i else _as_for(series, int(teller[i]))
+    return strong[teller], reasons
+
+
+def scaling_at_values(
+    levels: Array, time: Array, scaling: Scaling
+) -> tuple[NDArray[np.bool_], Sequence[str]]:
+    """Tell strong from weak scaling for values of other axes, and say why.
+
+    By the `time` forecast for each of them, (values, levels) [s], at measured counts, (levels,).
+    """
+    values = len(time)
+    if scaling != "auto":
+        return np.full(values, scaling == "strong"), [AS_REQUESTED] * values
+    if len(levels) < 2:
+        return np.zeros(values, dtype=bool), ["measured at one count only"] * values
+    strong = is_strong(np.tile(levels, (values, 1)), time, np.full(values, len(levels)))
+    first, last = (whole(float(x)) for x in levels[[0, -1]])
+    ends = [[format_quantity(x, "time") for x in pair] for pair in time[:, [0, -1]].tolist()]
+    return strong, [
+        f"for these values time goes from {begin} at p = {first} to {end} at {last}"
+        for begin, end in ends
+    ]
+
+
+def scaling_of_runs(
+    series: Series, scaling: Scaling, *, size: Size = ""
+) -> tuple[NDArray[np.bool_], Sequence[str]]:
+    """Tell strong from weak scaling for every series of two counts or more, and say why.
+
+    What the user says counts, "auto" leaves it to the `size` of the problem and the times.
+    """
+    if scaling != "auto":
+        return np.full(len(series), scaling == "strong"), [AS_REQUESTED] * len(series)
+    if size == "grows":
+        return np.zeros(len(series), dtype=bool), [WITH_P] * len(series)
+    alone = is_strong(series.p, series.time, series.count)
+    teller = _longest_parts(series, series.time[:, 0])
+    tellers = set(teller.tolist())
+    if size == "fixed":
+        known = {i: FIXED for i in tellers if not alone[i]}
+        alone = np.ones_like(alone)
+    else:
+        known = {}
+    reason = {i: known.get(i) or _reason(series, i, bool(alone[i])) for i in tellers}
+    reasons = [
+        reason[i] if i == own else _as_for(series, i) for own, i in enumerate(teller.tolist())
+    ]
+    return alone[teller], reasons
+
+
 def is_strong(p: Array, time: Array, count: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the times of each series fall as those of a fixed work do.
+    """Whether the times of each series fall as those of a fixed work do, (series,).
 
-    Parameters
-    ----------
-    p, time : ndarray, shape (series, counts)
-        Processors, ascending [1], and times [s]; padding after the first `count` of a row.
-    count : ndarray of int, shape (series,)
-        Measured counts of each series, at least 2. [1]
+    `p` [1] and `time` [s] are (series, counts), ascending and padded after the first `count`,
+    (series,) at least 2, of a row.
 
-    Returns
-    -------
-    ndarray of bool, shape (series,)
-
-    Examples
-    --------
     >>> p, time = np.array([[1.0, 2, 4]]), np.array([[8.0, 4.5, 3]])
     >>> is_strong(p, time, np.array([3])), is_strong(p, 1 + 0 * time, np.array([3]))
     (array([ True]), array([False]))
@@ -74,23 +154,9 @@ def is_strong(p: Array, time: Array, count: NDArray[np.int64]) -> NDArray[np.boo
 def speedup_and_efficiency(
     *, p: Array, time: Array, p0: Array, time0: Array, strong: NDArray[np.bool_]
 ) -> tuple[Array, Array]:
-    """Speedup and efficiency over the reference count.
+    """Speedup and efficiency, (series, points), of `time` [s] at `p`, (points,) [1].
 
-    Parameters
-    ----------
-    p : ndarray, shape (points,)
-        Processors. [1]
-    time : ndarray, shape (series, points)
-        Times at them. [s]
-    p0, time0 : ndarray, shape (series,)
-        Reference count [1] and the time measured there [s].
-    strong : ndarray of bool, shape (series,)
-        Whether the work is fixed.
-
-    Returns
-    -------
-    speedup, efficiency : ndarray, shape (series, points)
-        [1]
+    Over `time0` [s], measured at `p0` [1], (series,) both.
     """
     faster = time0[:, None] / time
     more = p / p0[:, None]
@@ -98,67 +164,20 @@ def speedup_and_efficiency(
     return speedup, speedup / more
 
 
-Scaling = Literal["auto", "strong", "weak"]
-Size = Literal["", "grows", "fixed"]  # of the problem, over the counts of processors
-
-FIXED: Final = (
-    "n is the same at every p, though time does not fall (if n is of each processor, say so: weak "
-    "scaling)"
-)
-
-
-def scaling_of_runs(
-    series: Series, scaling: Scaling, *, size: Size = ""
-) -> tuple[NDArray[np.bool_], Sequence[str]]:
-    """Tell strong from weak scaling for every series, and say why.
-
-    Parameters
-    ----------
-    series : Series
-        What was measured, at two counts or more each.
-    scaling : {"auto", "strong", "weak"}
-        What the user says; "auto" leaves it to the problem size and the times.
-    size : {"", "grows", "fixed"}
-        Whether the table has a problem size `n`, which grows with the processors or is the same at
-        every count.
-
-    Returns
-    -------
-    strong : ndarray of bool, shape (series,)
-    reasons : sequence of str, one for each series
-    """
-    if scaling != "auto":
-        return np.full(len(series), scaling == "strong"), ["as you said"] * len(series)
-    if size == "grows":
-        return np.zeros(len(series), dtype=bool), ["n grows with p"] * len(series)
-    alone = is_strong(series.p, series.time, series.count)
-    teller = longest_parts(series, series.time[:, 0])
-    tellers = set(teller.tolist())
-    if size == "fixed":
-        told = {i: FIXED for i in tellers if not alone[i]}
-        alone = np.ones_like(alone)
-    else:
-        told = {}
-    reason = {i: told.get(i) or _reason(series, i, bool(alone[i])) for i in tellers}
-    reasons = [
-        reason[i] if i == own else as_for(series, i) for own, i in enumerate(teller.tolist())
-    ]
-    return alone[teller], reasons
+def size_of_runs(measurements: Measurements, by: Sequence[str]) -> Size:
+    """Whether the problem size `n` grows along with the processors, or is the same at all."""
+    size = measurements.axes.get("n")
+    if size is None:
+        return ""
+    if "n" in by or np.all(size == size[0]):
+        return "fixed"
+    return "grows" if np.corrcoef(np.log(measurements.p), size)[0, 1] > 0 else ""
 
 
-def longest_parts(series: Series, time: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For every series the call path of the same run that takes longest.
+def _longest_parts(series: Series, time: NDArray[np.float64]) -> NDArray[np.intp]:
+    """For every series the number of the call path of the same run with the longest `time`.
 
-    Parameters
-    ----------
-    series : Series
-    time : ndarray, shape (series,)
-        That each takes, where they are compared. [s]
-
-    Returns
-    -------
-    ndarray of int, shape (series,)
-        Numbers of series; its own for one that is alone or the longest.
+    Its own for one that is alone.
     """
     longest: dict[tuple[object, ...], int] = {}
     runs = [
@@ -171,19 +190,9 @@ def longest_parts(series: Series, time: NDArray[np.float64]) -> NDArray[np.intp]
     return np.array([longest[run] for run in runs])
 
 
-def as_for(series: Series, teller: int) -> str:
+def _as_for(series: Series, teller: int) -> str:
     """Say that another call path of the same run tells the scaling."""
     return f"as for {series.keys[teller]['callpath']}, its longest part"
-
-
-def size_of_runs(measurements: Measurements, by: Sequence[str]) -> Size:
-    """Whether the problem size `n` grows along with the processors, or is the same at all."""
-    size = measurements.axes.get("n")
-    if size is None:
-        return ""
-    if "n" in by or np.all(size == size[0]):
-        return "fixed"
-    return "grows" if np.corrcoef(np.log(measurements.p), size)[0, 1] > 0 else ""
 
 
 def _reason(series: Series, i: int, strong: bool) -> str:

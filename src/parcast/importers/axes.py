@@ -1,7 +1,4 @@
-"""What the axes of imported runs are called: renamed, added where untold, and which one is p.
-
-Which metric of an import is the time of a run, and the seconds in its unit.
-"""
+"""What the axes of imported runs are called, which one is p, and which metric is their time."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,12 +7,24 @@ from parcast.errors import ParameterError, spelled
 from parcast.files.faults import Faults
 from parcast.timings.columns import LABELS, axis_name_fault, to_names, to_numbers
 from parcast.units import TIME_UNITS, shown
-from parcast.words import did_you_mean
+from parcast.words import did_you_mean, listed
 
 WORDS_FOR_P = re.compile(
     r"np|n_?procs|procs|num_?procs|processes|processors|n?ranks|mpi_?ranks|cores|n?tasks|n?threads",
     re.IGNORECASE,
 )
+BRACKETED = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]\s*$")
+ABBREVIATED = re.compile(
+    r"[_ ](msecs?|millis|usecs?|micros|nsecs?|nanos|mins|minutes?|hrs?|hours?)$", re.I
+)
+_UNITS = r"s|secs?|seconds?|ms|us|ns|min|h"
+UNIT_AT_END = re.compile(rf"[_ ]?[\[(]\s*({_UNITS})\s*[\])]$|[_ ]({_UNITS})$", re.IGNORECASE)
+WORD_FOR_TIME = re.compile(
+    r"((wall|run|elapsed|execution|exec|total|real)[ _-]*)?(time|clock)|elapsed|duration|seconds?",
+    re.IGNORECASE,
+)
+UNNAMED = ("", "<default>")  # what Extra-P calls a metric without a name
+MOST_NAMED, MOST_METRICS = 8, 12  # in a message
 Constants = Mapping[str, float | str]
 
 
@@ -27,34 +36,10 @@ def named_axes(
     rename: Mapping[str, str],
     constants: Constants,
 ) -> tuple[list[str], list[str]]:
-    """Names that the axes of imported runs get, one of them `p`.
+    """Names that the axes of imported runs get, one for each of `names`, and notes on them.
 
-    Parameters
-    ----------
-    names : sequence of str
-        What the file calls them.
-    faults : Faults
-        Where to note what is wrong with the file.
-    labels : sequence of str, optional
-        Of `callpath` and `machine`, those that the file tells.
-    rename : mapping of str to str
-        New names of some of them.
-    constants : mapping
-        Axes, and labels, that the file does not tell, and their values.
-
-    Returns
-    -------
-    names : list of str
-        One for each of `names`; `p` among these or the constants.
-    notes : list of str
-        What was taken for `p`.
-
-    Raises
-    ------
-    ParameterError
-        If what is to be renamed is not there, or a constant is told by the file.
-    FileProblems
-        If no axis can be taken for `p`, or one has a name that no axis may have.
+    One of them or of `constants` is `p`. `labels` are those of `callpath` and `machine` that the
+    file tells; what it tells cannot be a constant as well.
     """
     for name in rename:
         if name not in names:
@@ -62,7 +47,7 @@ def named_axes(
                 "rename",
                 must="name a parameter of the files",
                 got=shown(repr(name)),
-                hint=f"{did_you_mean(name, names)} There are {_listed(names)}.".lstrip(),
+                hint=f"{did_you_mean(name, names)} There are {names_of(names)}.".lstrip(),
             )
     renamed = [rename.get(name, name) for name in names]
     notes: list[str] = []
@@ -95,13 +80,7 @@ def named_axes(
 
 
 def checked_constants(constants: Constants) -> dict[str, float | str]:
-    """Values of the axes and labels that are given for all runs: text for labels alone.
-
-    Raises
-    ------
-    ParameterError
-        If an axis is no number of its domain, or a label is not one line of text.
-    """
+    """Values of the axes and labels that are given for all runs: text for labels alone."""
     checked: dict[str, float | str] = {}
     if not isinstance(constants, Mapping):
         raise ParameterError(
@@ -130,76 +109,37 @@ def checked_constants(constants: Constants) -> dict[str, float | str]:
     return checked
 
 
+def names_of(parameters: Sequence[str]) -> str:
+    """Write names of parameters one after another, as a message may show them."""
+    return listed(map(shown, parameters), MOST_NAMED) or "none"
+
+
 def _refuse_without_p(names: Sequence[str], likely: Sequence[str], faults: Faults) -> None:
     """Refuse runs of which nothing tells the processors."""
     if likely:
         faults.refuse(
-            f"must tell the processors once, got {_listed(likely)}. "
+            f"must tell the processors once, got {names_of(likely)}. "
             f"Say which it is: --rename {shown(likely[0])}=p"
         )
-    got = f"only {_listed(names)}" if names else "no parameter"
+    got = f"only {names_of(names)}" if names else "no parameter"
     rename = f", or rename a parameter: --rename {shown(names[0])}=p" if names else ""
     faults.refuse(f"must tell the processors, got {got}. Give them: --set p=64{rename}")
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    """Write names one after another, the first of them where there are many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(shown(name) for name in names[:most]) or "none") + more
-
-
-BRACKETED = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]\s*$")
-ABBREVIATED = re.compile(
-    r"[_ ](msecs?|millis|usecs?|micros|nsecs?|nanos|mins|minutes?|hrs?|hours?)$", re.I
-)
-_UNITS = r"s|secs?|seconds?|ms|us|ns|min|h"
-UNIT_AT_END = re.compile(rf"[_ ]?[\[(]\s*({_UNITS})\s*[\])]$|[_ ]({_UNITS})$", re.IGNORECASE)
-WORD_FOR_TIME = re.compile(
-    r"((wall|run|elapsed|execution|exec|total|real)[ _-]*)?(time|clock)|elapsed|duration|seconds?",
-    re.IGNORECASE,
-)
-UNNAMED = ("", "<default>")  # what Extra-P calls a metric without a name
 
 
 def chosen_metric(
     metrics: Sequence[str], wanted: str | None, faults: Faults
 ) -> tuple[str, float, list[str]]:
-    """Find the metric that is the time of a run.
+    """Find the metric that is the time of a run: its name, the seconds in its unit, and notes.
 
-    Parameters
-    ----------
-    metrics : sequence of str
-        Those of the files, at least one.
-    wanted : str or None
-        The one asked for, if any.
-    faults : Faults
-        Where to note what is wrong.
-
-    Returns
-    -------
-    metric : str
-    scale : float
-        Seconds in its unit. [s]
-    notes : list of str
-        Which it is, where that is not plain.
-
-    Raises
-    ------
-    FileProblems
-        If the one asked for is not there, or which of several is the time is not plain.
-
-    Examples
-    --------
     >>> chosen_metric(["time_ms"], None, Faults("profile.txt"))
     ('time_ms', 0.001, [])
     """
-    listed = ", ".join(shown(metric) or "one without a name" for metric in metrics[:12])
-    listed += f" and {len(metrics) - 12} more" if len(metrics) > 12 else ""
+    there = listed([shown(metric) or "one without a name" for metric in metrics], MOST_METRICS)
     if wanted is not None:
         if wanted not in metrics:
             near = did_you_mean(wanted, metrics)
             faults.refuse(
-                f"must have the metric {shown(repr(wanted))}, got {listed}.{near} "
+                f"must have the metric {shown(repr(wanted))}, got {there}.{near} "
                 "Name one of them: --metric NAME"
             )
         _refuse_other_units(wanted, faults)
@@ -210,7 +150,7 @@ def chosen_metric(
     times = [name for name in metrics if is_time(name)]
     if len(times) != 1:
         faults.refuse(
-            f"must say which metric is the time, got {listed}. "
+            f"must say which metric is the time, got {there}. "
             f"Name it: --metric {shown(times[0] if times else metrics[0])}"
         )
     _refuse_other_units(times[0], faults)
@@ -223,10 +163,10 @@ def _refuse_other_units(metric: str, faults: Faults) -> None:
     """Refuse a metric whose name ends with a unit that is not one of ours."""
     if UNIT_AT_END.search(metric):
         return
-    found = BRACKETED.search(metric) or ABBREVIATED.search(metric)
-    if found and found[1]:
+    match = BRACKETED.search(metric) or ABBREVIATED.search(metric)
+    if match and match[1]:
         faults.refuse(
-            f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(found[1]))} in "
+            f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(match[1]))} in "
             f"the name of the metric {shown(repr(metric))}. Write one of these in its place."
         )
 
@@ -238,8 +178,8 @@ def is_time(metric: str) -> bool:
 
 def seconds_in(metric: str) -> float:
     """Give the seconds in the unit that ends a name; 1 where there is none. [s]."""
-    found = UNIT_AT_END.search(metric)
-    unit = (found[1] or found[2]).lower() if found else "s"
+    match = UNIT_AT_END.search(metric)
+    unit = (match[1] or match[2]).lower() if match else "s"
     return TIME_UNITS["s" if unit.startswith("s") else unit]
 
 

@@ -9,12 +9,9 @@ regions of a run add up to its total. `--metric inclusive` asks for the other.
 """
 
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.caliper_cali import records_of_cali
 from parcast.importers.caliper_columns import (
     EXCLUSIVE,
@@ -25,91 +22,65 @@ from parcast.importers.caliper_columns import (
 )
 from parcast.importers.caliper_json import records_of_json
 from parcast.importers.call_profile import CallProfile, add_profiles, split_mean
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.content import HEAD, beginning
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
 CALI = b"__rec="
 SPLIT = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\[')
 RECORDS = re.compile(rb'\s*(\{\s*"records"\s*:\s*)?\[\s*\{[^{}]*"[^"{}]*time\.(\w+\.)?duration')
 ALIASED = re.compile(rb'\s*(\{\s*"records"\s*:\s*)?\[\s*\{[^{}]*"path"\s*:[^{}]*[tT]ime')
-HEAD = 2**16  # bytes that a format is recognised by: of a longer file, the end is not seen
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is a Caliper profile."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
     if head.startswith(CALI):
         return True
     if SPLIT.match(head):
-        return b'"column_metadata"' in head or len(head) >= HEAD
+        return b'"column_metadata"' in head or len(head) >= HEAD  # else its end is not seen
     return bool(RECORDS.match(head) or ALIASED.match(head))
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read Caliper profiles, one run a file.
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each region of each file, its `callpath` as ``main->solve``.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        `.cali` files, or what `cali-query` wrote of them with `format json-split` or `json`.
-    metric : str, optional
-        "exclusive", "inclusive" or the name of a column; with ":mean" behind it, or "mean"
-        alone, the mean over the ranks. Default: exclusive, of the slowest rank.
-    rename : mapping of str to str, optional
-        New names of axes.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"p": 64}``.
-
-    Returns
-    -------
-    Imported
-        One row for each region of each file, its `callpath` as ``main->solve``.
-
-    Raises
-    ------
-    MissingLibrary
-        If a file is `.cali` and hatchet is not installed.
-    FileProblems
-        If a file is no such profile, is cut off, or a time is none.
-    ParameterError
-        If what is to be renamed is not there.
+    `metric` is "exclusive", "inclusive" or the name of a column; with ":mean" behind it, or "mean"
+    alone, the mean over the ranks. Default: exclusive, of the slowest rank.
     """
     wanted, mean = split_mean(metric)
-    runs = Runs(rename=rename, constants=constants)
     profiles: list[CallProfile] = []
     chosen: list[TimeColumn] = []
-    outside: list[tuple[float, Faults]] = []
-    faults = Faults("")
-    for path in paths:
-        faults = Faults(name_of(path))
+    outside: list[tuple[float, str]] = []
+    for path, faults in runs.files():
         records = _records(path, faults)
         column = chosen_column(records.columns, wanted, faults)
         chosen.append(column)
         profiles.append(records.profile(column))
         if outside_time := records.outside.get(column):
-            outside.append((outside_time, faults))
+            outside.append((outside_time, path.name))
     notes = [*notes_on(chosen), *add_profiles(profiles, runs, mean=mean)]
     if outside and chosen[0].kind == EXCLUSIVE:
-        time, of = max(outside, key=lambda x: x[0])
+        time, name = max(outside, key=lambda x: x[0])
         notes.append(
             f"What was spent outside any region is left out, up to {time:.3g} s a rank "
-            f"({shown(Path(of.path).name)})."
+            f"({shown(name)})."
         )
-    return runs.imported(faults, notes=notes)
+    return runs.imported(notes=notes)
+
+
+FORMAT = Format(
+    title="Caliper .cali or JSON",
+    recognises=recognises,
+    timings=read,
+    extra="caliper",
+    extra_for=".cali",
+)
 
 
 def _records(path: Path, faults: Faults) -> Records:
     """Read a file in whichever form it is."""
-    with opened(path) as (_, stream):
-        head = stream.read(HEAD)
-    head = head.encode() if isinstance(head, str) else head
+    head = beginning(path)
     if not head:
         faults.refuse("must be a Caliper profile, got an empty file. Profile the run again.")
     if head.startswith(CALI) or (

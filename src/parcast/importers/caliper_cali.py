@@ -24,15 +24,7 @@ CUT_OFF = "The file may have been cut off: copy it again."
 
 
 def records_of_cali(path: Path, faults: Faults) -> Records:
-    """Read a `.cali` file.
-
-    Raises
-    ------
-    MissingLibrary
-        If hatchet, or the caliper-reader it brings, is not installed.
-    FileProblems
-        If it is no such file, or is cut off.
-    """
+    """Read a `.cali` file, which needs the caliper-reader that hatchet brings."""
     lines = text_lines(path, faults)
     first = next(lines)
     reader = library("caliperreader", faults, extra="caliper", otherwise=WITHOUT)
@@ -58,8 +50,8 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
                 columns[name] = time_column(name, unit)
         times = {x: record[x.name] for x in map(columns.get, record) if x is not None}
         if times and record.get("spot.channel", "regionprofile") == "regionprofile":
-            found = record.get("path", [])
-            path_of_regions = tuple(found) if isinstance(found, list) else (found,)
+            regions = record.get("path", [])
+            path_of_regions = tuple(regions) if isinstance(regions, list) else (regions,)
             records.add(path_of_regions, record.get("mpi.rank"), times, line=place[0])
 
     known = stream.db.attributes

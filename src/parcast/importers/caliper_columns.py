@@ -58,7 +58,7 @@ def time_column(name: str, unit: str | None = None) -> TimeColumn | None:
     """
     scale = UNITS.get(unit or "")
     *steps, base = name.split("#")
-    if found := DURATION.fullmatch(base):
+    if match := DURATION.fullmatch(base):
         is_inclusive = "inclusive" in base or bool({"inclusive", *SCALED[1:]} & set(steps))
         steps = [x for x in steps if x not in ("inclusive", *SCALED)]
         if not set(steps) <= {"sum", "min", "max", "avg"} or steps[-1:] not in ([], ["sum"]):
@@ -66,52 +66,39 @@ def time_column(name: str, unit: str | None = None) -> TimeColumn | None:
         outer = [x for x in steps[:-1] if x != "sum"]
         across = outer[0] if outer else ("sum" if len(steps) > 1 else "")
         is_scaled = len(set(SCALED) & set(name.split("#"))) > 0
-        by_name = 1e-9 if found[2] and not is_scaled else 1.0
+        by_name = 1e-9 if match[2] and not is_scaled else 1.0
         return TimeColumn(
             name=name,
             kind=INCLUSIVE if is_inclusive else EXCLUSIVE,
             across=across,
             scale=by_name if scale is None or is_scaled else scale,
         )
-    if found := ALIAS.fullmatch(name):
-        across = (found[1] or "").lower().replace("total", "sum")
-        plain = UNTOLD if across or found[2] else EXCLUSIVE  # reports leave it out
-        kind = KINDS.get((found[3] or "").lower(), plain)
+    if match := ALIAS.fullmatch(name):
+        across = (match[1] or "").lower().replace("total", "sum")
+        plain = UNTOLD if across or match[2] else EXCLUSIVE  # reports leave it out
+        kind = KINDS.get((match[3] or "").lower(), plain)
         return TimeColumn(name=name, kind=kind, across=across, scale=scale or 1.0)
     return None
 
 
 def chosen_column(columns: Iterable[TimeColumn], wanted: str | None, faults: Faults) -> TimeColumn:
-    """Choose the column that is the time.
+    """Choose the column that is the time: `wanted` is "exclusive", "inclusive" or a name.
 
-    Parameters
-    ----------
-    columns : iterable of TimeColumn
-        Those of a file.
-    wanted : str or None
-        "exclusive", "inclusive", or a name. Default: exclusive, whose regions add up to the
-        total; inclusive where a file has no other.
-    faults : Faults
-        Those of the file.
-
-    Raises
-    ------
-    FileProblems
-        If there is none, or not the one asked for.
+    Default: exclusive, whose regions add up to the total; inclusive where a file has no other.
     """
-    found = [x for x in columns if x.across in ACROSS or x.name == wanted]
-    found.sort(
+    usable = [x for x in columns if x.across in ACROSS or x.name == wanted]
+    usable.sort(
         key=lambda x: (list(MEANING).index(x.kind), *(x.across == y for y in reversed(ACROSS)))
     )
-    if not found:
+    if not usable:
         faults.refuse(
             "must have a column of times, got none. Profile it with CALI_CONFIG=runtime-profile "
             "or hatchet-region-profile."
         )
-    column = next((x for x in found if wanted in (None, x.name, x.kind)), None)
+    column = next((x for x in usable if wanted in (None, x.name, x.kind)), None)
     if column is None:
-        listed = shown(", ".join(f"{x.name} ({x.kind})" for x in found), limit=200)
-        near = did_you_mean(str(wanted), [x.name for x in found])
+        listed = shown(", ".join(f"{x.name} ({x.kind})" for x in usable), limit=200)
+        near = did_you_mean(str(wanted), [x.name for x in usable])
         faults.refuse(
             f"must have the metric {shown(repr(wanted))}, got {listed}.{near} "
             "Name one of them: --metric NAME"
@@ -158,13 +145,7 @@ class Records:
         line: int | None = None,
         field: str = "",
     ) -> None:
-        """Take in one record.
-
-        Raises
-        ------
-        FileProblems
-            If its rank is none, or a time is not a finite number of at least 0.
-        """
+        """Take in one record, whose rank and times are checked here."""
         place = as_number(rank) if rank is not None else 0.0
         if place is None or not place.is_integer() or not 0 <= place < MOST_RANKS:
             self._refuse(f"must be a rank, got {shown(repr(rank))}.", line, field or "mpi.rank")
@@ -199,5 +180,4 @@ class Records:
 
     def _refuse(self, message: str, line: int | None, field: str) -> NoReturn:
         """Refuse the file with a fault at some place."""
-        self.faults.add(f"{message} Profile the run again.", line=line, field=shown(field))
-        self.faults.raise_all()
+        self.faults.refuse(f"{message} Profile the run again.", line=line, field=shown(field))

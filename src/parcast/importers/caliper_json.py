@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from parcast.files.faults import Faults
 from parcast.importers.caliper_columns import Records, time_column
@@ -25,21 +25,15 @@ ASK = "Write it again: cali-query -q 'select * format json-split' FILE.cali > FI
 
 
 def records_of_json(path: Path, faults: Faults) -> Records:
-    """Read a file of either form.
-
-    Raises
-    ------
-    FileProblems
-        If it is of neither, or something in it does not fit.
-    """
+    """Read a file of either form."""
     records = Records(faults)
     document, blocks = _document(path, faults)
     if isinstance(document, list):
         _add_objects(document, records, "", faults)
     elif isinstance(document, dict) and isinstance(document.get("records"), list):
         _add_objects(document["records"], records, "records", faults)
-        told = document.get("globals")
-        records.metadata = told if isinstance(told, dict) else {}
+        metadata = document.get("globals")
+        records.metadata = metadata if isinstance(metadata, dict) else {}
     elif isinstance(document, dict) and all(isinstance(document.get(x), list) for x in PARTS):
         _add_table(document, blocks, records, faults)
         records.metadata = {x: y for x, y in document.items() if x not in PARTS}
@@ -82,14 +76,14 @@ def _blocks(text: str, start: int, stop: int, faults: Faults) -> Iterator[list[A
         start = end.end() if end else stop
 
 
-def _add_objects(found: list[Any], records: Records, key: str, faults: Faults) -> None:
+def _add_objects(listed: list[Any], records: Records, key: str, faults: Faults) -> None:
     """Add records that are objects, with their regions as text."""
-    columns = {name: time_column(name) for x in found if isinstance(x, dict) for name in x}
-    for i, one in enumerate(found):
+    columns = {name: time_column(name) for x in listed if isinstance(x, dict) for name in x}
+    for i, one in enumerate(listed):
         field = f"{key}[{i}]"
         path = one.get("path", "") if isinstance(one, dict) else None
         if not isinstance(path, str):
-            _refuse(faults, field, f"must be a record with a path as text. {ASK}")
+            faults.refuse(f"must be a record with a path as text. {ASK}", field=field)
         times = {x: one[x.name] for x in map(columns.get, one) if x is not None}
         regions = tuple(name for name in path.split("/") if name)
         records.add(regions, one.get("mpi.rank", one.get("rank")), times, field=field)
@@ -102,26 +96,24 @@ def _add_table(
     names = document["columns"]
     details = document["column_metadata"]
     if len(details) != len(names) or not all(isinstance(x, dict) for x in details):
-        _refuse(faults, "column_metadata", f"must tell of each of {len(names)} columns. {ASK}")
+        faults.refuse(f"must tell of each of {len(names)} columns. {ASK}", field="column_metadata")
     columns = [
         time_column(str(x), y.get("attribute.unit")) for x, y in zip(names, details, strict=True)
     ]
     if "path" not in names:
         listed = shown(", ".join(map(str, names)))
-        _refuse(faults, "columns", f"must have a path of regions, got {listed}. {ASK}")
+        faults.refuse(f"must have a path of regions, got {listed}. {ASK}", field="columns")
     at_path = names.index("path")
     at_rank = next((names.index(x) for x in ("mpi.rank", "rank") if x in names), None)
     paths = _paths(document["nodes"], faults)
     for i, row in enumerate(chain.from_iterable(blocks)):
         field = f"data[{i}]"
         if not isinstance(row, list) or len(row) != len(names):
-            _refuse(faults, field, f"must have {len(names)} values. {ASK}")
+            faults.refuse(f"must have {len(names)} values. {ASK}", field=field)
         node = row[at_path]
         if node is not None and (not isinstance(node, int) or not 0 <= node < len(paths)):
-            _refuse(
-                faults,
-                field,
-                f"must be in a region that is listed, got {shown(repr(node))}. {ASK}",
+            faults.refuse(
+                f"must be in a region that is listed, got {shown(repr(node))}. {ASK}", field=field
             )
         times = {x: y for x, y in zip(columns, row, strict=True) if x is not None}
         rank = None if at_rank is None else row[at_rank]
@@ -135,13 +127,7 @@ def _paths(nodes: list[Any], faults: Faults) -> list[tuple[str, ...]]:
         parent = node.get("parent") if isinstance(node, dict) else -1
         label = node.get("label") if isinstance(node, dict) else None
         if not isinstance(label, str) or (parent is not None and parent not in range(i)):
-            _refuse(faults, f"nodes[{i}]", f"must have a label, and a parent above it. {ASK}")
+            faults.refuse(f"must have a label, and a parent above it. {ASK}", field=f"nodes[{i}]")
         above = paths[parent] if parent is not None else ()
         paths.append((*above, label))
     return paths
-
-
-def _refuse(faults: Faults, field: str, message: str) -> NoReturn:
-    """Refuse the file with a fault at some key."""
-    faults.add(message, field=field)
-    faults.raise_all()

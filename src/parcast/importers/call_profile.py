@@ -2,8 +2,7 @@
 
 Caliper, Hatchet and Thicket tell the same in different forms. A row of the measurements is a
 call path of a run, `main->solve`; its time is that of the slowest rank, since the others wait.
-
-Times of regions, rank by rank, in 24 bytes each until they are added up.
+Times are kept region by region and rank by rank, in 24 bytes each, until they are added up.
 """
 
 import os
@@ -20,6 +19,7 @@ from parcast.files.faults import Faults
 from parcast.importers.runs import Runs, is_number
 from parcast.timings.columns import axis_name_fault
 from parcast.units import NUMBER, shown
+from parcast.words import listed
 
 Path = tuple[str, ...]
 
@@ -36,17 +36,7 @@ class RegionTimes:
         return len(self._times)
 
     def add(self, path: Path, rank: int, time: float) -> None:
-        """Take in a time; several of one region and rank are added up.
-
-        Parameters
-        ----------
-        path : tuple of str
-            The region, below those that called it.
-        rank : int
-            At least 0.
-        time : float
-            At least 0. [s]
-        """
+        """Take in a time [s] of a region below its callers; several of one rank add up."""
         self._regions.append(self._numbers.setdefault(path, len(self._numbers)))
         self._ranks.append(rank)
         self._times.append(time)
@@ -125,32 +115,15 @@ def split_mean(metric: str | None) -> tuple[str | None, bool]:
 
 
 def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = False) -> list[str]:
-    """Add the call paths of some runs, and say what was taken for granted.
+    """Add the call paths of some runs, and say in sentences what was taken for granted.
 
-    Parameters
-    ----------
-    profiles : sequence of CallProfile
-        One a run.
-    runs : Runs
-        Where to add them: `p`, where it is told, and other numbers that vary between the runs
-        become axes.
-    mean : bool, optional
-        Whether a time is the mean over the ranks. Default: that of the slowest rank.
-
-    Returns
-    -------
-    list of str
-        Notes, full sentences.
-
-    Raises
-    ------
-    FileProblems
-        If only some of the runs tell their processors, or there is no call path.
+    `p`, where it is told, and other numbers that vary between the runs become axes. A time is that
+    of the slowest rank, or the mean over the ranks.
     """
-    told = [profile.p for profile in profiles]
+    counts = [profile.p for profile in profiles]
     axes, passed_over = _axes(profiles)
-    for profile, p in zip(profiles, told, strict=True):
-        if p is None and any(told):
+    for profile, p in zip(profiles, counts, strict=True):
+        if p is None and any(counts):
             profile.faults.refuse(
                 "must tell its ranks as the other files do, got none. Import it alone: --set p=..."
             )
@@ -220,21 +193,14 @@ def _notes(
         source = f"{by_name} of each file" if by_name else "the number of ranks in each file"
         notes.append(f"p is {source}.")
     if axes:
-        notes.append(f"Metadata that vary became axes: {_listed(axes)}.")
+        notes.append(f"Metadata that vary became axes: {listed(map(shown, axes), MOST_NAMED)}.")
     if passed_over:
         notes.append(
-            f"Metadata that vary and are no parameters are left out: {_listed(passed_over)}."
+            "Metadata that vary and are no parameters are left out: "
+            f"{listed(map(shown, passed_over), MOST_NAMED)}."
         )
     odd = [x for x in profiles if x.ranks is not None and x.p is not None and 1 < x.ranks < x.p]
     if odd:
         first, name = odd[0], os.path.basename(odd[0].faults.path)
         notes.append(f"{shown(name)} has times of {first.ranks} of its {first.p} ranks.")
     return notes
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names one after another, the first of them where there are many."""
-    more = len(names) - MOST_NAMED
-    return ", ".join(shown(name) for name in names[:MOST_NAMED]) + (
-        f" and {more} more" if more > 0 else ""
-    )

@@ -1,18 +1,17 @@
 """The content of a file of another tool: lines of text one by one, or one JSON document.
 
 Whatever cannot be such a file is refused with its place: an archive, other bytes than UTF-8, a
-document that was cut off.
-
-Libraries of other tools, which few need and which are therefore extras of parcast.
+document that was cut off. Where only a library reads a file, it is an extra of parcast.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-from parcast.errors import FileProblems, Problem
+from parcast.errors import FileProblems, ParcastError, Problem
 from parcast.files.decoding import UTF8_MARK, in_shell, opened
 from parcast.files.faults import Faults
 from parcast.units import shown
@@ -26,27 +25,7 @@ Hook = Callable[[dict[str, Any]], Any]
 
 
 def text_lines(path: str | os.PathLike[str], faults: Faults) -> Iterator[tuple[int, str]]:
-    """Go through the lines of a text file that hold something.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    faults : Faults
-        Where to note what is wrong.
-
-    Yields
-    ------
-    int
-        Number of the line, from 1.
-    str
-        Its text, without blanks at its ends.
-
-    Raises
-    ------
-    FileProblems
-        If the file cannot be read, is no UTF-8 text, or has nothing in it.
-    """
+    """Go through the lines of a UTF-8 file that hold something, stripped, with their numbers."""
     is_empty = True
     with opened(path) as (_, stream):
         number = 0
@@ -69,17 +48,16 @@ def text_lines(path: str | os.PathLike[str], faults: Faults) -> Iterator[tuple[i
         _refuse_empty(faults)
 
 
-def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
-    """Read the first line that holds something, up to 64 KiB of it.
-
-    Raises
-    ------
-    FileProblems
-        If the file cannot be read, is no text, or has nothing in it.
-    """
+def beginning(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
+    """Read how a file begins."""
     with opened(path) as (_, stream):
-        read = stream.read(HEAD)
-    head = read if isinstance(read, bytes) else read.encode()
+        head = stream.read(size)
+    return head if isinstance(head, bytes) else head.encode()
+
+
+def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
+    """Read the first line that holds something, up to 64 KiB of it."""
+    head = beginning(path)
     refuse_packed(head, faults)
     text = head.removeprefix(UTF8_MARK).decode("utf-8", errors="replace").lstrip()
     if not text and len(head) < HEAD:
@@ -90,27 +68,10 @@ def first_line(path: str | os.PathLike[str], faults: Faults) -> str:
 def json_document(
     path: str | os.PathLike[str], faults: Faults, *, hook: Hook | None = None
 ) -> Any:
-    """Read a file that is one JSON document.
+    """Read a file that is one JSON document; `NaN` and `Infinity` are floats in it.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    faults : Faults
-        Where to note what is wrong.
-    hook : callable, optional
-        What to put in place of each object as soon as it is read, so that a large document
-        need not be in memory with all that is passed over.
-
-    Returns
-    -------
-    object
-        What `json.loads` gives. `NaN` and `Infinity` are floats, for the reader to refuse.
-
-    Raises
-    ------
-    FileProblems
-        If the file cannot be read, is empty, cut off, no JSON, or too large.
+    `hook` gives what to put in place of each object as soon as it is read, so that a large
+    document need not be in memory with all that is passed over.
     """
     with opened(path) as (_, stream):
         read = stream.read(LARGEST_DOCUMENT + 1)
@@ -130,13 +91,7 @@ def json_document(
 
 
 def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None) -> Any:
-    """Parse JSON that begins on some line of a file.
-
-    Raises
-    ------
-    FileProblems
-        If it is no JSON.
-    """
+    """Parse JSON that begins on some line of a file."""
     try:
         return json.loads(text, object_hook=hook)
     except json.JSONDecodeError as error:
@@ -153,6 +108,21 @@ def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None
         deep = isinstance(error, RecursionError)
         got = "objects within objects without end" if deep else f"a number too long: {error}"
         faults.refuse(f"must be JSON that can be read, got {shown(got)}.", line=line)
+
+
+def json_object(
+    value: Any,
+    field: str,
+    faults: Faults,
+    *,
+    kind: str = "an object",
+    remedy: str = "Correct it.",
+) -> dict[str, Any]:
+    """Take an object of a document, or refuse what is none."""
+    if not isinstance(value, dict):
+        got = shown(repr(value), limit=30)
+        faults.refuse(f"must be {kind}, got {got}. {remedy}", field=field)
+    return value
 
 
 def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
@@ -193,23 +163,9 @@ class MissingLibrary(  # type: ignore[misc]  # noqa: N818 - both have a path; sa
 
 
 def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
-    """Load the library that reads a file.
+    """Load the library that reads a file, or say which extra of parcast installs it.
 
-    Parameters
-    ----------
-    name : str
-        What is imported.
-    faults : Faults
-        Those of the file.
-    extra : str
-        The extra of parcast that installs it.
-    otherwise : str
-        What to do without it, one sentence that takes `{path}`.
-
-    Raises
-    ------
-    MissingLibrary
-        If it is not installed, or does not load on this machine.
+    `otherwise` is what to do without it, one sentence that takes `{path}`.
     """
     try:
         return import_module(name)
@@ -221,3 +177,15 @@ def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
         missing = MissingLibrary(faults.path, [Problem(message=message)])
         missing.name = name
         raise missing from error
+
+
+@contextmanager
+def reading_with(name: str, what: str, faults: Faults, remedy: str) -> Iterator[None]:
+    """Turn whatever a library raises while it reads `what` into a refusal of the file."""
+    try:
+        yield
+    except ParcastError:
+        raise
+    except Exception as error:  # of tar, zlib, XML, of their own, and failed assertions
+        why = shown(f"{type(error).__name__}: {error}".rstrip(": "), limit=100)
+        faults.refuse(f"must be {what} that {name} can read, got {why}. {remedy}")

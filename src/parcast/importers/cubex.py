@@ -8,21 +8,18 @@ The time of a call path is inclusive, that of the slowest process or thread.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.call_profile import JOIN, split_mean
-from parcast.importers.content import library
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.content import beginning, library, reading_with
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import NUMBER, shown
 from parcast.words import did_you_mean
 
@@ -43,70 +40,47 @@ def recognises(head: bytes, path: Path) -> bool:
     return head[257:262] == b"ustar" and (path.suffix == ".cubex" or ANCHOR in head[:100])
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read Score-P profiles, one run a file.
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each call path of each file, its `callpath` as ``main->solve``.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        `.cubex` files, or folders with a `profile.cubex`.
-    metric : str, optional
-        "inclusive", "exclusive", or a metric of the files in units of time; with ":mean" behind
-        it, or "mean" alone, the mean over the locations. Default: inclusive, of the slowest.
-    rename : mapping of str to str, optional
-        New names of parameters: ``{"size": "n"}``.
-    constants : mapping, optional
-        Axes that neither files nor folders tell: ``{"n": 100}``.
-
-    Returns
-    -------
-    Imported
-        One row for each call path of each file, its `callpath` as ``main->solve``.
-
-    Raises
-    ------
-    MissingLibrary
-        If pycubexr is not installed.
-    FileProblems
-        If a file is no profile, is cut off, or has no such metric.
-    ParameterError
-        If what is to be renamed is not there.
+    `metric` is "inclusive", "exclusive", or a metric of the files in units of time; with ":mean"
+    behind it, or "mean" alone, the mean over the locations. Default: inclusive, of the slowest.
     """
     wanted, mean = split_mean(metric)
-    runs = Runs(rename=rename, constants=constants)
     notes: list[str] = []
-    faults = Faults("")
-    for given in paths:
-        path = given / PROFILE if given.is_dir() else given
-        faults = Faults(name_of(path))
+    for path, faults in runs.files():
         _refuse_foreign(path, faults)
         pycubexr = library("pycubexr", faults, extra="cubex", otherwise=WITHOUT)
-        with _said_plainly(faults), pycubexr.CubexParser(str(path)) as cube:
-            found, places = _chosen(cube, wanted, faults), _places(cube)
-            times = _times(cube, found, places, is_inclusive=wanted != EXCLUSIVE)
+        with (
+            reading_with("pycubexr", "a profile", faults, CUT_OFF),
+            pycubexr.CubexParser(str(path)) as cube,
+        ):
+            chosen, places = _chosen(cube, wanted, faults), _places(cube)
+            times = _times(cube, chosen, places, is_inclusive=wanted != EXCLUSIVE)
             point, note = _point(path, cube)
         notes += [note] if note not in notes else []
-        scale = UNITS[found.units or ""]
+        scale = UNITS[chosen.units or ""]
         for callpath, by_place in times.items():
             time = float(by_place.mean() if mean else by_place.max()) * scale
             runs.add(point, [time], faults, metric="time_s", callpath=callpath, field=callpath)
     kind = EXCLUSIVE if wanted == EXCLUSIVE else INCLUSIVE
     who = "the mean of the locations" if mean else "the slowest process or thread"
     notes.append(f"The time is {kind}, that of {who}.")
-    return runs.imported(faults, notes=notes)
+    return runs.imported(notes=notes)
+
+
+FORMAT = Format(
+    title="Score-P or Scalasca .cubex",
+    recognises=recognises,
+    timings=read,
+    member=PROFILE,
+    extra="cubex",
+)
 
 
 def _refuse_foreign(path: Path, faults: Faults) -> None:
     """Refuse what is no archive, before a library is asked for."""
-    with opened(path) as (_, stream):
-        head = stream.read(512)
-    head = head.encode() if isinstance(head, str) else head
+    head = beginning(path, 512)
     if not head:
         faults.refuse("must be a Score-P profile, got an empty file. Measure the run again.")
     is_archive = head[257:262] == b"ustar" or head.startswith(b"\x1f\x8b")
@@ -115,20 +89,6 @@ def _refuse_foreign(path: Path, faults: Faults) -> None:
     if not is_archive:
         got = shown(repr(head[:24].decode(errors="replace")))
         faults.refuse(f"must be a .cubex file, a tar archive, got {got}. Name its format.")
-
-
-@contextmanager
-def _said_plainly(faults: Faults) -> Iterator[None]:
-    """Turn what pycubexr raises into a refusal of the file."""
-    from parcast.errors import ParcastError
-
-    try:
-        yield
-    except ParcastError:
-        raise
-    except Exception as error:  # tar, zlib, XML and its own errors, and failed assertions
-        why = shown(f"{type(error).__name__}: {error}".rstrip(": "), limit=100)
-        faults.refuse(f"must be a profile that pycubexr can read, got {why}. {CUT_OFF}")
 
 
 def _chosen(cube: Any, wanted: str | None, faults: Faults) -> Any:
@@ -167,8 +127,8 @@ def _times(
         of_node = values.cnode_values(
             node, convert_to_inclusive=is_inclusive, convert_to_exclusive=not is_inclusive
         )
-        found = np.asarray(of_node, dtype=np.float64)[list(places)]
-        times[callpath] = times[callpath] + found if callpath in times else found
+        by_place = np.asarray(of_node, dtype=np.float64)[list(places)]
+        times[callpath] = times[callpath] + by_place if callpath in times else by_place
         below += [(child, callpath) for child in reversed(node.get_children())]
     return times
 
@@ -177,9 +137,9 @@ def _point(path: Path, cube: Any) -> tuple[dict[str, float], str]:
     """Give the parameters of a run: by its folder, with `p` by its processes where untold."""
     point: dict[str, float] = {}
     for part in path.absolute().parent.name.split(".")[1:]:
-        found = PARAMETER.fullmatch(part)
-        if found and found[1] != "r":  # repetitions are numbered as they come
-            point[found[1]] = float(found[2].replace(",", "."))
+        match = PARAMETER.fullmatch(part)
+        if match and match[1] != "r":  # repetitions are numbered as they come
+            point[match[1]] = float(match[2].replace(",", "."))
     if "p" in point:
         return point, "p is what the folders of the files tell."
     locations = [x for x in cube.get_locations() if "thread" in (x.type or "thread").lower()]

@@ -13,20 +13,19 @@ writing and on metadata, as `darshan_job` describes.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
 from parcast.importers import darshan_job, darshan_log, darshan_text
-from parcast.importers.axes import Constants
+from parcast.importers.content import beginning
 from parcast.importers.darshan_job import RUN, Job
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
+from parcast.words import listed
 
-HEAD = 2**16  # bytes that the form is told by
 LOG = re.compile(rb"\d\.\d\d?\0{4,5}(75d\0{5}|\0{5}d57)")  # version and magic number, either end
 REPORT = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"metadata"\s*:\s*\{\s*"job"\s*:\s*\{')
 STATS = re.compile(rb"log_file,(exe,)?job_id,uid,nprocs,")
@@ -38,61 +37,40 @@ MOST_NAMED = 3  # of what was left out
 _Reader = Callable[[Path, Faults], Iterator[Job]]
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is a Darshan log, in any of the four forms."""
     return _form(head) is not None
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read Darshan logs, one after the other.
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row `run` for each job, and one for each module that did I/O.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        Logs, or what `darshan-parser`, `to_json` or `job_stats --csv` wrote of them; the forms
-        may be mixed.
-    metric : str, optional
-        "run", "POSIX", "MPI-IO" or "STDIO", to have that time alone. Default: all.
-    rename : mapping of str to str, optional
-        New names of parameters: the only one is `p`.
-    constants : mapping, optional
-        Axes that the logs do not tell: ``{"n": 1000}``.
-
-    Returns
-    -------
-    Imported
-        A row `run` for each job, and one for each module that did I/O.
-
-    Raises
-    ------
-    MissingLibrary
-        If a log is to be read itself and pydarshan is not installed.
-    FileProblems
-        If a file is none of these, is cut off, or a counter is no number.
-    ParameterError
-        If what is to be renamed is not there.
+    `metric` is "run", "POSIX", "MPI-IO" or "STDIO", to have that time alone. Default: all. The
+    files are logs, or what `darshan-parser`, `to_json` or `job_stats --csv` wrote of them.
     """
-    runs = Runs(rename=rename, constants=constants)
     jobs: list[Job] = []
     met: set[str] = set()
-    faults = Faults("")
-    for path in paths:
-        faults = Faults(name_of(path))
+    for path, faults in runs.files():
         for job in _reader(path, faults)(path, faults):
             is_new = not job.identity or f"run of {job.identity}" not in met
             met.add(f"run of {job.identity}")
             _add(job, runs, metric, with_run=is_new)
             jobs.append(job)
     if jobs and metric is not None and not _callpaths(jobs, metric):
-        told = ", ".join(_callpaths(jobs, None))
-        faults.refuse(f"must have the time {shown(repr(metric))}, got {told}. Name one of them.")
-    return runs.imported(faults, notes=_notes(jobs, metric))
+        there = ", ".join(_callpaths(jobs, None))
+        runs.faults.refuse(
+            f"must have the time {shown(repr(metric))}, got {there}. Name one of them."
+        )
+    return runs.imported(notes=_notes(jobs, metric))
+
+
+FORMAT = Format(
+    title="Darshan logs, or text, JSON, CSV",
+    recognises=recognises,
+    timings=read,
+    extra="darshan",
+    extra_for=".darshan",
+)
 
 
 def _form(head: bytes) -> _Reader | None:
@@ -108,15 +86,13 @@ def _form(head: bytes) -> _Reader | None:
 
 def _reader(path: Path, faults: Faults) -> _Reader:
     """Find what reads a file, or say why nothing does."""
-    with opened(path) as (_, stream):
-        head = stream.read(HEAD)
-    head = head.encode() if isinstance(head, str) else head
-    found = _form(head)
-    if found is None and path.suffix == ".darshan" and head and not head.startswith(PACKED):
-        found = darshan_log.jobs  # which says what is wrong with it
-    if found is None:
+    head = beginning(path)
+    reader = _form(head)
+    if reader is None and path.suffix == ".darshan" and head and not head.startswith(PACKED):
+        reader = darshan_log.jobs  # which says what is wrong with it
+    if reader is None:
         _refuse_foreign(head, faults)
-    return found
+    return reader
 
 
 def _refuse_foreign(head: bytes, faults: Faults) -> NoReturn:
@@ -161,8 +137,8 @@ def _is_wanted(callpath: str, metric: str | None) -> bool:
 
 def _callpaths(jobs: Sequence[Job], metric: str | None) -> list[str]:
     """List the callpaths that are wanted and there."""
-    found = dict.fromkeys(callpath for job in jobs for callpath in _times(job))
-    return [callpath for callpath in found if _is_wanted(callpath, metric)]
+    there = dict.fromkeys(callpath for job in jobs for callpath in _times(job))
+    return [callpath for callpath in there if _is_wanted(callpath, metric)]
 
 
 def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
@@ -185,15 +161,16 @@ def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
         )
     if negative := [f"{x} ({_file(job)})" for job in jobs for x in job.negative]:
         some = "1 time below 0 is" if len(negative) == 1 else f"{len(negative)} times below 0 are"
-        notes.append(f"{some} left out of the I/O times: {_named(negative)}.")
+        notes.append(f"{some} left out of the I/O times: {listed(negative, MOST_NAMED)}.")
     if unknown := [f"I/O {x} ({_file(job)})" for job in jobs for x in job.unknown]:
         notes.append(
-            f"Shared files that do not tell their slowest rank are left out of {_named(unknown)}."
+            "Shared files that do not tell their slowest rank are left out of "
+            f"{listed(unknown, MOST_NAMED)}."
         )
     if partial := [f"{x} ({_file(job)})" for job in jobs for x in job.partial]:
         notes.append(
             "Darshan ran out of memory for records, and these counters are incomplete, their I/O "
-            f"times too short: {_named(partial)}."
+            f"times too short: {listed(partial, MOST_NAMED)}."
         )
     for callpath in io:
         over = [job for job in jobs if _times(job).get(callpath, 0.0) > job.run_time > 0]
@@ -211,7 +188,9 @@ def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
         notes.append(f"Not read: {', '.join(others)}.")
     programs = sorted({Path(job.program).name for job in jobs} - {""})
     if len(programs) > 1:
-        notes.append(f"The logs are of several programs: {_named([shown(x) for x in programs])}.")
+        notes.append(
+            f"The logs are of several programs: {listed(map(shown, programs), MOST_NAMED)}."
+        )
     return notes
 
 
@@ -225,9 +204,3 @@ def _some(count: int, jobs: Sequence[Job]) -> str:
 def _file(job: Job) -> str:
     """Name the file of a job without its folder."""
     return shown(Path(job.faults.path).name)
-
-
-def _named(what: Sequence[str]) -> str:
-    """Name the first of several, and count the others."""
-    more = len(what) - MOST_NAMED
-    return ", ".join(what[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -4,10 +4,8 @@ The I/O time of a module is that of its slowest rank, as Darshan itself adds it 
 sum of read, write and metadata time over the files that a rank had to itself, plus the time of
 the slowest rank in each file that all ranks shared (`agg_time_by_slowest`).
 
-Darshan logs as the table that `python -m darshan job_stats --csv` prints, one job a row.
-
-The table does not say of which module its I/O times are: `job_stats -m` chose it, POSIX unless
-told otherwise. It needs no library here.
+`jobs` reads the table that `python -m darshan job_stats --csv` prints, one job a row. It does not
+say of which module its I/O times are: `job_stats -m` chose it, POSIX unless told otherwise.
 """
 
 import csv
@@ -40,20 +38,9 @@ class IoTimes:
         self._shared = 0.0
 
     def add(self, rank: int, times: Mapping[str, float]) -> None:
-        """Add one record: a file, and the time a rank, or all of them, spent on it.
+        """Add one record: a file, and the times [s] that a rank, or -1 for all, spent on it.
 
-        Parameters
-        ----------
-        rank : int
-            The rank, or -1 of a file shared by all.
-        times : mapping of str to float
-            `READ_TIME`, `WRITE_TIME` and `META_TIME`, and of shared files `SLOWEST_RANK_TIME`.
-            [s]
-
-        Raises
-        ------
-        ValueError
-            If one of them is not a finite number, with its name.
+        A time that is not finite is a ValueError with its name.
         """
         self.records += 1
         wanted = (SLOWEST,) if rank == SHARED else PARTS
@@ -126,13 +113,7 @@ ASK = "Write it again: python -m darshan job_stats --csv FILES > jobs.csv"
 
 
 def jobs(path: Path, faults: Faults) -> Iterator[Job]:
-    """Read the jobs of a table of `job_stats`.
-
-    Raises
-    ------
-    FileProblems
-        If it is no such table, or a value is no number.
-    """
+    """Read the jobs of a table of `job_stats`."""
     titles: list[str] = []
     for line, text in text_lines(path, faults):
         try:
@@ -162,12 +143,12 @@ def _job(row: dict[str, str], line: int, faults: Faults) -> Job:
             value[name] = float("nan")
         if value[name] - value[name] != 0 or (name == "time_by_slowest" and value[name] < 0):
             got = shown(repr(row[name]))
-            faults.add(f"must be a number of at least 0, got {got}. {ASK}", line=line, field=name)
-            faults.raise_all()
+            faults.refuse(
+                f"must be a number of at least 0, got {got}. {ASK}", line=line, field=name
+            )
     if row[FLAG] not in FLAGS:
         got = shown(repr(row[FLAG]))
-        faults.add(f"must be True or False, got {got}. {ASK}", line=line, field=FLAG)
-        faults.raise_all()
+        faults.refuse(f"must be True or False, got {got}. {ASK}", line=line, field=FLAG)
     return Job(
         faults=faults,
         p=value["nprocs"],

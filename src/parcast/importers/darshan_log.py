@@ -1,23 +1,21 @@
-"""Darshan logs themselves, through pydarshan (the extra `darshan`).
+"""Darshan logs themselves, through pydarshan (the extra `darshan`), or as the JSON it prints.
 
-Only the records of POSIX, MPI-IO and STDIO are asked for, one after the other: DXT traces, which
-are most of a log that has them, are never loaded, and neither is APMPI, whose records pydarshan
-cannot make a table of.
+Of a log only the records of POSIX, MPI-IO and STDIO are asked for, one after the other. DXT
+traces, which are most of a log that has them, are never loaded, and neither is APMPI, whose
+records pydarshan cannot make a table of.
 
-Darshan logs as the JSON that `python -m darshan to_json` prints; needs no library here.
-
-Records are lists of counters whose names stand once, under `counters`. The whole-number counters
-are passed over as they are read, which is most of a file.
+The JSON of `python -m darshan to_json` needs no library here. Its records are lists of counters
+whose names stand once, under `counters`; the whole-number counters are passed over as they are
+read, which is most of a file.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from parcast.files.decoding import opened
 from parcast.files.faults import Faults
-from parcast.importers.content import json_document, library
+from parcast.importers.content import beginning, json_document, json_object, library, reading_with
 from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
@@ -37,33 +35,23 @@ CUT_OFF = "It may have been cut off: copy it again."
 
 
 def jobs(path: Path, faults: Faults) -> Iterator[Job]:
-    """Read the job of a log.
-
-    Raises
-    ------
-    MissingLibrary
-        If pydarshan is not installed.
-    FileProblems
-        If it is no log, or is cut off.
-    """
-    with opened(path) as (_, stream):  # says what is wrong with the path; pydarshan would not
-        size = len(stream.read(1))
-    if not size:
+    """Read the job of a log."""
+    if not beginning(path, 1):  # which says what is wrong with the path; pydarshan would not
         faults.refuse("must be a Darshan log, got an empty file. Copy it again.")
     darshan = library("darshan", faults, extra="darshan", otherwise=WITHOUT)
-    with _said_plainly(faults):
+    with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
         report = darshan.DarshanReport(str(path), read_all=False)
-    told, modules = report.metadata["job"], report.modules
+    of_job, modules = report.metadata["job"], report.modules
     stored = sum(module.get("len", 0) for module in modules.values())
     if stored > path.stat().st_size:
         got = f"{path.stat().st_size} of at least {stored} bytes"
         faults.refuse(f"must be a whole log, got {got}. {CUT_OFF}")
     job = Job(
         faults=faults,
-        p=told["nprocs"],
-        run_time=told["run_time"],
+        p=of_job["nprocs"],
+        run_time=of_job["run_time"],
         is_in_whole_seconds=counted_in_whole_seconds(
-            told["run_time"], told["start_time_sec"], told["end_time_sec"]
+            of_job["run_time"], of_job["start_time_sec"], of_job["end_time_sec"]
         ),
         program=str(report.metadata.get("exe", "")).partition(" ")[0],
         partial=[name for name, module in modules.items() if module.get("partial_flag")],
@@ -80,7 +68,7 @@ def _times(report: Any, module: str, faults: Faults) -> IoTimes:
     times = IoTimes(module)
     prefix = f"{PREFIXES[module]}_F_"
     place: dict[str, int] = {}
-    with _said_plainly(faults):
+    with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
         for record in report.mod_records(module, dtype="numpy"):
             if not place:
                 names = report.counters[module]["fcounters"]
@@ -93,44 +81,26 @@ def _times(report: Any, module: str, faults: Faults) -> IoTimes:
     return times
 
 
-@contextmanager
-def _said_plainly(faults: Faults) -> Iterator[None]:
-    """Turn what pydarshan raises into a refusal of the file."""
-    try:
-        yield
-    except (
-        Exception
-    ) as error:  # it names none of its own for a bad log: RuntimeError, KeyError ...
-        why = shown(f"{type(error).__name__}: {error}", limit=100)
-        faults.add(f"must be a Darshan log that pydarshan can read, got {why}. {CUT_OFF}")
-        faults.raise_all()
-
-
 ASK = "Write it again: python -m darshan to_json FILE.darshan > FILE.json"
+_object = partial(json_object, kind="an object as pydarshan writes it", remedy=ASK)
 
 
 def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
-    """Read the job that a JSON of pydarshan tells of.
-
-    Raises
-    ------
-    FileProblems
-        If it is no such JSON, a record is missing, or a counter is no number.
-    """
+    """Read the job that a JSON of pydarshan tells of."""
     document = json_document(path, faults, hook=_without_whole_numbers)
     report = _object(document, "the file", faults)
-    told = _object(_object(report.get("metadata"), "metadata", faults).get("job"), "job", faults)
+    of_job = _object(_object(report.get("metadata"), "metadata", faults).get("job"), "job", faults)
     for name in ("nprocs", "run_time", "start_time_sec", "end_time_sec"):
-        if not is_number(told.get(name)):
-            got = shown(repr(told.get(name)))
-            _refuse(faults, f"metadata.job.{name}", f"must be a number, got {got}. {ASK}")
+        if not is_number(of_job.get(name)):
+            got = shown(repr(of_job.get(name)))
+            faults.refuse(f"must be a number, got {got}. {ASK}", field=f"metadata.job.{name}")
     modules = _object(report.get("modules"), "modules", faults)
-    start, end = told["start_time_sec"], told["end_time_sec"]
+    start, end = of_job["start_time_sec"], of_job["end_time_sec"]
     job = Job(
         faults=faults,
-        p=told["nprocs"],
-        run_time=told["run_time"],
-        is_in_whole_seconds=counted_in_whole_seconds(told["run_time"], start, end),
+        p=of_job["nprocs"],
+        run_time=of_job["run_time"],
+        is_in_whole_seconds=counted_in_whole_seconds(of_job["run_time"], start, end),
         program=str(report["metadata"].get("exe", "")).partition(" ")[0],
         partial=[x for x in modules if _object(modules[x], x, faults).get("partial_flag")],
         unread=[module for module in modules if module not in PREFIXES],
@@ -141,11 +111,11 @@ def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
     yield job
 
 
-def _without_whole_numbers(found: dict[str, Any]) -> dict[str, Any]:
+def _without_whole_numbers(record: dict[str, Any]) -> dict[str, Any]:
     """Drop the counters that are no times, of each record as soon as it is read."""
-    if "fcounters" in found:
-        found.pop("counters", None)
-    return found
+    if "fcounters" in record:
+        record.pop("counters", None)
+    return record
 
 
 def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTimes:
@@ -154,11 +124,13 @@ def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTim
     names = _object(counters, f"counters.{module}", faults).get("fcounters")
     records = _object(report.get("records"), "records", faults).get(module)
     if not isinstance(names, list) or not isinstance(records, list):
-        _refuse(faults, f"records.{module}", f"must be records with their names, got none. {ASK}")
+        faults.refuse(
+            f"must be records with their names, got none. {ASK}", field=f"records.{module}"
+        )
     count = report["modules"][module].get("num_records", len(records))
     if count != len(records):
         got = f"{len(records)} of {shown(count)}"
-        _refuse(faults, f"records.{module}", f"must be all records, got {got}. {ASK}")
+        faults.refuse(f"must be all records, got {got}. {ASK}", field=f"records.{module}")
     prefix = f"{PREFIXES[module]}_F_"
     place = {
         name: names.index(prefix + name) for name in (*PARTS, SLOWEST) if prefix + name in names
@@ -169,24 +141,10 @@ def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTim
         values = _object(record, where, faults).get("fcounters")
         rank = record.get("rank")
         if not isinstance(values, list) or len(values) != len(names) or not isinstance(rank, int):
-            _refuse(faults, where, f"must have a rank and {len(names)} fcounters. {ASK}")
+            faults.refuse(f"must have a rank and {len(names)} fcounters. {ASK}", field=where)
         try:
             times.add(rank, {name: float(values[x]) for name, x in place.items()})
         except (KeyError, ValueError, TypeError) as error:
             name = prefix + str(error.args[0]) if error.args else "a time"
-            _refuse(faults, where, f"must tell {shown(name)} as a finite number. {ASK}")
+            faults.refuse(f"must tell {shown(name)} as a finite number. {ASK}", field=where)
     return times
-
-
-def _object(value: Any, field: str, faults: Faults) -> dict[str, Any]:
-    """Take an object, or refuse what is none."""
-    if not isinstance(value, dict):
-        got = shown(repr(value), limit=30)
-        _refuse(faults, field, f"must be an object as pydarshan writes it, got {got}. {ASK}")
-    return value
-
-
-def _refuse(faults: Faults, field: str, message: str) -> NoReturn:
-    """Refuse the file with a fault at some key."""
-    faults.add(message, field=field)
-    faults.raise_all()

@@ -48,13 +48,7 @@ CUT_OFF = f"The text may have been cut off. {ASK}"
 
 
 def jobs(path: Path, faults: Faults) -> Iterator[Job]:
-    """Read the job that a text of `darshan-parser` tells of.
-
-    Raises
-    ------
-    FileProblems
-        If it is no such text, is cut off, or a counter is no number.
-    """
+    """Read the job that a text of `darshan-parser` tells of."""
     text = _Text(faults)
     raw = b"\n"
     with opened(path) as (_, stream):
@@ -89,19 +83,19 @@ class _Text:
 
     def add_comment(self, raw: bytes, line: int) -> None:
         """Take in a line of the header, or of what stands above and below the records."""
-        if found := REGION.match(raw):
+        if match := REGION.match(raw):
             self._has_modules = True
-            if int(found[2]) > 0:
-                self._listed.append(found[1].decode(errors="replace"))
+            if int(match[2]) > 0:
+                self._listed.append(match[1].decode(errors="replace"))
         elif raw.startswith(NO_MODULES):
             self._has_modules = False
-        elif found := SECTION.match(raw):
-            self._section = found[1].decode(errors="replace")
-        elif found := PARTIAL.search(raw):
-            self._partial.append(found[1].decode(errors="replace"))
-        elif found := PERF.match(raw):
-            name = (found[1] or found[2]).decode()
-            value = self._number(found[3], name, line)
+        elif match := SECTION.match(raw):
+            self._section = match[1].decode(errors="replace")
+        elif match := PARTIAL.search(raw):
+            self._partial.append(match[1].decode(errors="replace"))
+        elif match := PERF.match(raw):
+            name = (match[1] or match[2]).decode()
+            value = self._number(match[3], name, line)
             if value < 0:
                 self._faults.refuse(f"{name} must be at least 0, got {value:g}. {ASK}", line=line)
             self._perf[self._section] = self._perf.get(self._section, 0.0) + value
@@ -114,8 +108,8 @@ class _Text:
                     line=line,
                 )
             if colon and name and not self._times:
-                told = value_text.decode(errors="replace").strip()
-                self._header.setdefault(name, (told, line))
+                text = value_text.decode(errors="replace").strip()
+                self._header.setdefault(name, (text, line))
 
     def add_record(self, raw: bytes, line: int) -> None:
         """Take in one counter of a record."""
@@ -127,14 +121,14 @@ class _Text:
                 f"must have {FIELDS} fields divided by tabs, got {len(fields)}. {CUT_OFF}",
                 line=line,
             )
-        found = COUNTER.fullmatch(fields[3])
-        if found is None:
+        match = COUNTER.fullmatch(fields[3])
+        if match is None:
             return
-        key = (found[1], fields[1], fields[2])
-        if key != self._key or found[2].decode() in self._record:
+        key = (match[1], fields[1], fields[2])
+        if key != self._key or match[2].decode() in self._record:
             self._end_record()
             self._key, self._line = key, line
-        self._record[found[2].decode()] = self._number(fields[4], fields[3].decode(), line)
+        self._record[match[2].decode()] = self._number(fields[4], fields[3].decode(), line)
 
     def job(self) -> Job:
         """Make a job of all that was told."""

@@ -1,26 +1,63 @@
 """Profiles of Extra-P: its text format, both dialects of its JSON, and JSON Lines.
 
 The values of a metric are in seconds unless its name ends in another unit. In text, `DATA` lines
-stand in the order of the points; in JSON each measurement names its point.
-
-The text format of Extra-P: `PARAMETER`, `POINTS`, `REGION`, `METRIC` and `DATA` lines.
+stand in the order of the points, below `PARAMETER`, `POINTS`, `REGION` and `METRIC`; in JSON each
+measurement names its point.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.content import first_line, json_document, parsed, text_lines
 from parcast.importers.extrap_json import Packing, add_document, add_object, is_object_line
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
 WORDS = "PARAMETER, POINTS, REGION, METRIC or DATA"
 GROUP = re.compile(r"\(([^()]*)\)")
+TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*PARAMETER[ \t]+\S")
+OBJECT = re.compile(rb"\s*\{")
+BEGUN = re.compile(r'\{\s*"params"\s*:')  # a line of JSON Lines, even if it is cut off
+DOCUMENT = re.compile(rb'"parameters"\s*:\s*\[')
+PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
+
+
+def recognises(head: bytes, _: Path) -> bool:
+    """Tell by its first bytes whether a file is a profile of Extra-P."""
+    first = head.lstrip().split(b"\n", 1)[0]
+    if TEXT.match(head) or is_object_line(first):
+        return True
+    return bool(OBJECT.match(head) and DOCUMENT.search(head) and PARTS.search(head))
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each value. Default of `metric`: the only one, or the only time."""
+    for path, faults in runs.files():
+        match _form(path, faults):
+            case "text":
+                add_text(text_lines(path, faults), runs, faults)
+            case "lines":
+                for line, text in text_lines(path, faults):
+                    add_object(parsed(text, faults, line=line), line, runs, faults)
+            case _:  # not bound to a name, which would keep it while the table is built
+                packing = Packing()
+                add_document(json_document(path, faults, hook=packing), packing, runs, faults)
+                del packing
+    return runs.imported(metric=metric)
+
+
+FORMAT = Format(title="Extra-P text, JSON or JSON Lines", recognises=recognises, timings=read)
+
+
+def _form(path: Path, faults: Faults) -> str:
+    """Tell the form by the first line that holds something."""
+    first = first_line(path, faults)
+    if not first.startswith("{"):
+        return "text"
+    return "lines" if is_object_line(first) or BEGUN.match(first) else "document"
 
 
 class _State:
@@ -36,13 +73,7 @@ class _State:
 
 
 def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> None:
-    """Add what some numbered lines of the text format hold.
-
-    Raises
-    ------
-    FileProblems
-        If a line is none of the format, or there are more or fewer `DATA` lines than points.
-    """
+    """Add what some numbered lines of the text format hold."""
     state = _State()
     line = 0
     for line, text in lines:
@@ -66,9 +97,9 @@ def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> No
                 faults.refuse("PARAMETER must stand above POINTS. Move it up.", line=line)
             state.parameters += rest.split()
         elif word == "POINTS":
-            found = _points(rest, line, state.parameters, faults)
-            state.points += found
-            state.lines += [line] * len(found)
+            points = _points(rest, line, state.parameters, faults)
+            state.points += points
+            state.lines += [line] * len(points)
         else:
             faults.refuse(
                 f"must begin with {WORDS}, got {shown(repr(word), limit=24)}. "
@@ -158,75 +189,3 @@ def _end_block(state: _State, faults: Faults) -> None:
             line=state.begun or None,
         )
     state.done = 0
-
-
-TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*PARAMETER[ \t]+\S")
-OBJECT = re.compile(rb"\s*\{")
-BEGUN = re.compile(r'\{\s*"params"\s*:')  # a line of JSON Lines, even if it is cut off
-DOCUMENT = re.compile(rb'"parameters"\s*:\s*\[')
-PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
-
-
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
-    """Tell by its first bytes whether a file is a profile of Extra-P."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
-    first = head.lstrip().split(b"\n", 1)[0]
-    if TEXT.match(head) or is_object_line(first):
-        return True
-    return bool(OBJECT.match(head) and DOCUMENT.search(head) and PARTS.search(head))
-
-
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read profiles of Extra-P, one after the other.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        The files, in any of the four forms.
-    metric : str, optional
-        The metric that is the time. Default: the only one, or the only one called a time.
-    rename : mapping of str to str, optional
-        New names of parameters: ``{"processes": "p"}``.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"p": 64}``.
-
-    Returns
-    -------
-    Imported
-        One row for each value; the metric in seconds.
-
-    Raises
-    ------
-    FileProblems
-        If a file is not in any of these forms, or its values are no times.
-    ParameterError
-        If what is to be renamed is not there.
-    """
-    runs = Runs(rename=rename, constants=constants)
-    for path in paths:
-        faults = Faults(name_of(path))
-        match _form(path, faults):
-            case "text":
-                add_text(text_lines(path, faults), runs, faults)
-            case "lines":
-                for line, text in text_lines(path, faults):
-                    add_object(parsed(text, faults, line=line), line, runs, faults)
-            case _:  # not bound to a name, which would keep it while the table is built
-                packing = Packing()
-                add_document(json_document(path, faults, hook=packing), packing, runs, faults)
-                del packing
-    return runs.imported(faults, metric=metric)
-
-
-def _form(path: Path, faults: Faults) -> str:
-    """Tell the form by the first line that holds something."""
-    first = first_line(path, faults)
-    if not first.startswith("{"):
-        return "text"
-    return "lines" if is_object_line(first) or BEGUN.match(first) else "document"

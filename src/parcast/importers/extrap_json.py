@@ -20,9 +20,10 @@ JSON Lines, one measurement a line::
 import json
 from array import array
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.importers.content import json_object
 from parcast.importers.runs import Runs
 from parcast.units import shown
 
@@ -47,13 +48,13 @@ class Packing:
         self._values = array("d")
         self._odd: dict[int, tuple[tuple[Any, ...], list[Any]]] = {}  # to be refused
 
-    def __call__(self, found: dict[str, Any]) -> Any:
+    def __call__(self, one: dict[str, Any]) -> Any:
         """Take the place of each object as it is read: measurements are packed."""
-        if "values" in found and "point" in found:
-            return self._packed(found["point"], found["values"])
-        if "value" in found and "coordinate_id" in found:
-            return self._packed([found.get(key) for key in IDS], [_as_number(found["value"])])
-        return found
+        if "values" in one and "point" in one:
+            return self._packed(one["point"], one["values"])
+        if "value" in one and "coordinate_id" in one:
+            return self._packed([one.get(key) for key in IDS], [_as_number(one["value"])])
+        return one
 
     def unpacked(self, number: Packed) -> tuple[tuple[Any, ...], Sequence[Any]]:
         """Give the place of a measurement, its point or its numbers, and its values."""
@@ -89,27 +90,21 @@ class Packing:
 def is_object_line(line: str | bytes) -> bool:
     """Tell whether a line is one measurement of JSON Lines."""
     try:
-        found = json.loads(line)
+        parsed = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and isinstance(found.get("params"), dict) and "value" in found
+    return (
+        isinstance(parsed, dict) and isinstance(parsed.get("params"), dict) and "value" in parsed
+    )
 
 
 def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) -> None:
-    """Add what a document of either dialect holds, read with the hook `packing`.
-
-    Raises
-    ------
-    FileProblems
-        If it is not of these dialects.
-    """
+    """Add what a document of either dialect holds, read with the hook `packing`."""
     if not isinstance(document, dict) or not {"parameters", "measurements"} <= set(document):
         got = ", ".join(document) if isinstance(document, dict) else "another kind of JSON"
-        _refuse(
-            faults,
-            "",
+        faults.refuse(
             f'must have "parameters" and "measurements" as Extra-P writes them, got '
-            f"{shown(got) or 'nothing'}. Name the format if it is another.",
+            f"{shown(got) or 'nothing'}. Name the format if it is another."
         )
     if "callpaths" in document or "coordinates" in document:
         _add_older(document, packing, runs, faults)
@@ -117,50 +112,51 @@ def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) ->
         _add_newer(document, packing, runs, faults)
 
 
-def add_object(found: Any, line: int, runs: Runs, faults: Faults) -> None:
-    """Add one line of JSON Lines.
-
-    Raises
-    ------
-    FileProblems
-        If it has no parameters or no value.
-    """
-    if not isinstance(found, dict) or not isinstance(found.get("params"), dict):
+def add_object(measured: Any, line: int, runs: Runs, faults: Faults) -> None:
+    """Add one line of JSON Lines."""
+    if not isinstance(measured, dict) or not isinstance(measured.get("params"), dict):
         faults.refuse('must be {"params": {...}, "value": ...}. Correct the line.', line=line)
-    if "value" not in found:
+    if "value" not in measured:
         faults.refuse('must have a "value", got none. Add it, or remove the line.', line=line)
-    metric, callpath = found.get("metric", ""), found.get("callpath", "")
+    metric, callpath = measured.get("metric", ""), measured.get("callpath", "")
     for key, text in (("metric", metric), ("callpath", callpath)):
         if not isinstance(text, str):
             faults.refuse(
                 f'"{key}" must be text, got {shown(repr(text))}. Put it in quotes.', line=line
             )
-    value = found["value"]
+    value = measured["value"]
     values = value if isinstance(value, list) else [value]
     runs.add(
-        found["params"], values, faults, metric=metric, callpath=callpath, line=line, field="value"
+        measured["params"],
+        values,
+        faults,
+        metric=metric,
+        callpath=callpath,
+        line=line,
+        field="value",
     )
 
 
 def _add_newer(document: dict[str, Any], packing: Packing, runs: Runs, faults: Faults) -> None:
     """Add measurements by callpath and metric."""
     names = _texts(document["parameters"], "parameters", faults)
-    for callpath, of_callpath in _object(document["measurements"], "measurements", faults).items():
+    for callpath, of_callpath in json_object(
+        document["measurements"], "measurements", faults
+    ).items():
         path = f"measurements.{shown(callpath)}"
-        for metric, measured in _object(of_callpath, path, faults).items():
+        for metric, measured in json_object(of_callpath, path, faults).items():
             for i, one in enumerate(_list(measured, f"{path}.{shown(metric)}", faults)):
                 field = f"{path}.{shown(metric)}[{i}]"
                 if not isinstance(one, Packed):
-                    _refuse(
-                        faults, field, 'must be {"point": [...], "values": [...]}. Correct it.'
+                    faults.refuse(
+                        'must be {"point": [...], "values": [...]}. Correct it.', field=field
                     )
                 point, values = packing.unpacked(one)
                 if len(point) != len(names):
-                    _refuse(
-                        faults,
-                        f"{field}.point",
+                    faults.refuse(
                         f"must have {len(names)} values, {', '.join(names)}, got {len(point)}. "
                         "Correct it.",
+                        field=f"{field}.point",
                     )
                 at = dict(zip(names, point, strict=True))
                 runs.add(at, values, faults, metric=metric, callpath=callpath, field=field)
@@ -174,44 +170,43 @@ def _add_older(document: dict[str, Any], packing: Packing, runs: Runs, faults: F
     points: dict[Any, dict[str, Any]] = {}
     for i, one in enumerate(_list(document.get("coordinates"), "coordinates", faults)):
         field = f"coordinates[{i}]"
-        pairs = _object(one, field, faults).get("parameter_value_pairs")
+        pairs = json_object(one, field, faults).get("parameter_value_pairs")
         point: dict[str, Any] = {}
         for pair in _list(pairs, f"{field}.parameter_value_pairs", faults):
-            found = _object(pair, field, faults)
-            name = parameters.get(_number_of(found, -1, field, faults, key="parameter_id"))
+            parameter = json_object(pair, field, faults)
+            name = parameters.get(_number_of(parameter, -1, field, faults, key="parameter_id"))
             if name is None:
-                _refuse(faults, field, "must refer to a parameter that is listed. Correct it.")
-            point[name] = _as_number(found.get("parameter_value"))
+                faults.refuse("must refer to a parameter that is listed. Correct it.", field=field)
+            point[name] = _as_number(parameter.get("parameter_value"))
         points[_number_of(one, i, field, faults)] = point
     for i, one in enumerate(_list(document["measurements"], "measurements", faults)):
         field = f"measurements[{i}]"
         place, values = packing.unpacked(one) if isinstance(one, Packed) else ((), ())
         if len(place) != len(IDS):
-            _refuse(faults, field, 'must have "coordinate_id" and "value". Correct it.')
+            faults.refuse('must have "coordinate_id" and "value". Correct it.', field=field)
         coordinate, callpath, metric = place
         try:
             at = points[coordinate]
             of_path = callpaths[callpath] if callpaths else ""
             of_metric = metrics[metric] if metrics else ""
         except (KeyError, TypeError):
-            _refuse(
-                faults,
-                field,
+            faults.refuse(
                 "must refer to a coordinate, callpath and metric that are listed. "
                 "Was the file cut short?",
+                field=field,
             )
         runs.add(at, values, faults, metric=of_metric, callpath=of_path, field=field)
 
 
 def _named(document: dict[str, Any], part: str, faults: Faults) -> dict[Any, str]:
     """Give the names of a numbered part by their numbers."""
-    found = {}
+    names = {}
     for i, one in enumerate(_list(document[part], part, faults)):
-        name = _object(one, f"{part}[{i}]", faults).get("name")
+        name = json_object(one, f"{part}[{i}]", faults).get("name")
         if not isinstance(name, str):
-            _refuse(faults, f"{part}[{i}]", 'must have a "name", got none. Add it.')
-        found[_number_of(one, i, f"{part}[{i}]", faults)] = name
-    return found
+            faults.refuse('must have a "name", got none. Add it.', field=f"{part}[{i}]")
+        names[_number_of(one, i, f"{part}[{i}]", faults)] = name
+    return names
 
 
 def _number_of(
@@ -220,7 +215,7 @@ def _number_of(
     """Give what a part is referred to by: its place in the list where it has no number."""
     number = part.get(key, i + 1)
     if not isinstance(number, int | str):
-        _refuse(faults, field, f'must have a number as "{key}", got {shown(repr(number))}.')
+        faults.refuse(f'must have a number as "{key}", got {shown(repr(number))}.', field=field)
     return number
 
 
@@ -238,26 +233,14 @@ def _texts(value: Any, field: str, faults: Faults) -> list[str]:
     """Take a list of names."""
     names = _list(value, field, faults)
     if not names or not all(isinstance(name, str) for name in names):
-        _refuse(faults, field, 'must be names such as ["p", "n"]. Correct it.')
+        faults.refuse('must be names such as ["p", "n"]. Correct it.', field=field)
     return names
 
 
 def _list(value: Any, field: str, faults: Faults) -> list[Any]:
     """Take a list, or refuse what is none."""
     if not isinstance(value, list):
-        _refuse(faults, field, f"must be a list, got {shown(repr(value), limit=30)}. Correct it.")
+        faults.refuse(
+            f"must be a list, got {shown(repr(value), limit=30)}. Correct it.", field=field
+        )
     return value
-
-
-def _object(value: Any, field: str, faults: Faults) -> dict[str, Any]:
-    """Take an object, or refuse what is none."""
-    if not isinstance(value, dict):
-        got = shown(repr(value), limit=30)
-        _refuse(faults, field, f"must be an object, got {got}. Correct it.")
-    return value
-
-
-def _refuse(faults: Faults, field: str, message: str) -> NoReturn:
-    """Refuse the file with a fault at some key."""
-    faults.add(message, field=field)
-    faults.raise_all()

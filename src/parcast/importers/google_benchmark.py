@@ -5,16 +5,14 @@ else `arg1`, `arg2` ... in their order), and how it was timed. A time is that of
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.content import json_document
-from parcast.importers.registry import Imported
-from parcast.importers.runs import LARGEST, Runs, is_number
+from parcast.importers.registry import Format
+from parcast.importers.runs import LARGEST, Imported, Runs, is_number
 from parcast.units import NUMBER, TIME_UNITS, shown
 
 LIST = re.compile(rb'"benchmarks"\s*:\s*\[')
@@ -28,68 +26,39 @@ AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max|BigO|RMS)$")
 METRICS = ("real_time", "cpu_time")
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is of Google Benchmark."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
     is_object = head.lstrip().startswith(b"{")
     return is_object and bool(LIST.search(head)) and b'"real_time"' in head
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read what benchmarks wrote, one file after the other.
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each repetition; `metric` is "real_time" (the default) or "cpu_time".
 
-    Parameters
-    ----------
-    paths : sequence of path
-        The files.
-    metric : str, optional
-        "real_time" (the default) or "cpu_time".
-    rename : mapping of str to str, optional
-        New names of arguments: ``{"arg1": "p"}``.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"p": 64}``.
-
-    Returns
-    -------
-    Imported
-        One row for each repetition. Several functions become `callpath`; `threads` is an axis
-        where it varies.
-
-    Raises
-    ------
-    FileProblems
-        If a file is not of Google Benchmark, or nothing tells the processors.
-    ParameterError
-        If what is to be renamed is not there.
+    Several functions become `callpath`; `threads` is an axis where it varies.
     """
-    runs = Runs(rename=rename, constants=constants)
     notes: list[str] = []
-    found: list[tuple[Faults, int, dict[str, Any]]] = []
-    for path in paths:
-        faults = Faults(name_of(path))
-        found += [(faults, i, one) for i, one in _benchmarks(path, faults)]
-    ended = [x for x in found if not (x[2].get("error_occurred") or x[2].get("skipped"))]
-    if failed := len(found) - len(ended):
+    entries = [
+        (faults, i, one) for path, faults in runs.files() for i, one in _benchmarks(path, faults)
+    ]
+    ended = [x for x in entries if not (x[2].get("error_occurred") or x[2].get("skipped"))]
+    if failed := len(entries) - len(ended):
         are = "benchmark is" if failed == 1 else "benchmarks are"
         notes.append(f"{failed} {are} left out, which ended in an error.")
-    found = _singles(ended, notes)
+    singles = _singles(ended, notes)
     wanted = metric or METRICS[0]
     if wanted not in METRICS:
-        faults.refuse(
+        runs.faults.refuse(
             f"must have the metric {shown(repr(wanted))}, got {', '.join(METRICS)}. "
             "Name one of them: --metric NAME"
         )
-    parts = [_parts(one) for _, _, one in found]
-    threads = [one.get("threads", 1) for _, _, one in found]
+    parts = [_parts(one) for _, _, one in singles]
+    threads = [one.get("threads", 1) for _, _, one in singles]
     vary = len({repr(x) for x in threads}) > 1
     has_names = len({function for function, _ in parts}) > 1
-    for (faults, i, one), (function, arguments), count in zip(found, parts, threads, strict=True):
+    for (faults, i, one), (function, arguments), count in zip(
+        singles, parts, threads, strict=True
+    ):
         field = f"benchmarks[{i}].{wanted}"
         runs.add(
             arguments | ({"threads": count} if vary else {}),
@@ -99,7 +68,10 @@ def read(
             callpath=function if has_names else "",
             field=field,
         )
-    return runs.imported(faults, metric=f"{wanted}_s", notes=notes)
+    return runs.imported(notes=notes)
+
+
+FORMAT = Format(title="Google Benchmark JSON", recognises=recognises, timings=read)
 
 
 def _benchmarks(path: Path, faults: Faults) -> Iterable[tuple[int, dict[str, Any]]]:
@@ -107,31 +79,29 @@ def _benchmarks(path: Path, faults: Faults) -> Iterable[tuple[int, dict[str, Any
     document = json_document(path, faults, hook=_kept)
     listed = document.get("benchmarks") if isinstance(document, dict) else None
     if not isinstance(listed, list) or not listed:
-        faults.add(
+        faults.refuse(
             "must be a list of benchmarks, as --benchmark_format=json writes it. "
             "Name the format if it is another.",
             field="benchmarks",
         )
-        faults.raise_all()
     for i, one in enumerate(listed):
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
-            faults.add("must be an object with a name. Correct it.", field=f"benchmarks[{i}]")
-            faults.raise_all()
+            faults.refuse("must be an object with a name. Correct it.", field=f"benchmarks[{i}]")
     return enumerate(listed)
 
 
-def _kept(found: dict[str, Any]) -> dict[str, Any]:
+def _kept(entry: dict[str, Any]) -> dict[str, Any]:
     """Keep what is read of an object."""
-    return {key: value for key, value in found.items() if key in KEPT}
+    return {key: value for key, value in entry.items() if key in KEPT}
 
 
 def _singles(
-    found: list[tuple[Faults, int, dict[str, Any]]], notes: list[str]
+    entries: list[tuple[Faults, int, dict[str, Any]]], notes: list[str]
 ) -> list[tuple[Faults, int, dict[str, Any]]]:
     """Keep single runs; of files that have none, the medians, or else the means."""
-    kinds = [_aggregate(one) for _, _, one in found]
+    kinds = [_aggregate(one) for _, _, one in entries]
     for kind in ("", "median", "mean"):
-        kept = [x for x, y in zip(found, kinds, strict=True) if y == kind]
+        kept = [x for x, y in zip(entries, kinds, strict=True) if y == kind]
         if kept:
             if kind:
                 notes.append(f"Only aggregates are there: the {kind} of the repetitions is taken.")
@@ -171,16 +141,14 @@ def _parts(one: dict[str, Any]) -> tuple[str, dict[str, float]]:
 def _time(one: dict[str, Any], metric: str, field: str, faults: Faults) -> Any:
     """Give the time of one iteration, in seconds where it is a number."""
     if metric not in one:
-        faults.add("must be the time of an iteration, got none. Correct it.", field=field)
-        faults.raise_all()
+        faults.refuse("must be the time of an iteration, got none. Correct it.", field=field)
     unit = one.get("time_unit", "ns")
     if not isinstance(unit, str) or unit not in TIME_UNITS:
         got = shown(repr(unit))
-        faults.add(
+        faults.refuse(
             f"must have a time_unit of {', '.join(TIME_UNITS)}, got {got}. Correct it.",
             field=field,
         )
-        faults.raise_all()
     value = one[metric]
     is_finite = is_number(value) and abs(value) <= LARGEST
     return value * TIME_UNITS[unit] if is_finite else value

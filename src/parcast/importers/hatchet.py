@@ -9,9 +9,7 @@ Whatever Hatchet can read becomes one: HPCToolkit, TAU, gprof, Caliper and more.
 profiles are runs and whose metadata tell `p` and other axes. A pickle is refused, since reading
 one runs what it holds; so is HDF5, in which Hatchet keeps pickles.
 
-The JSON of Hatchet and Thicket: a graph of regions, and a table with a row for each.
-
-::
+The JSON is a graph of regions, and a table with a row for each::
 
     {"graph": [{"0": {"data": {"name": "main"}, "children": [1]}, ...}],
      "dataframe_indices": ["node", "rank"],
@@ -24,14 +22,11 @@ and `children` of each node.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from parcast.files.decoding import name_of, opened
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.caliper_columns import (
     EXCLUSIVE,
     INCLUSIVE,
@@ -49,9 +44,9 @@ from parcast.importers.call_profile import (
     as_number,
     split_mean,
 )
-from parcast.importers.content import json_document
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.content import beginning, json_document
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
 ASK = "Write GraphFrame.to_json() to a file."
@@ -59,16 +54,60 @@ PROFILE = "profile"  # what Thicket calls a run, unless told otherwise
 
 CallPath = tuple[str, ...]
 Found = tuple[list[CallProfile], TimeColumn]  # the runs, and what their time is
+GRAPH = re.compile(rb'\s*\{\s*"graph"\s*:\s*\[\s*\{\s*"\d+"\s*:\s*\{\s*"data"\s*:')
+LITERAL = re.compile(rb'\s*\[\s*\{[^\[\]]*"frame"\s*:\s*\{')
+PICKLE, HDF5 = b"\x80", b"\x89HDF"
+
+
+def recognises(head: bytes, _: Path) -> bool:
+    """Tell by its first bytes whether a file is a JSON of Hatchet or Thicket."""
+    return bool(GRAPH.match(head) or (LITERAL.match(head) and b'"metrics"' in head))
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each region of each run, its `callpath` as ``main->solve``.
+
+    `metric` is "exclusive", "inclusive" or the name of a metric; with ":mean" behind it, or "mean"
+    alone, the mean over the ranks. Default: that of the slowest rank, exclusive where there is
+    one, since the exclusive times of regions add up to the total.
+    """
+    wanted, mean = split_mean(metric)
+    profiles: list[CallProfile] = []
+    chosen: list[TimeColumn] = []
+    for path, faults in runs.files():
+        _refuse_others(path, faults)
+        document = json_document(path, faults)
+        read_profiles = profiles_of_literal if isinstance(document, list) else profiles_of_graph
+        of_file, column = read_profiles(document, wanted, faults)
+        profiles += of_file
+        chosen.append(column)
+    notes = [*notes_on(chosen), "Times are taken for seconds."]
+    notes += add_profiles(profiles, runs, mean=mean)
+    return runs.imported(notes=notes)
+
+
+FORMAT = Format(title="Hatchet or Thicket JSON", recognises=recognises, timings=read)
+
+
+def _refuse_others(path: Path, faults: Faults) -> None:
+    """Refuse what is no JSON, with the way to one."""
+    if path.is_dir():
+        faults.refuse(f"must be a JSON of Hatchet, got a folder. Read it with Hatchet: {ASK}")
+    head = beginning(path, 8)
+    if not head:
+        faults.refuse(f"must be a profile, got an empty file. {ASK}")
+    if head.startswith(PICKLE):
+        faults.refuse(
+            f"must not be a pickle, since reading one runs what it holds. Save it as JSON: {ASK}"
+        )
+    if head.startswith(HDF5):
+        faults.refuse(f"must be JSON, got HDF5, in which Hatchet keeps pickles. {ASK}")
+    if head.startswith(b"__rec="):
+        faults.refuse("must be JSON, got a .cali file. Its format is caliper.")
 
 
 def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Found:
-    """Make profiles of what `GraphFrame.to_json` or `Thicket.to_json` gave.
-
-    Raises
-    ------
-    FileProblems
-        If a part is missing, does not fit, or a time is none.
-    """
+    """Make profiles of what `GraphFrame.to_json` or `Thicket.to_json` gave."""
     parts = {"graph", "dataframe", "inclusive_metrics", "exclusive_metrics"}
     if not isinstance(document, dict) or not all(isinstance(document.get(x), list) for x in parts):
         got = ", ".join(document) if isinstance(document, dict) else "another kind of JSON"
@@ -86,14 +125,16 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
     for i, row in enumerate(document["dataframe"]):
         field = f"dataframe[{i}]"
         if not isinstance(row, dict) or str(row.get("node")) not in paths:
-            _refuse(faults, field, f"must be a row of a node that is in the graph. {ASK}")
+            faults.refuse(f"must be a row of a node that is in the graph. {ASK}", field=field)
         value = row.get(column.name)
         if value is None:
             continue  # a region that this run or rank never came to
         profile = str(row.get(index, ""))
         rank = as_number(row.get("rank", 0))
         if rank is None or not rank.is_integer() or not 0 <= rank < MOST_RANKS:
-            _refuse(faults, field, f"must have a rank, got {shown(repr(row.get('rank')))}. {ASK}")
+            faults.refuse(
+                f"must have a rank, got {shown(repr(row.get('rank')))}. {ASK}", field=field
+            )
         if "rank" in row:
             ranks.setdefault(profile, set()).add(int(rank))
         path = paths[str(row["node"])]
@@ -102,8 +143,10 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         times[profile].add(path, int(rank), _time(value, column, field, faults))
     metadata = _metadata(document, index, faults)
     if not times:
-        _refuse(faults, "dataframe", f"must have times as {shown(column.name)}, got none. {ASK}")
-    found = [
+        faults.refuse(
+            f"must have times as {shown(column.name)}, got none. {ASK}", field="dataframe"
+        )
+    profiles = [
         CallProfile(
             faults=faults,
             times=of_profile,
@@ -113,17 +156,11 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         )
         for profile, of_profile in times.items()
     ]
-    return found, column
+    return profiles, column
 
 
 def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults) -> Found:
-    """Make a profile of a tree of nodes, as `GraphFrame.to_literal` gives it.
-
-    Raises
-    ------
-    FileProblems
-        If a node has no name or metrics, or a time is none.
-    """
+    """Make a profile of a tree of nodes, as `GraphFrame.to_literal` gives it."""
     nodes: list[tuple[CallPath, dict[str, Any]]] = []
     below: list[tuple[CallPath, Any, str]] = [
         ((), one, f"[{i}]") for i, one in reversed(list(enumerate(document)))
@@ -139,7 +176,7 @@ def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults)
             or not isinstance(metrics, dict)
             or not isinstance(children, list)
         ):
-            _refuse(faults, field, f"must have a frame with a name, and metrics. {ASK}")
+            faults.refuse(f"must have a frame with a name, and metrics. {ASK}", field=field)
         path = (*above, name)
         nodes.append((path, metrics))
         below += [
@@ -163,21 +200,25 @@ def _paths_of_graph(graphs: list[Any], faults: Faults) -> dict[str, CallPath]:
     paths: dict[str, CallPath] = {}
     for graph in graphs:
         if not isinstance(graph, dict):
-            _refuse(faults, "graph", f"must be objects of nodes. {ASK}")
+            faults.refuse(f"must be objects of nodes. {ASK}", field="graph")
         children: dict[str, list[str]] = {}
         names: dict[str, str] = {}
         for number, node in graph.items():
             frame = node.get("data") if isinstance(node, dict) else None
             below = node.get("children") if isinstance(node, dict) else None
             if not isinstance(frame, dict) or not isinstance(below, list):
-                _refuse(faults, f"graph.{shown(number)}", f"must have data and children. {ASK}")
+                faults.refuse(
+                    f"must have data and children. {ASK}", field=f"graph.{shown(number)}"
+                )
             children[number] = [str(child) for child in below]
-            told = frame.get("name") or frame.get("file") or frame.get("type") or "unnamed"
+            name = frame.get("name") or frame.get("file") or frame.get("type") or "unnamed"
             line = f":{frame['line']}" if "name" not in frame and "line" in frame else ""
-            names[number] = f"{told}{line}"
+            names[number] = f"{name}{line}"
         called = {child for of in children.values() for child in of}
         if missing := called - set(graph):
-            _refuse(faults, "graph", f"must have the node {shown(min(missing))}, got none. {ASK}")
+            faults.refuse(
+                f"must have the node {shown(min(missing))}, got none. {ASK}", field="graph"
+            )
         below_these: list[tuple[str, CallPath]] = [
             (number, ()) for number in graph if number not in called
         ]
@@ -209,10 +250,10 @@ def _chosen(
 
 def _metadata(document: dict[str, Any], index: str, faults: Faults) -> dict[str, dict[str, Any]]:
     """Give the metadata of each profile of a Thicket."""
-    told = document.get("metadata", [])
-    if not isinstance(told, list) or not all(isinstance(x, dict) for x in told):
-        _refuse(faults, "metadata", "must be objects, one a profile. Write Thicket.to_json().")
-    return {str(x.get(index, "")): {y: z for y, z in x.items() if y != index} for x in told}
+    metadata = document.get("metadata", [])
+    if not isinstance(metadata, list) or not all(isinstance(x, dict) for x in metadata):
+        faults.refuse("must be objects, one a profile. Write Thicket.to_json().", field="metadata")
+    return {str(x.get(index, "")): {y: z for y, z in x.items() if y != index} for x in metadata}
 
 
 def _time(value: Any, column: TimeColumn, field: str, faults: Faults) -> float:
@@ -220,97 +261,7 @@ def _time(value: Any, column: TimeColumn, field: str, faults: Faults) -> float:
     time = as_number(value)
     if time is None or not math.isfinite(time) or time < 0:
         got = shown(repr(value))
-        _refuse(
-            faults, field, f"{shown(column.name)} must be a time of at least 0, got {got}. {ASK}"
+        faults.refuse(
+            f"{shown(column.name)} must be a time of at least 0, got {got}. {ASK}", field=field
         )
     return time * column.scale
-
-
-def _refuse(faults: Faults, field: str, message: str) -> NoReturn:
-    """Refuse the file with a fault at some key."""
-    faults.add(message, field=field)
-    faults.raise_all()
-
-
-GRAPH = re.compile(rb'\s*\{\s*"graph"\s*:\s*\[\s*\{\s*"\d+"\s*:\s*\{\s*"data"\s*:')
-LITERAL = re.compile(rb'\s*\[\s*\{[^\[\]]*"frame"\s*:\s*\{')
-PICKLE, HDF5 = b"\x80", b"\x89HDF"
-
-
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
-    """Tell by its first bytes whether a file is a JSON of Hatchet or Thicket."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
-    return bool(GRAPH.match(head) or (LITERAL.match(head) and b'"metrics"' in head))
-
-
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read profiles of Hatchet and Thicket.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        What `to_json` gave.
-    metric : str, optional
-        "exclusive", "inclusive" or the name of a metric; with ":mean" behind it, or "mean"
-        alone, the mean over the ranks. Default: exclusive where there is one, since the
-        exclusive times of regions add up to the total; of the slowest rank.
-    rename : mapping of str to str, optional
-        New names of axes.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"p": 64}``.
-
-    Returns
-    -------
-    Imported
-        One row for each region of each run, its `callpath` as ``main->solve``.
-
-    Raises
-    ------
-    FileProblems
-        If a file is no such JSON, is cut off, or a time is none.
-    ParameterError
-        If what is to be renamed is not there.
-    """
-    wanted, mean = split_mean(metric)
-    runs = Runs(rename=rename, constants=constants)
-    profiles: list[CallProfile] = []
-    chosen: list[TimeColumn] = []
-    faults = Faults("")
-    for path in paths:
-        faults = Faults(name_of(path))
-        _refuse_others(path, faults)
-        document = json_document(path, faults)
-        if isinstance(document, list):
-            found, column = profiles_of_literal(document, wanted, faults)
-        else:
-            found, column = profiles_of_graph(document, wanted, faults)
-        profiles += found
-        chosen.append(column)
-    notes = [*notes_on(chosen), "Times are taken for seconds."]
-    notes += add_profiles(profiles, runs, mean=mean)
-    return runs.imported(faults, notes=notes)
-
-
-def _refuse_others(path: Path, faults: Faults) -> None:
-    """Refuse what is no JSON, with the way to one."""
-    if path.is_dir():
-        faults.refuse(f"must be a JSON of Hatchet, got a folder. Read it with Hatchet: {ASK}")
-    with opened(path) as (_, stream):
-        head = stream.read(8)
-    head = head.encode() if isinstance(head, str) else head
-    if not head:
-        faults.refuse(f"must be a profile, got an empty file. {ASK}")
-    if head.startswith(PICKLE):
-        faults.refuse(
-            f"must not be a pickle, since reading one runs what it holds. Save it as JSON: {ASK}"
-        )
-    if head.startswith(HDF5):
-        faults.refuse(f"must be JSON, got HDF5, in which Hatchet keeps pickles. {ASK}")
-    if head.startswith(b"__rec="):
-        faults.refuse("must be JSON, got a .cali file. Its format is caliper.")

@@ -5,72 +5,38 @@ several commands at the same parameters, tell callpaths apart.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.content import json_document
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import NUMBER, shown
 
 START = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is an export of hyperfine."""
-    return bool(START.match(head.removeprefix(b"\xef\xbb\xbf")))
+    return bool(START.match(head))
 
 
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read exports of hyperfine, one after the other.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        What `hyperfine --export-json` wrote.
-    metric : str, optional
-        "times", the only one there is.
-    rename : mapping of str to str, optional
-        New names of parameters: ``{"threads": "p"}``.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"p": 64}``.
-
-    Returns
-    -------
-    Imported
-        One row for each run that ended well.
-
-    Raises
-    ------
-    FileProblems
-        If a file is no such export, or nothing tells the processors.
-    ParameterError
-        If what is to be renamed is not there.
-    """
-    runs = Runs(rename=rename, constants=constants)
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each run that ended well. The only `metric` is "times"."""
     failed = 0
-    sources = [(Faults(name_of(path)), path) for path in paths]
     results = [
         (faults, i, result)
-        for faults, path in sources
+        for path, faults in runs.files()
         for i, result in enumerate(_results(path, faults))
     ]
     callpaths = _callpaths([result for _, _, result in results])
     for (faults, i, result), callpath in zip(results, callpaths, strict=True):
         times, failures = _times(result, i, faults)
         failed += failures
-        numbers, _ = _parameters(result)
-        machine = str(_texts_of(result).get("machine", ""))
+        numbers, texts = _parameters(result)
+        machine = str(texts.get("machine", ""))
         field = f"results[{i}].times"
         runs.add(
             numbers, times, faults, metric="time_s", callpath=callpath, machine=machine,
@@ -80,10 +46,12 @@ def read(
     if failed:
         are = "run is" if failed == 1 else "runs are"
         notes.append(f"{failed} {are} left out, whose exit status is not 0.")
-    faults = sources[-1][0]
     if metric not in {None, "times"}:
-        faults.refuse(f"must have the metric {shown(repr(metric))}, got times. Leave it out.")
-    return runs.imported(faults, notes=notes)
+        runs.faults.refuse(f"must have the metric {shown(repr(metric))}, got times. Leave it out.")
+    return runs.imported(notes=notes)
+
+
+FORMAT = Format(title="hyperfine JSON", recognises=recognises, timings=read)
 
 
 def _results(path: Path, faults: Faults) -> list[dict[str, Any]]:
@@ -91,12 +59,11 @@ def _results(path: Path, faults: Faults) -> list[dict[str, Any]]:
     document = json_document(path, faults)
     results = document.get("results") if isinstance(document, dict) else None
     if not isinstance(results, list) or not all(isinstance(x, dict) for x in results):
-        faults.add(
+        faults.refuse(
             "must be a list of objects, as hyperfine --export-json writes it. "
             "Name the format if it is another.",
             field="results",
         )
-        faults.raise_all()
     return results
 
 
@@ -104,11 +71,10 @@ def _times(result: dict[str, Any], i: int, faults: Faults) -> tuple[list[Any], i
     """Give the times of the runs that ended well, and the number of the others."""
     times = result.get("times")
     if not isinstance(times, list) or not times:
-        faults.add(
+        faults.refuse(
             "must be the times of the runs, got none. Export them with a newer hyperfine.",
             field=f"results[{i}].times",
         )
-        faults.raise_all()
     codes = result.get("exit_codes")
     if not isinstance(codes, list) or len(codes) != len(times) or not any(codes):
         return times, 0
@@ -118,10 +84,10 @@ def _times(result: dict[str, Any], i: int, faults: Faults) -> tuple[list[Any], i
 
 def _parameters(result: dict[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
     """Give the parameters of a result: those that are numbers, and those that are text."""
-    found = result.get("parameters")
+    given = result.get("parameters")
     numbers: dict[str, float] = {}
     texts: dict[str, str] = {}
-    for name, value in found.items() if isinstance(found, dict) else ():
+    for name, value in given.items() if isinstance(given, dict) else ():
         if isinstance(value, str) and not re.fullmatch(rf"[-+]?{NUMBER}", value.strip()):
             texts[name] = value
         else:
@@ -175,8 +141,8 @@ def _programs(results: Sequence[dict[str, Any]], points: Sequence[Any]) -> list[
 def _template(result: dict[str, Any]) -> str:
     """Give a command with the names of its parameters in place of their values."""
     command = str(result.get("command", ""))
-    found = result.get("parameters")
-    for name, value in found.items() if isinstance(found, dict) else ():
+    given = result.get("parameters")
+    for name, value in given.items() if isinstance(given, dict) else ():
         text = re.escape(str(value))
         command = re.sub(rf"(?<![\w.]){text}(?![\w.])", f"{{{name}}}".replace("\\", ""), command)
     return shown(command.strip(), limit=200)

@@ -6,16 +6,24 @@ once and referred to by number.
 
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import ParameterError
+from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants, checked_constants, chosen_metric, named_axes
-from parcast.importers.registry import Imported
+from parcast.importers.axes import (
+    Constants,
+    checked_constants,
+    chosen_metric,
+    named_axes,
+    names_of,
+)
 from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
@@ -25,20 +33,30 @@ LARGEST = 1e30  # of a time, as of `Measurements`; also bounds what its unit may
 Point = tuple[float, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Imported:
+    """Measurements that another tool wrote down, and what a reader of them must know."""
+
+    measurements: Measurements
+    notes: tuple[str, ...] = ()  # full sentences, such as what was left out
+
+
 class Runs:
     """The runs of some files: where each was taken, and how long it took.
 
-    Parameters
-    ----------
-    rename : mapping of str to str, optional
-        New names of parameters, as `--rename` gives them.
-    constants : mapping, optional
-        Axes and labels that the files do not tell, as `--set` gives them.
+    `rename` gives parameters new names as `--rename` does; `constants` are axes and labels that
+    the files do not tell, as of `--set`.
     """
 
     def __init__(
-        self, *, rename: Mapping[str, str] | None = None, constants: Constants | None = None
+        self,
+        paths: Sequence[Path] = (),
+        *,
+        rename: Mapping[str, str] | None = None,
+        constants: Constants | None = None,
     ) -> None:
+        self._paths = paths
+        self.faults = Faults("")  # of the file that is read, and at the end of the last one
         self._rename = rename or {}
         self._constants = checked_constants(constants or {})
         self._names: tuple[str, ...] | None = None  # of the axes, as the files have them
@@ -50,6 +68,12 @@ class Runs:
         self._times = array("d")
         self._bad: dict[str, list[Faults]] = {}  # for each metric, of each file
         self._zeros: dict[str, int] = {}
+
+    def files(self) -> Iterator[tuple[Path, Faults]]:
+        """Go through the files, each with where to note what is wrong with it."""
+        for path in self._paths:
+            self.faults = Faults(name_of(path))
+            yield path, self.faults
 
     def add(
         self,
@@ -64,38 +88,20 @@ class Runs:
         field: str = "",
         point_line: int | None = None,
     ) -> None:
-        """Take in the times of one point: repetitions of one run.
+        """Take in the times of one point in the unit of `metric`: repetitions of one run.
 
-        Parameters
-        ----------
-        point : mapping
-            The parameters of the run and their values.
-        times : sequence
-            What was measured, in the unit of the metric.
-        faults : Faults
-            Those of the file.
-        metric, callpath, machine : str, optional
-            What was measured, in which part of the program, and where.
-        line, field : optional
-            The place in the file.
-        point_line : int, optional
-            That of the point, where it is another.
-
-        Raises
-        ------
-        FileProblems
-            If the point is no numbers, or has other parameters than those before.
+        `callpath` and `machine` say of which part of the program and where; `line` and `field` are
+        the place in the file, `point_line` that of the point, where it is another.
         """
         if self._names is None:
             self._names = tuple(point)
         if len(point) != len(self._names) or not all(name in point for name in self._names):
-            faults.add(
-                f"must have the same parameters as the runs before, {_listed(self._names)}, "
-                f"got {_listed(tuple(point))}. Import them one by one.",
+            faults.refuse(
+                f"must have the same parameters as the runs before, {names_of(self._names)}, "
+                f"got {names_of(tuple(point))}. Import them one by one.",
                 line=line,
                 field=field,
             )
-            faults.raise_all()
         values = tuple(point[name] for name in self._names)
         try:
             place = self._points.get(values)
@@ -112,44 +118,34 @@ class Runs:
                 self._chunks[name].append(value)
             self._times.extend(good)
 
-    def imported(
-        self, faults: Faults, *, metric: str | None = None, notes: Iterable[str] = ()
-    ) -> Imported:
+    def imported(self, *, metric: str | None = None, notes: Iterable[str] = ()) -> Imported:
         """Make measurements of all that was taken in, which is then forgotten.
 
-        Parameters
-        ----------
-        faults : Faults
-            Those of the last file, which a fault of all files is told of.
-        metric : str, optional
-            The metric that is the time. Default: the only one, or the only one called a time.
-        notes : iterable of str, optional
-            What else a reader must know.
-
-        Raises
-        ------
-        FileProblems
-            If there are no runs, a time is none, or nothing tells the processors.
-        ParameterError
-            If what is to be renamed is not there, or a constant is told by the files.
+        Default of `metric`: the only one, or the only one called a time. A fault of all files is
+        told of the last.
         """
+        faults = self.faults
         if not self._metrics:
             faults.refuse("must hold measurements, got none. Check that it is the file you mean.")
         chosen, scale, of_metric = chosen_metric(list(self._metrics), metric, faults)
         for bad in self._bad.get(chosen, []):
             bad.raise_all()
-        told = [
+        labels = [
             x for i, x in enumerate(("callpath", "machine")) if any(key[i] for key in self._labels)
         ]
         names, of_axes = named_axes(
-            self._names or (), faults, labels=told, rename=self._rename, constants=self._constants
+            self._names or (),
+            faults,
+            labels=labels,
+            rename=self._rename,
+            constants=self._constants,
         )
         all_notes = [*notes, *of_metric, *of_axes]
         if zeros := self._zeros.get(chosen, 0):
             some = "1 time of 0 is" if zeros == 1 else f"{zeros} times of 0 are"
             all_notes.append(f"{some} left out: a time must be above 0.")
         self._check_processors(names)
-        columns = self._columns(names, told, self._metrics[chosen], scale, faults)
+        columns = self._columns(names, labels, self._metrics[chosen], scale, faults)
         try:
             measurements = Measurements(**columns | self._constants)
         except ParameterError as error:  # as a name of two lines, or a time below 1e-30 s
@@ -162,13 +158,12 @@ class Runs:
         """Check the parameters of a run that was not met before, and number it."""
         for name, value in zip(self._names or (), values, strict=True):
             if not is_number(value) or not abs(value) <= sys.float_info.max:
-                faults.add(
+                faults.refuse(
                     f"{shown(name)} must be a finite number, got {shown(repr(value))}. "
                     "Correct it, or leave the run out.",
                     line=line,
                     field=field,
                 )
-                faults.raise_all()
         self._points[tuple(float(value) for value in values)] = number = len(self._points)
         self._places.append((faults, line, field))
         return number
@@ -218,11 +213,15 @@ class Runs:
             faults, line, field = self._places[i]
             where = f"{shown(field)}, {shown(title)}" if field else shown(title)
             must, hint = DOMAINS["p"].must, DOMAINS["p"].hint
-            faults.add(f"must {must}, got {p[i]:g}. {hint}", line=line, field=where)
-            faults.raise_all()
+            faults.refuse(f"must {must}, got {p[i]:g}. {hint}", line=line, field=where)
 
     def _columns(
-        self, names: Sequence[str], told: Sequence[str], metric: int, scale: float, faults: Faults
+        self,
+        names: Sequence[str],
+        labelled: Sequence[str],
+        metric: int,
+        scale: float,
+        faults: Faults,
     ) -> dict[str, NDArray[Any]]:
         """Give the columns of the table, each as long as there are times."""
         points = np.array(list(self._points), dtype=np.float64).reshape(len(self._points), -1)
@@ -245,7 +244,7 @@ class Runs:
             columns["repetition"] = repetition
         for i, name in enumerate(names):
             columns[name] = np.repeat(points[point, i], counts)
-        for name in told:
+        for name in labelled:
             i = ("callpath", "machine").index(name)
             of_label = np.array([key[i] or ROOT for key in labels], dtype=object)
             columns[name] = np.repeat(of_label[label], counts)
@@ -275,8 +274,3 @@ def _numbered(groups: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[n
     numbers = np.arange(1.0, counts.sum() + 1)
     numbers += np.repeat(offsets - starts, counts)
     return numbers
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write the names of parameters one after another."""
-    return ", ".join(shown(name) for name in names) or "none"

@@ -3,33 +3,29 @@
 A job is one run; its steps are parts of it and tell only how many tasks it had. Its wall time is
 what elapsed from its start to its end, in whole seconds, whatever it did besides computing.
 
-One job as `sacct` tells it, in whichever form.
-
-The JSON that `sacct --json` prints, in the schemas from Slurm 21.08 on.
-
-Newer schemas wrap numbers ({"set": true, "number": 5}) and list the states of a job.
-
-The table that `sacct -P` prints: a header, then jobs and their steps, with bars between.
+The table is a header, then jobs and their steps, with bars between. The JSON is read in the
+schemas from Slurm 21.08 on: newer ones wrap numbers ({"set": true, "number": 5}) and list the
+states of a job.
 """
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
 from typing import Any, Final
 
-from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.importers.axes import Constants
 from parcast.importers.content import CUT_OFF, first_line, json_document, text_lines
-from parcast.importers.registry import Imported
-from parcast.importers.runs import Runs
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
 ASK: Final = "sacct -P -o JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # prints all that is read
 PARTS: Final = frozenset({"batch", "extern", "interactive"})  # steps that Slurm adds to a job
+JOBS = re.compile(rb'"jobs"\s*:\s*\[')
+KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +42,94 @@ class Job:
     field: str = ""
 
 
+def recognises(head: bytes, _: Path) -> bool:
+    """Tell by its first bytes whether a file is what `sacct` prints."""
+    if head.lstrip().startswith(b"{"):
+        return bool(JOBS.search(head)) and sum(key in head for key in KEYS) >= 2
+    first = head.lstrip().split(b"\n", 1)[0].lower()
+    titles = {title.strip() for title in first.split(b"|")}
+    return bool(titles & {b"jobid", b"jobidraw"} and titles & {b"elapsed", b"elapsedraw"})
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each job that completed. The only `metric` is "elapsed".
+
+    Several names of jobs become `callpath`, several clusters `machine`. `p` are its tasks where
+    they are told, else its processors.
+    """
+    jobs = [(job, faults) for path, faults in runs.files() for job in _jobs(path, faults)]
+    done = [(job, faults) for job, faults in jobs if job.state == "COMPLETED"]
+    if not done:
+        states = sorted({job.state for job, _ in jobs})
+        got = f"only {shown(', '.join(states))}" if states else "no job"
+        runs.faults.refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
+    timed = [job for job, _ in done if job.elapsed != 0]
+    has_names = len({job.name for job in timed}) > 1
+    has_clusters = len({job.cluster for job in timed}) > 1
+    for job, faults in done:
+        runs.add(
+            {"p": _processors(job, faults)},
+            [_elapsed(job, faults)],
+            faults,
+            metric="elapsed",
+            callpath=job.name if has_names else "",
+            machine=job.cluster if has_clusters else "",
+            line=job.line,
+            field=job.field,
+        )
+    return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done)))
+
+
+def _jobs(path: Path, faults: Faults) -> list[Job]:
+    is_json = first_line(path, faults).startswith("{")
+    return jobs_of_json(path, faults) if is_json else jobs_of_table(path, faults)
+
+
+FORMAT = Format(title="Slurm sacct -P or --json", recognises=recognises, timings=read)
+
+
+def _processors(job: Job, faults: Faults) -> int:
+    """Give the tasks of a job where they are told, else its processors."""
+    p = job.tasks or job.processors
+    if not p:
+        faults.refuse(
+            f"must tell the tasks or processors of each job, got neither. Ask for them: {ASK}",
+            line=job.line,
+            field=job.field,
+        )
+    return p
+
+
+def _elapsed(job: Job, faults: Faults) -> float:
+    """Give the wall time of a job. [s]."""
+    if job.elapsed is None:
+        faults.refuse(
+            f"must tell the time that elapsed, got none. Ask for it: {ASK}",
+            line=job.line,
+            field=job.field,
+        )
+    return job.elapsed
+
+
+def _notes(timed: Sequence[Job], others: int) -> list[str]:
+    """Say what was left out, and what p is."""
+    notes = []
+    if others:
+        are = "job is" if others == 1 else "jobs are"
+        notes.append(f"{others} {are} left out, not being COMPLETED.")
+    by_tasks = sum(bool(job.tasks) for job in timed)
+    if by_tasks == len(timed):
+        notes.append("p is the number of tasks of each job.")
+    elif by_tasks == 0:
+        notes.append("p is the number of processors allocated to each job: tasks are not told.")
+    else:
+        notes.append(
+            f"p is the number of tasks of {by_tasks} of {len(timed)} jobs; of the others, which "
+            "do not tell it, the number of processors allocated."
+        )
+    return notes
+
+
 KEPT = {  # keys
     *("jobs", "name", "cluster", "state", "current", "time", "elapsed", "steps", "step", "id"),
     *("step_id", "tasks", "count", "tres", "allocated", "type", "required", "CPUs"),
@@ -54,42 +138,33 @@ KEPT = {  # keys
 
 
 def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
-    """Read the jobs of a document, each with the tasks of its largest step.
-
-    Raises
-    ------
-    FileProblems
-        If the file is no such document.
-    """
+    """Read the jobs of a document, each with the tasks of its largest step."""
     document = json_document(path, faults, hook=_kept)
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
-        faults.add("must be a list, got none. Print it with: sacct --json", field="jobs")
-        faults.raise_all()
-    found = []
+        faults.refuse("must be a list, got none. Print it with: sacct --json", field="jobs")
+    read = []
     for i, job in enumerate(jobs):
         if not isinstance(job, dict):
             got = shown(repr(job), limit=30)
-            faults.add(f"must be an object, got {got}. Print it again.", field=f"jobs[{i}]")
-            faults.raise_all()
-        found.append(_job(job, i, faults))
-    return found
+            faults.refuse(f"must be an object, got {got}. Print it again.", field=f"jobs[{i}]")
+        read.append(_job(job, i, faults))
+    return read
 
 
-def _kept(found: dict[str, Any]) -> dict[str, Any]:
+def _kept(keys: dict[str, Any]) -> dict[str, Any]:
     """Keep what is read of an object: a job has hundreds of other keys."""
-    return {key: value for key, value in found.items() if key in KEPT}
+    return {key: value for key, value in keys.items() if key in KEPT}
 
 
 def _job(job: dict[str, Any], i: int, faults: Faults) -> Job:
     """Give what is known of a job."""
     elapsed = _number(_inside(job, "time", "elapsed"))
     if elapsed is not None and elapsed < 0:
-        faults.add(
+        faults.refuse(
             f"must be a time above 0, got {elapsed}. Leave the job out.",
             field=f"jobs[{i}].time.elapsed",
         )
-        faults.raise_all()
     return Job(
         name=str(job.get("name") or ""),
         cluster=str(job.get("cluster") or ""),
@@ -131,11 +206,11 @@ def _allocated(job: dict[str, Any]) -> int | None:
     return None
 
 
-def _inside(found: Any, *keys: str) -> Any:
+def _inside(value: Any, *keys: str) -> Any:
     """Follow keys into objects; None where the path ends."""
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _number(value: Any) -> float | None:
@@ -158,13 +233,7 @@ SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is no
 
 
 def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
-    """Read the jobs of a table, each with the tasks of its largest step.
-
-    Raises
-    ------
-    FileProblems
-        If the file is no such table.
-    """
+    """Read the jobs of a table, each with the tasks of its largest step."""
     columns: list[str] | None = None
     jobs: dict[str, Job] = {}
     tasks: dict[str, int] = {}
@@ -243,139 +312,14 @@ def _count_in_cell(text: str | None, line: int, faults: Faults) -> int | None:
 def _seconds(text: str, line: int, faults: Faults) -> float:
     """Read [DD-]HH:MM:SS, or plain seconds. [s]."""
     is_plain = text.isascii() and text.isdigit()
-    found = DURATION.fullmatch(text)
-    if not (is_plain or found):
+    match = DURATION.fullmatch(text)
+    if not (is_plain or match):
         faults.refuse(
             f"must have an elapsed time such as 1-02:03:04, got {shown(repr(text))}. "
             "Print it again with sacct -P.",
             line=line,
         )
-    if found is None:
+    if match is None:
         return float(text)
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return 86400 * days + 3600 * hours + 60 * minutes + seconds
-
-
-JOBS = re.compile(rb'"jobs"\s*:\s*\[')
-KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
-
-
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
-    """Tell by its first bytes whether a file is what `sacct` prints."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
-    if head.lstrip().startswith(b"{"):
-        return bool(JOBS.search(head)) and sum(key in head for key in KEYS) >= 2
-    first = head.lstrip().split(b"\n", 1)[0].lower()
-    titles = {title.strip() for title in first.split(b"|")}
-    return bool(titles & {b"jobid", b"jobidraw"} and titles & {b"elapsed", b"elapsedraw"})
-
-
-def read(
-    paths: Sequence[Path],
-    *,
-    metric: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    constants: Constants | None = None,
-) -> Imported:
-    """Read accounts of Slurm, one after the other.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        What `sacct -P` or `sacct --json` printed.
-    metric : str, optional
-        "elapsed", the only one there is.
-    rename : mapping of str to str, optional
-        New names of parameters: the only one is `p`.
-    constants : mapping, optional
-        Axes that the files do not tell: ``{"n": 1000}``.
-
-    Returns
-    -------
-    Imported
-        One row for each job that completed. Several names of jobs become `callpath`, several
-        clusters `machine`. `p` are its tasks where they are told, else its processors.
-
-    Raises
-    ------
-    FileProblems
-        If a file is no account, or no job in it completed.
-    ParameterError
-        If what is to be renamed is not there.
-    """
-    runs = Runs(rename=rename, constants=constants)
-    sources: list[tuple[Faults, list[Job]]] = []
-    for path in paths:
-        faults = Faults(name_of(path))
-        if first_line(path, faults).startswith("{"):
-            found = jobs_of_json(path, faults)
-        else:
-            found = jobs_of_table(path, faults)
-        sources.append((faults, found))
-    done = [job for _, jobs in sources for job in jobs if job.state == "COMPLETED"]
-    if not done:
-        states = sorted({job.state for _, jobs in sources for job in jobs})
-        got = f"only {shown(', '.join(states))}" if states else "no job"
-        sources[-1][0].refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
-    timed = [job for job in done if job.elapsed != 0]
-    has_names = len({job.name for job in timed}) > 1
-    has_clusters = len({job.cluster for job in timed}) > 1
-    for faults, jobs in sources:
-        for job in jobs:
-            if job.state == "COMPLETED":
-                runs.add(
-                    {"p": _processors(job, faults)},
-                    [_elapsed(job, faults)],
-                    faults,
-                    metric="elapsed",
-                    callpath=job.name if has_names else "",
-                    machine=job.cluster if has_clusters else "",
-                    line=job.line,
-                    field=job.field,
-                )
-    others = sum(len(jobs) for _, jobs in sources) - len(done)
-    return runs.imported(sources[-1][0], metric=metric, notes=_notes(timed, others))
-
-
-def _processors(job: Job, faults: Faults) -> int:
-    """Give the tasks of a job where they are told, else its processors."""
-    p = job.tasks or job.processors
-    if not p:
-        faults.add(
-            f"must tell the tasks or processors of each job, got neither. Ask for them: {ASK}",
-            line=job.line,
-            field=job.field,
-        )
-        faults.raise_all()
-    return p
-
-
-def _elapsed(job: Job, faults: Faults) -> float:
-    """Give the wall time of a job. [s]."""
-    if job.elapsed is None:
-        faults.add(
-            f"must tell the time that elapsed, got none. Ask for it: {ASK}",
-            line=job.line,
-            field=job.field,
-        )
-        faults.raise_all()
-    return job.elapsed
-
-
-def _notes(timed: Sequence[Job], others: int) -> list[str]:
-    """Say what was left out, and what p is."""
-    notes = []
-    if others:
-        are = "job is" if others == 1 else "jobs are"
-        notes.append(f"{others} {are} left out, not being COMPLETED.")
-    by_tasks = sum(bool(job.tasks) for job in timed)
-    if by_tasks == len(timed):
-        notes.append("p is the number of tasks of each job.")
-    elif by_tasks == 0:
-        notes.append("p is the number of processors allocated to each job: tasks are not told.")
-    else:
-        notes.append(
-            f"p is the number of tasks of {by_tasks} of {len(timed)} jobs; of the others, which "
-            "do not tell it, the number of processors allocated."
-        )
-    return notes

@@ -3,7 +3,7 @@
 A fixed quantum of work in plain Python tells whether the processor is as fast as at other times.
 Before the first region and when the profile is written it is timed, by processor time. The run
 delay of the scheduler tells how long the system had given the core to another program meanwhile.
-Whoever reads several runs can see which of them others disturbed. `parcast.kernels.quanta`
+Whoever reads several runs can see which of them others disturbed. `parcast.timings.disturbed`
 says more; that needs NumPy, which a program that is timed may not have loaded.
 """
 

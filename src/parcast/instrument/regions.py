@@ -8,7 +8,6 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
-from parcast.instrument.profile_file import append
 from parcast.instrument.quanta import name_of_program, rank_of_environment
 from parcast.instrument.recorder import NANO, OFF, Off, Recorder, Timed, require_number
 
@@ -83,7 +82,7 @@ class Profiling:
         record = recorder.record(self.program or name_of_program(), self.parameters, self.entry)
         if not record.regions:
             return None
-        append(self.place, record)
+        _append(self.place, record)
         return record
 
     def _stop_quietly(self) -> None:
@@ -95,6 +94,31 @@ class Profiling:
             print(  # noqa: T201 - there is no one left to raise it to
                 f"parcast: the profile {self.place} cannot be written: {why}.", file=sys.stderr
             )
+
+
+def _append(place: str, record: "RankRecord") -> None:
+    """Add a line to a file that other ranks write too, all of it or nothing."""
+    import json
+    from contextlib import suppress
+
+    line = json.dumps(record.to_document(), allow_nan=False).encode() + b"\n"
+    file = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        with suppress(ImportError, OSError):  # where locks are not known a line is one write
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        before = os.fstat(file).st_size
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(file, line[written:])
+        except OSError:
+            with suppress(OSError):  # half a line would spoil those of the other ranks
+                os.ftruncate(file, before)
+            raise
+    finally:
+        os.close(file)
 
 
 PROFILING: Final = Profiling()

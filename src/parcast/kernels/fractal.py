@@ -134,11 +134,7 @@ KERNEL: Final = Kernel(
     title="Mandelbrot set, pixel by pixel",
     size="pixels",
     step="iterations",
-    phase={
-        "law": "fractal",
-        "alpha": 103.6,
-        "beta": "4 B * (p - 1) / p + 24 B * (p - 1) / n",
-    },
+    phase={"law": "fractal", "alpha": 103.6, "beta": "4 B * (p - 1) / p + 24 B * (p - 1) / n"},
     functions=Functions(prepare, work, is_correct, serial, memory),
     checked_up_to=400_000,
     example=400_000,

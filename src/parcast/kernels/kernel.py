@@ -18,8 +18,9 @@ import numpy as np
 
 from parcast.errors import require
 from parcast.kernels.ledger import Communicator, Ledger
-from parcast.kernels.quanta import Quanta, Watched, slowdown
+from parcast.kernels.quanta import Quanta, Watched
 from parcast.mpi.folders import failing_for
+from parcast.timings.disturbed import slowdown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,7 +3,7 @@
 A program sends and receives through its ledger, so that nothing is sent that is not counted, and
 names the parts that compute and those that access files. Processor seconds of the computing parts
 are those of the thread: the time that other programs have its core is not in them. What somebody
-computes on the second thread of the core makes them longer (`parcast.kernels.quanta`).
+computes on the second thread of the core makes them longer (`parcast.timings.disturbed`).
 """
 
 import time

@@ -1,13 +1,7 @@
 """Whether the processors of the ranks are disturbed: a fixed quantum of work, timed repeatedly.
 
-A processor that a rank has to itself does the same work in the same processor time. Where somebody
-else computes on the second thread of its core, as guests of one host do, the same work takes half
-as long again, and the accounts of the system, which count time and not work, do not show it. So a
-fixed work quantum [1]_ is timed on all ranks just before a run, every 20 ms of it and just after.
-Where more than `SHARE` of the quanta took longer than the least known by more than `TOLERANCE`,
-the run was disturbed. So it was where a rank waited for its core for more than `WAITING` of the
-time, by the run delay of the scheduler: the system had given it to another program. Neither looks
-at how long the run took: no run is judged by its own time.
+It is timed on all ranks just before a run, every 20 ms of it and just after;
+`parcast.timings.disturbed` says what follows from it.
 
 The quantum is one call of NumPy, a hundredth of a millisecond, that does not hold the interpreter;
 within a run a second thread of the rank makes it. Where the rank is not pinned to one core, that
@@ -17,14 +11,9 @@ Hosts of a testbed wait for their share of a core all the time, which says nothi
 count alone, and those before and after a run only. Within it a quantum is cut short by the end of
 the share, and takes up to 14 times as long in runs that nobody disturbs. Ranks that share cores
 disturb each other: this says nothing of them.
-
-References
-----------
-.. [1] M. Sottile and R. Minnich, "Analysis of microbenchmarks for performance tuning of
-   clusters," IEEE Cluster 2004, pp. 371-377.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
@@ -37,11 +26,8 @@ import numpy as np
 from parcast.instrument.quanta import waited_for_core
 from parcast.kernels.ledger import Communicator
 from parcast.mpi.find import available_cores
+from parcast.timings.disturbed import OWN, is_disturbed
 
-TOLERANCE: Final = 0.2  # over the least, above which a quantum is a slow one [1] [D]
-SHARE: Final = 0.15  # of slow quanta, above which a run was disturbed [1] [D]
-WAITING: Final = 0.05  # of a run, above which somebody else had a core [1] [D]
-OWN: Final = 2e-4  # waiting that may be for the second thread of the rank itself [s]
 PERIOD: Final = 0.02  # between quanta within a run [s]
 TIMED: Final = 25  # quanta just before and after, of which the median counts [1]
 _X: Final = np.linspace(0.1, 0.9, 4000)  # 32 kB: stays in caches of the core
@@ -53,31 +39,6 @@ def work_quantum() -> float:
     began = thread_time()
     np.arctan2(_X, _X, out=_OUT)
     return thread_time() - began
-
-
-def slowdown(quanta: Sequence[float], least: float) -> float:
-    """How much longer quanta of a run took than the least [s], all but a share of `SHARE`. [1].
-
-    >>> slowdown((1.0, 1.5), 1.0), slowdown([1.5] + [1.25] * 20, 1.0), slowdown((), 1.0)
-    (1.5, 1.25, 1.0)
-    """
-    if not quanta:
-        return 1.0
-    return sorted(quanta)[-1 - int(SHARE * len(quanta))] / least
-
-
-def is_disturbed(quanta: Sequence[float], least: float, waiting: float = 0.0) -> bool:
-    """Whether a run was disturbed: by its quanta, or by the share of it that a rank waited."""
-    return waiting > WAITING or slowdown(quanta, least) > 1.0 + TOLERANCE
-
-
-def least_quantum(of_runs: Iterable[Sequence[float]]) -> float | None:
-    """Work quantum of quiet processors, of runs on as many ranks: the least median. [s].
-
-    None where no run has any, or the clock does not show them.
-    """
-    least = min((median(quanta) for quanta in of_runs if quanta), default=0.0)
-    return least if least > 0 else None
 
 
 @dataclass(kw_only=True, slots=True)

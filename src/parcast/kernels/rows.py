@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from parcast.kernels.kernel import Run
-from parcast.kernels.quanta import is_disturbed, least_quantum, slowdown
 from parcast.kernels.registry import kernel_named
+from parcast.timings.disturbed import counting, is_disturbed, least_quantum, slowdown
 from parcast.words import disturbance
 
 SCHEMA: Final = "parcast/runs/1"
@@ -26,7 +26,7 @@ class Circumstances:
 
 
 def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
-    """Say what others did to seen_of_runs of some runs, compared with all of as many ranks."""
+    """Say what others did to each of some runs, compared with all of as many ranks."""
     least = {
         p: least_quantum(run.quanta for run in runs if run.p == p) for p in {run.p for run in runs}
     }
@@ -41,14 +41,17 @@ def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
                 else is_disturbed(run.quanta, quantum, run.waiting),
             )
         )
-    quiet = {
-        (run.kernel, run.n, run.p)
-        for run, seen in zip(runs, seen_of_runs, strict=True)
-        if not seen.is_disturbed and run.time > 0 and run.is_correct is not False
-    }
+    sound = [run.time > 0 and run.is_correct is not False for run in runs]
+    counts = counting(
+        [(run.kernel, run.n, run.p) for run in runs],
+        [
+            is_sound and not seen.is_disturbed
+            for is_sound, seen in zip(sound, seen_of_runs, strict=True)
+        ],
+    )
     return tuple(
-        replace(seen, counts=not seen.is_disturbed or (run.kernel, run.n, run.p) not in quiet)
-        for run, seen in zip(runs, seen_of_runs, strict=True)
+        replace(seen, counts=not seen.is_disturbed or is_counted)
+        for seen, is_counted in zip(seen_of_runs, counts, strict=True)
     )
 
 

@@ -64,7 +64,7 @@ def run_kernel(
         For each launch. [s]
     patience : float, default 0
         Time that a launch may wait for processors that nobody disturbs, and repeat runs that were
-        disturbed: `parcast.kernels.quanta` says how that is known. These are given too. [s]
+        disturbed: `parcast.timings.disturbed` says how that is known. These are given too. [s]
     quantum : float, optional
         The least work quantum known from earlier runs on as many ranks. [s]
     progress : callable, optional

@@ -166,44 +166,11 @@ def _answer(ctx: click.Context, question: Question) -> "Match":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
-    from parcast.descriptions.read_toml import read_machine, read_program
+    from parcast.descriptions.read_toml import read_machine
     from parcast.errors import ParameterError
-    from parcast.forecasting.donors.options import read_with_donors
     from parcast.matching.match import match
 
-    what: Any
-    donors = None
-    inputs: dict[str, Any] = {}
-    is_program = Path(question.what).suffix.lower() == ".toml"
-    if is_program:
-        if question.p is None:
-            raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
-        if not question.machines:
-            raise click.UsageError("Name the files of the machines after the program.", ctx)
-        if question.select or question.ignore is not None or question.donors or question.target:
-            raise click.UsageError(
-                "--select, --ignore, --donors and --target must be asked of a table of runs, got "
-                "a program. Leave them out.",
-                ctx,
-            )
-        what, inputs["program"] = read_description(question.what, read_program, argument="WHAT")
-    else:
-        if question.d is not None or question.n is not None:
-            raise click.UsageError(
-                "-d and -n must be asked of a program, got a table of runs. Take rows of one "
-                "size with --select n=...",
-                ctx,
-            )
-        what, donors, inputs["runs"], sources = read_with_donors(
-            question.what,
-            select=question.select,
-            ignore=question.ignore or (),
-            donors=question.donors,
-            targets=question.target,
-            argument="WHAT",
-        )
-        if question.donors or question.target:
-            inputs["donors"] = sources
+    what, donors, inputs = _what(ctx, question)
     read = [read_description(x, read_machine, argument="MACHINES") for x in question.machines]
     machines = [machine for machine, _ in read]
     check_budget(question.budget, machines)
@@ -237,3 +204,43 @@ def _answer(ctx: click.Context, question: Question) -> "Match":
         "parcast": __version__,
     }
     return replace(result, inputs=inputs, currency=currency)
+
+
+def _what(ctx: click.Context, question: Question) -> tuple[Any, Any, dict[str, Any]]:
+    """Read the program, or the runs and their donors, and say what files they come from."""
+    from parcast.descriptions.read_toml import read_program
+    from parcast.forecasting.donors.options import read_with_donors
+
+    what: Any
+    donors = None
+    inputs: dict[str, Any] = {}
+    if Path(question.what).suffix.lower() == ".toml":
+        if question.p is None:
+            raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
+        if not question.machines:
+            raise click.UsageError("Name the files of the machines after the program.", ctx)
+        if question.select or question.ignore is not None or question.donors or question.target:
+            raise click.UsageError(
+                "--select, --ignore, --donors and --target must be asked of a table of runs, got "
+                "a program. Leave them out.",
+                ctx,
+            )
+        what, inputs["program"] = read_description(question.what, read_program, argument="WHAT")
+    else:
+        if question.d is not None or question.n is not None:
+            raise click.UsageError(
+                "-d and -n must be asked of a program, got a table of runs. Take rows of one "
+                "size with --select n=...",
+                ctx,
+            )
+        what, donors, inputs["runs"], sources = read_with_donors(
+            question.what,
+            select=question.select,
+            ignore=question.ignore or (),
+            donors=question.donors,
+            targets=question.target,
+            argument="WHAT",
+        )
+        if question.donors or question.target:
+            inputs["donors"] = sources
+    return what, donors, inputs

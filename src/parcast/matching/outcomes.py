@@ -21,9 +21,9 @@ from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import FitFailed
-from parcast.forecasting.curve import as_elsewhere
 from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.result import Forecast
 from parcast.prediction.predict import predict
 from parcast.projection.project import project
 from parcast.timings.measurements import Measurements
@@ -105,7 +105,12 @@ def measured(
         ),
         doubts=lambda count: forecast_at([count]).warnings,
     )
-    return replace(outcomes, known=np.isin(p, here.p), donors=tuple(as_elsewhere(predicted, 0, p)))
+    return replace(outcomes, known=np.isin(p, here.p), donors=_used_donors(predicted, p))
+
+
+def _used_donors(answer: Forecast, p: Array) -> tuple[str, ...]:
+    """Names of the other machines that have a say in the forecast of one series."""
+    return () if answer.curve is None else tuple(answer.curve.as_elsewhere(0, p))
 
 
 def projected(

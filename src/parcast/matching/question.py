@@ -11,8 +11,8 @@ from parcast.descriptions.machine import Machine, Price
 from parcast.descriptions.program import Program
 from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.donors.tables import machines_in, table_of_donors
+from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.measured import UNKNOWN_NOISE
-from parcast.forecasting.questions import remedy_of_lone_runs
 from parcast.matching.verdict import Constraints
 from parcast.timings.measurements import Measurements
 from parcast.units import percent, quantity, shown

@@ -1,9 +1,9 @@
 """The answer to `match` for a person: the ranking as a table, and what to think of it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from parcast.aliases import Array
 from parcast.matching.result import Candidate, Match
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS, format_quantity, shown
@@ -15,25 +15,6 @@ LEGENDS: Final = {
     "-": "-: does not fit; shown is the count that comes nearest",
 }
 SMALL: Final = 0.01  # a probability below is "<1", and one as near to 1 ">99"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """One machine at its count, as texts."""
-
-    rank: str
-    machine: str
-    p: str
-    time: str
-    lower: str
-    upper: str
-    cost: str  # "" where there is no price
-    cost_lower: str
-    cost_upper: str
-    efficiency: str
-    best: str  # [%], "" where it does not fit
-    holds: str  # [%], "" where there are no limits
-    remark: str
 
 
 def sheet_of(match: Match) -> Sheet:
@@ -73,38 +54,20 @@ def _facts(match: Match) -> Iterator[Fact]:
     yield Fact("law", match.law)
 
 
-def lines_of(match: Match) -> tuple[str, list[Line]]:
-    """Rows of the ranking as texts, and the unit that their times share."""
-    unit = common_unit([float(x.time[x.chosen]) for x in match.candidates])
-    return unit, [_line(match, rank, unit) for rank in range(len(match.candidates))]
+def _interval(
+    x: Candidate, value: Array | None, lower: Array | None, upper: Array | None, unit: float = 1.0
+) -> tuple[str, str, str]:
+    """Texts of a figure of a machine at its count, and of its interval; "" where it has none."""
+    if value is None or lower is None or upper is None:
+        return "", "", ""
+    return rounded_interval(*(float(y[x.chosen]) / unit for y in (value, lower, upper)), most=4)
 
 
-def _line(match: Match, rank: int, unit: str) -> Line:
-    """Turn one machine into texts."""
-    x = match.candidates[rank]
-    i, second = x.chosen, TIME_UNITS[unit]
-    time = rounded_interval(*(float(y[i]) / second for y in (x.time, x.lower, x.upper)), most=4)
-    costs = ("", "", "")
-    if x.cost is not None and x.cost_lower is not None and x.cost_upper is not None:
-        costs = rounded_interval(
-            *(float(y[i]) for y in (x.cost, x.cost_lower, x.cost_upper)), most=4
-        )
+def _efficiency(x: Candidate) -> str:
+    """Text of an efficiency [%], with as many digits as the time is known to."""
+    i = x.chosen
     digits = min(supported_digits(float(x.lower[i]), float(x.upper[i])), 3)
-    return Line(
-        rank=str(rank + 1) if x.fits else "-",
-        machine=x.machine,
-        p=str(x.best_p),
-        time=time[0],
-        lower=time[1],
-        upper=time[2],
-        cost=costs[0],
-        cost_lower=costs[1],
-        cost_upper=costs[2],
-        efficiency=rounded(100 * float(x.efficiency[i]), digits),
-        best="" if x.best is None else probability(x.best),
-        holds=probability(float(x.holds[i])) if match.has_constraints else "",
-        remark="" if x.fits else "does not fit",
-    )
+    return rounded(100 * float(x.efficiency[i]), digits)
 
 
 def probability(value: float) -> str:
@@ -133,56 +96,56 @@ def _advice(match: Match, best: Candidate) -> str:
 
 def _table(match: Match) -> Table:
     """Give the ranking."""
-    unit, lines = lines_of(match)
+    every = match.candidates
+    unit = common_unit([float(x.time[x.chosen]) for x in every])
+    times = [_interval(x, x.time, x.lower, x.upper, TIME_UNITS[unit]) for x in every]
+    costs = [_interval(x, x.cost, x.cost_lower, x.cost_upper) for x in every]
+    ranks = [str(rank) if x.fits else "-" for rank, x in enumerate(every, start=1)]
+    efficiency = [_efficiency(x) for x in every]
+    best = ["" if x.best is None else probability(x.best) for x in every]
+    holds = [probability(float(x.holds[x.chosen])) if match.has_constraints else "" for x in every]
     share = f"{match.interval * 100:g} % interval"
     columns = [
-        Column(title="", cells=[x.rank for x in lines]),
-        Column(title="machine", cells=[x.machine for x in lines], align="left"),
-        Column(title="p", cells=[x.p for x in lines]),
-        Column(title="time", unit=f"[{unit}]", cells=[x.time for x in lines]),
-        interval_column(share, f"[{unit}]", [(x.lower, x.upper) for x in lines]),
+        Column(title="", cells=ranks),
+        Column(title="machine", cells=[x.machine for x in every], align="left"),
+        Column(title="p", cells=[str(x.best_p) for x in every]),
+        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
+        interval_column(share, f"[{unit}]", [x[1:] for x in times]),
     ]
-    if any(x.cost for x in lines):
-        ends = [(x.cost_lower, x.cost_upper) for x in lines]
+    if any(x[0] for x in costs):
         money = f"[{shown(match.currency, limit=12)}]" if match.currency else ""
+        heading = f"{share} {money}".rstrip()
         columns += [
-            Column(title="cost", unit=money, cells=[x.cost for x in lines]),
-            interval_column("interval", "", ends, heading=f"{share} {money}".rstrip()),
+            Column(title="cost", unit=money, cells=[x[0] for x in costs]),
+            interval_column("interval", "", [x[1:] for x in costs], heading=heading),
         ]
-    columns.append(
-        Column(
-            title="eff.",
-            unit="[%]",
-            cells=[x.efficiency for x in lines],
-            heading="efficiency [%]",
-        )
-    )
+    columns.append(Column(title="eff.", unit="[%]", cells=efficiency, heading="efficiency [%]"))
     if match.best:
-        columns.append(Column(title="best", unit="[%]", cells=[x.best for x in lines]))
+        columns.append(Column(title="best", unit="[%]", cells=best))
     if match.has_constraints:
-        columns.append(Column(title="holds", unit="[%]", cells=[x.holds for x in lines]))
+        columns.append(Column(title="holds", unit="[%]", cells=holds))
     meanings = [LEGENDS["best"]] if match.best else []
     meanings += [LEGENDS["holds"]] if match.has_constraints else []
-    meanings += [] if all(x.fits for x in match.candidates) else [LEGENDS["-"]]
+    meanings += [] if all(x.fits for x in every) else [LEGENDS["-"]]
+    in_full = [
+        Entry(
+            title=f"{rank} {x.machine}, p = {x.best_p}{'' if x.fits else ' (does not fit)'}",
+            facts=(
+                Fact("time", f"{time[0]} {unit}  ({time[1]} to {time[2]})"),
+                Fact(
+                    "cost",
+                    f"{cost[0]} {match.currency}  ({cost[1]} to {cost[2]})" if cost[0] else "",
+                ),
+                Fact("efficiency", f"{efficiency[i]} %"),
+                Fact("best", f"{best[i]} %" if best[i] else ""),
+                Fact("holds", f"{holds[i]} %" if holds[i] else ""),
+            ),
+        )
+        for i, (rank, x, time, cost) in enumerate(zip(ranks, every, times, costs, strict=True))
+    ]
     return Table(
         forms=(Form(columns=columns),),
-        in_full=tuple(_in_full(x, unit, match.currency) for x in lines),
+        in_full=tuple(in_full),
         is_spaced=False,
         legend="; ".join(meanings),
-    )
-
-
-def _in_full(x: Line, unit: str, currency: str) -> Entry:
-    """Give one machine, for a page too narrow for a table."""
-    remark = f" ({x.remark})" if x.remark else ""
-    cost = f"{x.cost} {currency}  ({x.cost_lower} to {x.cost_upper})" if x.cost else ""
-    return Entry(
-        title=f"{x.rank} {x.machine}, p = {x.p}{remark}",
-        facts=(
-            Fact("time", f"{x.time} {unit}  ({x.lower} to {x.upper})"),
-            Fact("cost", cost),
-            Fact("efficiency", f"{x.efficiency} %"),
-            Fact("best", f"{x.best} %" if x.best else ""),
-            Fact("holds", f"{x.holds} %" if x.holds else ""),
-        ),
     )

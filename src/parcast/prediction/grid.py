@@ -120,3 +120,11 @@ def require_times(time: Array, axes: Mapping[str, Array]) -> None:
             got=f"{time[point]:g} s at {at}",
             hint="Check the amounts there.",
         )
+
+
+def uncertain_amounts(
+    program: Program, machine: Machine, axes: Mapping[str, Array]
+) -> dict[str, Amount]:
+    """Parameters that are known within an interval only, except those that are varied."""
+    known = machine.parameters() | program.parameters()
+    return {name: x for name, x in known.items() if x.spread > 0 and name not in axes}

@@ -14,7 +14,7 @@ from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
 from parcast.errors import Argument, ParameterError
 from parcast.laws.compactness import superlinear_warnings
-from parcast.prediction.grid import grid_of, require_times
+from parcast.prediction.grid import grid_of, require_times, uncertain_amounts
 from parcast.prediction.notes import fastest_of, idle_parameters, limits_of, warnings_of
 from parcast.prediction.result import Prediction
 
@@ -85,7 +85,7 @@ def predict(
     breakdown = _full(program.times(machine, at), shape)
     require_times(breakdown.time, axes)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
-    uncertain = _uncertain(program, machine, axes) if interval else {}
+    uncertain = uncertain_amounts(program, machine, axes) if interval else {}
     lower = upper = None
     if uncertain:
         _require_affordable(samples, grid.points)
@@ -145,12 +145,6 @@ def _speedup(
     if not np.any(here > there * (1 + 1e-9)) or np.any(reference <= 0):
         return speedup, "strong"
     return speedup * here / reference, "weak"
-
-
-def _uncertain(program: Program, machine: Machine, axes: Mapping[str, Array]) -> dict[str, Amount]:
-    """Parameters that are known within an interval only, except those that are varied."""
-    known = machine.parameters() | program.parameters()
-    return {name: x for name, x in known.items() if x.spread > 0 and name not in axes}
 
 
 def _require_affordable(samples: int, points: int) -> None:

@@ -1,10 +1,8 @@
 """The answer to `predict` for a person: a title, a table, and what to think of it.
 
-A prediction as a table for a person: a row for each point, as wide as the page allows.
-
-What does not fit goes, the least needed first: the axes besides that of the rows become titles
-above their rows, then columns that others imply are left out, and at last each row becomes a few
-lines.
+The table has a row for each point. What does not fit on a page goes, the least needed first: the
+axes besides that of the rows become titles above their rows, then columns that others imply are
+left out, and at last each row becomes a few lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +38,40 @@ LAYOUTS: Final = (  # groups of columns, the first that fits is taken
     ("speedup", "limited by"),
     ("limited by",),
 )
+MOST_BLOCKS: Final = 4  # of rows with everything in them; more become a grid of times,
+FEW_ROWS: Final = 20  # unless there are so few rows in all
+
+
+def sheet_of(prediction: Prediction, *, show_all: bool = False) -> Sheet:
+    """Everything that is said of a prediction; of many points some, unless all are asked for."""
+    table, left_out = _table(prediction, show_all=show_all)
+    return Sheet(
+        title=title_of(prediction),
+        tables=(table,),
+        facts=tuple(_facts(prediction)),
+        warnings=prediction.warnings,
+        left_out=left_out,
+    )
+
+
+def title_of(prediction: Prediction) -> str:
+    """Say what runs on what, and what is the same at every point."""
+    return f"{prediction.program} on {prediction.machine}{fixed_axes(prediction)}"
+
+
+def _table(prediction: Prediction, *, show_all: bool) -> tuple[Table, str]:
+    """Give the table that suits the axes, and what it leaves out."""
+    axes = varied_axes(prediction)
+    blocks, along = blocks_of(prediction), len(prediction.axes[axes[-1]]) if axes else 1
+    is_short = blocks * along <= (MOST_ROWS if blocks <= MOST_BLOCKS else FEW_ROWS)
+    if show_all or is_short:
+        return table_of(prediction, points_of(prediction)), ""
+    if blocks == 1:
+        kept = spread_out(prediction.axes[axes[-1]], MOST_ROWS)
+        some = points_of(prediction, {axes[-1]: kept})
+        left_out = f"{len(kept)} of {along} values of {axes[-1]} are shown. All of them"
+        return table_of(prediction, some), left_out
+    return grid_of(prediction), ""
 
 
 def table_of(prediction: Prediction, points: Points) -> Table:
@@ -108,42 +140,6 @@ def _legend(prediction: Prediction) -> str:
     """Say what speedup is over, and what the shares are."""
     grows = ", of the work, which grows with p" if prediction.scaling == "weak" else ""
     return f"speedup: over one processor and one disk{grows}; waiting: for the slowest"
-
-
-MOST_BLOCKS: Final = 4  # of rows with everything in them; more become a grid of times,
-FEW_ROWS: Final = 20  # unless there are so few rows in all
-
-
-def sheet_of(prediction: Prediction, *, show_all: bool = False) -> Sheet:
-    """Everything that is said of a prediction; of many points some, unless all are asked for."""
-    table, left_out = _table(prediction, show_all=show_all)
-    return Sheet(
-        title=title_of(prediction),
-        tables=(table,),
-        facts=tuple(_facts(prediction)),
-        warnings=prediction.warnings,
-        left_out=left_out,
-    )
-
-
-def title_of(prediction: Prediction) -> str:
-    """Say what runs on what, and what is the same at every point."""
-    return f"{prediction.program} on {prediction.machine}{fixed_axes(prediction)}"
-
-
-def _table(prediction: Prediction, *, show_all: bool) -> tuple[Table, str]:
-    """Give the table that suits the axes, and what it leaves out."""
-    axes = varied_axes(prediction)
-    blocks, along = blocks_of(prediction), len(prediction.axes[axes[-1]]) if axes else 1
-    is_short = blocks * along <= (MOST_ROWS if blocks <= MOST_BLOCKS else FEW_ROWS)
-    if show_all or is_short:
-        return table_of(prediction, points_of(prediction)), ""
-    if blocks == 1:
-        kept = spread_out(prediction.axes[axes[-1]], MOST_ROWS)
-        some = points_of(prediction, {axes[-1]: kept})
-        left_out = f"{len(kept)} of {along} values of {axes[-1]} are shown. All of them"
-        return table_of(prediction, some), left_out
-    return grid_of(prediction), ""
 
 
 def _facts(prediction: Prediction) -> Iterator[Fact]:

@@ -5,8 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.laws.spmd.law import SpmdPhase
+from parcast.prediction.grid import Grid, uncertain_amounts
+from parcast.prediction.notes import warnings_of
 from parcast.simulation.phase import Simulated, Task, Way
 from parcast.units import Dimension
 from parcast.words import axis_value
@@ -72,11 +75,10 @@ def _range(values: Sequence[float]) -> str:
 
 def warnings_of_simulation(
     program: Program,
-    axes: Mapping[str, Array],
-    dimensions: Mapping[str, Dimension],
+    machine: Machine,
+    grid: Grid,
     simulated: Sequence[OfPhase],
     *,
-    uncertain: Sequence[str],
     replaced: Sequence[str],
     refused: tuple[int, str],
 ) -> Iterator[str]:
@@ -85,7 +87,9 @@ def warnings_of_simulation(
     `simulated` is each phase at every point, `replaced` what has other laws than those of the
     description, `refused` the points at which the law has no answer, and why at the first.
     """
-    shape = tuple(len(values) for values in axes.values())
+    axes, dimensions, shape = grid.axes, grid.dimensions, grid.shape
+    yield from warnings_of(program, machine, axes, uncertain=False)
+    uncertain = list(uncertain_amounts(program, machine, axes))
     for i, phase in enumerate(program.phase):
         if isinstance(phase, SpmdPhase) and phase.reading == "published":
             yield _labelled(

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
@@ -18,7 +18,6 @@ from parcast.laws.spmd.demands import Demands
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
 from parcast.prediction.grid import grid_of, require_times
-from parcast.prediction.notes import warnings_of
 from parcast.queueing.arguments import whole
 from parcast.queueing.simulation.cycle import Law, sampler
 from parcast.simulation.notes import ends_of, simulated_of, warnings_of_simulation
@@ -119,46 +118,27 @@ def simulate(
         for i, phase in enumerate(phases)
     ]
     predicted, refused = _law_times(program, machine, at, shape)
-    efforts = [
-        [
-            Effort(
-                precision=precision,
-                replications=replications,
-                most_seconds=most_seconds,
-                seed=_seed(seed, point, i),
-            )
-            for point in range(grid.points)
-        ]
-        for i in range(len(phases))
-    ]
-    simulated = _run_all(tasks, efforts, most_seconds, executor, progress)
-    columns = {name: _of_phases(simulated, name) for name in (*COMPONENTS, "half_width", "cycles")}
-    breakdown = Breakdown(**{x: columns[x].sum(axis=0).reshape(shape) for x in COMPONENTS})
+    effort = Effort(
+        precision=precision, replications=replications, most_seconds=most_seconds, seed=seed
+    )
+    simulated = _run_all(tasks, effort, executor, progress)
+    breakdown, half_width, cycles = _of_program(simulated, shape)
     require_times(breakdown.time, axes)
-    half_width = np.sqrt(np.square(columns["half_width"]).sum(axis=0)).reshape(shape)
-    known = machine.parameters() | program.parameters()
     return Simulation(
         axes=axes,
         breakdown=breakdown,
         lower=np.maximum(breakdown.time - half_width, 0.0),
         upper=breakdown.time + half_width,
         predicted=predicted,
-        cycles=columns["cycles"].sum(axis=0).reshape(shape).astype(np.intp),
+        cycles=cycles,
         ended_by=np.array(ends_of(simulated)).reshape(shape),
         precision=precision,
         seed=int(seed),
         simulated=simulated_of(program, tasks, simulated),
-        warnings=(
-            *warnings_of(program, machine, axes, uncertain=False),
-            *warnings_of_simulation(
-                program,
-                axes,
-                grid.dimensions,
-                simulated,
-                uncertain=[k for k, x in known.items() if x.spread > 0 and k not in axes],
-                replaced=list(laws or {}),
-                refused=refused,
-            ),
+        warnings=tuple(
+            warnings_of_simulation(
+                program, machine, grid, simulated, replaced=list(laws or {}), refused=refused
+            )
         ),
         law=program.law,
         sources=program.sources_of_law,
@@ -280,9 +260,17 @@ def _law_times(
     return times, (len(refusals), next(iter(refusals), ""))
 
 
-def _of_phases(simulated: list[list[Simulated]], name: str) -> Array:
-    """A field of every phase, at every point, shape (phases, points)."""
-    return np.array([[getattr(one, name) for one in x] for x in simulated], dtype=np.float64)
+def _of_program(
+    simulated: list[list[Simulated]], shape: tuple[int, ...]
+) -> tuple[Breakdown, Array, NDArray[np.intp]]:
+    """Times of all phases together, the half-width of their interval, and their cycles."""
+    columns = {
+        name: np.array([[getattr(one, name) for one in x] for x in simulated], dtype=np.float64)
+        for name in (*COMPONENTS, "half_width", "cycles")
+    }
+    breakdown = Breakdown(**{x: columns[x].sum(axis=0).reshape(shape) for x in COMPONENTS})
+    half_width = np.sqrt(np.square(columns["half_width"]).sum(axis=0)).reshape(shape)
+    return breakdown, half_width, columns["cycles"].sum(axis=0).reshape(shape).astype(np.intp)
 
 
 def _seed(seed: int, point: int, phase: int) -> int:
@@ -294,22 +282,21 @@ def _seed(seed: int, point: int, phase: int) -> int:
 
 def _run_all(
     tasks: Tasks,
-    efforts: list[list[Effort]],
-    most_seconds: float | None,
+    effort: Effort,
     executor: Executor | None,
     progress: Callable[[int, int], object] | None,
 ) -> list[list[Simulated]]:
     """Simulate every phase at every point, here or on an executor."""
     flat = [
-        (task, effort)
-        for of_phase, of_efforts in zip(tasks, efforts, strict=True)
-        for task, effort in zip(of_phase, of_efforts, strict=True)
+        (task, replace(effort, seed=_seed(effort.seed, point, i)))
+        for i, of_phase in enumerate(tasks)
+        for point, task in enumerate(of_phase)
     ]
     results: dict[int, Simulated] = {}
     if executor is not None and len(flat) > 1:
-        simulated = _elsewhere(flat, most_seconds, executor)
+        simulated = _elsewhere(flat, effort.most_seconds, executor)
     else:
-        simulated = _here(flat, most_seconds, executor)
+        simulated = _here(flat, effort.most_seconds, executor)
     for k, result in simulated:
         results[k] = result
         if progress is not None:

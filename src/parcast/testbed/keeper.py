@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         _keep(plan, watched, report)
     os.close(report)
     _, status = os.waitpid(child, 0)
-    sys.exit(_exit_status(status))
+    sys.exit(exit_status(os.waitstatus_to_exitcode(status)))
 
 
 def _keep(plan: Plan, watched: int, report: int) -> NoReturn:
@@ -208,7 +208,7 @@ def _reaped(command: int) -> int | None:
         while True:
             process, status = os.waitpid(-1, os.WNOHANG)
             if process == command:
-                return _exit_status(status)
+                return exit_status(os.waitstatus_to_exitcode(status))
             if process == 0:
                 break
     return None
@@ -237,9 +237,8 @@ def _give_up(report: int, error: Exception) -> NoReturn:
     sys.exit(1)
 
 
-def _exit_status(status: int) -> int:
-    """Status as a shell would give it."""
-    code = os.waitstatus_to_exitcode(status)
+def exit_status(code: int) -> int:
+    """Status as a shell gives it, of what `subprocess` calls the return code."""
     return code if code >= 0 else 128 - code
 
 

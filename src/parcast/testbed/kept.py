@@ -77,11 +77,6 @@ class Kept:
                 stream.close()
 
 
-def exit_status(code: int) -> int:
-    """Status as a shell gives it, of what `subprocess` calls the return code."""
-    return code if code >= 0 else 128 - code
-
-
 def _is_in_foreground() -> bool:
     """Whether an interrupt from a terminal goes to this process and those it started."""
     try:

@@ -21,8 +21,8 @@ from parcast.errors import ParameterError, RunFailed, Text, parts, require
 from parcast.mpi.find import available_cores
 from parcast.mpi.launcher import Ended
 from parcast.testbed import cgroups
-from parcast.testbed.keeper import HOME, Plan
-from parcast.testbed.kept import Kept, exit_status, obstacle
+from parcast.testbed.keeper import HOME, Plan, exit_status
+from parcast.testbed.kept import Kept, obstacle
 from parcast.testbed.network import addresses, disk_of
 from parcast.units import shown
 

@@ -98,8 +98,8 @@ def is_name_of_time(name: str) -> bool:
 
 def _unit_in_brackets(name: str) -> str | None:
     """Take the unit out of a name such as `time [s]` or `Time (ms)`."""
-    found = re.fullmatch(r"time\s*(?:\[(.*)\]|\((.*)\))", name, re.IGNORECASE)
-    return None if found is None else (found[1] or found[2] or "").strip()
+    match = re.fullmatch(r"time\s*(?:\[(.*)\]|\((.*)\))", name, re.IGNORECASE)
+    return None if match is None else (match[1] or match[2] or "").strip()
 
 
 def is_label(text: str) -> bool:

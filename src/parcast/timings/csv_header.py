@@ -59,31 +59,10 @@ class Column:
 def read_header(
     header: str, line: int, below: Sequence[str], faults: Faults, *, ignore: Sequence[str] = ()
 ) -> list[Column | None]:
-    """Read the line that names the columns.
+    """Read the line that names the columns: a `Column` for each, None where it has no meaning.
 
-    Parameters
-    ----------
-    header : str
-        The line.
-    line : int
-        Its number in the file.
-    below : sequence of str
-        Some lines that follow it.
-    faults : Faults
-        Where to note what is wrong.
-    ignore : sequence of str, optional
-        Columns to pass over.
-
-    Returns
-    -------
-    list
-        A `Column` for each, or None where it has no meaning. The pair of columns `metric` and
-        `value` is told by its titles.
-
-    Raises
-    ------
-    FileProblems
-        If it cannot be a header at all.
+    `below` are some lines that follow it; `ignore` are titles to pass over. The pair of columns
+    `metric` and `value` is told by its titles.
     """
     titles = _titles(header, line, below, faults)
     is_pair = {"metric", "value"} <= set(titles)

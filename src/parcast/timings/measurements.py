@@ -19,9 +19,10 @@ from parcast.errors import ParameterError, as_list
 from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
 from parcast.timings.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
-from parcast.words import did_you_mean
+from parcast.words import did_you_mean, listed
 
 HTML_ROWS = 10
+MOST_NAMED = 8  # in a message
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -120,14 +121,14 @@ class Measurements:
             raise ParameterError(
                 "table",
                 must="have a column p",
-                got=_listed(names),
+                got=_names(names),
                 hint="Rename the column of processors to p.",
             )
         if len(times) != 1:
             raise ParameterError(
                 "table",
                 must="have one column of times",
-                got=_listed(times or names),
+                got=_names(times or names),
                 hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
             )
         columns = {name: table[name] for name in names}
@@ -196,11 +197,11 @@ class Measurements:
                 chosen |= is_value
             keep &= chosen
         if not keep.any():
-            asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+            conditions = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
             raise ParameterError(
                 "select",
                 must="leave at least one row",
-                got=f"none for {asked}",
+                got=f"none for {conditions}",
                 hint="Ask for values that were measured together.",
             )
         return Measurements(**{name: column[keep] for name, column in columns.items()})
@@ -277,8 +278,8 @@ class Measurements:
         """Say in one line what was measured."""
         columns = self.columns
         columns.pop("repetition", None)
-        told = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
-        return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {told} s)"
+        ranges = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
+        return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {ranges} s)"
 
     def _repr_html_(self) -> str:
         """Show the first rows as a table in a notebook."""
@@ -346,7 +347,7 @@ def _no_column(argument: str, name: str, known: Sequence[str]) -> ParameterError
         argument,
         must="name columns of these measurements",
         got=repr(name),
-        hint=f"{did_you_mean(str(name), known)} There are {_listed(known)}.".lstrip(),
+        hint=f"{did_you_mean(str(name), known)} There are {_names(known)}.".lstrip(),
     )
 
 
@@ -358,14 +359,13 @@ def _no_value(name: str, value: object, column: NDArray[Any]) -> ParameterError:
         name,
         must="be one of those measured",
         got=repr(value),
-        hint=f"{near} There are {_listed(known)}.".lstrip(),
+        hint=f"{near} There are {_names(known)}.".lstrip(),
     )
 
 
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    """Write names one after another, the first of them where there are many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(map(str, names[:most])) or "none") + more
+def _names(of: Sequence[object]) -> str:
+    """Write names or values one after another, as a message may show them."""
+    return listed(map(str, of), MOST_NAMED) or "none"
 
 
 def _short(value: object) -> str:

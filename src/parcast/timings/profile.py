@@ -137,5 +137,5 @@ class RunProfile:
 
     def of_region(self, name: str) -> list[RegionTotal | None]:
         """Total of a region on each rank; None where a rank never entered it."""
-        found = [{region.name: region for region in rank.regions} for rank in self.ranks]
-        return [regions.get(name) for regions in found]
+        by_name = [{region.name: region for region in rank.regions} for rank in self.ranks]
+        return [regions.get(name) for regions in by_name]

@@ -70,15 +70,15 @@ class _Keys:
             if key in self._document:
                 self.fault(key, f"must be an object of numbers, got {shown(repr(given))}.")
             return {}
-        found = {}
+        numbers = {}
         for name, value in given.items():
             if self._is_number(value) and (may_be_negative or value >= 0):
-                found[name] = float(value)
+                numbers[name] = float(value)
             else:
                 least = "" if may_be_negative else " of at least 0"
                 wrong = f"must be a finite number{least}, got {shown(repr(value))}."
                 self.fault(f"{key}.{shown(name)}", wrong)
-        return found
+        return numbers
 
     @staticmethod
     def _is_number(given: Any) -> bool:
@@ -91,22 +91,7 @@ class _Keys:
 
 
 def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:
-    """Rank's record in a line.
-
-    Parameters
-    ----------
-    document : object
-        What the line holds as JSON.
-    line : int
-        Its number, from 1.
-    faults : Faults
-        Where to note what is wrong.
-
-    Returns
-    -------
-    RankRecord or None
-        None where something is wrong, which is noted.
-    """
+    """Rank's record in what a line holds as JSON; None where something is wrong and noted."""
     before = len(faults)
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith(_FAMILY):
         faults.add(

@@ -105,19 +105,9 @@ def _rows_in(block: Block) -> list[tuple[int, str]]:
 
 
 def write_measurements(measurements: Measurements, path: str | os.PathLike[str]) -> None:
-    """Write a table of measurements as a CSV file that `read_measurements` reads back equal.
+    """Write a table as a CSV file with `time_s`, which `read_measurements` reads back equal.
 
-    Parameters
-    ----------
-    measurements : Measurements
-        The table; its times are written as `time_s`.
-    path : path
-        The file. If writing fails, what was there before is still there.
-
-    Raises
-    ------
-    FileProblems
-        If it cannot be written.
+    If writing fails, what was there before is still there.
     """
     try:
         with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:

@@ -69,13 +69,13 @@ def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
     listed = as_paths(paths, hint="Name profiles.")
     for path in listed:
         try:
-            found = _read(path)
+            lines = _read(path)
         except FileProblems as refusal:
             refusals.append(refusal)
         else:
-            runs += found.runs
-            notes += found.notes
-            files += found.files
+            runs += lines.runs
+            notes += lines.notes
+            files += lines.files
             same = next((x for x, digest, _ in files[:-1] if digest == files[-1][1]), None)
             if same is not None:
                 wrong = f"must hold other runs than {same}, got the same. Name each file once."

@@ -68,31 +68,11 @@ def group_into_series(
 ) -> Series:
     """Group timings by the columns named in `by`, and repetitions by their number of processors.
 
-    Parameters
-    ----------
-    columns : mapping of str to array, each of shape (rows,)
-        Every column besides `p` and `time`: text as objects, axes as floats.
-    by : sequence of str
-        Names of `columns`; each distinct combination of their values is one series.
-    p : array, shape (rows,)
-        Processors. [1]
-    time : array, shape (rows,)
-        Wall times, above 0. [s]
+    `p` and `time` [s] are arrays of shape (rows,), as is each of `columns`: text as objects, axes
+    as floats. Series come in the order in which the combinations of `by` first appear. Text that
+    is not in `by` must not differ within a series, an axis not within one `p`; it may follow `p`,
+    as under weak scaling the problem grows with the processors.
 
-    Returns
-    -------
-    Series
-        In the order in which the combinations first appear.
-
-    Raises
-    ------
-    ParameterError
-        If text that is not in `by` differs within a series, or an axis that is not in `by`
-        differs within one `p` of a series. (An axis may follow `p`: under weak scaling the
-        problem grows with the processors.)
-
-    Examples
-    --------
     >>> series = group_into_series(
     ...     {}, by=[], p=np.array([1, 2, 2, 2.0]), time=np.array([8, 5, 4, 4.5])
     ... )

@@ -62,10 +62,10 @@ def read_runs(
         return read_measurements(NamedContent(name, content), ignore=ignore), "time"
     as_times = NamedContent(name, _CELL.sub(rb"\1time_s\2", content))
     try:
-        found = read_table(as_times, ignore=ignore, of_speedups=True)
+        table = read_table(as_times, ignore=ignore, of_speedups=True)
     except FileProblems as refusal:
         raise _of_speedups(refusal) from None
-    columns = found.columns
+    columns = table.columns
     return Measurements(**columns | {"time": 1.0 / columns["time"]}), "speedup"
 
 

@@ -11,20 +11,8 @@ ROWS_AT_A_TIME = 4096  # in one piece of text
 
 
 def measurements_pieces(measurements: Measurements) -> Iterator[str]:
-    r"""Text of a CSV file of measurements, piece by piece.
+    r"""Text of a CSV file, piece by piece, which `read_measurements` reads back equal.
 
-    Parameters
-    ----------
-    measurements : Measurements
-        The table; its times are written as `time_s`.
-
-    Yields
-    ------
-    str
-        CSV once they are joined, which `read_measurements` reads back equal.
-
-    Examples
-    --------
     >>> "".join(measurements_pieces(Measurements(p=[1, 2], time=[8.0, 4.5])))
     'p,time_s\n1,8.0\n2,4.5\n'
     """

@@ -1,7 +1,7 @@
 """Runs of `validate` by size and count of ranks, and which of them were disturbed.
 
 A run whose processors were disturbed, as work quanta around and in it tell
-(`parcast.kernels.quanta`), is kept and told, but does not count where enough others do: it
+(`parcast.timings.disturbed`), is kept and told, but does not count where enough others do: it
 shows what somebody else did on the machine.
 """
 
@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 
 from parcast.kernels.kernel import Run
-from parcast.kernels.quanta import is_disturbed, least_quantum, slowdown
+from parcast.timings.disturbed import is_disturbed, least_quantum, slowdown
 from parcast.validation.result import TimedRun
 
 FEWEST: Final = 3  # undisturbed runs of a calibrated size, from which the others do not count [1]

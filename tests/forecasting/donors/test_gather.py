@@ -5,8 +5,8 @@ import pytest
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
-from parcast.forecasting.curve import as_elsewhere, curve, one_series
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.result import one_series
 from parcast.timings.measurements import Measurements
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -247,11 +247,11 @@ def test_far_beyond_all_runs_is_told():
 def test_a_line_through_it_goes_through_the_answers():
     here = Measurements(p=[4, 1, 2], time=[20.0, 90, 46], machine=["S", "T", "T"])
     told = forecast(here, [8, 16], donors=DONORS)
-    line = curve(told, [8, 12, 16])
+    line = told.curve.at([8, 12, 16])
     assert line.time[:, ::2] == pytest.approx(told.time)
     assert line.upper[:, ::2] == pytest.approx(told.upper)
     alone = one_series(told, 1)
-    assert curve(alone, [8]).time == pytest.approx(told.time[1, :1])
+    assert alone.curve.at([8]).time[0] == pytest.approx(told.time[1, :1])
 
 
 def test_many_donors_are_named_in_part():
@@ -284,11 +284,11 @@ def test_times_that_cannot_be_those_of_a_machine_are_told(scale, far):
 
 def test_how_long_it_takes_if_it_goes_on_as_there_is_told():
     told = forecast(ONE, [8, 16], donors=DONORS)
-    said = {name: times[1] for name, times in as_elsewhere(told, 0, [8, 16]).items()}
+    said = {name: times[1] for name, times in told.curve.as_elsewhere(0, [8, 16]).items()}
     assert {x.machine: x.time for x in only(told).donors} == pytest.approx(said)
     assert min(said.values()) <= told.time[1] <= max(said.values())
     two = runs({name: OTHERS[name] for name in "AB"})  # of two, their speed is not allowed for
-    elsewhere = as_elsewhere(forecast(ONE, [4, 16], donors=two), 0, [2, 4, 16])
+    elsewhere = forecast(ONE, [4, 16], donors=two).curve.as_elsewhere(0, [2, 4, 16])
     for name, times in elsewhere.items():
         shape = [OTHERS[name](p) / OTHERS[name](4) for p in (2, 16)]
         assert times[[0, 2]] == pytest.approx(20 * np.array(shape))
@@ -297,7 +297,7 @@ def test_how_long_it_takes_if_it_goes_on_as_there_is_told():
         "p = 16 takes, if it goes on as on A 5.6 s, as on B 5.6 s"
     )
     assert only(forecast(STEADY, 16)).elsewhere == ""
-    assert as_elsewhere(forecast(STEADY, 16), 0, [16]) == {}
+    assert forecast(STEADY, 16).curve.as_elsewhere(0, [16]) == {}
 
 
 def test_of_many_donors_the_ends_and_the_middle_are_told():
@@ -527,7 +527,7 @@ def test_runs_here_that_say_otherwise_than_the_donors_are_told_with_both_times()
 @pytest.mark.parametrize("p", [8, [[8, 16]], [8, 16]])
 def test_lines_of_donors_take_any_shape_of_counts(p):
     told = forecast(ONE, 16, donors=DONORS)
-    times = as_elsewhere(told, 0, p)
+    times = told.curve.as_elsewhere(0, p)
     assert all(x.shape == (np.size(p),) for x in times.values())
     with pytest.raises(ParameterError, match="p must be at least 1"):
-        as_elsewhere(told, 0, 0.5)
+        told.curve.as_elsewhere(0, 0.5)

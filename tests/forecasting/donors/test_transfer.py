@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.forecasting.donors.curve import Curves, donated_curve
+from parcast.forecasting.donors.curve import Timings, donated_curve
 from parcast.forecasting.donors.transfer import (
     DROPPED,
     agreement,
@@ -37,13 +37,13 @@ def carried(change, slower=0.0, agreement=1.0, outside=0.0, *, reach=0.7, counts
 
 
 def curves(rows, width=None):
-    """`Curves` of rows of {count: time}."""
+    """`Timings` of rows of {count: time}."""
     width = width or max(map(len, rows))
     p, time = np.full((2, len(rows), width), np.nan)
     for i, row in enumerate(rows):
         p[i, : len(row)], time[i, : len(row)] = list(row), list(row.values())
     count = np.array([len(row) for row in rows])
-    return Curves(p=p, time=time, count=count, noise=np.full(len(rows), 0.02))
+    return Timings(p=p, time=time, count=count, noise=np.full(len(rows), 0.02))
 
 
 def law(a, b, counts=(1, 2, 4, 8, 16)):
@@ -81,11 +81,11 @@ def test_below_the_known_counts_nothing_leans():
     rows = [{1: t, 64: 2.0} for t in time.values()]
     here, elsewhere = curves([{64: 2.0}]), curves(rows)
     told = donated_curve(here, elsewhere, np.arange(5)[None], np.array([1.0]))
-    assert np.exp(told.said.log_time[0, 0]) == pytest.approx(90.0, rel=0.05)
+    assert np.exp(told.curve.log_time[0, 0]) == pytest.approx(90.0, rel=0.05)
 
 
 def test_just_beyond_the_last_run_its_noise_is_still_there():
-    here = Curves(
+    here = Timings(
         p=np.array([[1.0, 2, 4]]),
         time=np.array([[8.0, 4.2, 2.3]]),
         count=np.array([3]),
@@ -93,7 +93,7 @@ def test_just_beyond_the_last_run_its_noise_is_still_there():
     )
     rows = curves([law(0.1, 8.0 + x) for x in (0.0, 0.1, 0.2, 0.3)])
     told = donated_curve(here, rows, np.arange(4)[None], np.array([4.0, 4.01, 4.5]))
-    assert told.said.half_width[0].min() >= told.said.half_width[0, 0] * (1 - 1e-12)
+    assert told.curve.half_width[0].min() >= told.curve.half_width[0, 0] * (1 - 1e-12)
 
 
 def test_with_two_known_counts_it_leans_half():
@@ -142,7 +142,7 @@ def test_each_donor_goes_on_as_there_with_its_speed_allowed_for():
 def test_the_skew_leaves_the_noise_of_the_last_run():
     here = curves([{4: 10.0}])
     rows = curves([law(0.0, 8.0)] * 4 + [law(1.0, 8.0)] * 2)
-    said = donated_curve(here, rows, np.arange(6)[None], np.array([4.1, 8.0, 16.0])).said
+    said = donated_curve(here, rows, np.arange(6)[None], np.array([4.1, 8.0, 16.0])).curve
     lower, upper = said.ends
     assert np.all(said.log_time - lower >= 1.6 * 0.02)
     assert np.all(upper - said.log_time > said.log_time - lower)
@@ -249,25 +249,25 @@ def test_between_own_counts_donors_tell_how_far_it_is_from_the_line():
     targets = np.array([1.0, 2, 8, 32, 64])
     plain, told = between([law(2 + x, 120 + 70 * x, COUNTS) for x in range(4)], targets)
     truth = np.log(1 + 60 / targets)
-    off, left = (np.abs(x - truth).max() for x in (plain.log_time, told.said.log_time))
+    off, left = (np.abs(x - truth).max() for x in (plain.log_time, told.curve.log_time))
     assert off > 0.2
     assert left < 0.5 * off
-    assert np.all(np.abs(told.said.log_time - truth) <= told.said.half_width)
-    assert np.all(told.said.half_width[0, 1:-1] < plain.half_width[0, 1:-1])
+    assert np.all(np.abs(told.curve.log_time - truth) <= told.curve.half_width)
+    assert np.all(told.curve.half_width[0, 1:-1] < plain.half_width[0, 1:-1])
     ends = [0, -1]
     assert told.share[0, ends].tolist() == [0, 0]
-    assert told.said.log_time[0, ends].tolist() == plain.log_time[0, ends].tolist()
-    assert told.said.half_width[0, ends].tolist() == plain.half_width[0, ends].tolist()
+    assert told.curve.log_time[0, ends].tolist() == plain.log_time[0, ends].tolist()
+    assert told.curve.half_width[0, ends].tolist() == plain.half_width[0, ends].tolist()
 
 
 def test_donors_that_were_not_run_between_either_have_no_say():
     targets = np.array([2.0, 8, 32])
     plain, told = between([law(2, 130, (1, 64)), law(3, 200, (1, 256))], targets)
-    assert told.said.log_time.tolist() == plain.log_time.tolist()
-    assert told.said.half_width.tolist() == plain.half_width.tolist()
+    assert told.curve.log_time.tolist() == plain.log_time.tolist()
+    assert told.curve.half_width.tolist() == plain.half_width.tolist()
     assert np.all(told.share == 0)
     plain, one_was = between([law(2, 130, COUNTS), law(3, 200, (1, 64))], targets)
-    assert np.abs(one_was.said.log_time - plain.log_time).max() > 0.05
+    assert np.abs(one_was.curve.log_time - plain.log_time).max() > 0.05
     assert np.all(one_was.weights[0] == [1, 0])
 
 
@@ -285,25 +285,25 @@ def test_a_donor_whose_runs_scatter_keeps_its_say_beyond_its_last_one():
     here = curves([{4: 26.0}])
     told = donated_curve(here, noisy, np.arange(4)[None], np.array([32.0, 33.0]))
     assert np.all(told.weights > 0.15)
-    assert told.said.half_width[0, 1] == pytest.approx(told.said.half_width[0, 0], rel=0.25)
+    assert told.curve.half_width[0, 1] == pytest.approx(told.curve.half_width[0, 0], rel=0.25)
 
 
 def test_between_own_counts_that_are_near_donors_that_scatter_say_little():
     noisy = [law(1, 60, COUNTS) | {8: 8.5 * factor} for factor in (0.3, 0.7, 1.5, 3.0)]
     plain, told = between(noisy, np.array([8.0]), known=(4, 16))
     assert told.share[0, 0] < 0.5
-    assert abs(told.said.log_time - plain.log_time).item() < plain.half_width.item()
+    assert abs(told.curve.log_time - plain.log_time).item() < plain.half_width.item()
 
 
 def test_one_count_is_carried_up_and_down():
     here = curves([{4: 3 * (1 + 25)}])
     elsewhere = curves([law(1, 100), law(2, 200), law(0.5, 50)])
     told = donated_curve(here, elsewhere, np.array([[0, 1, 2]]), np.array([1.0, 4, 16]))
-    assert np.exp(told.said.log_time[0]) == pytest.approx([303, 78, 3 * 7.25])
-    assert told.said.reach[0].tolist() == [4, 1, 4]
-    assert told.said.half_width[0, 1] < 0.05 < told.said.half_width[0, 0]
+    assert np.exp(told.curve.log_time[0]) == pytest.approx([303, 78, 3 * 7.25])
+    assert told.curve.reach[0].tolist() == [4, 1, 4]
+    assert told.curve.half_width[0, 1] < 0.05 < told.curve.half_width[0, 0]
     assert told.share[0].tolist() == [1, 0, 1]
-    assert np.isfinite(told.said.half_width).all()
+    assert np.isfinite(told.curve.half_width).all()
 
 
 def test_series_are_answered_alike_alone_and_together():
@@ -314,23 +314,23 @@ def test_series_are_answered_alike_alone_and_together():
     together = donated_curve(curves(rows), elsewhere, of, targets)
     for i, row in enumerate(rows):
         alone = donated_curve(curves([row]), elsewhere, of[i : i + 1], targets)
-        assert alone.said.log_time[0] == pytest.approx(together.said.log_time[i])
-        assert alone.said.half_width[0] == pytest.approx(together.said.half_width[i])
+        assert alone.curve.log_time[0] == pytest.approx(together.curve.log_time[i])
+        assert alone.curve.half_width[0] == pytest.approx(together.curve.half_width[i])
     plain = curve_from(
         *(np.array(x)[None] for x in ([2.0, 4], [53.0, 28])),
         np.array([2]),
         np.array([0.02]),
         targets,
     )
-    assert together.said.log_time[2] == pytest.approx(plain.log_time[0])
-    assert together.said.half_width[2] == pytest.approx(plain.half_width[0])
+    assert together.curve.log_time[2] == pytest.approx(plain.log_time[0])
+    assert together.curve.half_width[2] == pytest.approx(plain.half_width[0])
 
 
 def test_no_donors_at_all_leave_the_own_forecast():
     here = curves([law(1, 100, (1, 2, 4))])
     told = donated_curve(here, curves([law(1, 9)]), np.array([[-1]]), np.array([16.0]))
     plain = curve_from(here.p, here.time, here.count, here.noise, np.array([16.0]))
-    assert told.said.log_time == pytest.approx(plain.log_time)
+    assert told.curve.log_time == pytest.approx(plain.log_time)
     assert not told.share.any()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast.forecasting.donors.curve import Curves, donated_curve
+from parcast.forecasting.donors.curve import Timings, donated_curve
 from parcast.forecasting.measured import NORMAL_90
 from parcast.forecasting.next_runs import with_donors as planned_with_donors
 from parcast.forecasting.next_runs.method import shortened
@@ -18,7 +18,7 @@ TARGETS, MADE = np.array([128.0, 64.0]), np.array([8.0, 16.0, 32.0])
 def curves(times, counts=COUNTS, noise=0.02):
     times = np.atleast_2d(times)
     rows = len(times)
-    return Curves(
+    return Timings(
         p=np.tile(counts, (rows, 1)),
         time=times,
         count=np.full(rows, len(counts)),
@@ -43,10 +43,10 @@ def begun(own):
         of=OF,
         likeness=ALIKE,
         targets=TARGETS,
-        half_width=told.said.half_width[:, :2],
+        half_width=told.curve.half_width[:, :2],
         share=told.share[:, :2],
     )
-    return plan, np.exp(told.said.log_time[0, 2:])
+    return plan, np.exp(told.curve.log_time[0, 2:])
 
 
 def after(plan, counts, times):
@@ -60,7 +60,7 @@ def again(here, count, time):
     counts = np.append(here.p[0, :known], count)
     order = np.argsort(counts)
     more = curves(np.append(here.time[0, :known], time)[order], counts[order])
-    return donated_curve(more, DONORS, OF, TARGETS, ALIKE).said.half_width[0]
+    return donated_curve(more, DONORS, OF, TARGETS, ALIKE).curve.half_width[0]
 
 
 def test_from_one_own_count_a_run_does_what_the_forecast_made_again_says():
@@ -98,7 +98,7 @@ def test_series_are_planned_for_as_if_each_were_alone():
     width = ((0, 0), (0, 2))
     p, time = (np.pad(getattr(first[0].here, x), width, constant_values=np.nan) for x in NAMES)
     both = DonatedPlan(
-        here=Curves(
+        here=Timings(
             p=np.concatenate([p, third[0].here.p]),
             time=np.concatenate([time, third[0].here.time]),
             count=np.array([1, 3]),

@@ -2,168 +2,22 @@
 
 How start-up and time of a byte depend on P is chosen by `measured_primitive`. What makes no key of
 a machine becomes a remark.
-
-Tables of message benchmarks: a time or a rate for each size, and their medians over runs.
 """
 
-import os
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
-
 from parcast.calibration.benchmarks.machine_figures import Figure, written
-from parcast.files.faults import Faults
-from parcast.importers.content import CUT_OFF
+from parcast.calibration.benchmarks.message_tables import (
+    COLLECTIVES,
+    Table,
+    by_processes,
+    medians,
+    tools_of,
+)
 from parcast.laws.primitives.measured import chosen_sizes, measured_primitive
 from parcast.laws.primitives.price import FEWEST_COUNTS, PrimitiveFit
-from parcast.units import percent, shown
-
-COLLECTIVES: Final = (  # of messages; a barrier has none
-    "broadcast",
-    "reduce",
-    "allreduce",
-    "allgather",
-    "alltoall",
-    "gather",
-    "scatter",
-)
-RATES: Final = ("rate", "pairs")  # whose values are in B/s; all others are times
-LONG = 2**16  # bytes: of one size alone, from here on it is long [D]
-LARGEST = 1e15  # in the unit of a file: a month in microseconds, or more than any memory moves
-_NUMBER = re.compile(r"[-+]?(?:[0-9.]|nan\b|inf)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
-    """One table: one run of one benchmark."""
-
-    kind: str  # "message", "rate" of a pair, "pairs" together, "barrier", or one of COLLECTIVES
-    tool: str  # "osu_latency"
-    processes: int
-    points: tuple[tuple[int, float], ...]  # size [B], and the time of one message or call [s],
-    # or the rate [B/s]; what has no size is at 0
-
-
-Values = dict[int, list[float]]  # by size
-
-
-def is_row(text: str) -> bool:
-    """Tell whether a line begins with a number, as a row of a table does."""
-    return _NUMBER.match(text) is not None
-
-
-def row_of(
-    text: str,
-    columns: Sequence[str],
-    wanted: int,
-    faults: Faults,
-    *,
-    line: int,
-    size: int | None = 0,
-) -> tuple[int, float] | None:
-    """Read size and value of a row, or note what is wrong with it.
-
-    Parameters
-    ----------
-    text : str
-        The row.
-    columns : sequence of str
-        What its columns are called.
-    wanted : int
-        Which one is the value.
-    faults : Faults
-        Where to note what is wrong.
-    line : int
-        Number of the line.
-    size : int, optional
-        Which column is the size; None where there is none.
-
-    Returns
-    -------
-    (int, float) or None
-        Size [B], 0 without a column of it, and value in the unit of the file.
-    """
-    words = text.split()
-    if len(words) != len(columns):
-        faults.add(f"must have {len(columns)} columns, got {len(words)}. {CUT_OFF}", line=line)
-        return None
-    value = _float(words[wanted])
-    if value is None or not (0 <= value <= LARGEST):
-        got = shown(repr(words[wanted]), limit=24)
-        faults.add(
-            f"must be a number of at least 0, got {got}. Run the benchmark again.",
-            line=line,
-            field=shown(columns[wanted]),
-        )
-        return None
-    if size is None:
-        return 0, value
-    if not words[size].isdecimal() or len(words[size]) > 15:
-        got = shown(repr(words[size]), limit=24)
-        faults.add(f"must be a size in whole bytes, got {got}.", line=line, field=columns[size])
-        return None
-    return int(words[size]), value
-
-
-def ends_of_lines(paths: Iterable[Path]) -> Iterator[str]:
-    """Say which files end within a line, where the last number may have been cut off."""
-    for path in paths:
-        if not os.path.isfile(path):  # of a pipe nothing may be taken away
-            continue
-        with path.open("rb") as stream:
-            stream.seek(-1, os.SEEK_END)
-            is_whole = stream.read() in b"\r\n"
-        if not is_whole:
-            yield (
-                f"{shown(path.name)} ends within a line, and its last value may be cut off. "
-                "Write it again."
-            )
-
-
-def by_processes(tables: Iterable[Table], kind: str) -> dict[int, Values]:
-    """Give the values of one kind above 0, by processes and then by size, both in order."""
-    found: dict[int, Values] = defaultdict(lambda: defaultdict(list))
-    for table in tables:
-        if table.kind == kind:
-            for size, value in table.points:
-                if value > 0:
-                    found[table.processes][size].append(value)
-    return {p: dict(sorted(found[p].items())) for p in sorted(found)}
-
-
-def medians(values: Values) -> dict[int, float]:
-    """Give the median at each size."""
-    return {size: float(np.median(given)) for size, given in values.items()}
-
-
-def is_mostly_bytes(times: dict[int, float], size: int) -> bool:
-    """Tell whether the bytes of a message are most of its time, by that of the shortest.
-
-    Otherwise the rate at this size says more of the start-up than of the network.
-    """
-    shortest = min(times)
-    if shortest == size:
-        return size >= LONG
-    return times[size] >= 2 * times[shortest]
-
-
-def tools_of(tables: Iterable[Table], kind: str) -> str:
-    """Name the benchmarks that measured a kind: "osu_bcast"."""
-    return ", ".join(dict.fromkeys(table.tool for table in tables if table.kind == kind))
-
-
-def _float(word: str) -> float | None:
-    """Read a number, or None."""
-    try:
-        return float(word)
-    except ValueError:
-        return None
-
+from parcast.units import percent
 
 BAD_FIT = 0.25  # relative error from which it is told [D]
 SHAPES: Final = {"logarithmic": "log2(p)", "linear": "p"}  # as expressions have them
@@ -174,22 +28,7 @@ Keys = dict[str, str]  # "startup" and "bandwidth", as a machine file has them
 def collective_figures(
     tables: Sequence[Table], notes: list[str]
 ) -> tuple[list[Figure], list[str]]:
-    """Give the primitives that the tables tell, and add notes on them.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        All that was read.
-    notes : list of str
-        Where to add what a reader must know.
-
-    Returns
-    -------
-    figures : list of Figure
-        Keys of `primitives`.
-    remarks : list of str
-        What was measured and makes no key: collectives without a rate.
-    """
+    """Give keys of `primitives` and remarks on collectives without a rate; add notes on them."""
     figures: list[Figure] = []
     remarks: list[str] = []
     single, too_short, bad = [], [], []
@@ -252,10 +91,10 @@ def _notes(single: Sequence[str], too_short: Sequence[str], bad: Sequence[str]) 
 
 def _times(tables: Sequence[Table], name: str) -> dict[int, dict[int, float]]:
     """Times by processes and size; without those of 0 bytes, for which nothing is done."""
-    found = {p: medians(values) for p, values in by_processes(tables, name).items() if p > 1}
-    sizes = sorted({size for times in found.values() for size in times if size > 0})
+    by_p = {p: medians(values) for p, values in by_processes(tables, name).items() if p > 1}
+    sizes = sorted({size for times in by_p.values() for size in times if size > 0})
     chosen = chosen_sizes(sizes)
-    kept = {p: {m: times[m] for m in chosen if m in times} for p, times in found.items()}
+    kept = {p: {m: times[m] for m in chosen if m in times} for p, times in by_p.items()}
     return {p: times for p, times in kept.items() if times}
 
 

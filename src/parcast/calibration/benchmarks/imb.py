@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from parcast.calibration.benchmarks.collective_figures import Table, ends_of_lines, is_row, row_of
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
-from parcast.calibration.benchmarks.network_figures import machine_of_network
+from parcast.calibration.benchmarks.message_tables import Table, ends_of_lines, is_row, row_of
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
+from parcast.importers.registry import Format
 from parcast.units import shown
 
 BANNER = re.compile(rb"^#[ \t]*(?:Intel\s?\(R\) MPI Benchmark|Benchmarking )", re.MULTILINE)
@@ -55,29 +55,15 @@ class _Begun:
     points: list[tuple[int, float]] = field(default_factory=list)
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is output of the Intel MPI Benchmarks."""
     return b"#" in head and BANNER.search(head) is not None
 
 
 def read(paths: Sequence[Path]) -> MachineFigures:
-    """Read output of the Intel MPI Benchmarks: all of one machine.
+    """Network and primitives of one machine; several sections of one benchmark are runs of it."""
+    from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
-    Parameters
-    ----------
-    paths : sequence of path
-        The files; several sections of one benchmark are runs of it.
-
-    Returns
-    -------
-    MachineFigures
-        Latency, bandwidth and saturation of the network, and its primitives.
-
-    Raises
-    ------
-    FileProblems
-        If a file is none of these benchmarks, or nothing in the files tells of a machine.
-    """
     tables: list[Table] = []
     passed_over: dict[str, None] = {}
     timed_out: dict[str, None] = {}
@@ -104,6 +90,9 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     return machine_of_network("Intel MPI Benchmarks", paths, tables, notes, hint=hint)
 
 
+FORMAT = Format(title="Intel MPI Benchmarks", recognises=recognises, machine=read)
+
+
 def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
     """Read the sections of a file, those to be passed over without their rows."""
     begun: list[_Begun] = []
@@ -111,8 +100,8 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
     for line, text in text_lines(path, faults):
         first = first or text
         is_finished = is_finished or FINISHED in text
-        if found := SECTION.match(text):
-            begun.append(_Begun(name=found[1], line=line))
+        if match := SECTION.match(text):
+            begun.append(_Begun(name=match[1], line=line))
         elif begun:
             _add_line(begun[-1], text, line, faults)
     if not begun:
@@ -135,11 +124,11 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
 
 def _add_line(section: _Begun, text: str, line: int, faults: Faults) -> None:
     """Take a line of a section for what it is."""
-    if found := PROCESSES.match(text):
-        section.processes = int(found[1])
-    elif found := GROUPS.match(text):
-        section.groups = int(found[1])
-        section.processes = int(found[1]) * int(found[2])
+    if match := PROCESSES.match(text):
+        section.processes = int(match[1])
+    elif match := GROUPS.match(text):
+        section.groups = int(match[1])
+        section.processes = int(match[1]) * int(match[2])
     elif text.startswith(("#bytes ", "#repetitions ")):
         section.columns = text.split()
     elif section.name in KINDS and is_row(text):

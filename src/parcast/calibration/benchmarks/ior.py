@@ -33,6 +33,7 @@ from parcast.calibration.benchmarks.machine_figures import (
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
+from parcast.importers.registry import Format
 from parcast.units import percent, shown
 
 Form = Literal["text", "json", "csv", "mdtest"]
@@ -75,29 +76,7 @@ def form_of(text: str) -> Form | None:
 
 
 def runs_of(text: str, form: Form, faults: Faults, notes: list[str]) -> list[Run]:
-    """Read the results of a file.
-
-    Parameters
-    ----------
-    text : str
-        The file.
-    form : {"text", "json", "csv"}
-        Its form.
-    faults : Faults
-        Where to note what is wrong.
-    notes : list of str
-        Where to add what a reader must know.
-
-    Returns
-    -------
-    list of Run
-        At least one, in their order.
-
-    Raises
-    ------
-    FileProblems
-        If there are no results, or one is no rate above 0.
-    """
+    """Read the results of a file, at least one, in their order; add notes."""
     rows = _of_json(text, faults, notes) if form == "json" else _of_table(text, form, faults)
     runs = [run for line, row in rows if (run := _run(row, line, faults)) is not None]
     if len(faults):
@@ -121,13 +100,13 @@ def _of_json(text: str, faults: Faults, notes: list[str]) -> Iterator[tuple[int,
             "one by one."
         )
     line, last = 1, 0
-    for found in FLAT.finditer(text):
-        access = RESULT.search(found[0])
+    for match in FLAT.finditer(text):
+        access = RESULT.search(match[0])
         if access is None:
             continue
-        at = found.start() + access.start()
+        at = match.start() + access.start()
         line, last = line + text.count("\n", last, at), at
-        row = {key.casefold(): value.strip('"') for key, value in PAIR.findall(found[0])}
+        row = {key.casefold(): value.strip('"') for key, value in PAIR.findall(match[0])}
         yield line, row | {"access": access[1]}
 
 
@@ -209,31 +188,13 @@ class _Test:
     is_direct: bool  # past the cache
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is output of IOR, or of its mdtest."""
-    return (
-        form_of(head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")) is not None
-    )
+    return form_of(head.decode("utf-8", errors="replace")) is not None
 
 
 def read(paths: Sequence[Path]) -> MachineFigures:
-    """Read output of IOR: all of one machine.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        The files, in any of the three forms.
-
-    Returns
-    -------
-    MachineFigures
-        Servers, bandwidth and latency of the storage, and its rate when it is read.
-
-    Raises
-    ------
-    FileProblems
-        If a file is no output of IOR, or has no results.
-    """
+    """Servers, bandwidth and latency of the storage of one machine, and its rate when read."""
     notes: list[str] = []
     tests = [_test(path, notes) for path in paths]
     writes, reads = (
@@ -285,6 +246,9 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     )
 
 
+FORMAT = Format(title="IOR text, JSON or CSV", recognises=recognises, machine=read)
+
+
 def _test(path: Path, notes: list[str]) -> _Test:
     """Read one file."""
     faults = Faults(name_of(path))
@@ -296,7 +260,7 @@ def _test(path: Path, notes: list[str]) -> _Test:
     if form is None or form == "mdtest":
         _refuse(form, text, faults)
     runs = runs_of(text, form, faults, notes)
-    command = found[1] if (found := COMMAND.search(text)) else ""
+    command = match[1] if (match := COMMAND.search(text)) else ""
     tasks, nodes = TASKS.search(text), NODES.search(text)
     return _Test(
         name=shown(path.name),
@@ -336,14 +300,18 @@ def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
             f"Nothing tells whether a cache helped in {', '.join(unknown)}: CSV has no options. "
             "Import the text or the JSON."
         )
-    told = [test for test in tests if test.form != "csv" and not test.is_direct]
-    kept = [t.name for t in told if not t.is_forced and any(r.access == "write" for r in t.runs)]
+    options_known = [test for test in tests if test.form != "csv" and not test.is_direct]
+    kept = [
+        t.name
+        for t in options_known
+        if not t.is_forced and any(r.access == "write" for r in t.runs)
+    ]
     if kept:
         yield (
             f"Writes may have ended in memory: {', '.join(kept)}. Run IOR with -e, which forces "
             "them to the disk."
         )
-    near = [test.name for test in told if _is_cached(test)]
+    near = [test.name for test in options_known if _is_cached(test)]
     if near:
         yield (
             f"Reads may have come from the memory of the node that wrote: {', '.join(near)}. Run "

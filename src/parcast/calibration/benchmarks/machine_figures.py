@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from parcast.errors import require
 from parcast.units import Dimension, format_quantity, shown
+from parcast.words import listed
 
 MOST_NAMED = 5  # files and tables, one after another
 LONGEST = 400  # characters of a comment or a source
@@ -62,27 +63,7 @@ class MachineFigures:
 
 
 def median_of(values: ArrayLike, dimension: Dimension) -> tuple[float, str]:
-    """Give the median of some values, and words on what it is the median of.
-
-    Parameters
-    ----------
-    values : array_like, shape (runs,)
-        Of one quantity, above 0. [SI]
-    dimension : {"time", "rate"}
-        What they are.
-
-    Returns
-    -------
-    median : float
-        [SI]
-    words : str
-        ", median of 3 runs (1.2 us to 1.3 us)"; "" of one run.
-
-    Raises
-    ------
-    ParameterError
-        If one of them is not above 0.
-    """
+    """Give the median of some SI values, and words: ", median of 3 runs (1.2 us to 1.3 us)"."""
     given = np.asarray(values, dtype=np.float64)
     ok = (given > 0) & np.isfinite(given)
     require("values", given, ok, must="be above 0", hint="Leave out runs that failed.")
@@ -101,9 +82,7 @@ def written(value: float, dimension: Dimension) -> str:
 
 def named_first(names: Iterable[str]) -> str:
     """Name things one after another, the first of them where there are many."""
-    listed = list(names)
-    more = len(listed) - MOST_NAMED
-    return ", ".join(map(shown, listed[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return listed(map(shown, names), MOST_NAMED)
 
 
 def files_of(tool: str, paths: Sequence[Path]) -> str:

@@ -6,8 +6,6 @@
 - saturation: the highest rate of all pairs together, of several pairs at once or of an all-to-all,
   whose P*(P - 1) messages of m bytes take t: ``P * (P - 1) * m / t`` [1]_.
 
-The machine that tables of message benchmarks tell of, whichever suite wrote them.
-
 References
 ----------
 .. [1] PARKBENCH Committee, "Public international benchmarks for parallel computers," Scientific
@@ -17,20 +15,20 @@ References
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from parcast.calibration.benchmarks.collective_figures import (
-    Table,
-    by_processes,
-    collective_figures,
-    is_mostly_bytes,
-    medians,
-    tools_of,
-)
+from parcast.calibration.benchmarks.collective_figures import collective_figures
 from parcast.calibration.benchmarks.machine_figures import (
     Figure,
     MachineFigures,
     files_of,
     median_of,
     written,
+)
+from parcast.calibration.benchmarks.message_tables import (
+    Table,
+    by_processes,
+    is_mostly_bytes,
+    medians,
+    tools_of,
 )
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
@@ -47,20 +45,7 @@ DISTURBED = 1.5  # times the median of short messages [D]
 
 
 def network_figures(tables: Sequence[Table], notes: list[str]) -> Iterator[Figure]:
-    """Give the keys of [network] that the tables tell, and add notes on them.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        All that was read.
-    notes : list of str
-        Where to add what a reader must know.
-
-    Yields
-    ------
-    Figure
-        `network.latency`, `network.bandwidth` and `network.saturation`, as far as told.
-    """
+    """Give latency, bandwidth and saturation of [network] as far as the tables tell; add notes."""
     messages = by_processes(tables, "message").get(2, {})
     if messages:
         smallest = next(iter(messages))
@@ -147,8 +132,8 @@ def _too_short(tool: str, size: int, key: str) -> str:
 
 def _highest_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str] | None:
     """Give the highest rate of a stream of messages from one process to another."""
-    found = [*_highest(tables, "rate", "network.bandwidth", notes)]
-    return found[0][:2] if found else None
+    rates = [*_highest(tables, "rate", "network.bandwidth", notes)]
+    return rates[0][:2] if rates else None
 
 
 def _rates_of_pairs(tables: Sequence[Table], notes: list[str]) -> Iterator[Rate]:
@@ -194,25 +179,10 @@ def _rates_of_alltoall(tables: Sequence[Table], notes: list[str]) -> Iterator[Ra
 def machine_of_network(
     title: str, paths: Sequence[Path], tables: Sequence[Table], notes: list[str], *, hint: str
 ) -> MachineFigures:
-    """Figures of network and primitives, with notes on them added to `notes`.
+    """Figures of network and primitives, from the tables that a suite wrote into `paths`.
 
-    Parameters
-    ----------
-    title : str
-        The suite.
-    paths : sequence of path
-        Its files, at least one.
-    tables : sequence of Table
-        What was read of them.
-    notes : list of str
-        What is to be said so far.
-    hint : str
-        What to import, where nothing tells of a machine.
-
-    Raises
-    ------
-    FileProblems
-        If nothing in the tables tells of a machine.
+    Notes on them are added to `notes`. `hint` says what to import instead, where nothing tells of
+    a machine.
     """
     figures = [*network_figures(tables, notes)]
     primitives, remarks = collective_figures(tables, notes)

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from parcast.calibration.benchmarks.collective_figures import (
+from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
+from parcast.calibration.benchmarks.message_tables import (
     RATES,
     Table,
     ends_of_lines,
     is_row,
     row_of,
 )
-from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
-from parcast.calibration.benchmarks.network_figures import machine_of_network
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
+from parcast.importers.registry import Format
 from parcast.units import shown
 
 HEAD = re.compile(rb"^[ \t]*#[ \t]*(?:OSU|OMB)\b[^\n]{1,100}?\bTest\b", re.MULTILINE)
@@ -81,29 +81,15 @@ class _Begun:
         return KINDS.get(title) or KINDS.get(title.removesuffix(" latency"), ("", ""))
 
 
-def recognises(head: bytes, path: Path) -> bool:  # noqa: ARG001 - every format is given the path
+def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is output of the OSU Micro-Benchmarks."""
     return b"#" in head and HEAD.search(head) is not None
 
 
 def read(paths: Sequence[Path]) -> MachineFigures:
-    """Read output of the OSU Micro-Benchmarks: all of one machine.
+    """Network and primitives of one machine; several files of one benchmark are runs of it."""
+    from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
-    Parameters
-    ----------
-    paths : sequence of path
-        The files; several of one benchmark are runs of it.
-
-    Returns
-    -------
-    MachineFigures
-        Latency, bandwidth and saturation of the network, and its primitives.
-
-    Raises
-    ------
-    FileProblems
-        If a file is none of these benchmarks, or nothing in the files tells of a machine.
-    """
     tables: list[Table] = []
     passed_over: dict[str, None] = {}
     uncounted: dict[str, None] = {}
@@ -132,6 +118,9 @@ def read(paths: Sequence[Path]) -> MachineFigures:
         notes.append(f"Other tables are passed over: {named_first(passed_over)}.")
     hint = "Import osu_latency, osu_bw, osu_mbw_mr or a collective."
     return machine_of_network("OSU Micro-Benchmarks", paths, tables, notes, hint=hint)
+
+
+FORMAT = Format(title="OSU Micro-Benchmarks", recognises=recognises, machine=read)
 
 
 def _tables(path: Path, faults: Faults) -> Iterator[_Begun]:

@@ -146,13 +146,7 @@ def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
 
 
 def asked_in_options(ask: Callable[[], Answer]) -> Answer:
-    """Do what may be refused, and call arguments by the options that stand for them.
-
-    Raises
-    ------
-    click.ClickException
-        If an option is wrong, or an extra is missing.
-    """
+    """Do what may be refused, and call arguments by the options that stand for them."""
     from parcast.errors import FileProblems, ParameterError
 
     try:
@@ -175,12 +169,12 @@ def say(notes: Sequence[str]) -> None:
 
 def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:
     """Tell the name of a format, where there is one, from the files."""
-    from parcast.importers.registry import FORMATS, is_there
+    from parcast.importers.registry import formats
 
     if not words:
         return None, []
     first, *others = words
-    names = [known.name for known in FORMATS if is_there(known)]
+    names = formats()
     if first in names and (others or not os.path.exists(first)):
         return first, others
     if not others or first == "-" or os.path.exists(first) or not re.fullmatch(r"[\w-]+", first):
@@ -191,7 +185,7 @@ def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _imported(
-    known: "Format", paths: Sequence[str], asked: dict[str, Any]
+    known: "Format", paths: Sequence[str], options: dict[str, Any]
 ) -> tuple[Callable[[], Any], Sequence[str]]:
     """Read the files; give what makes the text of the answer, and the notes."""
     from parcast.importers.registry import import_machine, import_timings
@@ -199,28 +193,28 @@ def _imported(
 
     if known.makes == "machine":
         for argument, option in ARGUMENTS.items():
-            if asked[argument]:
+            if options[argument]:
                 raise click.UsageError(
                     f"{option} must not be given with {known.name}, which tells of a machine. "
                     "Leave it out."
                 )
         figures = import_machine(paths, known.name)
         return lambda: iter([figures.to_toml()]), figures.notes
-    told = import_timings(
+    imported = import_timings(
         paths,
         known.name,
-        metric=asked["metric"],
-        rename=dict(asked["rename"]),
-        constants=dict(asked["constants"]),
+        metric=options["metric"],
+        rename=dict(options["rename"]),
+        constants=dict(options["constants"]),
     )
-    return lambda: measurements_pieces(told.measurements), told.notes
+    return lambda: measurements_pieces(imported.measurements), imported.notes
 
 
 def _show_formats() -> None:
     """Print a line for each format: its name, what it is, what it gives and needs."""
-    from parcast.importers.registry import FORMATS, is_there
+    from parcast.importers.registry import formats
 
-    listed = [known for known in FORMATS if is_there(known)]
+    listed = formats().values()
     names = max(len(known.name) for known in listed)
     titles = max(len(known.title) for known in listed)
     for known in listed:

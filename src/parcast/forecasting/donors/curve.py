@@ -7,6 +7,7 @@ log-log. Everything is computed for many series at once, each with its own donor
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,47 @@ from parcast.aliases import Array
 from parcast.forecasting import measured as doubt
 from parcast.forecasting.donors import transfer as donors
 from parcast.forecasting.measured import WIDEST, MeasuredCurve, curve_from
+from parcast.timings.series import Series
 
 INSIDE = 1 + 1e-9  # reach up to which a donor was run there
 BETWEEN = 2.0  # times its distance to the nearer of two own counts that a point counts as away [D]
 
 
+class LeftOut(NamedTuple):
+    """Donors of one series that are of no use to it."""
+
+    both: str | float | None  # its own machine, if that is among the donors
+    once: tuple[str, ...]  # names of those that were run at one count only
+    kind: str  # what they had to agree in: "callpath main", or ""
+    is_alone: bool  # whether none is left
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Elsewhere:
+    """Donors of every series of a forecast; made by `parcast.forecasting.donors.gather.gather`."""
+
+    runs: Series  # every donor, each of two counts of processors or more
+    names: tuple[str, ...]  # of the donors: their machines
+    of: NDArray[np.intp]  # (series, donors): which donors a series has; -1 as padding
+    left_out: tuple[LeftOut, ...]  # one a series
+    likeness: Array  # (series, donors): of their machines to the series' own [1]
+    is_described: bool  # whether it comes from descriptions; otherwise it is 1
+    grows: bool  # whether the problem size grows with the processors among the donors
+    remarks: tuple[str, ...] = ()  # on the donors of all series
+
+    def adding(self, remarks: tuple[str, ...]) -> "Elsewhere":
+        """Remark on the donors of all series what is not empty."""
+        return replace(self, remarks=(*self.remarks, *(x for x in remarks if x)))
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Elsewhere":
+        """Keep the donors of some of the series, by a mask, their numbers or a slice."""
+        place = np.arange(len(self.left_out))[rows].tolist()
+        left_out = tuple(self.left_out[i] for i in place)
+        return replace(self, of=self.of[rows], likeness=self.likeness[rows], left_out=left_out)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Curves:
+class Timings:
     """Measured times of many series, as `curve_from` takes them."""
 
     p: Array  # (series, counts), ascending, padded on the right [1]
@@ -69,7 +104,7 @@ class _There:
 class DonatedCurve:
     """What own runs and donors say together of each series; see `donated_curve`."""
 
-    said: MeasuredCurve
+    curve: MeasuredCurve
     share: Array  # (series, points): of the donors in it; 0 where own runs speak alone
     apart: Array  # (series, points): log of the time that donors tell over that of own runs
     weights: Array  # (series, points, donors): of each in that share, summing to 1 or 0
@@ -78,48 +113,47 @@ class DonatedCurve:
     reach: Array  # (series, points, donors): how far the donor is asked beyond its own runs
 
 
+def timings_of(series: Series) -> Timings:
+    """Give the arrays of some series as the models take them."""
+    noise = doubt.noise(series.spread, series.repetitions > 1)
+    return Timings(p=series.p, time=series.time, count=series.count, noise=noise)
+
+
+def curve_with_donors(series: Series, elsewhere: Elsewhere, targets: Array) -> DonatedCurve:
+    """Times of every series at `targets`, (points,) [1], from its own runs and its donors."""
+    here, there = timings_of(series), timings_of(elsewhere.runs)
+    return donated_curve(here, there, elsewhere.of, targets, elsewhere.likeness)
+
+
 def donated_curve(
-    here: Curves,
-    elsewhere: Curves,
+    here: Timings,
+    elsewhere: Timings,
     of: NDArray[np.intp],
     targets: Array,
     likeness: Array | float = 1.0,
 ) -> DonatedCurve:
-    """Forecast times and intervals at `targets` from own runs and donors.
+    """Forecast times and intervals at `targets`, (points,) at least 1 [1], from runs and donors.
 
-    Parameters
-    ----------
-    here : Curves
-        What is forecast: at least one count each, and two where there is no donor.
-    elsewhere : Curves
-        All donors: at least two counts each.
-    of : ndarray of int, shape (series, donors)
-        Which rows of `elsewhere` are donors of each series; -1 as padding.
-    targets : ndarray, shape (points,)
-        Processors asked for, at least 1. [1]
-    likeness : ndarray, shape (series, donors), or float
-        How alike the machines are, from 0 to 1. [1]
-
-    Returns
-    -------
-    DonatedCurve
+    A series of `here` has one count or more, and two where it has no donor; a donor has two or
+    more. `of`, (series, donors), gives the rows of `elsewhere` that are donors of each series, -1
+    as padding; `likeness`, (series, donors) from 0 to 1, how alike the machines are.
     """
     rows = np.arange(len(here.p))
     first, last = here.p[:, 0], here.p[rows, here.count - 1]
-    asked = np.broadcast_to(targets, (len(rows), len(targets)))
+    at = np.broadcast_to(targets, (len(rows), len(targets)))
     own = _own(here, last, targets)
 
     known = np.where(np.isnan(here.p), first[:, None], here.p)
     y = np.log(np.where(np.isnan(here.time), here.time[:, :1], here.time))
-    base = _base_of(known, y, here.count, asked)
-    to, low, high, there = _at(elsewhere, of, asked, base.low, base.high, known)
+    base = _base_of(known, y, here.count, at)
+    to, low, high, there = _at(elsewhere, of, at, base.low, base.high, known)
     begin = base.line(low.log_time, high.log_time)
     is_between = (base.part > 0)[..., None]
     guessed, *ends = (x.guessed(is_between=is_between) for x in (to, low, high))
     agree = _agreement(here, y, known, there)
-    above = asked > last[:, None]
+    above = at > last[:, None]
     has_say = ~is_between | _was_run_between(elsewhere, of, base)
-    told = donors.transfer(
+    moved = donors.transfer(
         change=np.where(has_say, to.log_time - begin, np.nan),
         slower=begin - base.log_time[..., None],
         agreement=np.broadcast_to((agree * likeness)[:, None, :], begin.shape),
@@ -127,23 +161,23 @@ def donated_curve(
         reach=base.away,
         counts=np.where(above, here.count[:, None], np.inf),  # only upwards is leaning measured
     )
-    scatter = np.minimum(doubt.NORMAL_90 * told.sd, WIDEST)
+    scatter = np.minimum(doubt.NORMAL_90 * moved.sd, WIDEST)
     theirs = doubt.with_noise(scatter, here.noise)
-    tells = np.isfinite(told.change) & (base.away > 0)
+    tells = np.isfinite(moved.change) & (base.away > 0)
     both = {
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
         "donors": np.where(tells, theirs, np.inf),
     }
     share = donors.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
-    apart = np.where(tells, base.log_time + told.change - own.log_time, 0.0)
+    apart = np.where(tells, base.log_time + moved.change - own.log_time, 0.0)
     has_donors = share > 0
     half = donors.half_width_together(**both, share=share, apart=apart)
     least = doubt.NORMAL_90 * here.noise[:, None]  # both rest on the last run
     half = np.maximum(half, least)
-    skew = np.where(tells, share * told.skew * (scatter / theirs) ** 2, 0.0)
+    skew = np.where(tells, share * moved.skew * (scatter / theirs) ** 2, 0.0)
     room = 1 - least / half
     return DonatedCurve(
-        said=replace(
+        curve=replace(
             own,
             log_time=own.log_time + share * apart,
             half_width=np.where(has_donors, np.minimum(half, WIDEST), own.half_width),
@@ -152,14 +186,14 @@ def donated_curve(
         ),
         share=share,
         apart=apart,
-        weights=told.weights,
-        as_there=base.log_time[..., None] + told.changes,
+        weights=moved.weights,
+        as_there=base.log_time[..., None] + moved.changes,
         contradicts=(of >= 0) & (agree == 0),
         reach=to.reach,
     )
 
 
-def _own(here: Curves, last: Array, targets: Array) -> MeasuredCurve:
+def _own(here: Timings, last: Array, targets: Array) -> MeasuredCurve:
     """Forecast from own runs alone; where there is one count, only that count is of use."""
     single = here.count == 1
     p, time = here.p, here.time
@@ -171,16 +205,16 @@ def _own(here: Curves, last: Array, targets: Array) -> MeasuredCurve:
     return replace(own, reach=np.where(single[:, None], np.maximum(beyond, 1.0), own.reach))
 
 
-def _base_of(known: Array, y: Array, count: NDArray[np.int64], asked: Array) -> _Base:
+def _base_of(known: Array, y: Array, count: NDArray[np.int64], at: Array) -> _Base:
     """Find what each point is forecast from."""
-    below = (known[:, None, :] <= asked[..., None]) & (
+    below = (known[:, None, :] <= at[..., None]) & (
         np.arange(known.shape[1]) < count[:, None, None]
     )
     left = np.maximum(below.sum(axis=-1) - 1, 0)
     right = np.where(below.any(axis=-1), np.minimum(left + 1, count[:, None] - 1), left)
     x0, x1 = (np.log(np.take_along_axis(known, i, axis=1)) for i in (left, right))
     y0, y1 = (np.take_along_axis(y, i, axis=1) for i in (left, right))
-    x = np.log(asked)
+    x = np.log(at)
     gap = x1 - x0
     part = np.divide(x - x0, gap, out=np.zeros_like(x), where=gap > 0)
     return _Base(
@@ -192,7 +226,7 @@ def _base_of(known: Array, y: Array, count: NDArray[np.int64], asked: Array) -> 
     )
 
 
-def _was_run_between(elsewhere: Curves, of: NDArray[np.intp], base: _Base) -> NDArray[np.bool_]:
+def _was_run_between(elsewhere: Timings, of: NDArray[np.intp], base: _Base) -> NDArray[np.bool_]:
     """Whether a donor was run strictly between the two counts of each point, not at these alone.
 
     Its own line between them would be taken for evidence of one here. (series, points, donors).
@@ -204,31 +238,31 @@ def _was_run_between(elsewhere: Curves, of: NDArray[np.intp], base: _Base) -> ND
     return np.asarray(((runs > low) & (runs < high)).any(axis=-1))
 
 
-def _at(elsewhere: Curves, of: NDArray[np.intp], *asked: Array) -> list[_There]:
-    """What every donor says at the counts asked, several times."""
+def _at(elsewhere: Timings, of: NDArray[np.intp], *at: Array) -> list[_There]:
+    """What every donor says at counts of each series, given in several tables."""
     series, place = np.nonzero(of >= 0)
     pairs = of[series, place]
-    counts = np.concatenate(asked, axis=1)
+    counts = np.concatenate(at, axis=1)
     tables = np.full((4, *of.shape, counts.shape[1]), np.nan)
     if len(pairs) > 0:
         noise = elsewhere.noise[pairs]
-        said = curve_from(
+        theirs = curve_from(
             elsewhere.p[pairs],
             elsewhere.time[pairs],
             elsewhere.count[pairs],
             noise,
             counts[series],
         )
-        tables[:3, series, place] = said.log_time, said.half_width, said.reach
+        tables[:3, series, place] = theirs.log_time, theirs.half_width, theirs.reach
         tables[3, series, place] = noise[:, None]
-    ends = np.cumsum([x.shape[1] for x in asked])[:-1]
+    ends = np.cumsum([x.shape[1] for x in at])[:-1]
     return [
         _There(log_time=log_time, half_width=half_width, reach=reach, noise=noise)
         for log_time, half_width, reach, noise in np.split(tables.swapaxes(-1, -2), ends, axis=2)
     ]
 
 
-def _agreement(here: Curves, y: Array, known: Array, there: _There) -> Array:
+def _agreement(here: Timings, y: Array, known: Array, there: _There) -> Array:
     """Compare the donors' shapes with the known times: weights, shape (series, donors).
 
     From the last known count within a donor's runs to each one before it.

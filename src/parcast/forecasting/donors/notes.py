@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.forecasting.donors.curve import DonatedCurve
-from parcast.forecasting.donors.gather import no_help
-from parcast.forecasting.result import Donor, Elsewhere, SeriesNotes
+from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere
+from parcast.forecasting.result import Donor, SeriesNotes
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
 from parcast.words import NAMED, listed, whole
@@ -24,6 +23,30 @@ GAP = 1.5  # times as long as the longest of one group the shortest of another t
 MEMBERS = 2  # donors of the smaller group, at least; a single one is an odd one
 
 
+LAW = (
+    "; beside it, how time goes on on other machines: the least relative error, regressed on "
+    "their speed"
+)
+REPEATED = " Put all runs on it into one table, or rename it."
+
+
+def words_of_left_out(elsewhere: Elsewhere, i: int) -> Iterator[str]:
+    """Say of one series what became of donors before anything was computed."""
+    left_out = elsewhere.left_out[i]
+    if left_out.both is not None:
+        yield f"{left_out.both} is among the donors too: its runs there were not used.{REPEATED}"
+    if left_out.once:
+        they = "it was" if len(left_out.once) == 1 else "they were"
+        yield f"{_no_help(left_out.once, 'other machines')}: {they} run at one count only."
+    if left_out.is_alone:
+        with_it = f" with {left_out.kind}" if left_out.kind else ""
+        yield (
+            "No other machine helps to forecast this one: none was run at two counts or more"
+            f"{with_it}."
+        )
+    yield from elsewhere.remarks
+
+
 def notes_with_donors(
     notes: Sequence[SeriesNotes],
     series: Series,
@@ -35,63 +58,79 @@ def notes_with_donors(
 
     They are of the largest of `targets`, or of the largest one at which donors have a say.
     """
-    order_of_targets = np.argsort(targets, kind="stable")
+    ascending = np.argsort(targets, kind="stable")
     answer = []
     for i, note in enumerate(notes):
-        helped = order_of_targets[donated.share[i, order_of_targets] > 0]
-        furthest = int((helped if helped.size else order_of_targets)[-1])
-        share = float(donated.share[i, furthest])
-        weights = donated.weights[i, furthest] * share
+        helped = ascending[donated.share[i, ascending] > 0]
+        furthest = int((helped if helped.size else ascending)[-1])
+        weights = donated.weights[i, furthest] * float(donated.share[i, furthest])
         order = np.argsort(-weights, kind="stable")
-        used = [j for j in order.tolist() if weights[j] > 0]
+        places = [j for j in order.tolist() if weights[j] > 0]
         as_there = np.exp(donated.as_there[i, furthest]).tolist()
-        named = tuple(
+        used = tuple(
             Donor(
                 elsewhere.names[elsewhere.of[i, j]],
                 weight=float(weights[j]),
                 p=float(targets[furthest]),
                 time=as_there[j],
             )
-            for j in used
+            for j in places
         )
-        reach = float(donated.reach[i, furthest, used].min()) if used else 1.0
+        reach = float(donated.reach[i, furthest, places].min()) if used else 1.0
         at = whole(float(targets[furthest]))
-        rests_on = note.rests_on
-        if series.count[i] == 1:
-            repetitions = int(series.repetitions[i, 0])
-            rests_on = (
-                f"{repetitions} run{'s' if repetitions > 1 else ''} at p = "
-                f"{whole(note.measured[0])}, and how time goes on elsewhere"
-            )
-        if named:
-            machines = (
-                f"{len(named)} other machines weigh" if named[1:] else "1 other machine weighs"
-            )
-            told = len(named) if len(named) <= NAMED + 1 else NAMED
-            more = f", {len(named) - told} more" if len(named) > told else ""
-            shares = ", ".join(f"{x.machine} {percent(x.weight)}" for x in named[:told])
-            most = int(np.argmax(donated.share[i, : len(targets)]))
-            upto = float(donated.share[i, most])
-            also = f" and {percent(upto)} at {whole(float(targets[most]))}"
-            also = also if upto > share + NOTABLE else ""
-            rests_on += f"; {machines} {percent(share)} at p = {at}{also}: {shares}{more}"
-            rests_on += " (those like this machine more)" if elsewhere.described else ""
+        rests_on = _own_runs(series, i) if series.count[i] == 1 else note.rests_on
+        if used:
+            rests_on += _weights(used, donated.share[i], targets, furthest)
+            rests_on += " (those like this machine more)" if elsewhere.is_described else ""
         warnings = (
             *note.warnings,
             *_odd_ones(series, i, elsewhere),
             *_at_odds(series, i, donated, furthest, at),
-            *_warnings(i, elsewhere, donated, share=share, used=named, reach=reach, at=at),
+            *_warnings(
+                i,
+                elsewhere,
+                donated,
+                share=float(donated.share[i, furthest]),
+                used=used,
+                reach=reach,
+                at=at,
+            ),
         )
         answer.append(
             replace(
                 note,
                 rests_on=rests_on,
-                donors=named,
-                elsewhere=_as_there(named, at),
+                donors=used,
+                elsewhere=_as_there(used, at),
                 warnings=warnings,
             )
         )
     return answer
+
+
+def _own_runs(series: Series, i: int) -> str:
+    """Say what the forecast of a series of a single count was made from."""
+    repetitions = int(series.repetitions[i, 0])
+    return (
+        f"{repetitions} run{'s' if repetitions > 1 else ''} at p = "
+        f"{whole(float(series.p[i, 0]))}, and how time goes on elsewhere"
+    )
+
+
+def _weights(
+    used: Sequence[Donor], share: NDArray[np.float64], targets: NDArray[np.float64], furthest: int
+) -> str:
+    """Say how much the donors weigh at one of the targets, each and all, and where most."""
+    machines = f"{len(used)} other machines weigh" if used[1:] else "1 other machine weighs"
+    named = len(used) if len(used) <= NAMED + 1 else NAMED
+    more = f", {len(used) - named} more" if len(used) > named else ""
+    shares = ", ".join(f"{x.machine} {percent(x.weight)}" for x in used[:named])
+    here, most = float(share[furthest]), int(np.argmax(share[: len(targets)]))
+    upto = float(share[most])
+    also = f" and {percent(upto)} at {whole(float(targets[most]))}"
+    also = also if upto > here + NOTABLE else ""
+    at = whole(float(targets[furthest]))
+    return f"; {machines} {percent(here)} at p = {at}{also}: {shares}{more}"
 
 
 def _as_there(used: Sequence[Donor], at: Any) -> str:
@@ -100,11 +139,11 @@ def _as_there(used: Sequence[Donor], at: Any) -> str:
     is_many = len(ordered) > NAMED + 1
     if is_many:
         ordered = [ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1]]
-    said = [f"as on {x.machine} {format_quantity(x.time, 'time', 2)}" for x in ordered]
-    if not said:
+    times = [f"as on {x.machine} {format_quantity(x.time, 'time', 2)}" for x in ordered]
+    if not times:
         return ""
     among = f"; of {len(used)} machines the ends and the middle" if is_many else ""
-    return f"p = {at} takes, if it goes on {', '.join(said)}{among}"
+    return f"p = {at} takes, if it goes on {', '.join(times)}{among}"
 
 
 def _from_to(group: Sequence[Donor]) -> str:
@@ -141,7 +180,7 @@ def _at_odds(series: Series, i: int, donated: DonatedCurve, place: int, at: Any)
     share, apart = float(donated.share[i, place]), float(donated.apart[i, place])
     if series.count[i] < 2 or not NOTABLE <= share < 1 or abs(apart) < np.log(AT_ODDS):
         return
-    own = float(donated.said.log_time[i, place]) - share * apart
+    own = float(donated.curve.log_time[i, place]) - share * apart
     ours, theirs = (format_quantity(float(np.exp(x)), "time", 2) for x in (own, own + apart))
     yield (
         f"At p = {at} the runs here alone say {ours}, the other machines {theirs}. "
@@ -165,7 +204,7 @@ def _warnings(
         names = [elsewhere.names[elsewhere.of[i, j]] for j in contrary]
         theirs = "its time goes" if len(names) == 1 else "their times go"
         yield (
-            f"{no_help(names, 'this one')}: {theirs} with p otherwise than the runs here. "
+            f"{_no_help(names, 'this one')}: {theirs} with p otherwise than the runs here. "
             "Was it the same program and problem?"
         )
         if len(contrary) == (elsewhere.of[i] >= 0).sum():
@@ -185,7 +224,7 @@ def _warnings(
             f"known of {of} there, or {they} less like the runs here."
         )
     if share < MATTERS:
-        yield from elsewhere.told[i]
+        yield from words_of_left_out(elsewhere, i)
         return
     if reach > FAR:
         yield (
@@ -195,11 +234,11 @@ def _warnings(
     if len(used) <= FEW:
         donors = "a single other machine" if len(used) == 1 else "two other machines"
         yield f"The forecast rests on {donors}: how much machines differ is guessed."
-    yield from _groups(used, at, described=elsewhere.described)
-    yield from elsewhere.told[i]
+    yield from _groups(used, at, is_described=elsewhere.is_described)
+    yield from words_of_left_out(elsewhere, i)
 
 
-def _groups(used: Sequence[Donor], at: Any, *, described: bool) -> Iterator[str]:
+def _groups(used: Sequence[Donor], at: Any, *, is_described: bool) -> Iterator[str]:
     """Say where the donors go on in two ways, further from each other than within either."""
     ordered = sorted(used, key=lambda x: x.time)
     if len(ordered) < 2 * MEMBERS:
@@ -215,9 +254,16 @@ def _groups(used: Sequence[Donor], at: Any, *, described: bool) -> Iterator[str]
         for group in (ordered[:cut], ordered[cut:])
     )
     weigh = (
-        "" if described else ", or describe the machines with --machine: those like it weigh more"
+        ""
+        if is_described
+        else ", or describe the machines with --machine: those like it weigh more"
     )
     yield (
         f"The other machines go on in two ways: p = {at} takes {quick}, and {slow}. Give only "
         f"those as donors that are like this one{weigh}."
     )
+
+
+def _no_help(names: Sequence[str], whom: str) -> str:
+    """Say that some machines do not help to forecast others."""
+    return f"{listed(names)} {'does' if len(names) == 1 else 'do'} not help to forecast {whom}"

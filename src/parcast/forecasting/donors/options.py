@@ -19,42 +19,11 @@ def read_with_donors(
     targets: Sequence[str],
     argument: str = "FILE",
 ) -> tuple["Measurements", "Measurements | None", dict[str, Any], list[dict[str, Any]]]:
-    """Runs that are asked about, and those on other machines that help to forecast them.
+    """Runs of `file` that are asked about, those on other machines, and where both come from.
 
-    What stands in several tables of donors counts once; that is told on standard error.
-
-    Parameters
-    ----------
-    file : str
-        A path; "-" is standard input.
-    select : sequence of (str, str)
-        Columns of this file and the values that its rows must have.
-    ignore : sequence of str
-        Columns to pass over, in this file and in those of donors.
-    donors : sequence of str
-        Paths of tables that hold donors only.
-    targets : sequence of str
-        Machines of the file that are asked about, with the others in it as donors; none means
-        all, without donors from this file.
-    argument : str
-        What the command line calls the file.
-
-    Returns
-    -------
-    runs : Measurements
-    donors : Measurements or None
-        None where there is none.
-    source : dict
-        What the runs come from.
-    sources : list of dict
-        The same of each file of donors.
-
-    Raises
-    ------
-    click.UsageError, ParameterError
-        If the file does not name a target, or tables of donors have other columns.
-    FileProblems
-        If a file cannot be read, or something in it is wrong.
+    `select` and `ignore` are columns to take and to pass over; `targets` are machines of the file
+    that are asked about, with the others in it as donors. What stands in several tables of donors
+    counts once; that is told on standard error. Messages call the file `argument`.
     """
     from parcast.cli.reading import read_file
     from parcast.forecasting.donors.tables import joined
@@ -64,10 +33,10 @@ def read_with_donors(
     if targets:
         runs, others = parts_of_targets(runs, targets, argument)
     tables, sources = read_donors(donors, ignore)
-    found = [*((source["file"], table) for table in others), *tables]
-    if not found:
+    named = [*((source["file"], table) for table in others), *tables]
+    if not named:
         return runs, None, source, sources
-    table, remarks = joined([table for _, table in found], [name for name, _ in found])
+    table, remarks = joined([table for _, table in named], [name for name, _ in named])
     for remark in remarks:
         click.echo(f"parcast: {remark}", err=True)
     return runs, table, source, sources
@@ -76,13 +45,7 @@ def read_with_donors(
 def parts_of_targets(
     runs: "Measurements", targets: Sequence[str], argument: str
 ) -> tuple["Measurements", list["Measurements"]]:
-    """Divide the runs of a file into those on some machines and those on all others.
-
-    Raises
-    ------
-    click.UsageError, ParameterError
-        If the file does not name machines, or not these.
-    """
+    """Divide the runs of a file into those on some machines and those on all others."""
     from parcast.forecasting.donors.tables import without
 
     if "machine" not in runs.labels:
@@ -100,18 +63,6 @@ def read_donors(
     """Measurements of each file of donors by its name, and what they come from.
 
     A file with the same bytes as one before it is told and left out of the measurements.
-
-    Parameters
-    ----------
-    files : sequence of str
-        Paths.
-    ignore : sequence of str
-        Columns to pass over in those files that have them.
-
-    Raises
-    ------
-    click.UsageError, FileProblems
-        If a file cannot be read, or something in it is wrong.
     """
     from parcast.cli.reading import read_file
 
@@ -133,13 +84,7 @@ def read_donors(
 
 
 def ignored_here(file: str, donors: Sequence[str], ignore: Sequence[str]) -> Sequence[str]:
-    """Columns to pass over in the file that is forecast: not those that donors alone have.
-
-    Raises
-    ------
-    FileProblems
-        If a file cannot be read.
-    """
+    """Columns to pass over in the file that is forecast: not those that donors alone have."""
     if not donors or not ignore or "-" in (file, *donors):
         return ignore
     own, theirs = _present(file, ignore), {x for other in donors for x in _present(other, ignore)}

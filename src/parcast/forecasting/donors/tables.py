@@ -16,27 +16,10 @@ from parcast.words import listed
 def table_of_donors(
     donors: Measurements | Sequence[Any] | Any,
 ) -> tuple[Measurements, tuple[str, ...]]:
-    """One table of the runs on other machines that were given.
+    """One table of the runs on other machines, and which of them count once, as of `joined`.
 
-    Parameters
-    ----------
-    donors : Measurements, a table that `Measurements.from_table` accepts, or a list of such
-        With a column `machine`. Those of a list are joined.
+    They have a column `machine`; the tables of a list are joined.
 
-    Returns
-    -------
-    donors : Measurements
-    remarks : tuple of str
-        What is to be said of them, as of `joined`.
-
-    Raises
-    ------
-    ParameterError
-        If the list is empty, one of them is no table, their columns differ, or they do not name
-        their machines.
-
-    Examples
-    --------
     >>> t3e = Measurements(p=[1, 2], time=[8.0, 4.5], machine="T3E")
     >>> table_of_donors([t3e, {"p": [1, 2], "time_ms": [9000, 5000], "machine": "SP"}])[0]
     Measurements(4 rows: p 1 to 2, machine 2 names, time 4.5 to 9 s)
@@ -57,32 +40,12 @@ def table_of_donors(
 def joined(
     tables: Sequence[Measurements], names: Sequence[str]
 ) -> tuple[Measurements, tuple[str, ...]]:
-    """One table of the rows of all, and what is to be said of it.
+    """One table of the rows of all, which messages call by `names`, and which runs count once.
 
     Repetitions are no longer numbered. Where every run on a machine that one table has stands in
     others too, to the last digit, it is taken for a copy and counts once: as repetitions without
     any spread copies would make a forecast too sure. Other runs on the same machine add up.
 
-    Parameters
-    ----------
-    tables : sequence of Measurements
-        At least one.
-    names : sequence of str
-        What messages call them.
-
-    Returns
-    -------
-    joined : Measurements
-    remarks : tuple of str
-        Which runs stand in several tables and count once, a sentence or two for each table.
-
-    Raises
-    ------
-    ParameterError
-        If their columns differ.
-
-    Examples
-    --------
     >>> tables = [Measurements(p=[1, x], time=[8, 9 / x], machine="SP") for x in (2, 4, 2)]
     >>> table, remarks = joined(tables, ["a.csv", "b.csv", "c.csv"])
     >>> table
@@ -127,32 +90,14 @@ def donors_of(
 ) -> Measurements | None:
     """Runs that may help to forecast one of several machines: those on the others, and donors.
 
-    Parameters
-    ----------
-    machine : str
-        Which one.
-    runs : Measurements
-        Runs on it and on others, with a column `machine`.
-    donors : Measurements or None
-        Runs on further machines. Of a machine that both tables name, only `runs` count; what
-        `donors` hold of `machine` itself is kept, so that the forecast can tell that it is no
-        donor of itself.
-
-    Returns
-    -------
-    Measurements or None
-        None where there is no other machine.
-
-    Raises
-    ------
-    ParameterError
-        If the two tables have other columns.
+    Of a machine that both tables name, only `runs` count; what `donors` hold of `machine` itself
+    is kept, so that the forecast can tell that it is no donor of itself.
     """
     tables = {"the runs": without(runs, [machine])}
     if donors is not None:
         tables["donors"] = without(donors, [x for x in machines_in(runs) if x != machine])
-    found = {name: table for name, table in tables.items() if table is not None}
-    return joined(list(found.values()), list(found))[0] if found else None  # none is in both
+    others = {name: table for name, table in tables.items() if table is not None}
+    return joined(list(others.values()), list(others))[0] if others else None  # none is in both
 
 
 def _joined_list(given: Sequence[Any]) -> tuple[Measurements, tuple[str, ...]]:
@@ -183,8 +128,8 @@ def _without_copies(
     ]
     several = {
         machine: tables
-        for machine in dict.fromkeys(x for found in machines for x in found)
-        if len(tables := [i for i, found in enumerate(machines) if machine in found]) > 1
+        for machine in dict.fromkeys(x for present in machines for x in present)
+        if len(tables := [i for i, present in enumerate(machines) if machine in present]) > 1
     }
     if not several:
         return kept, ()
@@ -195,10 +140,10 @@ def _without_copies(
         runs = {i: np.unique(run[is_there & (table_of_row == i)]) for i in tables}
         known: list[int] = []  # tables that are kept
         for i in sorted(tables, key=lambda i: -len(runs[i])):  # the fullest first
-            found = {j: np.isin(runs[i], runs[j]) for j in known}
-            if found and np.logical_or.reduce(list(found.values())).all():
-                whole = [j for j, is_found in found.items() if is_found.all()]
-                copied[i][machine] = whole[:1] or [j for j in known if found[j].any()]
+            present = {j: np.isin(runs[i], runs[j]) for j in known}
+            if present and np.logical_or.reduce(list(present.values())).all():
+                whole = [j for j, is_found in present.items() if is_found.all()]
+                copied[i][machine] = whole[:1] or [j for j in known if present[j].any()]
                 kept &= ~(is_there & (table_of_row == i))
             else:
                 known.append(i)

@@ -66,31 +66,21 @@ class Transfer:
 
 
 def agreement(difference: Array, distance: Array) -> Array:
-    """How well the donors' shapes agree with the known times: weights, 0 for a contradiction.
+    """How well the donors' shapes agree with the known times: weights, (series, donors).
 
-    Parameters
-    ----------
-    difference : ndarray, shape (series, donors, counts)
-        Change of log time from each known count to the last one that the donor was run at, the
-        donor's less the target's; NaN where it was not run there or nothing is known.
-    distance : ndarray, shape (series, donors, counts)
-        Logarithm of that last count over each. [1]
+    `difference` is the change of log time from each known count to the last one that the donor was
+    run at, the donor's less the target's; NaN where nothing is known. `distance` is the logarithm
+    of that last count over each; both (series, donors, counts). A weight is 1 for the same shape
+    and where nothing can be compared, falls to 1/2 where the shapes differ by 0.1 and 0.5 for each
+    e-folding of processors between the counts, and is 0 beyond.
 
-    Returns
-    -------
-    ndarray, shape (series, donors)
-        1 for the same shape and where nothing can be compared, falling to 1/2 where the shapes
-        differ by 0.1 and 0.5 for each e-folding of processors between the counts; 0 beyond.
-
-    Examples
-    --------
     >>> agreement(np.array([[[0.0, 0.0], [0.5, 0.0], [1.0, 0.0]]]), np.array([[[1.4, 0.0]] * 3]))
     array([[1.        , 0.71..., 0.        ]])
     """
-    told = np.isfinite(difference) & (distance > 0)
-    count = np.maximum(told.sum(axis=-1), 1)
-    rms = np.sqrt(np.where(told, difference**2, 0.0).sum(axis=-1) / count)
-    span = np.where(told, distance, 0.0).max(axis=-1, initial=0.0)
+    compared = np.isfinite(difference) & (distance > 0)
+    count = np.maximum(compared.sum(axis=-1), 1)
+    rms = np.sqrt(np.where(compared, difference**2, 0.0).sum(axis=-1) / count)
+    span = np.where(compared, distance, 0.0).max(axis=-1, initial=0.0)
     unlike = rms / (UNLIKE[0] + UNLIKE[1] * span)
     return np.asarray(np.where(unlike > 1, 0.0, 1 / (1 + unlike**2)))
 
@@ -100,24 +90,11 @@ def transfer(
 ) -> Transfer:
     """Forecast how log time changes from a known count, from its changes on other machines.
 
-    Parameters
-    ----------
-    change : ndarray, shape (series, points, donors)
-        Of each donor's log time, from the known count to the point. NaN where there is no donor.
-    slower : ndarray, shape (series, points, donors)
-        Log of the donor's time at the known count over the target's.
-    agreement : ndarray, shape (series, points, donors)
-        Weight of each donor, from 0 to 1.
-    outside : ndarray, shape (series, points, donors)
-        Half-width of `change` where the donor was not run at both counts; 0 where it was.
-    reach : ndarray, shape (series, points)
-        Distance of the point from the known count in log p.
-    counts : ndarray, shape (series, points)
-        Measured counts on the target: the more, the less it leans; infinite not to lean. [1]
-
-    Returns
-    -------
-    Transfer
+    `change` of each donor's log time, NaN where there is none; `slower`, log of the donor's time
+    at the known count over the target's; `agreement`, its weight from 0 to 1; `outside`, half-
+    width of `change` where it was not run at both counts, else 0: (series, points, donors) each.
+    `reach` is the distance from the known count in log p, `counts` of the target [1]: the more,
+    the less it leans, and infinite not to lean; both (series, points).
     """
     there = np.isfinite(change)
     best = np.where(there, outside, np.inf).min(axis=-1, keepdims=True, initial=WIDE) ** 2
@@ -154,9 +131,9 @@ def transfer(
     all_weight = np.maximum(weight.sum(axis=-1), TINY)
     beyond = (weight * outside**2).sum(axis=-1) / all_weight / NORMAL_90**2
     sd = np.sqrt(pooled * doubt + beyond) * (1 + 1 / many**2)
-    told = (near * off).sum(axis=-1) / np.maximum((near * np.abs(off)).sum(axis=-1), TINY)
+    lopsided = (near * off).sum(axis=-1) / np.maximum((near * np.abs(off)).sum(axis=-1), TINY)
     typical, seen = WORTH * TYPICAL**2 * reach, many * apart**2
-    skew = SKEWED * (1 - 1 / many) * typical + TOLD_SKEW * told * seen
+    skew = SKEWED * (1 - 1 / many) * typical + TOLD_SKEW * lopsided * seen
     skew *= much / np.maximum(typical + seen, TINY)
     faster = (slope * target)[..., None]
     return Transfer(
@@ -169,27 +146,13 @@ def transfer(
 
 
 def leaning(log_time: Array, weights: Array, much: Array) -> Array:
-    """Weights whose median has the least relative error, not the least error of the logarithm.
+    """Weights, (..., donors), whose median has the least relative error, not logarithmic one.
 
     Of times ``t`` with weights ``w``, the ``x`` with the least mean of ``|x - t| / t`` is their
     median by the weights ``w / t``: shorter than the median by ``w``, the more so the more the
     times scatter. Lest one time that is far too short decide alone, none weighs more than e times
-    what it would, nor less than 1/e.
+    what it would, nor less than 1/e. `much`, (...), is 1 for that and 0 for `weights` as they are.
 
-    Parameters
-    ----------
-    log_time : ndarray, shape (..., donors)
-    weights : ndarray, shape (..., donors)
-        Of each; 0 leaves a donor out. [1]
-    much : ndarray, shape (...)
-        1 for the least relative error, 0 for `weights` as they are, between them for less. [1]
-
-    Returns
-    -------
-    ndarray, shape (..., donors)
-
-    Examples
-    --------
     >>> times = np.log([10.0, 11.0, 12.0, 20.0, 40.0])
     >>> leaning(times, np.ones(5), np.array(1.0)).round(2)
     array([1.2 , 1.09, 1.  , 0.6 , 0.37])
@@ -199,25 +162,12 @@ def leaning(log_time: Array, weights: Array, much: Array) -> Array:
 
 
 def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
-    """How much of a forecast to take from the donors, the rest being the target's own.
+    """Share of the donors in a forecast, from 0 to 1, the rest being the target's own.
 
     By precision, the donors' counted double: measured beside the forecasts from two to four own
-    counts they were better than their width says. From four own counts on that wears off.
+    counts they were better than their width says. From four own counts on that wears off. `own`
+    and `donors` are half-widths of log time, infinite where there is none.
 
-    Parameters
-    ----------
-    own, donors : ndarray, shape (series, points)
-        Half-widths of log time of both; infinite where there is none.
-    counts : ndarray, broadcastable
-        Measured counts on the target. [1]
-
-    Returns
-    -------
-    ndarray, shape (series, points)
-        From 0 to 1. [1]
-
-    Examples
-    --------
     >>> share_of_donors(own=np.array([0.4]), donors=np.array([0.4]), counts=np.array([2, 8, 16]))
     array([0.66..., 0.33..., 0.11...])
     """
@@ -227,23 +177,8 @@ def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
 
 
 def half_width_together(*, own: Array, donors: Array, share: Array, apart: Array) -> Array:
-    """Half-width of log time of both forecasts together: narrower where they agree.
+    """Half-width of log time of both forecasts, `apart` in log time: narrower where they agree.
 
-    Parameters
-    ----------
-    own, donors : ndarray, shape (series, points)
-        Half-widths of log time of both; infinite where there is none.
-    share : ndarray, shape (series, points)
-        Of the donors in the forecast. [1]
-    apart : ndarray, shape (series, points)
-        Distance between the two in log time.
-
-    Returns
-    -------
-    ndarray, shape (series, points)
-
-    Examples
-    --------
     >>> both = {"own": np.array(0.4), "donors": np.array(0.4), "share": np.array(0.5)}
     >>> half_width_together(**both, apart=np.array([0.0, 1.0]))
     array([0.31..., 0.87...])

@@ -41,27 +41,23 @@ class Plan:
     has_other_axes: bool
 
     def after(self, runs: Array) -> Doubts:
-        """Doubts of every target after each of some runs alone, shape (runs, targets).
-
-        Parameters
-        ----------
-        runs : ndarray, shape (runs, axes)
-            Coordinates, logarithms.
-        """
-        asked, made = self.targets[None, :, :], runs[:, None, :]
+        """Doubts of every target after each of some runs, (runs, axes), alone: (runs, targets)."""
+        targets, made = self.targets[None, :, :], runs[:, None, :]
         along = shortened(self.targets[:, 0], runs[:, 0], self.levels)
 
         least, most = np.minimum(self.least, made), np.maximum(self.most, made)
-        out = np.maximum(np.maximum(asked - most, least - asked), 0.0)[..., 1:].sum(axis=-1)
+        out = np.maximum(np.maximum(targets - most, least - targets), 0.0)[..., 1:].sum(axis=-1)
         was = np.maximum(np.maximum(self.targets - self.most, self.least - self.targets), 0.0)
         other = _share(out, was[:, 1:].sum(axis=1)) ** SHORTENED
 
         deviation = np.broadcast_to(self.doubts.deviation, along.shape)
         if self.has_other_axes:
-            known = np.clip(np.broadcast_to(asked, least.shape[:1] + asked.shape[1:]), least, most)
+            known = np.clip(
+                np.broadcast_to(targets, least.shape[:1] + targets.shape[1:]), least, most
+            )
             level = self.levels[np.abs(self.targets[:, :1] - self.levels).argmin(axis=1)]
             nearest = np.abs(self.targets[:, :1] - self.levels).min(axis=1)
-            is_closer = np.abs(asked[..., 0] - made[..., 0]) < nearest
+            is_closer = np.abs(targets[..., 0] - made[..., 0]) < nearest
             known[..., 0] = np.where(is_closer, made[..., 0], level)
             points = (known - self.middle) / self.half
             each = np.broadcast_to((made - self.middle) / self.half, points.shape)
@@ -70,7 +66,7 @@ class Plan:
             deviation = left.reshape(along.shape)
         counts = np.broadcast_to(self.levels, (len(runs), len(self.levels)))
         noise = self.doubts.noise / noise_carried(self.levels, self.targets[:, 0])
-        noise = noise * noise_carried(np.append(counts, runs[:, :1], axis=1), asked[..., 0])
+        noise = noise * noise_carried(np.append(counts, runs[:, :1], axis=1), targets[..., 0])
         return Doubts(
             along=self.doubts.along * along,
             beyond=self.doubts.beyond * other,
@@ -101,21 +97,14 @@ class Plan:
         )
 
 
-def plan_of(said: SurfaceForecast, axes: Array, targets: Array) -> Plan:
-    """Begin a plan for targets that were forecast.
+def plan_of(estimate: SurfaceForecast, axes: Array, targets: Array) -> Plan:
+    """Begin a plan for `targets`, (targets, axes), from runs at `axes`, (runs, axes).
 
-    Parameters
-    ----------
-    said : SurfaceForecast
-        At `targets` first; there may be further points.
-    axes : ndarray, shape (runs, axes)
-        What was measured.
-    targets : ndarray, shape (targets, axes)
-        What is asked for.
+    The `estimate` is at the targets first; there may be further points.
     """
-    coordinates = said.coordinates
+    coordinates = estimate.coordinates
     logs, count = coordinates.logs(axes), len(targets)
-    parts = said.doubts
+    parts = estimate.doubts
     return Plan(
         targets=coordinates.logs(targets),
         doubts=Doubts(
@@ -125,7 +114,7 @@ def plan_of(said: SurfaceForecast, axes: Array, targets: Array) -> Plan:
             disagreement=parts.disagreement[:count],
             noise=parts.noise[:count],
         ),
-        surface=said.surface,
+        surface=estimate.surface,
         middle=coordinates.middle,
         half=coordinates.half,
         least=logs.min(axis=0),
@@ -135,32 +124,19 @@ def plan_of(said: SurfaceForecast, axes: Array, targets: Array) -> Plan:
     )
 
 
-def shortened(asked: Array, made: Array, levels: Array) -> Array:
-    """Part of the half-width along p that is left after each of some runs alone.
+def shortened(targets: Array, made: Array, levels: Array) -> Array:
+    """Part of the half-width along p, (runs, targets), left after each of some runs alone.
 
-    Parameters
-    ----------
-    asked : ndarray, shape (targets,)
-        Logarithms of the counts asked for.
-    made : ndarray, shape (runs,)
-        Logarithms of the counts of the runs.
-    levels : ndarray, shape (levels,)
-        Logarithms of the counts with runs, ascending.
+    All arguments are logarithms of counts: of the targets, the runs, and those with runs,
+    ascending.
 
-    Returns
-    -------
-    ndarray, shape (runs, targets)
-        From 0 to 1. [1]
-
-    Examples
-    --------
     >>> shortened(np.log([64.0]), np.log([32.0, 64.0]), np.log([1.0, 2.0, 4.0])).round(2)
     array([[0.38],
            [0.  ]])
     """
-    nearest = np.abs(asked[:, None] - levels).min(axis=1)
-    beyond = (asked > levels[-1]) | (asked < levels[0])
-    closer = np.minimum(nearest, np.abs(asked - made[:, None]))
+    nearest = np.abs(targets[:, None] - levels).min(axis=1)
+    beyond = (targets > levels[-1]) | (targets < levels[0])
+    closer = np.minimum(nearest, np.abs(targets - made[:, None]))
     left = _share(closer, nearest) ** np.where(beyond, SHORTENED, CLOSER)
     if len(levels) == 2:
         is_third = np.abs(made[:, None] - levels).min(axis=1) > 0

@@ -1,9 +1,9 @@
 """The next runs that would narrow the interval at what is asked for most, for what they cost.
 
-Runs that may be planned: at counts and values measured, asked for, and between and beyond.
+They may be at counts and values that were measured, are asked for, or lie between and beyond.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +21,16 @@ from parcast.forecasting.next_runs.result import (
     Cost,
     PlannedRun,
     costs_of,
-    said_of_reach,
+    words_of_reach,
 )
 from parcast.forecasting.next_runs.with_donors import Help, help_of, planned_with_donors
-from parcast.forecasting.questions import check_keywords
-from parcast.forecasting.surface.forecast import answered
+from parcast.forecasting.question import Question, counts_of, question_of
 from parcast.forecasting.surface.runs import (
     Runs,
+    answered_at,
     axes_of_question,
-    counts_of,
+    every_combination,
+    grid_of,
     runs_by_label,
     why_refused,
 )
@@ -61,19 +62,19 @@ def candidates_of(program: Runs, combinations: Array, allowed: Array | None, upt
     if len(every) <= MOST_CANDIDATES:
         return every
     coordinates = coordinates_of(program.axes)
-    asked = np.column_stack([np.full(len(combinations), upto), combinations])
-    near, far = (coordinates.unit(coordinates.logs(x)) for x in (every, asked))
+    requested = np.column_stack([np.full(len(combinations), upto), combinations])
+    near, far = (coordinates.unit(coordinates.logs(x)) for x in (every, requested))
     distance = np.abs(near[:, None] - far).sum(axis=-1).min(axis=1)
     return every[np.sort(np.argsort(distance, kind="stable")[:MOST_CANDIDATES])]
 
 
-def _towards(measured: Array, asked: Array) -> Array:
+def _towards(measured: Array, requested: Array) -> Array:
     """Values of an axis that runs may have: measured, asked for, and doublings between them."""
-    values = np.union1d(measured, asked)
-    if measured[0] <= 0 or asked[0] <= 0:
+    values = np.union1d(measured, requested)
+    if measured[0] <= 0 or requested[0] <= 0:
         return values
-    up = measured[-1] * 2.0 ** np.arange(1, np.ceil(np.log2(asked[-1] / measured[-1])))
-    down = measured[0] / 2.0 ** np.arange(1, np.ceil(np.log2(measured[0] / asked[0])))
+    up = measured[-1] * 2.0 ** np.arange(1, np.ceil(np.log2(requested[-1] / measured[-1])))
+    down = measured[0] / 2.0 ** np.arange(1, np.ceil(np.log2(measured[0] / requested[0])))
     return np.unique(np.concatenate([values, up, down]))
 
 
@@ -88,13 +89,13 @@ def _counts(measured: Array, upto: float) -> Array:
 
 
 def answers_itself(
-    runs: Array, asked: Array, combinations: Array, *, beyond: bool
+    runs: Array, requested: Array, combinations: Array, *, beyond: bool
 ) -> NDArray[np.bool_]:
     """Whether runs would be what is asked for, or as large: they leave nothing to forecast."""
     if beyond:
-        return np.asarray(runs[:, 0] >= asked.max())
+        return np.asarray(runs[:, 0] >= requested.max())
     other = np.all(runs[:, None, 1:] == combinations, axis=-1).any(axis=1)
-    return np.asarray(np.isin(runs[:, 0], asked) & other)
+    return np.asarray(np.isin(runs[:, 0], requested) & other)
 
 
 def plan_runs(
@@ -156,64 +157,58 @@ def plan_runs(
     >>> [run.at["p"] for run in plan_runs(timed, p=128, upto=128)]
     [32.0, 128.0]
     """
-    if not isinstance(measurements, Measurements):
-        measurements = Measurements.from_table(measurements)
-    check_keywords(plan_runs, at, measurements)
-    runs = as_whole("runs", runs, least=1, hint="Plan 3.")
-    asked = counts_of("p", p)
-    allowed = None if counts is None else counts_of("counts", counts)
-    most = float(asked.max()) if upto is None else float(counts_of("upto", upto)[0])
-    programs, wanted, series = _programs(measurements, by, at)
-    helped = _help(measurements, series, donors, machines, at)
-    options: dict[str, Any] = {"runs": runs, "cost": cost}
-    combinations = (
-        np.stack([x.ravel() for x in np.meshgrid(*wanted.values(), indexing="ij")], axis=1)
-        if wanted
-        else np.empty((1, 0))
+    question = question_of(
+        plan_runs, measurements, counts_of("p", p), donors=donors, machines=machines, by=by, at=at
     )
+    requested = question.p
+    runs = as_whole("runs", runs, least=1, hint="Plan 3.")
+    allowed = None if counts is None else counts_of("counts", counts)
+    most = float(requested.max()) if upto is None else float(counts_of("upto", upto)[0])
+    programs, values, series = _programs(question)
+    helped = _help(question, series)
+    options: dict[str, Any] = {"runs": runs, "cost": cost}
+    combinations = grid_of(values)
     planned: dict[int, list[PlannedRun]] = {}
     refused, with_donors = [], {}
     for i, program in enumerate(programs):
         has_donors = helped is not None and helped.is_there(i)
-        if not has_donors and (why := why_refused(program, asked, wanted)):
+        if not has_donors and (why := why_refused(program, requested, values)):
             refused.append(why)
             continue
         candidates = candidates_of(program, combinations, allowed, most)
         if upto is None:
             beyond = most > program.axes[:, 0].max()
             candidates = candidates[
-                ~answers_itself(candidates, asked, combinations, beyond=beyond)
+                ~answers_itself(candidates, requested, combinations, beyond=beyond)
             ]
         planned[i] = []
         if has_donors:
             with_donors[i] = candidates[:, 0]
         else:
-            planned[i] += _planned(program, asked, combinations, candidates, **options)
+            planned[i] += _planned(program, requested, combinations, candidates, **options)
     if helped is not None and with_donors:
         rows, counts_of_each = list(with_donors), list(with_donors.values())
-        told = planned_with_donors(helped, rows, asked, counts_of_each, **options)
-        planned |= dict(zip(rows, told, strict=True))
+        lists = planned_with_donors(helped, rows, requested, counts_of_each, **options)
+        planned |= dict(zip(rows, lists, strict=True))
     if len(refused) == len(programs):
         raise FitFailed(refused[0], outcome="No forecast.")
     return [run for i in sorted(planned) for run in planned[i]]
 
 
-def _programs(
-    measurements: Measurements, by: Sequence[str] | None, at: Mapping[str, ArrayLike]
-) -> tuple[list[Runs], dict[str, Array], Series | None]:
+def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series | None]:
     """Runs of each program, the values asked for of other axes; without any, the series too."""
-    if at:
-        if by is not None:
+    if question.at:
+        if question.by is not None:
             raise ParameterError(
-                "by", must=f"be left out where values of {', '.join(at)} are asked for"
+                "by", must=f"be left out where values of {', '.join(question.at)} are asked for"
             )
-        wanted, _ = axes_of_question(measurements, at)
-        return runs_by_label(measurements, list(wanted)), wanted, None
-    series = measurements.series(by)
-    found = []
+        values, _ = axes_of_question(question.measurements, question.at)
+        return runs_by_label(question.measurements, list(values)), values, None
+    series = question.measurements.series(question.by)
+    programs = []
     for i, key in enumerate(series.keys):
         points = slice(0, int(series.count[i]))
-        found.append(
+        programs.append(
             Runs(
                 key=key,
                 names=("p",),
@@ -223,32 +218,26 @@ def _programs(
                 spread=series.spread[i, points],
             )
         )
-    return found, {}, series
+    return programs, {}, series
 
 
-def _help(
-    measurements: Measurements,
-    series: Series | None,
-    donors: Measurements | Any | None,
-    machines: Sequence["Machine"],
-    at: Mapping[str, ArrayLike],
-) -> Help | None:
+def _help(question: Question, series: Series | None) -> Help | None:
     """Find the donors of every series, where there are any."""
-    if donors is None:
+    if question.donors is None:
         return None
     if series is None:
         raise ParameterError(
             "donors",
-            must=f"be left out where values of {', '.join(at)} are asked for",
+            must=f"be left out where values of {', '.join(question.at)} are asked for",
             hint="All runs with the same callpath and machine are planned from together.",
         )
-    others, _ = table_of_donors(donors)  # what is to be said of them, `forecast` says
-    return help_of(series, gather(others, measurements, series, machines))
+    donors, _ = table_of_donors(question.donors)  # what is to be said of them, `forecast` says
+    return help_of(series, gather(donors, question.measurements, series, question.machines))
 
 
 def _planned(
     program: Runs,
-    asked: Array,
+    requested: Array,
     combinations: Array,
     candidates: Array,
     *,
@@ -258,32 +247,30 @@ def _planned(
     """Plan one run after the other, each the best one for its cost."""
     if not len(candidates):
         return
-    told = answered(program, asked, combinations, candidates)
-    every = np.column_stack(
-        [np.tile(asked, len(combinations)), np.repeat(combinations, len(asked), axis=0)]
-    )
+    answered = answered_at(program, requested, combinations, candidates)
+    every = every_combination(requested, combinations)
     kept = program.used
-    now = told.half_width.ravel()
+    now = answered.half_width.ravel()
     widest = np.argsort(-now, kind="stable")[:MOST_TARGETS]
-    plan = plan_of(told.said, program.axes[:, kept], every[:, kept])
+    plan = plan_of(answered.estimate, program.axes[:, kept], every[:, kept])
     plan = _only(plan, widest)
     target = dict(zip(program.names, every[widest[0]].tolist(), strict=True))
-    target_time = float(np.exp(told.log_time.ravel()[widest[0]]))
+    target_time = float(np.exp(answered.log_time.ravel()[widest[0]]))
 
-    log_time = told.said.log_time[len(every) :]
-    own = told.said.doubts.half_width()[len(every) :]
+    log_time = answered.estimate.log_time[len(every) :]
+    own = answered.estimate.doubts.half_width()[len(every) :]
     time = np.exp(log_time)
     costs = costs_of(cost, candidates[:, 0], time)
-    places = told.said.coordinates.logs(candidates[:, kept])
+    places = answered.estimate.coordinates.logs(candidates[:, kept])
     free = np.ones(len(candidates), dtype=bool)
     before = plan.doubts.half_width()
     for _ in range(min(runs, len(candidates))):
         after = plan.after(places).half_width()
         saved = before.mean() - after.mean(axis=1)
-        telling = free & (saved > TELLING * before.mean())
-        if not telling.any():
+        is_worth = free & (saved > TELLING * before.mean())
+        if not is_worth.any():
             return
-        best = int(np.argmax(np.where(telling, saved / costs, -np.inf)))
+        best = int(np.argmax(np.where(is_worth, saved / costs, -np.inf)))
         free[best] = False
         following = plan.with_run(places[best], float(log_time[best]))
         yield PlannedRun(
@@ -310,17 +297,17 @@ def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
 
 def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
     """Say which doubt the run removes most of, at the target."""
-    told, then = plan.doubts, following.doubts
+    now, then = plan.doubts, following.doubts
     falls = {
-        "along": float(told.along[0] ** 2 - then.along[0] ** 2)
-        + float(told.noise[0] ** 2 - then.noise[0] ** 2),
-        "beyond": float(told.beyond[0] ** 2 - then.beyond[0] ** 2),
-        "deviation": float(10 * (told.deviation[0] ** 2 - then.deviation[0] ** 2)),
+        "along": float(now.along[0] ** 2 - then.along[0] ** 2)
+        + float(now.noise[0] ** 2 - then.noise[0] ** 2),
+        "beyond": float(now.beyond[0] ** 2 - then.beyond[0] ** 2),
+        "deviation": float(10 * (now.deviation[0] ** 2 - then.deviation[0] ** 2)),
     }
     most = max(falls, key=lambda name: falls[name])
     if most == "along":
         counts = (np.exp(x.levels) for x in (plan, following))
-        return said_of_reach(float(np.exp(plan.targets[0, 0])), *counts)
+        return words_of_reach(float(np.exp(plan.targets[0, 0])), *counts)
     if most == "beyond":
         changed = [
             name
@@ -328,6 +315,6 @@ def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
             if following.most[j] > plan.most[j] or following.least[j] < plan.least[j]
         ]
         return f"it goes beyond the measured {' and '.join(changed)}"
-    saved = 1 - float(then.deviation[0] / told.deviation[0])
+    saved = 1 - float(then.deviation[0] / now.deviation[0])
     act = " and ".join([", ".join(names[:-1]), names[-1]])
     return f"it tells how {act} act together: {percent(saved)} of that doubt goes"

@@ -58,13 +58,7 @@ class PlannedRun:
 
 
 def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:
-    """Cost of runs with `p` processors that take `time` [s], above 0; by default their product.
-
-    Raises
-    ------
-    ParameterError
-        If `cost` gives no number above 0 for one of them.
-    """
+    """Cost of runs with `p` processors that take `time` [s], above 0; by default their product."""
     given = p * time if cost is None else np.asarray(cost(p, time), dtype=np.float64)
     if np.shape(given) != p.shape or not np.all(np.isfinite(given) & (given > 0)):
         raise ParameterError(
@@ -76,15 +70,15 @@ def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:
     return np.asarray(given)
 
 
-def said_of_reach(asked: float, before: Array, after: Array) -> str:
+def words_of_reach(target: float, before: Array, after: Array) -> str:
     """Say how much nearer the counts with runs come to the one asked for.
 
-    >>> said_of_reach(64.0, np.array([1.0, 4.0]), np.array([1.0, 4.0, 32.0]))
+    >>> words_of_reach(64.0, np.array([1.0, 4.0]), np.array([1.0, 4.0, 32.0]))
     'p = 64 is then 2 times beyond the measured counts, not 16'
     """
-    reaches = [np.exp(np.abs(np.log(asked / counts)).min()) for counts in (before, after)]
+    reaches = [np.exp(np.abs(np.log(target / counts)).min()) for counts in (before, after)]
     was, then = (format_quantity(float(x), "count") for x in reaches)
-    asked_p = whole(float(np.round(asked)))
+    target_p = whole(float(np.round(target)))
     if after.max() > before.max() or after.min() < before.min():
-        return f"p = {asked_p} is then {then} times beyond the measured counts, not {was}"
-    return f"p = {asked_p} then lies {then} times from a measured count, not {was}"
+        return f"p = {target_p} is then {then} times beyond the measured counts, not {was}"
+    return f"p = {target_p} then lies {then} times from a measured count, not {was}"

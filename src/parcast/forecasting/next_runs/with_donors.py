@@ -1,7 +1,5 @@
 """The next runs of series that runs on other machines help to forecast.
 
-How much narrower an interval becomes with one more run, where other machines help to tell.
-
 What the donors tell rests on where the last own run is, and little on what it takes: a run is
 pretended to take what is forecast, and the forecast is made again with it. What the own runs tell
 would become far too sure in this way, as a run that is pretended never contradicts them; their
@@ -20,8 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.donors.curve import Curves, DonatedCurve, donated_curve
-from parcast.forecasting.donors.gather import curves_of
+from parcast.forecasting.donors.curve import (
+    DonatedCurve,
+    Elsewhere,
+    Timings,
+    donated_curve,
+    timings_of,
+)
 from parcast.forecasting.measured import NORMAL_90
 from parcast.forecasting.next_runs.method import shortened
 from parcast.forecasting.next_runs.result import (
@@ -30,9 +33,8 @@ from parcast.forecasting.next_runs.result import (
     Cost,
     PlannedRun,
     costs_of,
-    said_of_reach,
+    words_of_reach,
 )
-from parcast.forecasting.result import Elsewhere
 from parcast.timings.series import Series
 
 POINTS_AT_ONCE = 200_000  # of all runs, counts and donors together: bounds the memory
@@ -42,8 +44,8 @@ POINTS_AT_ONCE = 200_000  # of all runs, counts and donors together: bounds the 
 class DonatedPlan:
     """What is known of the targets of each series, before and after runs that are planned."""
 
-    here: Curves  # the series, and the runs planned for them so far
-    elsewhere: Curves  # all donors
+    here: Timings  # the series, and the runs planned for them so far
+    elsewhere: Timings  # all donors
     of: NDArray[np.intp]  # (series, donors): which of them each series has; -1 as padding
     likeness: Array  # (series, donors)
     targets: Array  # (targets,): counts [1]
@@ -51,31 +53,21 @@ class DonatedPlan:
     share: Array  # (series, targets): of the donors in the forecast, now
 
     def after(self, series: NDArray[np.intp], counts: Array, times: Array) -> tuple[Array, Array]:
-        """Half-widths and shares of the donors at every target after each of some runs alone.
+        """Half-widths and shares of the donors, (runs, targets), after each of some runs alone.
 
-        Parameters
-        ----------
-        series : ndarray of int, shape (runs,)
-            Which series each run is for, ascending.
-        counts : ndarray, shape (runs,)
-            At which the series has no run yet. [1]
-        times : ndarray, shape (runs,)
-            That they are pretended to take. [s]
-
-        Returns
-        -------
-        half_width, share : ndarray, shape (runs, targets)
+        `series`, ascending, is the one that each run is for, which has none yet at its count;
+        `times` [s] is what they are pretended to take. All (runs,).
         """
         curves = 1 + self.of.shape[1]
         points = curves * (2 * len(self.targets) + self.here.p.shape[1] + 1)
         at_once = max(1, POINTS_AT_ONCE // points)
         parts = [slice(start, start + at_once) for start in range(0, len(counts), at_once)]
-        told = [self._again(series[x], counts[x], times[x]) for x in parts]
-        again = np.concatenate([x.said.half_width for x in told])
+        remade = [self._again(series[x], counts[x], times[x]) for x in parts]
+        again = np.concatenate([x.curve.half_width for x in remade])
         mine = self.share[series]
         mixed = mine * again + (1 - mine) * self.half_width[series] * self._rule(series, counts)
         least = NORMAL_90 * self.here.noise[series, None]
-        return np.maximum(mixed, least), np.concatenate([x.share for x in told])
+        return np.maximum(mixed, least), np.concatenate([x.share for x in remade])
 
     def with_runs(
         self,
@@ -99,10 +91,10 @@ class DonatedPlan:
 
     def _rule(self, series: NDArray[np.intp], counts: Array) -> Array:
         """Part of the half-width that own runs leave, by the rule for them: (runs, targets)."""
-        asked, made = np.log(self.targets), np.log(counts)
+        targets, made = np.log(self.targets), np.log(counts)
         rows, start = np.unique(series, return_index=True)
         left = [
-            shortened(asked, some, np.log(self.here.p[i, : self.here.count[i]]))
+            shortened(targets, some, np.log(self.here.p[i, : self.here.count[i]]))
             for i, some in zip(rows.tolist(), np.split(made, start[1:]), strict=True)
         ]
         return np.concatenate(left)
@@ -118,11 +110,11 @@ class DonatedPlan:
         return donated_curve(here, self.elsewhere, self.of[series], self.targets, likeness)
 
 
-def _ordered(p: Array, time: Array, count: NDArray[np.int64], noise: Array) -> Curves:
+def _ordered(p: Array, time: Array, count: NDArray[np.int64], noise: Array) -> Timings:
     """Bring the counts of every series into their order; NaN, the padding, comes last."""
     order = np.argsort(p, axis=1)
     p, time = (np.take_along_axis(x, order, axis=1) for x in (p, time))
-    return Curves(p=p, time=time, count=count, noise=noise)
+    return Timings(p=p, time=time, count=count, noise=noise)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -131,8 +123,8 @@ class Help:
 
     series: Series
     elsewhere: Elsewhere
-    ours: Curves  # of `series`
-    theirs: Curves  # of the donors
+    ours: Timings  # of `series`
+    theirs: Timings  # of the donors
 
     def is_there(self, i: int) -> bool:
         """Whether a series has a donor."""
@@ -141,14 +133,14 @@ class Help:
 
 def help_of(series: Series, elsewhere: Elsewhere) -> Help:
     """Bring series and their donors to what plans are made from."""
-    ours, theirs = curves_of(series), curves_of(elsewhere.runs)
+    ours, theirs = timings_of(series), timings_of(elsewhere.runs)
     return Help(series=series, elsewhere=elsewhere, ours=ours, theirs=theirs)
 
 
 def planned_with_donors(
     helped: Help,
     rows: Sequence[int],
-    asked: Array,
+    requested: Array,
     candidates: Sequence[Array],
     *,
     runs: int,
@@ -156,60 +148,47 @@ def planned_with_donors(
 ) -> list[list[PlannedRun]]:
     """Plan one run after the other for series with donors, each the best one for its cost.
 
-    Parameters
-    ----------
-    helped : Help
-    rows : sequence of int
-        Which series, counted from 0.
-    asked : ndarray, shape (targets,)
-        Counts to plan for. [1]
-    candidates : sequence of ndarray
-        For each of `rows` the counts that runs may have, at which none was made. [1]
-    runs : int
-        How many runs to plan for each.
-    cost : callable or None
-        As for `parcast.plan_runs`.
-
-    Returns
-    -------
-    list of list of PlannedRun
-        For each of `rows`. Fewer where no further run would narrow the interval by `TELLING`; a
-        run that would widen it, told what is forecast for it, is none of them.
+    For each of the series in `rows` there are `candidates`, counts at which no run was made. Fewer
+    than `runs` where no further one would narrow the interval by `TELLING`; a run that would widen
+    it, given what is forecast for it, is none of them.
     """
-    if len(asked) > MOST_TARGETS:
+    if len(requested) > MOST_TARGETS:
         at_once = 1  # each series has targets of its own
     else:
-        points = 2 * (len(asked) + max(map(len, candidates), default=0)) + helped.ours.p.shape[1]
+        points = (
+            2 * (len(requested) + max(map(len, candidates), default=0)) + helped.ours.p.shape[1]
+        )
         at_once = max(1, POINTS_AT_ONCE // points // (1 + helped.elsewhere.of.shape[1]))
-    found: list[list[PlannedRun]] = []
+    planned: list[list[PlannedRun]] = []
     for start in range(0, len(rows), at_once):
         part = slice(start, start + at_once)
-        found += _planned(
-            helped, np.array(rows[part]), asked, candidates[part], runs=runs, cost=cost
+        planned += _planned(
+            helped, np.array(rows[part]), requested, candidates[part], runs=runs, cost=cost
         )
-    return found
+    return planned
 
 
 def _planned(
     helped: Help,
     rows: NDArray[np.intp],
-    asked: Array,
+    requested: Array,
     candidates: Sequence[Array],
     *,
     runs: int,
     cost: Cost | None,
 ) -> list[list[PlannedRun]]:
     """Plan for some series at once."""
-    found: list[list[PlannedRun]] = [[] for _ in rows]
+    planned: list[list[PlannedRun]] = [[] for _ in rows]
     counts = np.concatenate(candidates)
     every = np.unique(counts)
-    plan, told = _begun(helped, rows, asked, every)
+    plan, donated = _begun(helped, rows, requested, every)
     series = np.repeat(np.arange(len(rows)), [len(x) for x in candidates])
-    place = len(asked) + np.searchsorted(every, counts)
-    time, lower, upper = (np.exp(x[series, place]) for x in (told.said.log_time, *told.said.ends))
+    place = len(requested) + np.searchsorted(every, counts)
+    curve = donated.curve
+    time, lower, upper = (np.exp(x[series, place]) for x in (curve.log_time, *curve.ends))
     costs = costs_of(cost, counts, time)
     widest = np.argmax(plan.half_width, axis=1)
-    target_times = np.exp(told.said.log_time[:, : len(asked)])
+    target_times = np.exp(curve.log_time[:, : len(requested)])
 
     left = np.arange(len(counts))  # runs not planned, of series not done
     for _ in range(runs):
@@ -242,41 +221,44 @@ def _planned(
                 upper=float(upper[k]),
                 cost=float(costs[k]),
                 target={"p": target},
-                target_time=float(target_times[i, np.searchsorted(asked, target)]),
+                target_time=float(target_times[i, np.searchsorted(requested, target)]),
                 before=float(plan.half_width[i, widest[i]]),
                 after=float(following.half_width[i, widest[i]]),
                 because=_because(target, levels, float(counts[k])),
             )
-            found[i].append(run)
+            planned[i].append(run)
         left = left[np.isin(of, of[best]) & ~np.isin(left, chosen)]
         plan = following
-    return found
+    return planned
 
 
 def _begun(
-    helped: Help, rows: NDArray[np.intp], asked: Array, every: Array
+    helped: Help, rows: NDArray[np.intp], requested: Array, every: Array
 ) -> tuple[DonatedPlan, DonatedCurve]:
     """Forecast at what is asked and at every count that a run may have; begin the plan."""
     ours = helped.ours
-    here = Curves(
+    here = Timings(
         p=ours.p[rows], time=ours.time[rows], count=ours.count[rows], noise=ours.noise[rows]
     )
     of, likeness = helped.elsewhere.of[rows], helped.elsewhere.likeness[rows]
-    told = donated_curve(here, helped.theirs, of, np.concatenate([asked, every]), likeness)
-    half_width, share = told.said.half_width[:, : len(asked)], told.share[:, : len(asked)]
-    kept = np.arange(len(asked))
-    if len(asked) > MOST_TARGETS:
+    donated = donated_curve(here, helped.theirs, of, np.concatenate([requested, every]), likeness)
+    half_width, share = (
+        donated.curve.half_width[:, : len(requested)],
+        donated.share[:, : len(requested)],
+    )
+    kept = np.arange(len(requested))
+    if len(requested) > MOST_TARGETS:
         kept = np.argsort(-half_width[0], kind="stable")[:MOST_TARGETS]
     plan = DonatedPlan(
         here=here,
         elsewhere=helped.theirs,
         of=of,
         likeness=likeness,
-        targets=asked[kept],
+        targets=requested[kept],
         half_width=half_width[:, kept],
         share=share[:, kept],
     )
-    return plan, told
+    return plan, donated
 
 
 def _best_of_each(series: NDArray[np.intp], worth: Array) -> NDArray[np.intp]:
@@ -289,5 +271,5 @@ def _best_of_each(series: NDArray[np.intp], worth: Array) -> NDArray[np.intp]:
 def _because(target: float, counts: Array, run: float) -> str:
     """Say what a run is good for: to come nearer to the target, or to test what is told of it."""
     if abs(np.log(target / run)) < np.abs(np.log(target / counts)).min():
-        return said_of_reach(target, counts, np.append(counts, run))
+        return words_of_reach(target, counts, np.append(counts, run))
     return "it tests the donors, and the forecast from its own runs"

@@ -104,14 +104,14 @@ def vary_together(u: Array) -> NDArray[np.bool_]:
     axes = u.shape[1]
     degrees = [min(len(np.unique(u[:, j])) - 1, MOST_BENDS) for j in range(axes)]
     alone = [u[:, j, None] ** np.arange(1, degrees[j] + 1) for j in range(axes)]
-    told = np.ones((axes, axes), dtype=bool)
+    is_known = np.ones((axes, axes), dtype=bool)
     for i, j in combinations(range(axes), 2):
         single = np.column_stack([np.ones(len(u)), alone[i], alone[j]])
         both = np.column_stack([single, u[:, i] * u[:, j]])
         varies = degrees[i] and degrees[j]
         known = np.linalg.matrix_rank(both) > np.linalg.matrix_rank(single)
-        told[i, j] = told[j, i] = not varies or known
-    return told
+        is_known[i, j] = is_known[j, i] = not varies or known
+    return is_known
 
 
 SPLIT_EXPECTED, SPLIT_SPREAD = 0.5, 0.5  # of lambda: half-way between its two cases [D]
@@ -147,14 +147,14 @@ class Surface:
             part = slice(start, start + step)
             at = v[part]
             shared = together(*parts(at, self.u), self.departure)
-            told = np.full(len(at), self.shift)
+            expected = np.full(len(at), self.shift)
             own = rowwise(at, at, self.departure) if spread else 0.0
             if self.split is not None:
                 here = self.split.at(at)
                 shared += SPLIT_SPREAD**2 * np.outer(here, self.split.at(self.u))
-                told += SPLIT_EXPECTED * here
+                expected += SPLIT_EXPECTED * here
                 own = own + (SPLIT_SPREAD * here) ** 2
-            time[part] = told + shared @ self.weights
+            time[part] = expected + shared @ self.weights
             if spread:
                 known = np.linalg.solve(self.lower, shared.T)
                 left = np.clip(own - (known**2).sum(axis=0), 0.0, None)
@@ -226,22 +226,11 @@ class Split:
 
 
 def krige(u: Array, log_time: Array, *, doubling: float) -> Surface:
-    """Fit log time over several axes.
+    """Fit log time, (runs,), over several axes at `u`, (runs, axes), no point twice.
 
-    Parameters
-    ----------
-    u : ndarray, shape (runs, axes)
-        Where it was measured, no point twice; processors first. Each axis in [-1, 1], with the
-        two ends measured.
-    log_time : ndarray, shape (runs,)
-        Logarithm of time in seconds.
-    doubling : float
-        By how much the logarithm of processors changes where the first axis changes by 1, or 0
-        where the processors do not vary.
-
-    Returns
-    -------
-    Surface
+    Processors come first; each axis is in [-1, 1], with the two ends measured. `doubling` says by
+    how much the logarithm of processors changes where the first axis changes by 1; 0 where they do
+    not vary.
     """
     plain = _fit(u, log_time, None)
     split = _split(u, plain, doubling)
@@ -309,8 +298,8 @@ def _split(u: Array, plain: Surface, doubling: float) -> Split | None:
     ends = np.repeat(corner[None], 2 * u.shape[1], axis=0)
     axes = np.arange(u.shape[1])
     ends[2 * axes, axes], ends[2 * axes + 1, axes] = 1.0, -1.0
-    said = plain.log_time(ends)
-    grows = (said[::2] > said[1::2]).astype(np.float64)
+    at_ends = plain.log_time(ends)
+    grows = (at_ends[::2] > at_ends[1::2]).astype(np.float64)
     grows[0] = 0.0
     if not grows.any():
         return None

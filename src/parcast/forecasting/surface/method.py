@@ -85,33 +85,22 @@ class SurfaceForecast:
 def forecast_surface(
     axes: Array, time: Array, targets: Array, noise: float = 0.0
 ) -> SurfaceForecast:
-    """Forecast times at `targets` from times measured over several axes.
+    """Forecast times at `targets`, (points, axes), from `time`, (runs,) [s], measured at `axes`.
 
-    Parameters
-    ----------
-    axes : ndarray, shape (runs, axes)
-        Where it was measured, processors first, no point twice, ordered by p; every axis takes
-        two values or more, except p where `targets` have no other count.
-    time : ndarray, shape (runs,)
-        Measured times, above 0. [s]
-    targets : ndarray, shape (points, axes)
-        What is asked for; above 0 in every axis in which all measured values are.
-    noise : float
-        Standard deviation of log time among repetitions; 0 for exact times. [1]
-
-    Returns
-    -------
-    SurfaceForecast
+    These, (runs, axes), have processors first, no point twice, and are ordered by p; every axis
+    takes two values or more, except p where the targets have no other count. Targets are above 0
+    in every axis in which all measured values are. `noise` is the standard deviation of log time
+    among repetitions; 0 for exact times.
     """
     coordinates = coordinates_of(axes)
-    logs, asked = coordinates.logs(axes), coordinates.logs(targets)
+    logs, requested = coordinates.logs(axes), coordinates.logs(targets)
     log_time = np.log(time)
-    members = _members(logs, log_time, asked)
-    beyond = coordinates.beyond(asked)
-    is_above = coordinates.unit(asked) > 0
+    members = _members(logs, log_time, requested)
+    beyond = coordinates.beyond(requested)
+    is_above = coordinates.unit(requested) > 0
 
-    weights = np.empty((len(asked), len(MEMBERS)))
-    backtest = np.empty(len(asked))
+    weights = np.empty((len(requested), len(MEMBERS)))
+    backtest = np.empty(len(requested))
     together = vary_together(coordinates.unit(logs))
     votes = VOTES * [1.0, 1.0, float(together.all())]
     if axes.shape[1] == 1:  # p alone: nothing is to be added to the forecast along it
@@ -129,22 +118,22 @@ def forecast_surface(
         squares = [np.mean((e @ trust) ** 2) for e in errors]
         backtest[points] = np.sqrt(np.mean(squares)) if errors else np.nan
 
-    said = (weights * members.log_time).sum(axis=1)
-    disagreement = (weights * np.abs(members.log_time - said[:, None])).sum(axis=1)
+    mean = (weights * members.log_time).sum(axis=1)
+    disagreement = (weights * np.abs(members.log_time - mean[:, None])).sum(axis=1)
     doubts = Doubts(
         along=members.along,
         beyond=doubt.beyond(
             reach=beyond[:, 1:].sum(axis=1),
             disagreement=disagreement,
             backtest=backtest,
-            bend=np.ones(len(asked)),  # nobody knows how time goes on there
+            bend=np.ones(len(requested)),  # nobody knows how time goes on there
         ),
-        deviation=members.deviation if axes.shape[1] > 1 else np.zeros(len(asked)),
+        deviation=members.deviation if axes.shape[1] > 1 else np.zeros(len(requested)),
         disagreement=disagreement,
-        noise=doubt.NORMAL_90 * noise * noise_carried(np.unique(logs[:, 0]), asked[:, 0]),
+        noise=doubt.NORMAL_90 * noise * noise_carried(np.unique(logs[:, 0]), requested[:, 0]),
     )
     return SurfaceForecast(
-        log_time=said,
+        log_time=mean,
         doubts=doubts,
         beyond=beyond,
         weights=weights,
@@ -156,18 +145,13 @@ def forecast_surface(
     )
 
 
-def noise_carried(levels: Array, asked: Array) -> Array:
-    """How many times the noise of one run counts at counts asked for [1].
+def noise_carried(levels: Array, requested: Array) -> Array:
+    """How many times the noise of one run counts at the counts requested, (..., points) [1].
 
-    Parameters
-    ----------
-    levels : ndarray, shape (..., levels)
-        Logarithms of the counts with runs, in any order, repeated or not.
-    asked : ndarray, shape (..., points)
-        Logarithms of the counts asked for.
+    Both arguments are logarithms; `levels`, (..., levels), of the counts with runs, in any order.
     """
     times = []
-    for known, at in ((levels, asked), (-levels, -asked)):
+    for known, at in ((levels, requested), (-levels, -requested)):
         last = known.max(axis=-1, keepdims=True)
         reach, step = np.maximum(at - last, 0.0), doubt.step_before(last - known)
         times.append(doubt.noise_carried(reach=reach, step=step))
@@ -175,7 +159,7 @@ def noise_carried(levels: Array, asked: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Told:
+class _Members:
     """What the members say."""
 
     log_time: Array  # (points, members)
@@ -185,17 +169,17 @@ class _Told:
     levels: Array  # (levels,)
 
 
-def _forecasts(logs: Array, log_time: Array, asked: Array) -> Array:
+def _forecasts(logs: Array, log_time: Array, requested: Array) -> Array:
     """Log time that each member forecasts, shape (points, members)."""
-    return _members(logs, log_time, asked).log_time
+    return _members(logs, log_time, requested).log_time
 
 
-def _members(logs: Array, log_time: Array, asked: Array) -> _Told:
+def _members(logs: Array, log_time: Array, requested: Array) -> _Members:
     """Ask every member; all arrays are logarithms."""
     least, most = logs.min(axis=0), logs.max(axis=0)
     half = np.where(most > least, (most - least) / 2, 1.0)
     middle = (least + most) / 2
-    u, v = (logs - middle) / half, (asked - middle) / half
+    u, v = (logs - middle) / half, (requested - middle) / half
     surface = krige(u, log_time, doubling=float(half[0]) if most[0] > least[0] else 0.0)
     levels = _levels(logs[:, 0])
     others, which = np.unique(v[:, 1:], axis=0, return_inverse=True)
@@ -203,7 +187,7 @@ def _members(logs: Array, log_time: Array, asked: Array) -> _Told:
 
     on_surface = _sane(surface.log_time(v), log_time, u, v, half)
     if len(levels) > 1:
-        place, counts = _by_row(which, asked[:, 0])
+        place, counts = _by_row(which, requested[:, 0])
         grid = np.column_stack(
             [
                 np.repeat((levels - middle[0]) / half[0], len(others)),
@@ -222,18 +206,20 @@ def _members(logs: Array, log_time: Array, asked: Array) -> _Told:
             np.exp(counts),
         )
         along_p, along = curve.log_time[which, place], curve.half_width[which, place]
-        nearest = levels[np.argmin(np.abs(asked[:, :1] - levels), axis=1)]
+        nearest = levels[np.argmin(np.abs(requested[:, :1] - levels), axis=1)]
     else:
-        along_p, along, nearest = on_surface, np.zeros(len(v)), asked[:, 0]
+        along_p, along, nearest = on_surface, np.zeros(len(v)), requested[:, 0]
 
     known = np.clip(v, -1.0, 1.0)
     known[:, 0] = (nearest - middle[0]) / half[0]
     if vary_together(u).all():
-        terms = sum_of_products(logs[:, 1:], log_time, asked[:, 1:], logs[:, 0], asked[:, 0])
+        terms = sum_of_products(
+            logs[:, 1:], log_time, requested[:, 1:], logs[:, 0], requested[:, 0]
+        )
         terms = _sane(terms, log_time, u, v, half)
     else:
         terms = along_p
-    return _Told(
+    return _Members(
         log_time=np.stack([along_p, on_surface, terms], axis=1),
         along=along,
         deviation=_deviation(surface, known),
@@ -242,7 +228,7 @@ def _members(logs: Array, log_time: Array, asked: Array) -> _Told:
     )
 
 
-def _sane(told: Array, log_time: Array, u: Array, v: Array, half: Array) -> Array:
+def _sane(forecast: Array, log_time: Array, u: Array, v: Array, half: Array) -> Array:
     """Keep log times told at `v` from running away where runs at `u` contradict each other.
 
     No axis may do more within its range than all of them did, nor beyond it go with more than
@@ -250,8 +236,8 @@ def _sane(told: Array, log_time: Array, u: Array, v: Array, half: Array) -> Arra
     """
     beyond = np.maximum(np.abs(v) - 1.0, 0.0) @ half
     room = u.shape[1] * np.ptp(log_time) + 1.0 + STEEPEST * beyond
-    told = np.clip(told, log_time.min() - room, log_time.max() + room)
-    return np.asarray(np.clip(told, -LARGEST, LARGEST))
+    forecast = np.clip(forecast, log_time.min() - room, log_time.max() + room)
+    return np.asarray(np.clip(forecast, -LARGEST, LARGEST))
 
 
 def _by_row(which: NDArray[np.intp], log_p: Array) -> tuple[NDArray[np.intp], Array]:

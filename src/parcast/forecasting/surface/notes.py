@@ -1,8 +1,7 @@
 """What a forecast over several axes says of itself: what it rests on, and what to doubt."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations as pairs_of
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,105 +10,78 @@ from parcast.aliases import Array
 from parcast.forecasting.notes import NOISY, WIDE
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.surface.method import MEMBERS
+from parcast.forecasting.surface.runs import Answered
 from parcast.units import format_quantity, percent
 from parcast.words import whole
 
-if TYPE_CHECKING:
-    from parcast.forecasting.surface.runs import Answered
-
-
 SAME_TIME = 0.005  # relative change that is told as none
-FAR = 2.0  # times beyond the measured range that is told
 
 
 def notes_of_values(
-    told: "Answered",
+    answered: Answered,
     combinations: Array,
     *,
     p: Array,
     furthest: int,
     slopes: Array,
     strong: NDArray[np.bool_],
-    reason: str,
-    curve: tuple[Array, Array],
+    reasons: Sequence[str],
     left_out: tuple[str, ...],
 ) -> list[SeriesNotes]:
-    """Notes of every combination of values.
+    """Notes of every combination of values, (combinations, axes besides p).
 
-    Parameters
-    ----------
-    told : Answered
-        What was forecast, at `p` first.
-    combinations : ndarray, shape (combinations, axes besides p)
-        Values of the axes.
-    p : ndarray, shape (points,)
-        Processors asked for. [1]
-    furthest : int
-        Place of the largest of them.
-    slopes : ndarray, shape (combinations, axes)
-        Of log time in the logarithm of each axis there.
-    strong : ndarray of bool, shape (combinations,)
-        Whether time falls with p as shared work does.
-    reason : str
-        What tells so; "" where the forecast times do.
-    curve : (levels, times)
-        Forecast times at measured counts, which tell so: shapes (levels,), (combinations, levels).
-    left_out : tuple of str
-        Axes that go along with p and were passed over.
+    `answered` is at `p`, (points,) [1], first, with `furthest` the place of the largest of them;
+    `slopes` of log time in the logarithm of each axis there are (combinations, axes). `strong` and
+    `reasons` say how time goes with p at each; axes in `left_out` go along with p.
     """
-    runs = told.runs
-    shape = told.log_time.shape
-    beyond = told.said.beyond[: shape[0] * shape[1]].reshape(*shape, -1)
-    weights = told.said.weights[: shape[0] * shape[1]].reshape(*shape, -1)
-    backtest = told.said.backtest[: shape[0] * shape[1]].reshape(shape)
+    runs = answered.runs
+    shape = answered.log_time.shape
+    beyond = answered.estimate.beyond[: shape[0] * shape[1]].reshape(*shape, -1)
+    weights = answered.estimate.weights[: shape[0] * shape[1]].reshape(*shape, -1)
+    backtest = answered.estimate.backtest[: shape[0] * shape[1]].reshape(shape)
     repeated = bool((runs.repetitions > 1).any())
-    general = list(_of_all_runs(told, left_out))
+    general = list(_of_all_runs(answered, left_out))
     notes = []
     for i, values in enumerate(combinations.tolist()):
         missed = float(backtest[i, furthest])
-        warnings = (*_of_values(told, i, values, p, beyond[i, : len(p)]), *general)
+        warnings = (*_of_values(answered, i, values, p, beyond[i, : len(p)]), *general)
         notes.append(
             SeriesNotes(
                 key={**runs.key, **dict(zip(runs.names[1:], values, strict=True))},
                 measured=(float(runs.axes[:, 0].min()), float(runs.axes[:, 0].max())),
                 scaling="strong" if strong[i] else "weak",
-                scaling_reason=reason or _scaling_reason(curve[0], curve[1][i]),
-                limited_by=_limit(told, float(p[furthest]), slopes[i]),
-                rests_on=_rests_on(told, missed, weights[i, furthest], beyond[i, furthest]),
+                scaling_reason=reasons[i],
+                limited_by=_limit(answered, float(p[furthest]), slopes[i]),
+                rests_on=_rests_on(answered, missed, weights[i, furthest], beyond[i, furthest]),
                 backtest=None if np.isnan(missed) else float(np.expm1(missed)),
-                noise=told.noise if repeated else None,
+                noise=answered.noise if repeated else None,
                 warnings=warnings,
             )
         )
     return notes
 
 
-def _scaling_reason(levels: Array, times: Array) -> str:
-    """Say how the forecast times go over the measured counts."""
-    first, last = (format_quantity(float(x), "time") for x in (times[0], times[-1]))
-    ends = tuple(whole(float(x)) for x in (levels[0], levels[-1]))
-    return f"for these values time goes from {first} at p = {ends[0]} to {last} at {ends[1]}"
-
-
-def _limit(told: "Answered", p: float, slopes: Array) -> str:
+def _limit(answered: Answered, p: float, slopes: Array) -> str:
     """Say what doubling each axis does to the time at the largest count asked for."""
-    said: list[str] = []
-    for j, name in enumerate(told.runs.names):
-        if j in told.runs.varied and np.all(told.runs.axes[:, j] > 0):
+    changes: list[str] = []
+    for j, name in enumerate(answered.runs.names):
+        if j in answered.runs.varied and np.all(answered.runs.axes[:, j] > 0):
             change = float(2.0 ** slopes[j] - 1.0)
             slower = "slower" if change > 0 else "faster"
             much = f"{percent(abs(change))} {slower}" if abs(change) > SAME_TIME else "no slower"
-            said.append(f"doubling {name} makes it {much}" if not said else f"{name} {much}")
-    return f"at p = {whole(p)}: {', '.join(said)}" if said else "nothing that these runs tell"
+            changes.append(f"doubling {name} makes it {much}" if not changes else f"{name} {much}")
+    return (
+        f"at p = {whole(p)}: {', '.join(changes)}" if changes else "nothing that these runs tell"
+    )
 
 
-def _rests_on(told: "Answered", missed: float, weights: Array, beyond: Array) -> str:
+def _rests_on(answered: Answered, missed: float, weights: Array, beyond: Array) -> str:
     """Say what the forecast was made from, how it was tested, and what weighs in it."""
-    runs, count = told.runs, len(told.runs.axes)
-    varied = [runs.names[j] for j in told.runs.varied]
-    grid = float(np.prod([float(len(np.unique(runs.axes[:, j]))) for j in told.runs.varied]))
+    runs, count = answered.runs, len(answered.runs.axes)
+    varied = [runs.names[j] for j in answered.runs.varied]
+    grid = float(np.prod([float(len(np.unique(runs.axes[:, j]))) for j in answered.runs.varied]))
     share = "a full grid" if count == grid else f"{percent(count / grid)} of the grid"
-    kept = told.runs.used
+    kept = answered.runs.used
     out = [runs.names[j] for j, far in zip(kept, beyond.tolist(), strict=True) if far > 0]
     held = f"the runs furthest in {' and in '.join(out)}" if out else "four of five runs"
     if np.isnan(missed):
@@ -126,10 +98,10 @@ def _rests_on(told: "Answered", missed: float, weights: Array, beyond: Array) ->
 
 
 def _of_values(
-    told: "Answered", i: int, values: list[float], p: Array, beyond: Array
+    answered: Answered, i: int, values: list[float], p: Array, beyond: Array
 ) -> Iterator[str]:
     """Give what should make a reader careful about one combination, gravest first."""
-    half = told.half_width[i, : len(p)]
+    half = answered.half_width[i, : len(p)]
     widest = int(np.argmax(half))
     width = float(np.exp(2 * half[widest]))
     if width > WIDE:
@@ -137,30 +109,30 @@ def _of_values(
             f"Doubtful: at p = {whole(float(p[widest]))} "
             f"the interval spans a factor of {format_quantity(width, 'count', 2)}."
         )
-    kept = told.runs.used
+    kept = answered.runs.used
     for place, j in enumerate(kept):
         far = beyond[:, place]
         at = int(np.argmax(far))
         if far[at] <= 0:
             continue
-        asked = float(p[at]) if j == 0 else values[j - 1]
-        measured = told.runs.axes[:, j]
+        value = float(p[at]) if j == 0 else values[j - 1]
+        measured = answered.runs.axes[:, j]
         side, end = ("largest", measured.max())
-        if asked < end:
+        if value < end:
             side, end = ("smallest", measured.min())
-        name = told.runs.names[j]
+        name = answered.runs.names[j]
         if measured.min() <= 0:
-            much = f"lies {format_quantity(abs(asked - float(end)), 'count')} beyond"
+            much = f"lies {format_quantity(abs(value - float(end)), 'count')} beyond"
         else:
             much = f"is {format_quantity(float(np.exp(far[at])), 'count')} times "
             much += "below" if side == "smallest" else "beyond"
-        yield f"{name} = {whole(asked)} {much} the {side} measured {name} ({whole(float(end))})."
+        yield f"{name} = {whole(value)} {much} the {side} measured {name} ({whole(float(end))})."
 
 
-def _of_all_runs(told: "Answered", left_out: tuple[str, ...]) -> Iterator[str]:
+def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]:
     """Give what should make a reader careful about all combinations."""
-    runs, together = told.runs, told.said.together
-    kept = told.runs.used
+    runs, together = answered.runs, answered.estimate.together
+    kept = answered.runs.used
     names = [runs.names[j] for j in kept]
     apart = [
         f"{names[i]} and {names[j]}"
@@ -172,7 +144,7 @@ def _of_all_runs(told: "Answered", left_out: tuple[str, ...]) -> Iterator[str]:
             f"Too few runs vary {'; '.join(apart)} at once: how they act together is assumed. "
             "A run with both at other values would tell."
         )
-    for j in told.runs.varied:
+    for j in answered.runs.varied:
         if runs.axes[:, j].min() <= 0:
             yield (
                 f"{runs.names[j]} has values of 0 or below: it is taken as it is, "
@@ -180,5 +152,5 @@ def _of_all_runs(told: "Answered", left_out: tuple[str, ...]) -> Iterator[str]:
             )
     for name in left_out:
         yield f"{name} goes along with p in all runs and was passed over."
-    if told.noise > NOISY and (runs.repetitions > 1).any():
-        yield f"Repetitions of a run differ by {percent(told.noise)}: repeat each more often."
+    if answered.noise > NOISY and (runs.repetitions > 1).any():
+        yield f"Repetitions of a run differ by {percent(answered.noise)}: repeat each more often."

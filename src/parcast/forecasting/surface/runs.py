@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
-from parcast.forecasting.surface.method import SurfaceForecast
-from parcast.timings.columns import DOMAINS, LIMITS
+from parcast.forecasting.measured import noise as pooled_noise
+from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
 from parcast.units import shown
@@ -50,26 +50,6 @@ class Runs:
         return table[place[len(self.axes) :]]
 
 
-def counts_of(name: str, values: ArrayLike) -> Array:
-    """Counts of processors that a caller names, each once, ascending. [1].
-
-    Raises
-    ------
-    ParameterError
-        If one of them is no whole number from 1 to 1e9, or there is none.
-    """
-    hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
-    try:
-        asked = np.unique(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
-    if asked.size == 0:
-        raise ParameterError(name, must="hold at least one number", got="none", hint=hint)
-    for domain in (DOMAINS["p"], LIMITS["p"]):
-        require(name, asked, domain.ok(asked), must=domain.must, hint=domain.hint)
-    return asked
-
-
 def axes_of_question(
     measurements: Measurements, at: Mapping[str, ArrayLike]
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
@@ -77,36 +57,25 @@ def axes_of_question(
 
     An axis that is not asked for takes each of its measured values, unless it goes along with p
     and so tells nothing that p does not.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such axis, or its values cannot be asked for.
     """
     check_axes(measurements, at)
     known = [name for name in measurements.axes if name != "p"]
     wanted = {name: _values(name, x, measurements.axes[name]) for name, x in at.items()}
     labels = list(measurements.labels.values())
-    found, left_out = {}, []
+    chosen, left_out = {}, []
     for name in known:
         measured = measurements.axes[name]
         if name in wanted:
-            found[name] = wanted[name]
+            chosen[name] = wanted[name]
         elif follows_p(measured, p=measurements.p, labels=labels) and np.ptp(measured) > 0:
             left_out.append(name)
         else:
-            found[name] = np.unique(measured)
-    return found, tuple(left_out)
+            chosen[name] = np.unique(measured)
+    return chosen, tuple(left_out)
 
 
 def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
-    """Refuse names that are no axes besides p.
-
-    Raises
-    ------
-    ParameterError
-        With the axes that there are.
-    """
+    """Refuse names that are no axes besides p."""
     known = [name for name in measurements.axes if name != "p"]
     for name in names:
         if name not in known:
@@ -123,15 +92,16 @@ def _values(name: str, values: ArrayLike, measured: Array) -> Array:
     """Check the values asked for of one axis: numbers, each once."""
     hint = f"Give one number or a list, such as {name}={whole(float(measured[0]))}."
     try:
-        asked = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        requested = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
         raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
-    if asked.ndim > 1 or asked.size == 0:
-        raise ParameterError(name, must="be one number or a list", got=f"{asked.shape}", hint=hint)
-    require(name, asked, np.isfinite(asked), must="be finite", hint=hint)
+    if requested.ndim > 1 or requested.size == 0:
+        got = f"{requested.shape}"
+        raise ParameterError(name, must="be one number or a list", got=got, hint=hint)
+    require(name, requested, np.isfinite(requested), must="be finite", hint=hint)
     if np.all(measured > 0):
-        require(name, asked, asked > 0, must="be above 0, as all measured are", hint=hint)
-    return asked[np.sort(np.unique(asked, return_index=True)[1])]
+        require(name, requested, requested > 0, must="be above 0, as all measured are", hint=hint)
+    return requested[np.sort(np.unique(requested, return_index=True)[1])]
 
 
 def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[Runs]:
@@ -173,9 +143,9 @@ def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
     varied = runs.varied
     for j, name in enumerate(runs.names):
         value = runs.axes[0, j]
-        asked = p if name == "p" else wanted[name]
-        if j not in varied and np.any(asked != value):
-            other = asked[asked != value][0]
+        requested = p if name == "p" else wanted[name]
+        if j not in varied and np.any(requested != value):
+            other = requested[requested != value][0]
             return (
                 f"All its runs have {name} = {whole(float(value))}, so that nothing tells of "
                 f"{name} = {whole(float(other))}. Measure another {name}."
@@ -213,10 +183,49 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Answered:
-    """What one program's runs say about every combination of values and every count."""
+    """What one program's runs tell of every combination of values and every count."""
 
     runs: Runs
-    said: SurfaceForecast  # at (combinations x points) targets
+    estimate: SurfaceForecast  # at (combinations x points) targets
     log_time: Array  # (combinations, points)
     half_width: Array  # (combinations, points), with noise
     noise: float  # standard deviation of log time among repetitions
+
+
+def grid_of(values: Mapping[str, Array]) -> Array:
+    """Every combination of values of axes besides p: (combinations, axes)."""
+    if not values:
+        return np.empty((1, 0))
+    grid = np.meshgrid(*values.values(), indexing="ij")
+    return np.stack([x.ravel() for x in grid], axis=1)
+
+
+def every_combination(p: Array, combinations: Array) -> Array:
+    """Points at every count for each combination of the other axes: (points, axes), p first."""
+    return np.column_stack(
+        [np.tile(p, len(combinations)), np.repeat(combinations, len(p), axis=0)]
+    )
+
+
+def answered_at(runs: Runs, p: Array, combinations: Array, more: Array | None = None) -> Answered:
+    """Forecast every combination of values, shape (combinations, axes besides p), at every `p`.
+
+    `more` are further points, shape (points, axes); their log times come last in `estimate`.
+    """
+    targets = every_combination(p, combinations)
+    if more is not None:
+        targets = np.concatenate([targets, more])
+    axes = runs.axes[:, runs.used]
+    order = np.lexsort(axes.T[::-1])
+    noise = float(pooled_noise(runs.spread[None], runs.repetitions[None] > 1)[0])
+    estimate = forecast_surface(axes[order], runs.time[order], targets[:, runs.used], noise)
+    shape = (len(combinations), len(p))
+    count = shape[0] * shape[1]
+    half_width = estimate.doubts.half_width()
+    return Answered(
+        runs=runs,
+        estimate=estimate,
+        log_time=estimate.log_time[:count].reshape(shape),
+        half_width=half_width[:count].reshape(shape),
+        noise=noise,
+    )

@@ -9,14 +9,10 @@ time is ever 0 or negative, and sums keep what a product cannot: work that the p
 beside a cost that they cause. Use it where runs vary several axes at once; along single axes
 alone it does not know which products to take.
 
-Axes of a table as coordinates: logarithms, brought to [-1, 1] over the measured range.
-
-Time goes with powers of most axes, so that an axis is taken by its logarithm. One with a value of
-0 or below has none and is taken as it is.
-
-Forward chaining over several axes: what lies furthest in a direction, from the rest.
-
-A direction is an axis and whether it is left upwards; None stands for a question that leaves none.
+Coordinates are logarithms of the axes, as time goes with powers of most, brought to [-1, 1] over
+the measured range; an axis with a value of 0 or below has none and is taken as it is. Forward
+chaining forecasts what lies furthest in a direction from the rest, a direction being an axis and
+whether it is left upwards; None stands for a question that leaves none.
 
 References
 ----------
@@ -44,20 +40,10 @@ LARGEST = 500.0  # logarithm of a term
 def sum_of_products(
     x: Array, log_time: Array, targets: Array, log_p: Array, target_log_p: Array
 ) -> Array:
-    """Log time at `targets` from a sum of products fitted to measured times.
+    """Log time at `targets`, (points, axes), from a sum of products fitted to `log_time`, (runs,).
 
-    Parameters
-    ----------
-    x, targets : ndarray, shape (runs, axes) and (points, axes)
-        Coordinates of the axes besides p: logarithms, whose differences are those of powers.
-    log_time : ndarray, shape (runs,)
-        Logarithm of time in seconds.
-    log_p, target_log_p : ndarray, shape (runs,) and (points,)
-        Logarithms of processors. [1]
-
-    Returns
-    -------
-    ndarray, shape (points,)
+    `x`, (runs, axes), and `targets` are coordinates of the axes besides p: logarithms, whose
+    differences are those of powers. `log_p` and `target_log_p` are logarithms of processors.
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
 
@@ -74,8 +60,8 @@ def sum_of_products(
     shrunk = np.sqrt(SHRINKAGE) * np.eye(len(scale))
     wanted = np.concatenate([np.ones(len(x)), np.zeros(len(scale))])
     coefficients = nnls(np.concatenate([measured, shrunk]), wanted, maxiter=20 * len(scale))[0]
-    said = _terms(target_log_p, targets, exponents)[:, used] @ (coefficients / scale)
-    return np.asarray(np.log(np.maximum(said, np.finfo(float).tiny)) + centre)
+    time = _terms(target_log_p, targets, exponents)[:, used] @ (coefficients / scale)
+    return np.asarray(np.log(np.maximum(time, np.finfo(float).tiny)) + centre)
 
 
 def _exponents(slopes: Array) -> list[list[float]]:
@@ -152,22 +138,10 @@ Direction = tuple[int, bool] | None
 def questions(
     is_beyond: NDArray[np.bool_], is_above: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.intp], list[Direction]]]:
-    """Group points by the directions in which they leave the measured range.
+    """Group points, (points, axes), by the directions in which they leave the measured range.
 
-    Parameters
-    ----------
-    is_beyond, is_above : ndarray of bool, shape (points, axes)
-        Whether a point lies outside the measured range of an axis, and in its upper half.
+    Each group is given by the places of its points, and [None] where they do not leave it.
 
-    Yields
-    ------
-    points : ndarray of int
-        Places of points that leave the range alike.
-    directions : list
-        How they leave it; [None] where they do not.
-
-    Examples
-    --------
     >>> inside, above = np.array([[False], [True]]), np.array([[True], [True]])
     >>> [(points.tolist(), directions) for points, directions in questions(inside, above)]
     [([0], [None]), ([1], [(0, True)])]
@@ -185,23 +159,11 @@ def chained_errors(
     direction: Direction,
     forecasts: Callable[[Array, Array, Array], Array],
 ) -> Array | None:
-    """Errors of forecasts of what lies furthest in a direction, told only the rest.
+    """Errors of forecasts of what lies furthest in a direction from the rest, (held, members).
 
-    Parameters
-    ----------
-    logs : ndarray, shape (runs, axes)
-        Coordinates of the runs.
-    log_time : ndarray, shape (runs,)
-        What was measured.
-    direction : (axis, is upwards) or None
-        None holds back every fifth run.
-    forecasts : callable
-        Told coordinates and log times of some runs, what it forecasts at other coordinates:
-        shape (points, members).
-
-    Returns
-    -------
-    ndarray, shape (held back, members), or None where too little would be left
+    `logs` are coordinates of the runs, (runs, axes), `log_time` what was measured. Without a
+    direction every fifth run is held back; None where too little would be left. `forecasts` gives
+    (points, members) at other coordinates from coordinates and log times of some runs.
     """
     if direction is None:
         held = np.arange(len(log_time)) % FOLD == FOLD // 2

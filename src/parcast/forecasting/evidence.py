@@ -1,0 +1,213 @@
+"""What series of a single parameter are forecast from, and why some have no forecast.
+
+The runs of each series that are not held out, its donors, and how it scales. What is computed
+from them is in `parcast.forecasting.curve`; what is said of it in `parcast.forecasting.notes`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.errors import FitFailed
+from parcast.forecasting.call_paths import made_consistent, profile_of
+from parcast.forecasting.curve import Curve, Estimate
+from parcast.forecasting.donors import notes as words
+from parcast.forecasting.donors.curve import Elsewhere
+from parcast.forecasting.donors.gather import gather
+from parcast.forecasting.donors.tables import table_of_donors
+from parcast.forecasting.ensemble import LAWS, MEMBERS
+from parcast.forecasting.lone_runs import remedy_of_lone_runs
+from parcast.forecasting.notes import notes_of, notes_of_profile
+from parcast.forecasting.question import Question
+from parcast.forecasting.result import SeriesNotes
+from parcast.forecasting.scaling import scaling_with_donors, size_of_runs
+from parcast.timings.series import Series, label_of
+from parcast.words import whole
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SeriesCurves:
+    """What some series are forecast to take."""
+
+    evidence: "SeriesEvidence"
+    estimate: Estimate  # at the counts asked for, and at one more that tells the slope
+
+    @property
+    def table(self) -> Array:
+        """Answers at the counts asked for: (columns, series, points)."""
+        return self.estimate.table[:, :, :-1]
+
+    def notes(self) -> list[SeriesNotes]:
+        """What the forecast of each series rests on."""
+        curve, estimate = self.evidence.curve, self.estimate
+        p, donated = self.evidence.p, estimate.donated
+        notes = notes_of(
+            curve.series,
+            estimate,
+            strong=curve.strong,
+            reasons=self.evidence.reasons,
+            helped=None if donated is None else donated.share[:, np.argmax(p)] >= words.MATTERS,
+        )
+        if curve.elsewhere is not None and donated is not None:
+            notes = words.notes_with_donors(notes, curve.series, curve.elsewhere, donated, p)
+        return notes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SeriesEvidence:
+    """What series along p are forecast from; made by `series_evidence`."""
+
+    p: Array  # (points,): counts asked for [1]
+    curve: Curve
+    reasons: Sequence[str]  # why each series scales as it does
+    refused: Mapping[str, str]  # label of each series that has no answer, and why
+    everything: Series  # with what is held out
+
+    def __len__(self) -> int:
+        """Return the number of series that are answered."""
+        return len(self.curve.series)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Columns that tell the series apart."""
+        return self.curve.series.by
+
+    @property
+    def measured(self) -> Series:
+        """What is forecast from."""
+        return self.curve.series
+
+    @property
+    def law(self) -> str:
+        """Say how it is forecast."""
+        formulas = ", ".join(law.formula for law, *_ in LAWS.values())
+        median = f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws ({formulas})"
+        return median + (words.LAW if self.curve.elsewhere else "")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Say where the laws come from."""
+        return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
+
+    def parts(self) -> Iterator["SeriesEvidence"]:
+        """Cut it into parts that are answered one after the other, by themselves."""
+        for part in self.curve.parts(len(self.p)):
+            yield replace(self, curve=self.curve.only(part), reasons=self.reasons[part])
+
+    def curves(self) -> SeriesCurves:
+        """Forecast all series at once."""
+        furthest = self.p.max()
+        beside = furthest / 1.25 if furthest >= 1.25 else furthest * 1.25
+        return SeriesCurves(evidence=self, estimate=self.curve.estimate(np.append(self.p, beside)))
+
+    def together(self, table: Array, notes: list[SeriesNotes]) -> tuple[Array, list[SeriesNotes]]:
+        """Make the answers of call paths that must add up agree."""
+        profile = profile_of(self.curve.series)
+        if profile is None:
+            return table, notes
+        table = made_consistent(self.curve.series, profile, table, self.p)
+        return table, notes_of_profile(notes, profile)
+
+    def observed(self) -> Array:
+        """Median time measured at each count, NaN where none was: (series, points) [s]."""
+        row_of = {tuple(key.values()): row for row, key in enumerate(self.everything.keys)}
+        rows = np.array([row_of[tuple(key.values())] for key in self.curve.series.keys])
+        observed = np.full((len(rows), len(self.p)), np.nan)
+        for column in range(self.everything.p.shape[1]):
+            here = self.everything.p[rows, column, None] == self.p
+            observed = np.where(here, self.everything.time[rows, column, None], observed)
+        return observed
+
+
+def series_evidence(question: Question) -> SeriesEvidence:
+    """Group the runs into series, find their donors, and refuse series that carry no forecast."""
+    everything = question.measurements.series(question.by)
+    known = everything
+    if question.hold_out is not None:
+        known = question.known().series(everything.by)
+    is_brief = question.donors is not None or bool((known.count >= 2).any())
+    remedies = [remedy_of_lone_runs(question.measurements, everything, briefly=is_brief)]
+    elsewhere = _donors(question, known, remedies)
+    has_donors = False if elsewhere is None else elsewhere.of[:, 0] >= 0
+    is_answered = (known.count >= 2) | has_donors
+    refused = _refused(everything, known, is_answered, elsewhere, remedies)
+    if not is_answered.any():
+        is_held_out = question.hold_out is not None
+        raise _no_forecast(known, refused, remedies, is_held_out=is_held_out)
+    series = known.take(is_answered)
+    elsewhere = None if elsewhere is None else elsewhere.take(is_answered)
+    size = size_of_runs(question.measurements, series.by)
+    strong, reasons = scaling_with_donors(series, elsewhere, question.scaling, size=size)
+    return SeriesEvidence(
+        p=question.p.ravel(),
+        curve=Curve(series=series, elsewhere=elsewhere, strong=strong),
+        reasons=reasons,
+        refused=refused,
+        everything=everything,
+    )
+
+
+def _donors(question: Question, known: Series, remedies: list[str]) -> Elsewhere | None:
+    """Find the donors of every series; add to the remedies what helps the donors' own runs."""
+    if question.donors is None:
+        return None
+    donors, remarks = table_of_donors(question.donors)
+    elsewhere = gather(donors, question.measurements, known, question.machines)
+    if any(x.both is not None or x.once or x.is_alone for x in elsewhere.left_out):
+        whose = "of the donors"
+        remedies.append(remedy_of_lone_runs(donors, donors.series(), of=whose, briefly=True))
+    return elsewhere.adding((*remarks, *remedies))
+
+
+def _refused(
+    everything: Series,
+    known: Series,
+    is_answered: NDArray[np.bool_],
+    elsewhere: Elsewhere | None,
+    remedies: Sequence[str],
+) -> dict[str, str]:
+    """Label of each series that has no forecast, and why."""
+    refused = {}
+    for i in np.flatnonzero(~is_answered).tolist():
+        left_out = () if elsewhere is None else tuple(words.words_of_left_out(elsewhere, i))
+        refused[label_of(known.keys[i])] = _too_few(float(known.p[i, 0]), left_out, remedies)
+    kept = {tuple(key.values()) for key in known.keys}
+    return refused | {
+        label_of(key): "All its counts are held out. Name fewer."
+        for key in everything.keys
+        if tuple(key.values()) not in kept
+    }
+
+
+def _too_few(p: float, left_out: Sequence[str], remedies: Sequence[str]) -> str:
+    """Say why a series of a single count has no forecast."""
+    at = f"All its times are at p = {whole(p)}"
+    if remedies[0]:
+        return " ".join([f"{at}.", *(left_out or remedies)])
+    needs = (
+        f"{at}, and a forecast needs at least two counts of processors. Measure another, best "
+        "twice or four times as many, or give runs on other machines as donors."
+    )
+    return " ".join([needs, *left_out])
+
+
+def _no_forecast(
+    known: Series, refused: Mapping[str, str], remedies: Sequence[str], *, is_held_out: bool
+) -> FitFailed:
+    """Say why no series has a forecast, and what to do."""
+    if remedies[0]:
+        why = " ".join(filter(None, remedies))
+    elif is_held_out:
+        why = "Fewer than two counts are left to forecast from. Hold out fewer."
+    elif len(np.unique(known.p[:, 0])) > 1:
+        why = (
+            f"By {', '.join(known.by)} the runs fall into {len(known)} series of "
+            "one count each. Ignore a column that is no parameter of the program, or measure "
+            "each at two counts or more."
+        )
+    else:
+        why = next(iter(refused.values()))
+    return FitFailed(why, outcome="No forecast.")

@@ -1,0 +1,74 @@
+"""Columns that leave runs alone: the id of a job or a date makes every run a series of its own."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.timings.measurements import Measurements
+from parcast.timings.series import Series, number_groups
+from parcast.units import shown
+from parcast.words import whole
+
+NEARLY_ALL: Final = 0.9  # share of series with a single count from which a column is looked for
+
+
+def parting_columns(measurements: Measurements, series: Series) -> tuple[str, ...]:
+    """Axes by which nearly every run stands alone, where without them series have several counts.
+
+    >>> runs = Measurements(p=[1, 2, 2, 4], jobid=[7, 8, 9, 10], time=[8, 4.5, 4.4, 2.5])
+    >>> parting_columns(runs, runs.series())
+    ('jobid',)
+    """
+    if np.mean(series.count == 1) < NEARLY_ALL or len(np.unique(series.p[:, 0])) == 1:
+        return ()
+    labels, axes = measurements.labels, measurements.axes
+    parting = tuple(
+        name
+        for name in series.by
+        if name in axes and _alone([*labels.values(), axes[name]], measurements.p) >= NEARLY_ALL
+    )
+    others = [measurements.columns[name] for name in series.by if name not in parting]
+    is_better = bool(parting) and _alone(others, measurements.p) < NEARLY_ALL
+    return parting if is_better else ()
+
+
+def remedy_of_lone_runs(
+    measurements: Measurements, series: Series, *, of: str = "", briefly: bool = False
+) -> str:
+    """Name the columns by which nearly every run stands alone, and what to do; else "".
+
+    `of` says whose runs they are; `briefly` leaves out how to ask for values of the column.
+
+    >>> runs = Measurements(p=[1, 2, 2], jobid=[7, 8, 9], time=[8, 4.5, 4.4])
+    >>> print(remedy_of_lone_runs(runs, runs.series()))
+    By jobid nearly every run is a series of its own. If jobid is no parameter of the program, \
+pass over it (--ignore jobid; in Python ignore=['jobid'] of read_measurements). If it is, \
+ask at a value of it (--at jobid=9; in Python jobid=9).
+    """
+    columns = parting_columns(measurements, series)
+    if not columns:
+        return ""
+    names = [shown(name) for name in columns]
+    run = f"run {of}" if of else "run"
+    text = f"By {' and '.join(names)} nearly every {run} is a series of its own. "
+    if len(names) > 1:
+        return text + (
+            "Pass over what is no parameter of the program "
+            f"(--ignore {','.join(names)}; in Python ignore={names} of read_measurements)."
+        )
+    example = f"{names[0]}={whole(float(measurements.axes[columns[0]].max()))}"
+    text += (
+        f"If {names[0]} is no parameter of the program, pass over it (--ignore {names[0]}; in "
+        f"Python ignore={names} of read_measurements)."
+    )
+    at = f" If it is, ask at a value of it (--at {example}; in Python {example})."
+    return text if briefly else text + at
+
+
+def _alone(columns: Sequence[NDArray[Any]], p: NDArray[np.float64]) -> float:
+    """Share of the groups by some columns that have a single count of processors."""
+    group = number_groups(columns, len(p))[0]
+    first_of_pair = number_groups([group, p], len(p))[1]
+    return float(np.mean(np.bincount(group[first_of_pair]) == 1))

@@ -1,0 +1,266 @@
+"""What programs whose runs vary several axes are forecast from, and what comes out of it.
+
+All runs of a callpath on a machine are one program, forecast from together for every combination
+of the values asked for. An axis that is not asked for takes each of its measured values.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.ensemble import LAWS
+from parcast.forecasting.question import Question
+from parcast.forecasting.result import SeriesNotes
+from parcast.forecasting.scaling import Scaling, scaling_at_values, speedup_and_efficiency
+from parcast.forecasting.surface.method import MOST_LEVELS
+from parcast.forecasting.surface.notes import notes_of_values
+from parcast.forecasting.surface.runs import (
+    MOST_POINTS,
+    Answered,
+    Runs,
+    answered_at,
+    axes_of_question,
+    every_combination,
+    grid_of,
+    runs_by_label,
+    why_refused,
+)
+from parcast.timings.series import Series, label_of
+
+STEP = 1.25  # factor over which the slope of an axis is taken
+LAW = (
+    "over several axes: weighted mean of the laws along p "
+    f"({', '.join(law.formula for law, *_ in LAWS.values())}) on a kriged surface, "
+    "of the surface, and of a sum of products of powers"
+)
+SOURCES = (
+    "along p: " + "; ".join(f"{name}: {law.source}" for name, (law, *_) in LAWS.items()),
+    "surface: Rasmussen and Williams 2006, ch. 2; trend, scales and split [D]",
+    "sum of terms: Lawson and Hanson 1995, ch. 23; dictionary [D]",
+    "weights by forward chaining, intervals: [D], docs/explanation/several-parameters.md",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SurfaceCurves:
+    """What one program is forecast to take, at every combination of values."""
+
+    evidence: "SurfaceEvidence"
+    answered: (
+        Answered  # at the counts asked for first, then at measured counts, then beside the largest
+    )
+    table: Array  # (columns, combinations, points)
+    strong: NDArray[np.bool_]  # (combinations,)
+    reasons: Sequence[str]  # what tells so
+
+    def notes(self) -> list[SeriesNotes]:
+        """What the forecast for each combination rests on."""
+        p = self.evidence.p
+        furthest = int(np.argmax(p))
+        return notes_of_values(
+            self.answered,
+            self.evidence.combinations,
+            p=p,
+            furthest=furthest,
+            slopes=_slopes(self.answered, furthest),
+            strong=self.strong,
+            reasons=self.reasons,
+            left_out=self.evidence.left_out,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SurfaceEvidence:
+    """What programs are forecast from over several axes; made by `surface_evidence`."""
+
+    p: Array  # (points,): counts asked for [1]
+    programs: tuple[Runs, ...]
+    everything: tuple[Runs, ...]  # the same with what is held out
+    names: tuple[str, ...]  # of the axes besides p
+    combinations: Array  # (combinations, axes besides p): of the values asked for
+    left_out: tuple[str, ...]  # axes that go along with p and were passed over
+    scaling: Scaling
+    refused: Mapping[str, str]  # label of each program that has no answer, and why
+
+    curve = None  # no line is drawn through a surface
+    law = LAW
+    sources = SOURCES
+
+    def __len__(self) -> int:
+        """Return the number of rows that are answered, one a program and combination."""
+        return len(self.programs) * len(self.combinations)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Columns that tell the rows apart."""
+        return (*self.programs[0].key, *self.names)
+
+    @property
+    def measured(self) -> Series:
+        """What was measured at each combination, a row each; a row may be empty."""
+        keys = [
+            {**runs.key, **dict(zip(self.names, values, strict=True))}
+            for runs in self.programs
+            for values in self.combinations.tolist()
+        ]
+        tables = [_measured(runs, self.combinations) for runs in self.programs]
+        return _joined(tables, self.by, keys)
+
+    def parts(self) -> Iterator["SurfaceEvidence"]:
+        """Give the programs one after the other."""
+        for runs, every in zip(self.programs, self.everything, strict=True):
+            yield replace(self, programs=(runs,), everything=(every,))
+
+    def curves(self) -> SurfaceCurves:
+        """Forecast a single program at every count and combination of values."""
+        (runs,), p = self.programs, self.p
+        measured = np.unique(runs.axes[:, 0])
+        some = np.unique(np.linspace(0, len(measured) - 1, MOST_LEVELS).round().astype(int))
+        levels = measured[some]  # of which the first is what speedup is over
+        points = np.concatenate([p, levels])
+        beside = _stepped(runs, p.max(), self.combinations)
+        answered = answered_at(runs, points, self.combinations, beside)
+        time, factor = np.exp(answered.log_time), np.exp(answered.half_width)
+        strong, reasons = scaling_at_values(levels, time[:, len(p) :], self.scaling)
+        speedup, efficiency = speedup_and_efficiency(
+            p=points,
+            time=time,
+            p0=np.full(len(time), levels[0]),
+            time0=time[:, len(p)],
+            strong=strong,
+        )
+        beyond = answered.estimate.beyond[: time.size].reshape(*time.shape, -1)
+        reach = np.exp(beyond.max(axis=-1))
+        columns = [time, time / factor, time * factor, speedup, efficiency, reach]
+        return SurfaceCurves(
+            evidence=self,
+            answered=answered,
+            table=np.stack([column[:, : len(p)] for column in columns]),
+            strong=strong,
+            reasons=reasons,
+        )
+
+    def together(self, table: Array, notes: list[SeriesNotes]) -> tuple[Array, list[SeriesNotes]]:
+        """Leave the answers as they are: call paths are not made to add up over several axes."""
+        return table, notes
+
+    def observed(self) -> Array:
+        """Median time measured at each count, NaN where none was: (rows, points) [s]."""
+        at = every_combination(self.p, self.combinations)
+        times = [runs.at(runs.time, at).reshape(-1, len(self.p)) for runs in self.everything]
+        return np.concatenate(times)
+
+
+def surface_evidence(question: Question) -> SurfaceEvidence:
+    """Bring the runs of every program together, and refuse those that tell too little."""
+    for name, value in (("donors", question.donors), ("by", question.by)):
+        if value is not None:
+            raise ParameterError(
+                name,
+                must=f"be left out where values of {', '.join(question.at)} are asked for",
+                hint="All runs with the same callpath and machine are forecast from together.",
+            )
+    known, p = question.known(), question.p.ravel()
+    values, left_out = axes_of_question(question.measurements, question.at)
+    combinations = grid_of(values)
+    if combinations.size * p.size > MOST_POINTS:
+        raise ParameterError(
+            ", ".join(values),
+            must=f"make at most {MOST_POINTS} points with p",
+            got=f"{len(combinations) * p.size}",
+            hint="Ask for fewer values.",
+        )
+    names = list(values)
+    everything = {tuple(x.key.values()): x for x in runs_by_label(question.measurements, names)}
+    programs, refused = [], {}
+    for runs in runs_by_label(known, names):
+        if why := why_refused(runs, p, values):
+            refused[label_of(runs.key) or "all runs"] = why
+        else:
+            programs.append(runs)
+    if not programs:
+        raise FitFailed(next(iter(refused.values())), outcome="No forecast.")
+    return SurfaceEvidence(
+        p=p,
+        programs=tuple(programs),
+        everything=tuple(everything[tuple(runs.key.values())] for runs in programs),
+        names=tuple(names),
+        combinations=combinations,
+        left_out=left_out,
+        scaling=question.scaling,
+        refused=refused,
+    )
+
+
+def _stepped(runs: Runs, p: float, combinations: Array) -> Array:
+    """Points beside each combination at `p`, one axis changed by a factor each."""
+    here = np.column_stack([np.full(len(combinations), p), combinations])
+    points = np.repeat(here[:, None, :], here.shape[1], axis=1)
+    axis = np.arange(here.shape[1])
+    positive = np.all(runs.axes > 0, axis=0)
+    down = np.where(positive & ((axis > 0) | (p >= STEP)), 1 / STEP, 1.0)
+    down[0] = down[0] if p >= STEP else STEP
+    points[:, axis, axis] *= down
+    return points.reshape(-1, here.shape[1])
+
+
+def _slopes(answered: Answered, furthest: int) -> Array:
+    """Slope of log time in the logarithm of each axis, shape (combinations, axes)."""
+    axes = answered.runs.axes.shape[1]
+    here = answered.log_time[:, furthest, None]
+    there = answered.estimate.log_time[answered.log_time.size :].reshape(-1, axes)
+    return np.asarray((here - there) / np.log(STEP))
+
+
+def _measured(runs: Runs, combinations: Array) -> Series:
+    """What was measured at each combination, one row each; a row may be empty."""
+    counts = np.unique(runs.axes[:, 0])
+    points = every_combination(counts, combinations)
+    shape = (len(combinations), len(counts))
+    time = runs.at(runs.time, points).reshape(shape)
+    order = np.argsort(np.isnan(time), axis=1, kind="stable")
+    absent = np.take_along_axis(np.isnan(time), order, axis=1)
+
+    def sorted_rows(values: Array) -> Array:
+        table = np.take_along_axis(values.reshape(shape), order, axis=1)
+        return np.where(absent, np.nan, table)
+
+    return Series(
+        by=(),
+        keys=[],
+        count=(~absent).sum(axis=1),
+        p=sorted_rows(points[:, 0]),
+        time=sorted_rows(time),
+        repetitions=np.nan_to_num(
+            sorted_rows(runs.at(runs.repetitions.astype(np.float64), points))
+        ).astype(np.int64),
+        spread=sorted_rows(runs.at(runs.spread, points)),
+    )
+
+
+def _joined(
+    tables: Sequence[Series], by: tuple[str, ...], keys: list[dict[str, str | float]]
+) -> Series:
+    """Stand the runs of all programs below each other, padded to one width."""
+    width = max(table.p.shape[1] for table in tables)
+
+    def joined(name: str, padding: float) -> NDArray[Any]:
+        columns = [getattr(table, name) for table in tables]
+        wider = [
+            np.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=padding) for x in columns
+        ]
+        return np.concatenate(wider)
+
+    return replace(
+        tables[0],
+        by=by,
+        keys=keys,
+        count=np.concatenate([table.count for table in tables]),
+        repetitions=joined("repetitions", 0),
+        **{name: joined(name, np.nan) for name in ("p", "time", "spread")},
+    )

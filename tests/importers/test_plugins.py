@@ -1,0 +1,126 @@
+"""Formats of other packages: found, used by the commands, passed over where they are broken."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from parcast.errors import ParameterError
+from parcast.importers.registry import (
+    FORMATS,
+    format_named,
+    formats,
+    import_timings,
+    recognised,
+)
+from parcast.plugins import PluginWarning
+from parcast.timings.measurements import Measurements
+from tests.conftest import ROOT
+
+PLUGINS = ROOT / "tests" / "plugins"
+HOW_TO = ROOT / "docs" / "howto" / "add-an-importer.md"
+SHEET = "stopwatch\n1 ranks: 8 10\n4 ranks: 3\n"
+BROKEN = """[parcast.importers]
+absent = parcast_absent:FORMAT
+fails = parcast_fails:FORMAT
+odd = math:sqrt
+slurm = parcast_demo.stopwatch:FORMAT
+"""
+FAILS = """from parcast.importers.registry import Format
+FORMAT = Format(title="Fails", recognises=lambda head, path: 1 / 0, timings=print)
+"""
+
+
+@pytest.fixture
+def sheet(tmp_path):
+    """Write a file in the format of the plugin."""
+    (tmp_path / "sheet.txt").write_text(SHEET)
+    return tmp_path / "sheet.txt"
+
+
+@pytest.fixture
+def plugin(monkeypatch):
+    """Let the plugin of these tests be found as an installed one is."""
+    monkeypatch.syspath_prepend(PLUGINS)
+
+
+@pytest.fixture
+def broken(monkeypatch, tmp_path):
+    """Add a package all of whose formats are broken."""
+    info = tmp_path / "parcast_broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(BROKEN)
+    (tmp_path / "parcast_fails.py").write_text(FAILS)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("plugin")
+def test_its_format_is_recognised_and_read(sheet):
+    assert recognised(sheet).name == "stopwatch"
+    told = import_timings(sheet, rename={"ranks": "p"}, constants={"n": 100})
+    assert told.measurements == Measurements(
+        p=[1, 1, 4], n=100, repetition=[1, 2, 1], time=[8, 10, 3]
+    )
+    assert list(formats()) == [*FORMATS, "stopwatch"]
+    with pytest.raises(ParameterError, match="Did you mean stopwatch"):
+        format_named("stopwach")
+
+
+def test_without_it_its_files_are_of_no_format(sheet):
+    assert recognised(sheet) is None
+
+
+@pytest.mark.usefixtures("plugin", "broken")
+def test_broken_ones_are_named_and_passed_over(sheet):
+    with pytest.warns(PluginWarning) as told:
+        assert recognised(sheet).name == "stopwatch"
+    start = "is passed over: "
+    assert {str(x.message).split('"')[1]: str(x.message).split(start)[1] for x in told} == {
+        "absent": "parcast_absent:FORMAT cannot be loaded, ModuleNotFoundError: "
+        "No module named 'parcast_absent'.",
+        "fails": "recognises fails, ZeroDivisionError: division by zero.",
+        "odd": "math:sqrt must be a parcast.importers.registry.Format.",
+        "slurm": "parcast has one of this name. Rename it.",
+    }
+
+
+@pytest.mark.filterwarnings("ignore::parcast.plugins.PluginWarning")
+@pytest.mark.usefixtures("plugin", "broken")
+def test_none_replaces_a_format_of_parcast():
+    assert format_named("slurm").title == "Slurm sacct -P or --json"
+    assert formats()["slurm"] == format_named("slurm")
+
+
+def test_the_command_lists_and_imports_it_and_names_what_is_broken(broken, sheet):
+    paths = [PLUGINS, broken, os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+
+    def parcast(*args):
+        command = [sys.executable, "-m", "parcast", *map(str, args)]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+
+    said = parcast("import", "--list")
+    assert said.returncode == 0
+    assert re.search("^stopwatch +Sheets of the stopwatch +timings.csv$", said.stdout, re.M)
+    assert sorted(re.findall('plugin "([a-z]+)"', said.stderr)) == ["absent", "odd", "slurm"]
+    assert all(line.startswith("parcast: the plugin ") for line in said.stderr.splitlines())
+    said = parcast("import", "stopwatch", sheet)
+    assert said.stdout == "p,repetition,time_s\n1,1,8\n1,2,10\n4,1,3\n"
+    said = parcast("import", "absent", sheet)
+    assert said.returncode == 2
+    assert "'absent' is neither a format nor a file." in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_the_how_to_shows_this_plugin():
+    text = HOW_TO.read_text(encoding="utf-8")
+    shown = dict(re.findall(r"<!-- file: (parcast\S+) -->\n```\w+\n(.*?)```", text, re.DOTALL))
+    assert len(shown) == 3
+    for name, content in shown.items():
+        assert content in (PLUGINS / name).read_text(encoding="utf-8")
