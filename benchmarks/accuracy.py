@@ -18,13 +18,13 @@ import numpy as np
 
 import parcast
 from parcast.cli.failures import meaning
-from parcast.laws import amdahl, linear, logarithmic, power
+from parcast.laws.curves import AMDAHL, LINEAR, LOGARITHMIC, POWER
 from parcast.timings.series import Series
 
 LEFT = 3  # counts a series must keep
 NOTHING = f"Nothing to score: no series has {LEFT + 1} counts. Measure more counts."
 CAP = 3.0  # an error of more than 300 % counts as that
-LAWS = [amdahl.LAW, logarithmic.LAW, linear.LAW, power.LAW]
+LAWS = [AMDAHL, LOGARITHMIC, LINEAR, POWER]
 
 
 def laws_alone(p: np.ndarray, time: np.ndarray, asked: np.ndarray) -> dict[str, np.ndarray]:

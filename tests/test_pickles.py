@@ -31,6 +31,9 @@ def test_a_result_of_an_earlier_version_is_read(path):
     result = pickle.loads(path.read_bytes())
     assert isinstance(result, KINDS.get(path.stem, object))
     assert len(str(result)) > 0
+    if getattr(result, "curve", None) is not None:
+        again = result.curve.at(result.p).time
+        np.testing.assert_allclose(again.reshape(result.time.shape), result.time, rtol=1e-9)
     if hasattr(result, "to_document"):
         assert result.to_document()["schema"].startswith("parcast/")
 

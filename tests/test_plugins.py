@@ -18,7 +18,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, law_named, laws
 from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
-from parcast.plugins import PluginWarning
+from parcast.places import PluginWarning
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements
 

@@ -193,24 +193,6 @@ def _listing(path: str, problems: Sequence[Problem], unlisted: int) -> str:
 def require(name: str, value: object, ok: object, *, must: str, hint: str) -> None:
     """Raise `ParameterError` naming the first element of `value` that is not `ok`.
 
-    Parameters
-    ----------
-    name : str
-        What the caller calls the value.
-    value : array_like
-        What was given.
-    ok : array_like of bool, broadcastable to the shape of `value`
-        Which elements are in the domain.
-    must, hint : str
-        The domain ("be at least 1") and what to do ("Count processors from 1.").
-
-    Raises
-    ------
-    ParameterError
-        "`name` must `must`, got ELEMENT. `hint`"
-
-    Examples
-    --------
     >>> require("p", 4, True, must="be at least 1", hint="Count processors from 1.")
     """
     import numpy as np  # late: the command line names these errors before it needs arrays
@@ -227,22 +209,6 @@ def require(name: str, value: object, ok: object, *, must: str, hint: str) -> No
 def as_number(name: str, value: object, *, hint: str) -> float:
     """Value as a float: what is no number, such as text, is refused in words.
 
-    Parameters
-    ----------
-    name : str
-        What the caller calls the value.
-    value : object
-        What was given.
-    hint : str
-        What to do ("Give it in seconds.").
-
-    Raises
-    ------
-    ParameterError
-        "`name` must be a number, got VALUE. `hint`"
-
-    Examples
-    --------
     >>> as_number("time_limit", "5s", hint="Give it in seconds.")
     Traceback (most recent call last):
     parcast.errors.ParameterError: time_limit must be a number, got '5s'. Give it in seconds.
@@ -256,24 +222,6 @@ def as_number(name: str, value: object, *, hint: str) -> float:
 def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
     """Value as an int: what is no whole number of at least `least` is refused in words.
 
-    Parameters
-    ----------
-    name : str
-        What the caller calls the value.
-    value : object
-        What was given.
-    least : int
-        The least that is accepted.
-    hint : str
-        What to do ("Count from 1.").
-
-    Raises
-    ------
-    ParameterError
-        "`name` must be a whole number of at least `least`, got VALUE. `hint`"
-
-    Examples
-    --------
     >>> as_whole("seed", float("inf"), least=0, hint="Any will do.")
     Traceback (most recent call last):
     parcast.errors.ParameterError: seed must be a whole number of at least 0, got inf. Any will do.
@@ -287,27 +235,9 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
 def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
     """Refuse in words what is not of a class.
 
-    Parameters
-    ----------
-    name : str
-        What the caller calls the value.
-    value : object
-        What was given.
-    kind : type
-        What it must be.
-    hint : str
-        What to do ("Read it with parcast.read_program(path).").
-
-    Raises
-    ------
-    ParameterError
-        "`name` must be a KIND, got CLASS. `hint`"
-
-    Examples
-    --------
-    >>> require_kind("told", 3, str, hint="Give a text.")
+    >>> require_kind("title", 3, str, hint="Give a text.")
     Traceback (most recent call last):
-    parcast.errors.ParameterError: told must be a str, got int. Give a text.
+    parcast.errors.ParameterError: title must be a str, got int. Give a text.
     """
     if not isinstance(value, kind):
         raise ParameterError(
@@ -318,22 +248,6 @@ def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
 def as_list(name: str, values: object, *, hint: str) -> list[Any]:
     """Values as a list: one alone, text or None is refused in words.
 
-    Parameters
-    ----------
-    name : str
-        What the caller calls them.
-    values : object
-        What was given.
-    hint : str
-        What to do ("Give such as [1, 2, 4].").
-
-    Raises
-    ------
-    ParameterError
-        "`name` must be a sequence, got VALUE. `hint`"
-
-    Examples
-    --------
     >>> as_list("p", 2.5, hint="Give such as [1, 2, 4].")
     Traceback (most recent call last):
     parcast.errors.ParameterError: p must be a sequence, got 2.5. Give such as [1, 2, 4].

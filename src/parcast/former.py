@@ -19,16 +19,21 @@ FORMER: Final = {
     "parcast.characterise_result": "parcast.characterisation.result",
     "parcast.counted_result": "parcast.projection.result",
     "parcast.description": "parcast.descriptions.description",
-    "parcast.elsewhere": "parcast.forecasting.result",
+    "parcast.elsewhere": "parcast.forecasting.donors.curve",
     "parcast.fit_result": "parcast.fitting.result",
     "parcast.machine": "parcast.descriptions.machine",
     "parcast.match_result": "parcast.matching.result",
     "parcast.measurements": "parcast.timings.measurements",
     **{
-        f"parcast.models.{law}": f"parcast.laws.{law}"
-        for law in ("fractal", "gauss", "matmul", "monte_carlo", "regions", "sort", "square_sort")
+        f"parcast.models.{law}": "parcast.laws.independent_inputs"
+        for law in ("fractal", "monte_carlo")
     },
-    "parcast.models.merge_sort": "parcast.laws.sort",
+    **{f"parcast.models.{law}": "parcast.laws.matrices" for law in ("gauss", "matmul")},
+    **{
+        f"parcast.models.{law}": "parcast.laws.sorters"
+        for law in ("merge_sort", "sort", "square_sort")
+    },
+    "parcast.models.regions": "parcast.laws.regions",
     "parcast.models.steady_state": "parcast.laws.counting",
     "parcast.models.stencil": "parcast.laws.stencil",
     "parcast.program": "parcast.descriptions.program",

@@ -1,7 +1,18 @@
-"""Objects named by where they stand, "parcast.matching.command:command", loaded when asked for."""
+"""Objects named by where they stand, "parcast.matching.command:command", loaded when asked for.
 
+Other packages add to a registry through entry points of the same form: "name = module:object".
+"""
+
+import warnings
+from collections.abc import Callable, Collection
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
+
+LONGEST: Final = 200  # characters of what a failing import says
+
+
+class PluginWarning(UserWarning):
+    """A plugin of another package is passed over."""
 
 
 def load(place: str) -> Any:
@@ -11,5 +22,40 @@ def load(place: str) -> Any:
     3.0
     """
     module, _, name = place.partition(":")
-    found = import_module(module)
-    return getattr(found, name) if name else found
+    loaded = import_module(module)
+    return getattr(loaded, name) if name else loaded
+
+
+def plugins(
+    group: str, *, taken: Collection[str], is_one: Callable[[str, Any], bool], what: str
+) -> dict[str, Any]:
+    """Load what the installed packages add to a group of entry points, by name.
+
+    What cannot be loaded, is not `what` is wanted ("a class derived from Phase"), or has a name
+    that is `taken` is passed over, with a `PluginWarning` that names it and its package: one
+    broken plugin stops nobody.
+    """
+    from importlib.metadata import entry_points  # late: it takes longer than what uses no plugin
+
+    loaded: dict[str, Any] = {}
+    for point in entry_points(group=group):
+        fault = ""
+        if point.name in taken:
+            fault = "parcast has one of this name. Rename it"
+        elif point.name in loaded:
+            fault = "another package has one of this name. Remove one of them"
+        else:
+            try:
+                one = point.load()
+            except (Exception, SystemExit) as error:  # whatever its module does
+                why = f"{type(error).__name__}: {error}".partition("\n")[0][:LONGEST]
+                fault = f"{point.value} cannot be loaded, {why.rstrip('.')}"
+            else:
+                if is_one(point.name, one):
+                    loaded[point.name] = one
+                    continue
+                fault = f"{point.value} must be {what}"
+        package = f" of {point.dist.name}" if point.dist else ""
+        remark = f'the plugin "{point.name}"{package} in {group} is passed over: {fault}.'
+        warnings.warn(remark, PluginWarning, stacklevel=2)
+    return loaded

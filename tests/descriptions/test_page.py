@@ -13,7 +13,7 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws, own_parameters
 from parcast.laws.counting import SteadyStatePhase
-from parcast.laws.curves import CurvePhase
+from parcast.laws.curve_phases import CurvePhase
 from parcast.units import EXPECTED
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from parcast.importers.registry import (
     import_timings,
     recognised,
 )
-from parcast.plugins import PluginWarning
+from parcast.places import PluginWarning
 from parcast.timings.measurements import Measurements
 from tests.conftest import ROOT
 
@@ -88,7 +88,7 @@ def test_broken_ones_are_named_and_passed_over(sheet):
     }
 
 
-@pytest.mark.filterwarnings("ignore::parcast.plugins.PluginWarning")
+@pytest.mark.filterwarnings("ignore::parcast.places.PluginWarning")
 @pytest.mark.usefixtures("plugin", "broken")
 def test_none_replaces_a_format_of_parcast():
     assert format_named("slurm").title == "Slurm sacct -P or --json"

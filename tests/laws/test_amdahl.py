@@ -1,4 +1,4 @@
-"""`parcast.laws.amdahl` against published values, its own laws, and bad input."""
+"""Amdahl's law against published values, its own laws, and bad input."""
 
 import csv
 from pathlib import Path
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.laws.amdahl import LAW, amdahl_time
+from parcast.laws.curves import AMDAHL as LAW
+from tests.laws.published import amdahl_time
 
 processors = st.integers(1, 10**6)
 seconds = st.floats(1e-6, 1e6)
@@ -85,12 +86,12 @@ def test_the_fit_recovers_the_time_of_one_and_the_serial_fraction(t1, f):
     [
         ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
         ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
-        ({"t1": 0}, "t1 must be above 0, got 0. Give it in seconds."),
-        ({"t1": [1, -2]}, "t1 must be above 0, got -2. Give it in seconds."),
-        ({"t1": np.nan}, "t1 must be above 0, got nan. Give it in seconds."),
-        ({"serial": 5}, "serial must lie in [0, 1], got 5. Write 5% as 0.05."),
-        ({"serial": -0.5}, "serial must lie in [0, 1], got -0.5. Write 5% as 0.05."),
-        ({"serial": np.nan}, "serial must lie in [0, 1], got nan. Write 5% as 0.05."),
+        ({"t1": 0}, 't1 must be above 0, got 0. Write such as "80 s".'),
+        ({"t1": [1, -2]}, 't1 must be above 0, got -2. Write such as "80 s".'),
+        ({"t1": np.nan}, 't1 must be above 0, got nan. Write such as "80 s".'),
+        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write such as "5 %".'),
+        ({"serial": -0.5}, 'serial must lie in [0, 1], got -0.5. Write such as "5 %".'),
+        ({"serial": np.nan}, 'serial must lie in [0, 1], got nan. Write such as "5 %".'),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):

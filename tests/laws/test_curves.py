@@ -1,110 +1,198 @@
-"""Phases of the laws of the processors alone: formulas, domains, use in programs and fits."""
+"""`parcast.laws.curves`: the fits of all laws, against another way to the same answer."""
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, laws
-from parcast.errors import ParameterError
-from parcast.fitting.fit import fit
-from parcast.forecasting.ensemble import LAWS as CURVES
-from parcast.laws.amdahl import amdahl_time
-from parcast.laws.gustafson import gustafson_speedup
-from parcast.laws.usl import usl_time
-from parcast.prediction.predict import predict
-from parcast.timings.measurements import Measurements
-
-GROWING = {"fixed": "2 s", "shared": "80 s", "growing": "0.1 s"}
-PHASES = {
-    "amdahl": {"t1": "82 s", "serial": 2 / 82},
-    "usl": {"t1": "82 s", "contention": 2 / 82, "coherency": 0.1 / 82},
-    "gustafson": {"time": "3 s"},
-    "power": {"t1": "82 s", "exponent": 0.7},
-    "logarithmic": GROWING,
-    "linear": GROWING,
-    "quadratic": GROWING,
-}
-COEFFICIENTS = {
-    "amdahl": [2, 80],
-    "gustafson": [3],
-    "power": [np.log(82), -0.7],
-}
-P = np.array([1.0, 2.0, 7.0, 64.0, 1000.0])
-
-
-def program(law, **keys):
-    return Program(phase=[{"law": law, **PHASES[law], **keys}])
-
-
-def test_every_law_of_a_forecast_may_be_named_by_a_phase():
-    assert set(PHASES) == set(CURVES) <= set(laws())
-
-
-@pytest.mark.parametrize("law", PHASES)
-def test_times_are_those_of_the_curve_that_a_forecast_fits(law):
-    curve, coefficients = CURVES[law][0], np.array([COEFFICIENTS.get(law, [2, 80, 0.1])])
-    time = np.broadcast_to(program(law).times(Machine(), {"p": P}).time, P.shape)
-    assert time == pytest.approx(curve.time(P[None], coefficients)[0])
-    assert program(law).phase[0].source_of_law == f"{law}: {curve.source}"
-
-
-@given(p=st.integers(1, 10**6), t1=st.floats(1e-3, 1e6), a=st.floats(0, 1), b=st.floats(0, 1))
-def test_the_published_formulas_are_kept(p, t1, a, b):
-    own = {"t1": f"{t1!r} s", "contention": a, "coherency": b}
-    time = program("usl", **own).times(Machine(), {"p": p}).time
-    assert float(time) == pytest.approx(float(usl_time(p, t1=t1, contention=a, coherency=b)))
-    time = program("amdahl", t1=f"{t1!r} s", serial=a).times(Machine(), {"p": p}).time
-    assert float(time) == float(amdahl_time(p, t1=t1, serial=a))
-
-
-def test_work_that_grows_gives_the_scaled_speedup():
-    told = predict(program("gustafson", serial="60 %"), Machine(), p=[1, 10])
-    assert told.scaling == "weak"
-    assert told.speedup.tolist() == pytest.approx(gustafson_speedup([1, 10], serial=0.6).tolist())
-
-
-def test_what_grows_is_communication():
-    found = program("linear").times(Machine(), {"p": 10.0})
-    assert (float(found.compute), float(found.communication)) == (10.0, 1.0)
-
-
-@pytest.mark.parametrize("law", ["amdahl", "usl", "power", "logarithmic", "quadratic"])
-def test_a_fit_finds_the_parameters(law):
-    count = np.array([1.0, 2.0, 4.0, 16.0, 64.0, 256.0])
-    time = np.broadcast_to(program(law).times(Machine(), {"p": count}).time, count.shape)
-    keys = PHASES[law]
-    guess = {key: f"1.5 * ({x})" for key, x in keys.items()}
-    found = fit(program(law, **guess), Measurements(p=count, time=time), interval=False)
-    assert {x.name for x in found.parameters} == set(keys)
-    for x in found.parameters:
-        assert x.factor == pytest.approx(1 / 1.5, rel=1e-3)
-
-
-def test_a_fit_keeps_a_fraction_in_its_domain():
-    runs = Measurements(p=[1, 2, 4, 8], time=[10.0, 10.3, 10.1, 10.6])
-    found = fit(program("amdahl", t1="5 s", serial="50 %"), runs, interval=False)
-    assert found["serial"].value == pytest.approx(1, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("law", "at", "says"),
-    [
-        ("amdahl", {"serial": 1.5}, 'serial must lie in [0, 1], got 1.5. Write such as "5 %".'),
-        ("amdahl", {"t1": 0.0}, 't1 must be above 0, got 0. Write such as "80 s".'),
-        ("usl", {"coherency": -1.0}, "coherency must be at least 0, got -1."),
-        ("linear", {"growing": np.nan}, "growing must be at least 0, got nan."),
-        ("power", {"exponent": np.inf}, "exponent must be at least 0, got inf."),
-    ],
+from parcast.laws import curves
+from parcast.laws.curves import (
+    AMDAHL,
+    CURVES,
+    GUSTAFSON,
+    LINEAR,
+    LOGARITHMIC,
+    POWER,
+    QUADRATIC,
+    USL,
 )
-def test_a_value_outside_its_domain_is_refused(law, at, says):
-    with pytest.raises(ParameterError) as caught:
-        program(law).times(Machine(), {"p": 4.0} | at)
-    assert str(caught.value).startswith(says)
+
+LAWS = [law for law in CURVES if law is not POWER]
+each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+seconds = st.floats(1e-9, 1e9)
+counts = st.lists(st.integers(1, 10**6), min_size=2, max_size=6, unique=True).map(sorted)
 
 
-def test_a_phase_has_its_parameters_beside_others():
-    both = Program(phase=[{"law": "amdahl", **PHASES["amdahl"]}, {"law": "spmd", "name": "rest"}])
-    assert both.fitted() == {"phase 1.t1", "phase 1.serial"}
-    assert both.bounds() == {"phase 1.serial": 1.0}
+@st.composite
+def timings(draw, time=seconds):
+    p = draw(counts)
+    t = draw(st.lists(time, min_size=len(p), max_size=len(p)))
+    return np.array([p], dtype=float), np.array([t])
+
+
+def misfit(law, p, time, coefficients):
+    """Sum of squared relative residuals."""
+    return float((((law.time(p, coefficients) - time) / time) ** 2).sum())
+
+
+def least_misfit(law, p, time):
+    """The least misfit of coefficients of at least 0, by least squares on each subset of terms."""
+    design = np.array([[float(f(x)) for f in law.terms] for x in p[0]]) / time.T
+    best = float(len(p[0]))  # of no terms at all
+    for size in range(1, len(law.terms) + 1):
+        for subset in combinations(range(len(law.terms)), size):
+            columns = design[:, subset]
+            scale = np.linalg.norm(columns, axis=0)
+            if np.all(scale > 0):
+                x = np.linalg.lstsq(columns / scale, np.ones(len(columns)), rcond=None)[0]
+                if np.all(x >= 0):
+                    best = min(best, float(((columns / scale @ x - 1) ** 2).sum()))
+    return best
+
+
+def expected_terms(p):
+    """The terms in plain arithmetic."""
+    return {
+        curves.constant: 1,
+        curves.shared: 1 / p,
+        curves.logarithmic: np.log(p) / np.log(2),
+        curves.linear: p,
+        curves.linear_beyond_one: p - 1,
+        curves.quadratic: p**2,
+    }
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 64, 10**6])
+def test_each_term_is_what_its_name_says(p):
+    for term, value in expected_terms(p).items():
+        assert float(term(np.array(float(p)))) == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize("law", CURVES, ids=lambda law: law.name)
+@pytest.mark.parametrize("p", [1.0, 2.0, 48.0, 4096.0])
+def test_the_formula_shown_is_the_law_computed(law, p):
+    a, b, c = 3.0, 0.5, 0.25
+    known = {"a": a, "b": b, "c": c, "p": p, "log2": np.log2}
+    shown = eval(law.formula.replace("^", "**"), known)
+    coefficients = [np.log(a), b] if law.name == "power" else [a, b, c][: len(law.terms)]
+    assert law.time(np.array([[p]]), np.array([coefficients]))[0, 0] == pytest.approx(shown)
+
+
+def test_each_law_has_a_name_of_its_own_and_says_where_it_comes_from():
+    assert [law.name for law in CURVES] == [
+        *("gustafson", "amdahl", "logarithmic", "linear", "usl", "quadratic", "power")
+    ]
+    assert all(len(law.source) > 10 for law in CURVES)
+
+
+@each_law
+@given(table=timings())
+def test_no_coefficients_of_at_least_zero_fit_better(law, table):
+    p, time = table
+    found = law.fit(p, time, np.ones_like(p))
+    assert np.all(found >= 0)
+    assert misfit(law, p, time, found) <= least_misfit(law, p, time) + 1e-6
+
+
+@each_law
+@given(table=timings(time=st.floats(0.5, 2)))
+def test_nor_for_times_that_differ_little(law, table):
+    p, time = table
+    found = law.fit(p, time, np.ones_like(p))
+    assert misfit(law, p, time, found) <= least_misfit(law, p, time) + 1e-6
+
+
+@each_law
+@given(share=st.lists(st.floats(0.05, 1), min_size=3, max_size=3), unit=st.floats(1e-6, 1e6))
+def test_the_coefficients_that_made_the_times_are_recovered(law, share, unit):
+    p = np.array([[1.0, 2, 4, 8, 16, 32]])
+    largest = law.design(p)[0].max(axis=0)
+    made = unit * np.array([share[: len(largest)]]) / largest
+    found = law.fit(p, law.time(p, made), np.ones_like(p))
+    np.testing.assert_allclose(found, made, rtol=1e-6)
+
+
+@each_law
+@given(table=timings(), scale=st.sampled_from([2.0**-20, 0.25, 8.0, 2.0**20]))
+def test_coefficients_are_in_the_unit_of_the_times(law, table, scale):
+    p, time = table
+    found = law.fit(p, time, np.ones_like(p))
+    np.testing.assert_array_equal(law.fit(p, scale * time, np.ones_like(p)), scale * found)
+
+
+@each_law
+@given(table=timings(), left_out=seconds)
+def test_a_point_without_weight_is_left_out(law, table, left_out):
+    p, time = table
+    further = np.append(p, [[7.0]], axis=1), np.append(time, [[left_out]], axis=1)
+    weight = np.append(np.ones_like(p), [[0.0]], axis=1)
+    said = law.time(p, law.fit(*further, weight))
+    alone = law.time(p, law.fit(p, time, np.ones_like(p)))
+    np.testing.assert_allclose(said, alone, rtol=1e-6)
+
+
+def test_a_weight_counts_as_the_repetitions_whose_number_is_its_square():
+    p, time = [1, 2, 4, 8], [80, 50, 30, 28]
+    weighted = AMDAHL.fit(np.array([p]) * 1.0, np.array([time]), np.array([[1, 1, 1, 2.0]]))
+    repeated = np.array([[*p, 8, 8, 8]]) * 1.0, np.array([[*time, 28, 28, 28]]), np.ones((1, 7))
+    np.testing.assert_allclose(weighted, AMDAHL.fit(*repeated), rtol=1e-9)
+
+
+def test_a_run_of_a_second_counts_as_much_as_a_run_of_an_hour():
+    p, time = np.array([[1.0, 2.0]]), np.array([[3600.0, 1.0]])
+    constant = GUSTAFSON.fit(p, time, np.ones_like(p))[0, 0]
+    by_hand = (1 / 3600 + 1) / (1 / 3600**2 + 1)  # least relative squares of a constant
+    assert constant == pytest.approx(by_hand)
+
+
+@each_law
+@given(tables=st.lists(timings(), min_size=1, max_size=4))
+def test_a_batch_is_answered_as_its_series_are(law, tables):
+    width = max(p.shape[1] for p, _ in tables)
+    p, time, weight = (np.ones((len(tables), width)) for _ in range(3))
+    for i, (own_p, own_time) in enumerate(tables):
+        own = slice(0, own_p.shape[1])
+        p[i, own], time[i, own], weight[i, own.stop :] = own_p, own_time, 0
+    together = law.fit(p, time, weight)
+    for (own_p, own_time), found in zip(tables, together, strict=True):
+        alone = law.fit(own_p, own_time, np.ones_like(own_p))
+        said = law.time(own_p, found[None])
+        np.testing.assert_allclose(said, law.time(own_p, alone), rtol=1e-6)
+
+
+def test_of_equally_good_fits_the_one_with_fewer_terms_is_taken():
+    p, flat = np.array([[1.0, 2, 4, 8]]), np.full((1, 4), 5.0)
+    for law in LAWS:
+        expected = [5.0] + [0.0] * (len(law.terms) - 1)
+        assert law.fit(p, flat, np.ones_like(p))[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_then_the_one_whose_terms_stand_first():
+    p, falling = np.array([[1.0, 2.0]]), np.array([[8.0, 5.0]])
+    expected = [2.0, 6.0]  # a + b = 8, a + b/2 = 5
+    for law in (AMDAHL, LOGARITHMIC, LINEAR, USL, QUADRATIC):
+        found = law.fit(p, falling, np.ones_like(p))[0]
+        assert found == pytest.approx(expected + [0.0] * (len(law.terms) - 2), abs=1e-6)
+
+
+@each_law
+def test_a_term_the_measurements_do_not_ask_for_is_exactly_zero(law):
+    p, ideal = np.array([[1.0, 2, 4, 8]]), np.array([[8.0, 4, 2, 1]])
+    found = law.fit(p, ideal, np.ones_like(p))[0]
+    assert np.count_nonzero(found) == 1
+
+
+@each_law
+@pytest.mark.parametrize("p", [1.0, 4.0, 1e6])
+def test_a_single_count_gives_the_time_there(law, p):
+    p = np.array([[p]])
+    found = law.fit(p, np.array([[3.0]]), np.ones_like(p))
+    assert law.time(p, found)[0, 0] == pytest.approx(3.0)
+
+
+@each_law
+def test_design_has_one_axis_more_for_the_terms(law):
+    assert law.design(np.ones((2, 5))).shape == (2, 5, len(law.terms))
+    assert law.design(np.ones(3)).shape == (3, len(law.terms))

@@ -1,20 +1,33 @@
-"""`parcast.laws.grain`: best counts against all counts, pieces of an image, and bad input."""
+"""Best counts of processors and parts by formulas against all counts, and the grain of laws."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parcast.descriptions.program import law_named
 from parcast.errors import ParameterError
-from parcast.laws.grain import (
-    best_grain,
-    best_p_of_independent,
-    best_p_of_matmul,
-    best_p_of_square_sort,
-    best_partitions,
-    fractal_grains,
-)
 from tests.laws.counting import matmul_counts, square_sort_counts
+
+
+def best_p_of_matmul(n, *, compute, network, alpha=1, beta=8):
+    """Where a product takes least time, startups left out [D]."""
+    return min(max((alpha * n * network / (beta * compute)) ** 0.5, 1), n)
+
+
+def best_p_of_square_sort(n, *, alpha=1):
+    """Where the O(n^2) sorter takes least time, what does not depend on P left out [D]."""
+    return min((2 * alpha * n) ** (1 / 3), n)
+
+
+def best_partitions(n, *, alpha=1):
+    """In how many parts one processor sorts n keys in fewest steps [R]."""
+    return min((alpha * n) ** 0.5, n)
+
+
+def best_p_of_independent(n, *, alpha, compute, latency):
+    """Where independent inputs take least time, if messages start at a cost [D]."""
+    return min(max((n * alpha / (2 * compute * latency)) ** 0.5, 1), n)
 
 
 @given(n=st.integers(1000, 10_000), w=st.floats(1e7, 1e9), u=st.floats(1e7, 1e9))
@@ -47,13 +60,6 @@ def test_independent_inputs_stop_gaining_where_startups_weigh(n, t0):
     assert best == pytest.approx(min(found, 1e4), rel=0.01)
 
 
-def test_ways_to_deal_out_an_image_are_those_of_the_source():
-    packed, column, pixel = fractal_grains(600, 400, 8)
-    assert (packed.bytes, column.bytes, pixel.bytes) == (2 * 4 * 8, 4 * 600, 8 * 600 * 400)
-    assert (packed.messages, column.messages, pixel.messages) == (8, 600, 240_000)
-    assert (packed.pixels, column.pixels, pixel.pixels) == (30_000, 400, 1)
-
-
 @pytest.mark.parametrize(
     ("law", "keys", "grain"),
     [
@@ -68,38 +74,26 @@ def test_ways_to_deal_out_an_image_are_those_of_the_source():
     ],
 )
 def test_the_best_piece_of_a_law(law, keys, grain):
-    assert best_grain(law, 1000, 8, **keys) == pytest.approx(grain)
+    assert law_named(law)(law=law).grain(1000, 8, **keys) == pytest.approx(grain)
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("law", "points", "keys", "says"),
     [
-        (lambda: best_grain("spmd", 8, 2), 'law must be one that deals out work, got "spmd".'),
-        (lambda: best_grain("monte_carlo", 8, 2, k=5), "k must lie between 1 and n/p, got 5."),
-        (lambda: best_grain("sort", 8, 9), "p must be at most n, got 9."),
-        (lambda: best_grain("fractal", 8, 2, line=0), "line must be above 0, got 0."),
-        (lambda: fractal_grains(0, 4, 1), "x must be at least 1, got 0."),
-        (lambda: fractal_grains(4, np.nan, 1), "y must be at least 1, got nan."),
-        (lambda: fractal_grains(4, 4, 17), "p must be at most n, got 17."),
-        (lambda: fractal_grains(4, 4, 2, number=0), "number must be above 0, got 0."),
-        (lambda: best_p_of_square_sort(0), "n must be at least 1, got 0."),
-        (lambda: best_partitions(4, alpha=np.inf), "alpha must be above 0, got inf."),
-        (lambda: best_p_of_matmul(4, compute=0, network=1), "compute must be above 0, got 0."),
+        ("monte_carlo", (8, 2), {"k": 5}, "k must lie between 1 and n/p, got 5."),
+        ("sort", (8, 9), {}, "p must be at most n, got 9."),
+        ("gauss", (0, 1), {}, "n must be at least 1, got 0."),
+        ("fractal", (8, 2), {"line": 0}, "line must be above 0, got 0."),
     ],
 )
-def test_bad_input_is_named_with_its_value(call, says):
+def test_bad_input_is_named_with_its_value(law, points, keys, says):
     with pytest.raises(ParameterError) as caught:
-        call()
+        law_named(law)(law=law).grain(*points, **keys)
     assert str(caught.value).startswith(says)
 
 
-def test_no_best_count_is_above_what_has_work():
-    assert float(best_p_of_matmul(4, compute=1.0, network=1e9)) == 4
-    assert float(best_p_of_square_sort(1)) == 1
-    assert float(best_p_of_square_sort(10, alpha=1e6)) == 10
-    assert float(best_partitions(10, alpha=1e6)) == 10
-    assert float(best_p_of_independent(10, alpha=1e6, compute=1.0, latency=1e-6)) == 10
-    assert float(best_p_of_matmul(4, compute=1e9, network=1.0)) == 1
+def test_a_law_that_deals_out_nothing_has_no_grain():
+    assert law_named("merge_sort")(law="merge_sort").grain(8, 2) is None
 
 
 @pytest.mark.parametrize("alpha", [0.25, 1.0, 30.0])
@@ -112,4 +106,4 @@ def test_the_weight_of_a_comparison_moves_the_best_counts(alpha):
 
 
 def test_a_monte_carlo_piece_is_halved_unless_more_is_asked_for():
-    assert best_grain("monte_carlo", 1000, 10) == (50.0, 100.0)
+    assert law_named("monte_carlo")(law="monte_carlo").grain(1000, 10) == (50.0, 100.0)

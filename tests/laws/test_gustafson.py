@@ -1,4 +1,4 @@
-"""`parcast.laws.gustafson` against published values, its own laws, and bad input."""
+"""Gustafson's law against published values, its own laws, and bad input."""
 
 import csv
 from pathlib import Path
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.laws.amdahl import amdahl_time
-from parcast.laws.gustafson import LAW, gustafson_speedup
+from parcast.laws.curves import GUSTAFSON as LAW
+from tests.laws.published import amdahl_time, gustafson_speedup
 
 processors = st.integers(1, 10**6)
 fractions = st.floats(0, 1)
@@ -70,9 +70,9 @@ def test_as_a_law_of_time_it_stays_what_it_was(time, p):
     [
         ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
         ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
-        ({"serial": 5}, "serial must lie in [0, 1], got 5. Write 5% as 0.05."),
-        ({"serial": -0.1}, "serial must lie in [0, 1], got -0.1. Write 5% as 0.05."),
-        ({"serial": [0, np.nan]}, "serial must lie in [0, 1], got nan. Write 5% as 0.05."),
+        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write such as "5 %".'),
+        ({"serial": -0.1}, 'serial must lie in [0, 1], got -0.1. Write such as "5 %".'),
+        ({"serial": [0, np.nan]}, 'serial must lie in [0, 1], got nan. Write such as "5 %".'),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):

@@ -1,4 +1,4 @@
-"""`parcast.laws.matmul` and `gauss`: published values, variants, and their own laws."""
+"""`parcast.laws.matrices`: published values, variants, and their own laws."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.gauss import GaussPhase
-from parcast.laws.matmul import MatmulPhase
+from parcast.laws.matrices import GaussPhase, MatmulPhase
 from tests.laws.counting import gauss_counts, matmul_counts
 
 

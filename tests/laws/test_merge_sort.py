@@ -1,4 +1,4 @@
-"""`parcast.laws.sort` against the source's Tables 1 to 3, its own laws, and bad input."""
+"""The law merge_sort against the source's Tables 1 to 3, its own laws, and bad input."""
 
 import csv
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.sort import MergeSortPhase
+from parcast.laws.sorters import MergeSortPhase
 from tests.laws.counting import merge_sort_counts
 
 DATA = Path(__file__).parent / "data"

@@ -1,11 +1,12 @@
-"""`parcast.laws.power` against numpy's own regression, its laws, and exact data."""
+"""The power law against numpy's own regression, its laws, and exact data."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.laws.power import LARGEST, LAW
+from parcast.laws.curves import LARGEST
+from parcast.laws.curves import POWER as LAW
 
 counts = st.lists(st.integers(1, 10**6), min_size=2, max_size=6, unique=True).map(sorted)
 seconds = st.floats(1e-6, 1e6)

@@ -1,4 +1,4 @@
-"""`parcast.laws.sort` and `square_sort`: published qualities, variants, and bad input."""
+"""The parallel laws of `parcast.laws.sorters`: published qualities, variants, and bad input."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.sort import MergeSortPhase, SortPhase
-from parcast.laws.square_sort import SquareSortPhase
+from parcast.laws.sorters import MergeSortPhase, SortPhase, SquareSortPhase
 from tests.laws.counting import merge_sort_counts, sort_counts, square_sort_counts
 
 WORKSTATIONS = {"compute": "5 Mflop/s", "network": "60 kB/s", "disk": "3.5 MB/s"}

@@ -1,4 +1,4 @@
-"""`parcast.laws.usl` against another program's values, its own laws, and bad input."""
+"""The Universal Scalability Law against another program's values, its own laws, and bad input."""
 
 import csv
 from pathlib import Path
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.laws.amdahl import amdahl_time
-from parcast.laws.usl import LAW, usl_time
+from parcast.laws.curves import USL as LAW
+from tests.laws.published import amdahl_time, usl_time
 
 processors = st.integers(1, 10**6)
 seconds = st.floats(1e-6, 1e6)
@@ -64,7 +64,7 @@ def test_more_contention_or_coherency_never_make_it_faster(p, t1, s, k, more):
 
 @given(t1=seconds, s=fractions, k=costs)
 def test_one_processor_takes_the_time_of_one(t1, s, k):
-    assert usl_time(1, t1=t1, contention=s, coherency=k) == t1
+    assert usl_time(1, t1=t1, contention=s, coherency=k) == pytest.approx(t1, rel=1e-15)
 
 
 @given(p=processors, t1=seconds, s=fractions, k=costs, unit=st.sampled_from([0.25, 2.0, 1024.0]))
@@ -107,13 +107,13 @@ def test_the_fit_recovers_contention_and_coherency(t1, s, k):
     [
         ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
         ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
-        ({"t1": 0}, "t1 must be above 0, got 0. Give it in seconds."),
-        ({"t1": np.nan}, "t1 must be above 0, got nan. Give it in seconds."),
-        ({"contention": 5}, "contention must lie in [0, 1], got 5. Write 5% as 0.05."),
-        ({"contention": -1}, "contention must lie in [0, 1], got -1. Write 5% as 0.05."),
-        ({"contention": np.nan}, "contention must lie in [0, 1], got nan. Write 5% as 0.05."),
-        ({"coherency": -0.1}, "coherency must be at least 0, got -0.1. Write 1% as 0.01."),
-        ({"coherency": np.nan}, "coherency must be at least 0, got nan. Write 1% as 0.01."),
+        ({"t1": 0}, 't1 must be above 0, got 0. Write such as "80 s".'),
+        ({"t1": np.nan}, 't1 must be above 0, got nan. Write such as "80 s".'),
+        ({"contention": 5}, 'contention must lie in [0, 1], got 5. Write such as "5 %".'),
+        ({"contention": -1}, 'contention must lie in [0, 1], got -1. Write such as "5 %".'),
+        ({"contention": np.nan}, 'contention must lie in [0, 1], got nan. Write such as "5 %".'),
+        ({"coherency": -0.1}, 'coherency must be at least 0, got -0.1. Write such as "5 %".'),
+        ({"coherency": np.nan}, 'coherency must be at least 0, got nan. Write such as "5 %".'),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):

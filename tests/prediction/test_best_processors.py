@@ -6,7 +6,6 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
-from parcast.laws.grain import best_p_of_matmul
 from parcast.prediction.best_processors import best_processors
 from parcast.prediction.predict import predict
 
@@ -30,7 +29,7 @@ def test_it_is_the_best_of_all_counts(law):
 def test_among_many_counts_it_is_near_the_closed_form(upto):
     program = Program(phase=[{"law": "matmul", "capacities": {"latency": "0 s"}}])
     found = best_processors(program, MACHINE, n=1e13, upto=upto)
-    expected = min(float(best_p_of_matmul(1e13, compute=1e7, network=1e8)), upto)
+    expected = min((1e13 * 1e8 / (8 * 1e7)) ** 0.5, upto)  # sqrt(alpha*n*u/(beta*W))
     assert found.p == pytest.approx(expected, rel=1e-3)
     exact = predict(program, MACHINE, p=[found.p - 1, found.p], n=1e13).time[:, 0]
     assert exact[1] <= exact[0] * (1 + 1e-12)

@@ -75,7 +75,10 @@ def result(request, made):
 
 
 def test_every_result_is_known_here():
-    assert {kind.__name__ for kind in Result.__subclasses__()} == set(RESULTS)
+    kinds = set(Result.__subclasses__())
+    between = {kind for kind in kinds if kind.__subclasses__()}
+    kinds = kinds - between | {kind for base in between for kind in base.__subclasses__()}
+    assert {kind.__name__ for kind in kinds} == set(RESULTS)
 
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)

@@ -8,7 +8,7 @@ import numpy as np
 
 from parcast.kernels.kernel import Run
 from parcast.laws.counting import Counts
-from parcast.laws.sort import SortPhase
+from parcast.laws.sorters import SortPhase
 from parcast.validation.subject import Subject
 
 W, U, T0, B = 1e8, 5e7, 1e-4, 2e8  # capacities of the machine of these tests

@@ -29,12 +29,14 @@ from parcast.calibration.result import Calibration, Line, Table
 from parcast.descriptions.amount import NORMAL_90
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.laws.primitives.measured import (
+    FEWEST_COUNTS,
+    NO_BYTES,
+    PrimitiveFit,
     chosen_sizes,
     least_startup,
     measured_primitive,
     of_line,
 )
-from parcast.laws.primitives.price import FEWEST_COUNTS, NO_BYTES, PrimitiveFit
 
 Found = TypeVar("Found", Table, Line)
 

@@ -11,7 +11,7 @@ from parcast.calibration.primitives import BARRIER, PrimitiveFormula, primitive_
 from parcast.calibration.result import Calibration, Line
 from parcast.descriptions.amount import WIDEST
 from parcast.descriptions.machine import PRIMITIVES
-from parcast.laws.primitives.price import FEWEST_COUNTS
+from parcast.laws.primitives.measured import FEWEST_COUNTS
 from parcast.units import TIME_UNITS, format_quantity, percent
 
 PLACEMENTS: Final = {

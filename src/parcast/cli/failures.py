@@ -20,7 +20,7 @@ from parcast.errors import (
     RunFailed,
     spelled,
 )
-from parcast.plugins import PluginWarning
+from parcast.places import PluginWarning
 
 ANSWERED: Final = 0
 ANSWER_IS_NO: Final = 1

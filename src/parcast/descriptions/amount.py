@@ -39,24 +39,11 @@ class Amount:
 
     @classmethod
     def of(cls, value: object, dimensions: Sequence[Dimension], *, name: str) -> "Amount":
-        """Read an amount.
+        """Read an amount, "27 MB/s", "6*sqrt(p)", "6.9 s +- 5%" or "6.9 s +- 0.2 s".
 
-        Parameters
-        ----------
-        value : str or number
-            "27 MB/s", "6*sqrt(p)", "6.9 s +- 5%", "6.9 s +- 0.2 s".
-        dimensions : sequence of str
-            What it may be, as in `parcast.units.quantity`, what it most often is first.
-        name : str
-            What the reader of a message calls it, such as "network.bandwidth".
+        `dimensions` are what it may be, what it most often is first; `name` is what messages call
+        it, such as "network.bandwidth".
 
-        Raises
-        ------
-        ParameterError
-            If it is of none of the dimensions, or the part after +- makes no sense.
-
-        Examples
-        --------
         >>> work = Amount.of("830 Mflop +- 5%", ["time", "operations"], name="compute.parallel")
         >>> work.dimension, float(work({"p": [1.0, 4.0]})), work.spread
         ('operations', 830000000.0, 0.05)
@@ -98,18 +85,10 @@ class Amount:
         return self.expression.name
 
     def __call__(self, at: Point) -> NDArray[np.float64]:
-        """Value at every point of a grid, at least 0.
+        """Value at every point of a grid [SI], at least 0 and finite.
 
-        Parameters
-        ----------
-        at : mapping from axes and names of parameters to array_like
-            The points. Axes that the amount does not use do not shape the result. A value under
-            the amount's own name replaces it; one under its name and "*" multiplies it. [SI]
-
-        Raises
-        ------
-        ParameterError
-            If the value is negative, infinite or NaN somewhere: the message says where.
+        Axes that the amount does not use do not shape the result. A value under the amount's own
+        name replaces it; one under its name and "*" multiplies it.
         """
         factor = np.asarray(at.get(f"{self.name}*", 1.0), dtype=np.float64)
         if self.name in at:

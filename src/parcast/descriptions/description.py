@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -162,16 +163,20 @@ def parameter(default: object, description: str) -> Any:
     return Field(default=default, validate_default=True, description=description)
 
 
-def tables_of(given: Any, name: str, header: str) -> tuple[Any, ...]:
-    """Tables in a list, at least one, or a refusal that names the `header` of each."""
-    if not isinstance(given, list | tuple) or not given:
-        raise ParameterError(
-            name,
-            must="be a list of tables, at least one",
-            got=shown(repr(given)),
-            hint=f"Write {header} before each.",
-        )
-    return tuple(given)
+def tables(name: str, header: str) -> BeforeValidator:
+    """Mark a field as tables in a list, at least one; a refusal names the `header` of each."""
+
+    def listed(given: Any) -> tuple[Any, ...]:
+        if not isinstance(given, list | tuple) or not given:
+            raise ParameterError(
+                name,
+                must="be a list of tables, at least one",
+                got=shown(repr(given)),
+                hint=f"Write {header} before each.",
+            )
+        return tuple(given)
+
+    return BeforeValidator(listed)
 
 
 def require_other_labels(labels: Sequence[str], name: str) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, create_model, model_validator
 
 from parcast.descriptions.amount import Amount, Point
-from parcast.descriptions.description import Description, Of
+from parcast.descriptions.description import Description, Of, parameter
 from parcast.errors import ParameterError, require
 from parcast.units import Dimension
 
@@ -21,14 +21,13 @@ LEVEL: Final = "level of contention"  # of a point: replaces what the descriptio
 class Compute(Description):
     """One processor."""
 
-    rate: Annotated[Amount, Of("operation_rate", name="compute.rate")] | None = Field(
-        default=None,
-        description="Operations of this kind of program that one processor does in a second.",
+    rate: Annotated[Amount, Of("operation_rate", name="compute.rate")] | None = parameter(
+        None, "Operations of this kind of program that one processor does in a second."
     )
     memory_bandwidth: Annotated[Amount, Of("rate", name="compute.memory_bandwidth")] | None = (
-        Field(
-            default=None,
-            description="Bytes that one processor moves to and from its memory in a second; no "
+        parameter(
+            None,
+            "Bytes that one processor moves to and from its memory in a second; no "
             "law asks for it yet.",
         )
     )
@@ -37,23 +36,23 @@ class Compute(Description):
 class Network(Description):
     """What connects the processors."""
 
-    latency: Annotated[Amount, Of("time", name="network.latency")] | None = Field(
-        default=None, description="Start-up of one message; 0 if it is not given."
+    latency: Annotated[Amount, Of("time", name="network.latency")] | None = parameter(
+        None, "Start-up of one message; 0 if it is not given."
     )
-    bandwidth: Annotated[Amount, Of("rate", name="network.bandwidth")] | None = Field(
-        default=None, description="Rate of one uncontended pair."
+    bandwidth: Annotated[Amount, Of("rate", name="network.bandwidth")] | None = parameter(
+        None, "Rate of one uncontended pair."
     )
-    saturation: Annotated[Amount, Of("rate", name="network.saturation")] | None = Field(
-        default=None, description="Rate of all pairs together; gives the level of contention."
+    saturation: Annotated[Amount, Of("rate", name="network.saturation")] | None = parameter(
+        None, "Rate of all pairs together; gives the level of contention."
     )
-    bidirectional: Annotated[Amount, Of("rate", name="network.bidirectional")] | None = Field(
-        default=None,
-        description="Rate of one uncontended pair that sends in both directions at once, both "
+    bidirectional: Annotated[Amount, Of("rate", name="network.bidirectional")] | None = parameter(
+        None,
+        "Rate of one uncontended pair that sends in both directions at once, both "
         "together; no law asks for it yet.",
     )
-    contention: Annotated[Amount, Of("fraction", name="network.contention")] | None = Field(
-        default=None,
-        description="Level of contention where no saturation rate is known: 0 a link for every "
+    contention: Annotated[Amount, Of("fraction", name="network.contention")] | None = parameter(
+        None,
+        "Level of contention where no saturation rate is known: 0 a link for every "
         "pair, 1 a single bus.",
     )
 
@@ -76,37 +75,37 @@ class Storage(Description):
         ge=1,
         description="Disks or I/O servers; the value of d where none is asked for.",
     )
-    bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = Field(
-        default=None, description="Rate of one server, that of writing."
+    bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = parameter(
+        None, "Rate of one server, that of writing."
     )
-    read_bandwidth: Annotated[Amount, Of("rate", name="storage.read_bandwidth")] | None = Field(
-        default=None,
-        description="Rate of one server when it is read and nothing is cached; regions of kind "
-        "`read` ask for it, else bandwidth is taken.",
+    read_bandwidth: Annotated[Amount, Of("rate", name="storage.read_bandwidth")] | None = (
+        parameter(
+            None,
+            "Rate of one server when it is read and nothing is cached; regions of kind "
+            "`read` ask for it, else bandwidth is taken.",
+        )
     )
-    latency: Annotated[Amount, Of("time", name="storage.latency")] | None = Field(
-        default=None,
-        description="Time of a request besides that of its bytes; 0 if it is not given.",
+    latency: Annotated[Amount, Of("time", name="storage.latency")] | None = parameter(
+        None, "Time of a request besides that of its bytes; 0 if it is not given."
     )
-    cache: Annotated[Amount, Of("size", name="storage.cache")] | None = Field(
-        default=None,
-        description="Bytes that are written at the rate of memory before the disks are waited "
+    cache: Annotated[Amount, Of("size", name="storage.cache")] | None = parameter(
+        None,
+        "Bytes that are written at the rate of memory before the disks are waited "
         "for; no law asks for it yet.",
     )
-    cache_bandwidth: Annotated[Amount, Of("rate", name="storage.cache_bandwidth")] | None = Field(
-        default=None,
-        description="Rate at which cached bytes are written or read; no law asks for it yet.",
+    cache_bandwidth: Annotated[Amount, Of("rate", name="storage.cache_bandwidth")] | None = (
+        parameter(None, "Rate at which cached bytes are written or read; no law asks for it yet.")
     )
 
 
 class Price(Description):
     """What using the machine costs, in any currency; 1 a processor-hour counts processor-hours."""
 
-    processor_hour: Annotated[Amount, Of("count", name="price.processor_hour")] | None = Field(
-        default=None, description="Price of one processor for an hour."
+    processor_hour: Annotated[Amount, Of("count", name="price.processor_hour")] | None = parameter(
+        None, "Price of one processor for an hour."
     )
-    node_hour: Annotated[Amount, Of("count", name="price.node_hour")] | None = Field(
-        default=None, description="Price of one node for an hour, instead."
+    node_hour: Annotated[Amount, Of("count", name="price.node_hour")] | None = parameter(
+        None, "Price of one node for an hour, instead."
     )
     node_processors: int | None = Field(
         default=None,
@@ -150,13 +149,7 @@ class Price(Description):
         return self.node_hour if self.processor_hour is None else self.processor_hour
 
     def cost(self, time: NDArray[np.float64], at: Point) -> NDArray[np.float64]:
-        """Cost of `time` [s] on `at["p"]` processors, in the currency.
-
-        Raises
-        ------
-        ParameterError
-            If there is no price.
-        """
+        """Cost of `time` [s] on `at["p"]` processors, in the currency."""
         if self.amount is None:
             raise ParameterError("price", must="be given", hint="Add [price] with processor_hour.")
         p = np.asarray(at["p"], dtype=np.float64)
@@ -170,19 +163,19 @@ class Price(Description):
 class Primitive(Description):
     """Time of one communication primitive: startup + volume / bandwidth, on p processors."""
 
-    startup: Annotated[Amount, Of("time")] | None = Field(
-        default=None, description="Time besides that of the bytes; may depend on p."
+    startup: Annotated[Amount, Of("time")] | None = parameter(
+        None, "Time besides that of the bytes; may depend on p."
     )
-    bandwidth: Annotated[Amount, Of("rate")] | None = Field(
-        default=None, description="Bytes of the volume in a second; may depend on p."
+    bandwidth: Annotated[Amount, Of("rate")] | None = parameter(
+        None, "Bytes of the volume in a second; may depend on p."
     )
 
 
 class Barrier(Description):
     """Time of a barrier among p processors; it sends no bytes."""
 
-    startup: Annotated[Amount, Of("time", name="primitives.barrier.startup")] | None = Field(
-        default=None, description="Time of one barrier; may depend on p."
+    startup: Annotated[Amount, Of("time", name="primitives.barrier.startup")] | None = parameter(
+        None, "Time of one barrier; may depend on p."
     )
 
     @property
@@ -197,7 +190,7 @@ def _primitive(name: str) -> type[Primitive]:
     keys: dict[str, Any] = {
         key: (
             Annotated[Amount, Of(dimension, name=f"primitives.{name}.{key}")] | None,
-            Field(default=None, description=Primitive.model_fields[key].description),
+            parameter(None, str(Primitive.model_fields[key].description)),
         )
         for key, dimension in dimensions.items()
     }
@@ -255,22 +248,7 @@ class Machine(Description):
         return {name: amount for name, amount in self.amounts() if name not in prices}
 
     def need(self, key: str, at: Point, *, why: str) -> NDArray[np.float64]:
-        """Value of a rate that a program asks for, above 0.
-
-        Parameters
-        ----------
-        key : str
-            "compute.rate", "network.bandwidth" or "storage.bandwidth".
-        at : mapping
-            As for `Amount`.
-        why : str
-            What needs it, for the message.
-
-        Raises
-        ------
-        ParameterError
-            If the machine does not say, or the value is not above 0 and finite.
-        """
+        """Value of a rate ("compute.rate") above 0, or a refusal that says `why` it is needed."""
         table, field = key.split(".")
         amount: Amount | None = getattr(getattr(self, table), field)
         if amount is None and key not in at:
@@ -287,13 +265,9 @@ class Machine(Description):
     def contention(self, at: Point) -> NDArray[np.float64]:
         """Level of contention w of the network, in [0, 1]; 0 if the machine does not say.
 
-        The rate of one pair over that of all pairs together is an upper bound of w [S]_ and is
-        used for it.
-
-        References
-        ----------
-        .. [S] P. Cremonesi and C. Gennaro, IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12,
-           2002, section on parameter estimation: w <= r_inf / r_sat.
+        The rate of one pair over that of all pairs together is an upper bound of w and is used
+        for it: w <= r_inf / r_sat [S] in P. Cremonesi and C. Gennaro, IEEE Trans. Parallel
+        Distrib. Syst., vol. 13, no. 12, 2002, section on parameter estimation.
         """
         network = self.network
         if LEVEL in at:
@@ -313,13 +287,7 @@ class Machine(Description):
         return known and network.contention is None
 
     def pair_rate(self, at: Point, *, why: str) -> NDArray[np.float64]:
-        """Rate of one pair, which is never more than that of all together. [B/s].
-
-        Raises
-        ------
-        ParameterError
-            As `need`.
-        """
+        """Rate of one pair, which is never more than that of all together. [B/s]."""
         pair = self.need("network.bandwidth", at, why=why)
         if not self.saturates(at):
             return pair
@@ -330,13 +298,7 @@ class Machine(Description):
 
 
 def level_of(contention: Amount, at: Point) -> NDArray[np.float64]:
-    """Level of contention that is given as such, in [0, 1]; one that is scaled stops at 1.
-
-    Raises
-    ------
-    ParameterError
-        If it lies outside [0, 1] somewhere.
-    """
+    """Level of contention that is given as such, in [0, 1]; one that is scaled stops at 1."""
     scale = f"{contention.name}*"
     level = contention({name: values for name, values in at.items() if name != scale})
     ok = (level >= 0) & (level <= 1)

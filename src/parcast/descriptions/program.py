@@ -12,7 +12,7 @@ from inspect import isabstract
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_args
 
 import numpy as np
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -24,13 +24,12 @@ from parcast.descriptions.description import (
     amount_of,
     parameter,
     require_other_labels,
-    tables_of,
+    tables,
 )
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.errors import Problem, require_kind
-from parcast.places import load
-from parcast.plugins import plugins
+from parcast.places import load, plugins
 from parcast.units import shown
 
 Slopes: TypeAlias = dict[str, Array]  # derivatives of a time by logarithms of amounts [s]
@@ -63,42 +62,22 @@ class Phase(Description):
         What laws have in common is left out: cycles, and what its family has. Amounts are arrays
         within their domain; other parameters, and amounts that are not given, are as they are.
         `limits` are the axes as domains mean them, where they are not those of the grid.
-
-        Raises
-        ------
-        ParameterError
-            If a value lies outside its domain somewhere.
         """
-        found = {key: getattr(self, key) for key in own_parameters(type(self))}
+        values = {key: getattr(self, key) for key in own_parameters(type(self))}
         for key, mark in own_parameters(type(self)).items():
-            if mark and found[key] is not None:
-                found[key] = mark.within(found[key].name, found[key](at), limits or at)
-        return found
+            if mark and values[key] is not None:
+                values[key] = mark.within(values[key].name, values[key](at), limits or at)
+        return values
 
     @abstractmethod
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle at every point of a grid [s]."""
 
     def times(self, machine: Machine, at: Point) -> Breakdown:
-        """Time of all cycles at every point of a grid.
+        """Time of all cycles at every point of a grid, of the shape of what it depends on [s].
 
-        Parameters
-        ----------
-        machine : Machine
-            What it runs on.
-        at : mapping from axes to array_like
-            "p" processors and perhaps "d" disks and "n" problem size, which broadcast; a
-            parameter's name ("network.bandwidth") replaces its value. [1], [SI]
-
-        Returns
-        -------
-        Breakdown
-            Of the shape of what it depends on. [s]
-
-        Raises
-        ------
-        ParameterError
-            If the law cannot answer somewhere on the grid.
+        `at` has "p" processors and perhaps "d" disks and "n" problem size, which broadcast; a
+        parameter's name ("network.bandwidth") replaces its value [SI].
         """
         with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
             return self.cycle(machine, at) * self.cycles(at)
@@ -124,18 +103,7 @@ class Phase(Description):
 
 
 def phase_of(given: Any) -> Phase:
-    """Build a phase of the class that its law names.
-
-    Parameters
-    ----------
-    given : Phase or mapping
-        A mapping has the key "law".
-
-    Raises
-    ------
-    ParameterError
-        If the law is not known, or the law refuses what is given.
-    """
+    """Build a phase of the class that the key "law" of a mapping names."""
     if isinstance(given, Phase):
         return given
     if not isinstance(given, Mapping) or "law" not in given:
@@ -146,13 +114,7 @@ def phase_of(given: Any) -> Phase:
 
 
 def law_named(law: object) -> type[Phase]:
-    """Class of the phases that a law describes.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such law, with the nearest one there is.
-    """
+    """Class of the phases that a law describes, or a refusal with the nearest law there is."""
     if isinstance(law, str) and law in LAWS:
         return _built_in(law)
     others = laws_of_plugins()
@@ -213,12 +175,9 @@ class Program(Description):
 
     name: str = Field(default="a program", description="What to call it.")
     source: str = Field(default="", description="Where the figures come from.")
-    phase: tuple[_AnyPhase, ...] = Field(description="Phases, in their order.")
-
-    @field_validator("phase", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "phase", "[[phase]]")
+    phase: Annotated[tuple[_AnyPhase, ...], tables("phase", "[[phase]]")] = Field(
+        description="Phases, in their order."
+    )
 
     @model_validator(mode="after")
     def _labels_differ(self) -> "Program":
@@ -308,13 +267,7 @@ class Program(Description):
 
 
 def require_descriptions(program: Program, machine: Machine) -> None:
-    """Refuse what is no description, or another one.
-
-    Raises
-    ------
-    ParameterError
-        If `program` is no Program or `machine` no Machine.
-    """
+    """Refuse what is no description, or another one."""
     for name, value, kind in (("program", program, Program), ("machine", machine, Machine)):
         hint = f"Build it with parcast.{kind.__name__}(...) or parcast.read_{name}(path)."
         require_kind(name, value, kind, hint=hint)

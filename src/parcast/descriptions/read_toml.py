@@ -86,10 +86,10 @@ def _parsed(text: str, faults: Faults) -> dict[str, Any]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        said = str(error)  # tomllib tells the line in its text alone
-        found = _AT_LINE.search(said)
-        line = int(found[1]) if found and found[1] else text.count("\n") + 1
-        why = _AT_LINE.sub("", said)
+        message = str(error)  # tomllib tells the line in its text alone
+        place = _AT_LINE.search(message)
+        line = int(place[1]) if place and place[1] else text.count("\n") + 1
+        why = _AT_LINE.sub("", message)
         faults.refuse(
             f'must be TOML such as rate = "120 Mflop/s": {why[:1].lower()}{why[1:]}. '
             "Check this line and the one before.",
@@ -123,25 +123,25 @@ def _line_of(field: str, text: str) -> int | None:
             return _line_of(table, text)
         start, stop = headers[number - 1], [*headers, stop][number]
     place = field.split(".") if field else []
-    found = _walk(lines[start:stop], place)
-    if found is None:
+    row = _walk(lines[start:stop], place)
+    if row is None:
         return start + 1 if of_list else None
-    return start + found + 1
+    return start + row + 1
 
 
 def _walk(lines: Sequence[str], place: Sequence[str]) -> int | None:
     """Index of the innermost key of a place that is written out; None if none is."""
-    here, found = 0, None
+    here, row = 0, None
     for key in place:
         written = re.compile(rf"(?:^|[\s{{,.]){re.escape(key)}\s*=")
         for i in range(here, len(lines)):
             header = _table(lines[i])
             if header.split(".")[-1] == key or written.search(lines[i]):
-                here = found = i
+                here = row = i
                 break
-            if found is not None and header and i > here:  # the table of the key before ends here
+            if row is not None and header and i > here:  # the table of the key before ends here
                 break
-    return found
+    return row
 
 
 def _table(line: str) -> str:

@@ -13,25 +13,11 @@ from parcast.files.document import write_document
 
 
 def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = None) -> str:
-    r"""Text of a description with these amounts in place of those it has.
+    r"""Text of a description in TOML with these amounts in place of those it has.
 
-    Parameters
-    ----------
-    text : str
-        TOML of a program, or of a machine.
-    texts : mapping
-        New texts by the names of the amounts, as `Fit.program.parameters()` has them. What
-        `text` does not have is added to it.
-    program : Program, optional
-        The program that `text` describes; without it `text` describes a machine.
+    `texts` are new texts by the names of the amounts, as `Program.parameters()` has them. What
+    `text` does not have is added to it. Without `program` the text describes a machine.
 
-    Returns
-    -------
-    str
-        TOML; all that is not replaced is as it was.
-
-    Examples
-    --------
     >>> print(with_amounts('[network]  # fast\nlatency = "150 us" # guessed\n',
     ...                    {"network.latency": "151 us +- 2%"}), end="")
     [network]  # fast
@@ -69,11 +55,5 @@ def _phase_of(name: str, program: Program) -> int:
 
 
 def write_description(path: str | os.PathLike[str], text: str) -> None:
-    """Write a description to a file, which is replaced only when all of it has been written.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written. What was there before is still there.
-    """
+    """Write a description to a file, replaced only when all of it has been written."""
     write_document(path, [re.sub(r"\r\n?", "\n", text)])

@@ -75,7 +75,7 @@ def capacities(
 
     Examples
     --------
-    >>> from parcast.laws.square_sort import SquareSortPhase
+    >>> from parcast.laws.sorters import SquareSortPhase
     >>> law = SquareSortPhase(law="square_sort", capacities={"disk": "3.5 MB/s"})
     >>> runs = Measurements(p=[1, 2, 5], time=[320.2, 90.5, 25.0], n=40_000)
     >>> found = capacities(law, runs)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.laws import amdahl, gustafson, linear, logarithmic, power, quadratic, usl
+from parcast.laws.curves import AMDAHL, GUSTAFSON, LINEAR, LOGARITHMIC, POWER, QUADRATIC, USL
 
 TRUST = 0.05  # log error at which a member's weight is half of a faultless one's [D]
 ALL, THROUGH, LAST_TWO = "all points", "through the last", "last two"
@@ -62,13 +62,13 @@ class Curve(Protocol):
 LAWS: dict[str, tuple[Curve, float, tuple[str, ...]]] = {  # law, vote and readings, by name
     law.name: (law, vote, readings)
     for law, vote, readings in (
-        (gustafson.LAW, 1.0, (ALL, THROUGH)),
-        (amdahl.LAW, 1.0, (ALL, THROUGH)),
-        (logarithmic.LAW, 1.0, (ALL, THROUGH)),
-        (linear.LAW, 0.5, (ALL, THROUGH)),
-        (usl.LAW, 0.5, (ALL, THROUGH)),
-        (quadratic.LAW, 1.0, (ALL, THROUGH)),
-        (power.LAW, 1.0, (ALL, THROUGH, LAST_TWO)),
+        (GUSTAFSON, 1.0, (ALL, THROUGH)),
+        (AMDAHL, 1.0, (ALL, THROUGH)),
+        (LOGARITHMIC, 1.0, (ALL, THROUGH)),
+        (LINEAR, 0.5, (ALL, THROUGH)),
+        (USL, 0.5, (ALL, THROUGH)),
+        (QUADRATIC, 1.0, (ALL, THROUGH)),
+        (POWER, 1.0, (ALL, THROUGH, LAST_TWO)),
     )
 }
 MEMBERS = tuple((name, reading) for name in LAWS for reading in LAWS[name][2])

@@ -1,7 +1,7 @@
 """What a question is answered with: times, their intervals, and what they rest on."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
@@ -84,6 +84,22 @@ class Forecast(Result):
     is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
     curve: Curve | None = None  # the same series at any other count; None of a surface
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields of a pickle; before there was a curve, it held what one is made from."""
+        names = [field.name for field in fields(self)]
+        if len(state) > len(names):
+            *others, elsewhere, is_surface, among, inputs = state
+            curve = among[0].curve.choose(among[1]) if among else None
+            if curve is None and not is_surface:
+                strong = np.array(
+                    [note.scaling == "strong" for note in others[names.index("notes")]]
+                )
+                series = others[names.index("measured")]
+                curve = Curve(series=series, elsewhere=elsewhere, strong=strong)
+            state = [*others, is_surface, curve, inputs]
+        for name, value in zip(names, state, strict=True):
+            object.__setattr__(self, name, value)
 
     def take(self, rows: NDArray[np.intp]) -> "Forecast":
         """Keep some of the series, by their numbers and in that order.

@@ -19,8 +19,7 @@ from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, refuse_packed
 from parcast.importers.runs import Imported, Runs
-from parcast.places import load
-from parcast.plugins import PluginWarning, plugins
+from parcast.places import PluginWarning, load, plugins
 from parcast.units import shown
 
 GROUP: Final = "parcast.importers"  # of entry points

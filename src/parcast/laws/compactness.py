@@ -50,21 +50,10 @@ class Compactness:
 
 
 def compactness(solution: str, verification: str) -> Compactness:
-    """Whether an algorithm is search-space compact.
+    """Whether an algorithm is search-space compact, by formulas in n of its steps.
 
-    Parameters
-    ----------
-    solution, verification : str
-        Steps to find and to verify a solution as formulas in n, such as "n^2" and "n". Constant
-        factors and logarithms do not count. [1]
+    Constant factors and logarithms do not count.
 
-    Raises
-    ------
-    ParameterError
-        If a formula cannot be read, or is not above 0 for large n.
-
-    Examples
-    --------
     >>> compactness("n^2", "n")
     Compactness(epsilon=1.0, is_compact=False)
     >>> print(compactness("n * log2(n)", "n"))  # doctest: +ELLIPSIS
@@ -97,15 +86,7 @@ def _power(text: str, name: str) -> float:
 
 
 def superlinear_warnings(program: Program, p: Array, speedup: Array) -> Iterator[str]:
-    """Say where speedup is above p, and what to think of it.
-
-    Parameters
-    ----------
-    program : Program
-        Laws that say nothing of their compactness are left alone.
-    p, speedup : ndarray, which broadcast
-        Of all points of a prediction or a validation. [1]
-    """
+    """Say where speedup is above p, and what to think of it, if laws know of their compactness."""
     known = [phase.is_compact for phase in program.phase if phase.is_compact is not None]
     p, speedup = np.broadcast_arrays(p, speedup)
     above = speedup > p * (1.0 + HAIR)

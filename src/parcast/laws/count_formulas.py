@@ -87,31 +87,12 @@ class Form:
 def count_formula(
     value: ArrayLike, p: ArrayLike, n: ArrayLike | None = None, *, smooth: bool = False
 ) -> CountFormula:
-    """Formula of p and n for what was counted at some of them.
+    """Formula of p and n for what was counted at some of them, all (runs,).
 
-    Parameters
-    ----------
-    value : array_like, shape (runs,)
-        At least 0.
-    p : array_like, shape (runs,)
-        Processors, at least 1. [1]
-    n : array_like, shape (runs,), optional
-        Problem size, above 0; none where the program has none. [1]
-    smooth : bool, default False
-        Whether it is a time, which was measured: only powers of n with half exponents are then
-        tried, and a simpler one is taken where its error is at most twice as high and 3 % more.
+    `n` is None where the program has none. Of a time, which was measured and is `smooth`, only
+    powers of n with half exponents are tried, and a simpler one is taken where its error is at
+    most twice as high and 3 % more.
 
-    Returns
-    -------
-    CountFormula
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain, or they differ in length.
-
-    Examples
-    --------
     >>> n = [10, 20, 40, 10, 20, 40]
     >>> p = [1, 1, 1, 2, 2, 2]
     >>> [count_formula(x, p, n).text for x in ([64, 324, 1444] * 2, [50, 200, 800, 25, 100, 400])]
@@ -264,9 +245,9 @@ def _exact_sum(forms: Sequence[Form], counted: Array, p: Array, n: Array) -> Cou
     shapes = {form: form.shape(p, n) for form in simple}
     for pair in pairs:
         matrix = np.stack([shapes[form] for form in pair], axis=1)
-        found, _, rank, _ = np.linalg.lstsq(matrix, counted, rcond=None)
-        meets = np.all(np.abs(matrix @ found - counted) <= EXACT * counted.max())
-        coefficients = [float(c) for c in found]
+        factors, _, rank, _ = np.linalg.lstsq(matrix, counted, rcond=None)
+        meets = np.all(np.abs(matrix @ factors - counted) <= EXACT * counted.max())
+        coefficients = [float(c) for c in factors]
         if rank == 2 and meets and all(_fraction(c) is not None for c in coefficients):
             return _formula(list(zip(coefficients, pair, strict=True)), counted, p, n)
     return None

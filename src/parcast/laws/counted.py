@@ -21,6 +21,10 @@ of q * r ranks at one corner, the inner ranks wait for two messages a step while
 2 - 1/q - 1/r on average [2]_: give m then, or the time is too short. Messages sent while the
 program computes take less than this says.
 
+Between two counted numbers of processors a quantity is taken on the straight line in log-log, and
+in log p alone where it is 0 at one of them, as the messages of one processor are. Beyond the
+counted numbers the last two of them set the line [D].
+
 References
 ----------
 .. [1] R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2,"
@@ -32,12 +36,13 @@ References
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from numpy.typing import ArrayLike
+from pydantic import Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -47,16 +52,16 @@ from parcast.descriptions.description import (
     DescriptionError,
     Of,
     parameter,
-    tables_of,
+    tables,
 )
 from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
-from parcast.laws.counted_work import CountedWork
 from parcast.laws.primitives.price import figures_of, primitive_time
 
 COLLECTIVES: Final = tuple(name for name in PRIMITIVES if name not in ("send", "receive"))
 SHORT: Final = 8.0  # bytes of a call whose volume nobody counted: one number [B] [D]
+SLACK: Final = 1e-9  # by which sums of measured times may miss each other
 TINY: Final = 1e-300  # against division by nothing
 LONG: Final = ("alltoall", "allgather", "gather", "scatter")  # what data are moved by [D]
 
@@ -68,8 +73,8 @@ class Calls(Description):
     calls: Annotated[Amount, Of("count")] = Field(
         description="Calls, those of all ranks together."
     )
-    volume: Annotated[Amount, Of("size")] | None = Field(
-        default=None, description="Bytes of one call for one partner; 8 where it is not given."
+    volume: Annotated[Amount, Of("size")] | None = parameter(
+        None, "Bytes of one call for one partner; 8 where it is not given."
     )
 
 
@@ -80,25 +85,122 @@ class Count(Description):
     compute: Annotated[Amount, Of("time")] = Field(
         description="Computing of all processors together."
     )
-    busiest: Annotated[Amount, Of("time")] | None = Field(
-        default=None,
-        description="Computing of the processor with the most; the mean where it is not given.",
+    busiest: Annotated[Amount, Of("time")] | None = parameter(
+        None, "Computing of the processor with the most; the mean where it is not given."
     )
     messages: Annotated[Amount, Of("count")] = parameter(
         "0", "Messages between two processors, in all."
     )
     volume: Annotated[Amount, Of("size")] = parameter("0 B", "Bytes of these messages.")
-    in_turn: Annotated[Amount, Of("count")] | None = Field(
-        default=None,
-        description="Messages that one processor waits for, one after another; messages / p where "
+    in_turn: Annotated[Amount, Of("count")] | None = parameter(
+        None,
+        "Messages that one processor waits for, one after another; messages / p where "
         "it is not given.",
     )
-    call: tuple[Calls, ...] = Field(default=(), description="Collectives, each once.")
+    call: Annotated[tuple[Calls, ...], tables("call", "[[phase.count.call]]")] = Field(
+        default=(), description="Collectives, each once."
+    )
 
-    @field_validator("call", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "call", "[[phase.count.call]]")
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CountedWork:
+    """Counts of all processors together; every array has one element for each `p`."""
+
+    p: Array  # ascending, each once [1]
+    compute: Array  # computing, all processors together, on the machine that counted [s]
+    busiest: Array  # that of the processor that computes most [s]
+    messages: Array  # between two processors, all of them [1]
+    volume: Array  # bytes of these messages [B]
+    in_turn: Array  # messages that one processor waits for, one after another [1]
+    calls: Mapping[str, Array] = field(default_factory=dict)  # of each collective, all ranks' [1]
+    volumes: Mapping[str, Array] = field(default_factory=dict)  # of one call, one partner [B]
+
+    def __post_init__(self) -> None:
+        """Refuse counts that contradict each other."""
+        p = self.p
+        order = (p >= 1) & (np.diff(p, prepend=0.0) > 0)
+        require("p", p, order, must="ascend from at least 1", hint="Give each count once.")
+        ok = (self.compute > 0) & np.isfinite(self.compute)
+        require("compute", self.compute, ok, must="be above 0", hint="Give processor seconds.")
+        busy = self.busiest
+        within = (busy >= self.compute / p * (1 - SLACK)) & (busy <= self.compute * (1 + SLACK))
+        require(
+            "busiest",
+            busy,
+            within,
+            must="lie between compute / p and compute",
+            hint="It is the computing of one processor, compute that of all.",
+        )
+        for name, values in self._numbers():
+            ok = (values >= 0) & np.isfinite(values)
+            require(name, values, ok, must="be at least 0", hint="Give what was counted.")
+
+    def _numbers(self) -> Iterator[tuple[str, Array]]:
+        """Give what may be 0."""
+        yield "messages", self.messages
+        yield "volume", self.volume
+        yield "in_turn", self.in_turn
+        for name, values in self.calls.items():
+            yield f"calls of {name}", values
+        for name, values in self.volumes.items():
+            yield f"volume of {name}", values
+
+    def at(self, p: ArrayLike) -> "CountedAt":
+        """Everything on `p` processors; of a single counted number no other is known.
+
+        >>> p, sent = np.array([1.0, 4.0]), np.array([0.0, 96.0])
+        >>> same = {"messages": sent, "volume": 8 * sent, "in_turn": sent / p}
+        >>> work = CountedWork(p=p, compute=8 * p, busiest=np.array([8.0, 8.0]), **same)
+        >>> float(work.at(2).compute.round(6)), float(work.at(2).messages)
+        (16.0, 48.0)
+        """
+        wanted = np.asarray(p, dtype=np.float64)
+        if len(self.p) == 1 and np.any(wanted != self.p):
+            raise ParameterError(
+                "p",
+                must=f"be {self.p[0]:g}, the only count of processors that was counted",
+                got=f"{wanted[wanted != self.p].flat[0]:g}",
+                hint="Count the program at another p as well.",
+            )
+        compute = self._of(self.compute, wanted)
+        busiest = np.clip(self._of(self.busiest, wanted), compute / wanted, compute)
+        return CountedAt(
+            compute=compute,
+            busiest=busiest,
+            messages=self._of(self.messages, wanted),
+            volume=self._of(self.volume, wanted),
+            in_turn=self._of(self.in_turn, wanted),
+            calls={name: self._of(x, wanted) for name, x in self.calls.items()},
+            volumes={name: self._of(x, wanted) for name, x in self.volumes.items()},
+        )
+
+    def _of(self, values: Array, wanted: Array) -> Array:
+        """One quantity on the line between its neighbours."""
+        if len(self.p) == 1:
+            return np.broadcast_to(values[0], wanted.shape)
+        x, at = np.log(self.p), np.log(wanted)
+        i = np.clip(np.searchsorted(self.p, wanted, side="left") - 1, 0, len(x) - 2)
+        low, high = values[i], values[i + 1]
+        share = (at - x[i]) / (x[i + 1] - x[i])
+        both = (low > 0) & (high > 0)
+        with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
+            bent = np.where(both, low, 1.0) ** (1 - share) * np.where(both, high, 1.0) ** share
+        straight = np.maximum(low + share * (high - low), 0.0)
+        between = np.where(share == 1.0, high, np.where(share == 0.0, low, bent))
+        return np.asarray(np.where(both, between, straight))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CountedAt:
+    """Counts of all processors together on the processors; arrays of their shape."""
+
+    compute: Array  # [s]
+    busiest: Array  # [s]
+    messages: Array  # [1]
+    volume: Array  # [B]
+    in_turn: Array  # [1]
+    calls: Mapping[str, Array]  # [1]
+    volumes: Mapping[str, Array]  # [B]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -126,8 +228,6 @@ class CountedCosts:
 class CountedPhase(Phase):
     """A phase of which counts are known.
 
-    Examples
-    --------
     >>> phase = CountedPhase(
     ...     law="counted",
     ...     count=[
@@ -145,12 +245,9 @@ class CountedPhase(Phase):
     pace: Annotated[Amount, Of("count")] = parameter(
         "1", "Time of computing on the machine over that where it was counted."
     )
-    count: tuple[Count, ...] = Field(description="Counts, one table for each p.")
-
-    @field_validator("count", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "count", "[[phase.count]]")
+    count: Annotated[tuple[Count, ...], tables("count", "[[phase.count]]")] = Field(
+        description="Counts, one table for each p."
+    )
 
     @model_validator(mode="after")
     def _counts_agree(self) -> "CountedPhase":
@@ -168,13 +265,7 @@ class CountedPhase(Phase):
         return work_of(sorted(self.count, key=lambda count: count.p))
 
     def costs(self, machine: Machine, at: Point) -> CountedCosts:
-        """Time of one cycle by what it is spent on, at every point of a grid [s].
-
-        Raises
-        ------
-        ParameterError
-            If the machine lacks a rate, or there is one count alone and another is asked for.
-        """
+        """Time of one cycle by what it is spent on, at every point of a grid [s]."""
         p = np.asarray(at["p"], dtype=np.float64)
         work, pace = self.counted.at(p), self.pace(at)
         collectives = shared = np.zeros(())
@@ -247,13 +338,7 @@ class CountedPhase(Phase):
 
 
 def work_of(counts: Sequence[Count]) -> CountedWork:
-    """Counts as arrays, ascending in p.
-
-    Raises
-    ------
-    ParameterError
-        If a count of processors or a collective stands there twice, or counts contradict.
-    """
+    """Counts as arrays, ascending in p, or a refusal of what stands twice or contradicts."""
     p = [count.p for count in counts]
     twice = sorted({x for x in p if p.count(x) > 1})
     if twice:
@@ -278,9 +363,9 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
         amounts = [getattr(calls.get(name), key, None) for calls in by_name]
         return np.array([0.0 if x is None else float(x(at)) for x in amounts])
 
-    told = [x for x in kinds if any(c[x].volume is not None for c in by_name if x in c)]
+    sized = [x for x in kinds if any(c[x].volume is not None for c in by_name if x in c)]
     calls = {name: column(name, "calls") for name in kinds}
-    for name in told:
+    for name in sized:
         for count, named in zip(counts, by_name, strict=True):
             if name in named and named[name].volume is None:
                 raise ParameterError(
@@ -306,21 +391,16 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
         volume=volume,
         in_turn=np.where(np.isnan(in_turn), messages / at_p, in_turn),
         calls=calls,
-        volumes={name: column(name, "volume") for name in told},
+        volumes={name: column(name, "volume") for name in sized},
     )
 
 
 def tables_of_counts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Tables `count` of a phase from numbers in SI.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Each with "p" and "compute", and perhaps "busiest", "messages", "volume", "in_turn", and
-        "calls" and "volumes" by collective. [SI]
+    Each row has "p" and "compute", and perhaps "busiest", "messages", "volume", "in_turn", and
+    "calls" and "volumes" by collective.
 
-    Examples
-    --------
     >>> tables_of_counts([{"p": 2, "compute": 3.0, "calls": {"barrier": 4.0}}])
     [{'p': 2, 'compute': '3.0 s', 'call': [{'kind': 'barrier', 'calls': '4.0'}]}]
     """

@@ -37,30 +37,12 @@ class UnitTimes:
 
 
 def unit_times(counts: ArrayLike, time: ArrayLike) -> UnitTimes:
-    """Time of one pass through each small region, from loop times and inserted counters.
+    """Time of one pass through each small region, from loop times [s] and inserted counters.
 
-    Parameters
-    ----------
-    counts : array_like, shape (rows, regions)
-        How often each region ran in what each time holds, at least 0. [1]
-    time : array_like, shape (rows,)
-        Loop times, above 0. [s]
+    `counts`, (rows, regions), says how often each region ran in what each `time`, (rows,), holds.
 
-    Returns
-    -------
-    UnitTimes
-
-    Raises
-    ------
-    ParameterError
-        As `fit_non_negative`.
-    FitFailed
-        If the condition number of the counts is above 1e8: some regions run in step.
-
-    Examples
-    --------
-    >>> found = unit_times([[10, 1], [20, 5], [40, 2]], [0.12, 0.3, 0.44])
-    >>> found.fit.coefficients.round(6), found.condition < 10
+    >>> fitted = unit_times([[10, 1], [20, 5], [40, 2]], [0.12, 0.3, 0.44])
+    >>> fitted.fit.coefficients.round(6), fitted.condition < 10
     (array([0.01, 0.02]), True)
     """
     matrix = np.asarray(counts, dtype=np.float64)
@@ -79,23 +61,6 @@ def unit_times(counts: ArrayLike, time: ArrayLike) -> UnitTimes:
 def perturbation(with_counters: ArrayLike, without: ArrayLike) -> Array:
     """Time with inserted counters over that without them; below 1 where they made it faster.
 
-    Parameters
-    ----------
-    with_counters, without : array_like, of one shape
-        Times of the same runs, above 0. [s]
-
-    Returns
-    -------
-    ndarray
-        [1]
-
-    Raises
-    ------
-    ParameterError
-        If a time is not above 0, or the shapes differ.
-
-    Examples
-    --------
     >>> perturbation([17.06, 2.672], [17.04, 1.182]).round(3)
     array([1.001, 2.261])
     """

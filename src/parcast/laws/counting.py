@@ -26,7 +26,6 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -76,6 +75,26 @@ def in_parallel(p: Array, parallel: ArrayLike, alone: ArrayLike = 0.0) -> Array:
     return np.where(p > 1, parallel, alone)
 
 
+def dealt_out(
+    p: Array, steps: ArrayLike, *, sent: ArrayLike, messages: ArrayLike, disk: ArrayLike = 0.0
+) -> Counts:
+    """Counts of work that is dealt out whole: a lone processor sends nothing of it."""
+    steps = np.asarray(steps)
+    return Counts(
+        steps=steps,
+        shared=steps,
+        network_bytes=in_parallel(p, sent),
+        messages=in_parallel(p, messages),
+        disk_bytes=np.asarray(disk, dtype=np.float64),
+    )
+
+
+def share(n: float, p: float) -> float:
+    """Inputs of one of `p` processors, no more than there are inputs [1]."""
+    size, processors = sizes(n, p)
+    return float(size / processors)
+
+
 def positive(name: str, value: ArrayLike) -> Array:
     """Rate, or the like, above 0, or a refusal that names it."""
     measured = np.asarray(value, dtype=np.float64)
@@ -87,34 +106,35 @@ def positive(name: str, value: ArrayLike) -> Array:
 class Capacities(Description):
     """Capacities of the machine for this program alone; they win over those of the machine."""
 
-    compute: Annotated[Amount, Of("operation_rate", name="capacities.compute")] | None = Field(
-        default=None, description="Steps that one processor does in a second, W."
+    compute: Annotated[Amount, Of("operation_rate", name="capacities.compute")] | None = parameter(
+        None, "Steps that one processor does in a second, W."
     )
-    together: Annotated[Amount, Of("operation_rate", name="capacities.together")] | None = Field(
-        default=None,
-        description="Steps that p unequal processors do in a second, the sum of their W; compute "
-        "is then that of the slowest. p * compute if it is not given.",
+    together: Annotated[Amount, Of("operation_rate", name="capacities.together")] | None = (
+        parameter(
+            None,
+            "Steps that p unequal processors do in a second, the sum of their W; compute "
+            "is then that of the slowest. p * compute if it is not given.",
+        )
     )
-    network: Annotated[Amount, Of("rate", name="capacities.network")] | None = Field(
-        default=None, description="Rate of the network with all processors transmitting, u."
+    network: Annotated[Amount, Of("rate", name="capacities.network")] | None = parameter(
+        None, "Rate of the network with all processors transmitting, u."
     )
-    disk: Annotated[Amount, Of("rate", name="capacities.disk")] | None = Field(
-        default=None, description="Rate of one disk, B."
+    disk: Annotated[Amount, Of("rate", name="capacities.disk")] | None = parameter(
+        None, "Rate of one disk, B."
     )
-    latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = Field(
-        default=None, description="Startup of a message, t0."
+    latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = parameter(
+        None, "Startup of a message, t0."
     )
 
 
 class SteadyStatePhase(Phase):
     """A phase whose law counts: its fields are its densities, and `law_counts` its formula."""
 
-    is_compact: ClassVar[bool | None] = True
+    is_compact = True
     workers: ClassVar[str] = "one for each input"  # why no more than n processors have work
     size: Annotated[Amount, Of("count")] = parameter("n", "Problem size that the law calls n.")
-    messages: Annotated[Amount, Of("count")] | None = Field(
-        default=None,
-        description="Messages of a cycle that wait for each other; by default those of the law.",
+    messages: Annotated[Amount, Of("count")] | None = parameter(
+        None, "Messages of a cycle that wait for each other; by default those of the law."
     )
     disks: Annotated[Amount, Of("count")] = parameter(
         "1", 'Disks that work at once: "d", or "p" if every processor has its own.'
@@ -129,24 +149,22 @@ class SteadyStatePhase(Phase):
     def counts(self, n: ArrayLike, p: ArrayLike, at: Point | None = None) -> Counts:
         """Count what one cycle does, by the formula of the law and the keys of the phase.
 
-        Parameters
-        ----------
-        n : array_like
-            Problem size as the law has it. [1]
-        p : array_like, broadcastable with `n`
-            Processors. [1]
-        at : mapping, optional
-            Where densities that are formulas are to be taken, and values that replace them; by
-            default at `n` and `p`.
-
-        Raises
-        ------
-        ParameterError
-            If a size or a density lies outside the domain of the law.
+        Densities that are formulas are taken at `at`, by default `n` and `p`, which may also
+        hold values that replace them.
         """
         at = {"n": n, "p": p} if at is None else at
         n, p = self.checked_sizes(n, p)
         return self.law_counts(n, p, **self.values(at, {"n": n}))
+
+    def grain(self, n: float, p: float) -> tuple[float, float] | None:  # noqa: ARG002 - for laws that deal out
+        """Least and largest piece worth handing over, in inputs; None where nothing is dealt out.
+
+        Grain is what one message hands over. The rule is to maximise alpha/beta, computing over
+        communication, at the same work: deal out the highest loop whose iterations are
+        independent [S in words]. A piece that is too small costs bytes and messages, one that is
+        too large leaves processors idle.
+        """
+        return None
 
     def checked_sizes(self, n: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
         """Sizes and processors of which the law knows the counts."""

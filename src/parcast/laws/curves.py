@@ -1,207 +1,247 @@
-"""Laws of the processors alone as phases of a program: their times are those of no machine.
+"""Timing laws of the processors alone, as curves that are fitted to timings.
 
-A forecast fits these laws to timings (`parcast.forecasting.ensemble`); a description names them
-where a phase is known by its serial fraction, or by what its terms take. Formulas, assumptions and
-sources stand in the module of each law. Amdahl's two terms count as computing, what grows as
-communication [D].
+    gustafson     T(p) = a                           the work grows with p, the time stays
+    amdahl        T(p) = a + b/p                     fixed work, of which a part cannot be shared
+    logarithmic   T(p) = a + b/p + c * log2(p)       and a cost that grows as a tree
+    linear        T(p) = a + b/p + c * p             and a cost of every processor
+    usl           T(p) = a + b/p + c * (p - 1)       contention and coherency of what is shared
+    quadratic     T(p) = a + b/p + c * p^2           and a cost of every pair of processors
+    power         T(p) = a * p^b                     each doubling of p has the same effect
+
+gustafson    Weak scaling of programs that communicate little; a forecast by it is the time
+             measured. Its scaled speedup is p - serial * (p - 1), with the serial fraction of the
+             time on p processors; that the time stays is its assumption [S in words] [1]_.
+amdahl       Strong scaling when communication costs little: T = t1 * (serial + (1 - serial)/p)
+             [S] [2]_ [3]_. It never predicts that more processors make a program slower.
+logarithmic  Strong scaling with a broadcast, a reduction or a barrier by a tree of ceil(lg p)
+             steps [S] [4]_, and weak scaling that slows down gently (then b is 0). That the steps
+             are added to Amdahl's terms, without the ceiling, is common practice [D].
+linear       A master that talks to all, one message or one file each; too gloomy where the cost is
+             a tree. Time is least at p = sqrt(b/c). Overhead that grows with the processors is
+             [S] [5]_, the linear form its simplest case [D].
+usl          Shared data and locks: T = t1 * (1 + contention*(p - 1) + coherency*p*(p - 1)) / p, t1
+             over the capacity C(p) [S] [6]_. `contention` is Amdahl's serial fraction, and
+             `coherency` makes time rise beyond p = sqrt((1 - contention)/coherency).
+quadratic    Exchanges of all pairs that one medium carries, where time has already turned and
+             rises steeply; far too gloomy elsewhere. The measured times of [7]_ follow it within
+             2 % on two machines of three; the fit is ours [D].
+power        A few doublings, where little is known; it never turns, so do not use it far beyond
+             the measured counts. The straight line in a log-log plot [D].
+
+The sums of terms have coefficients of at least 0, which minimise the sum of squared *relative*
+residuals, ``((T(p_i) - t_i) / t_i)^2``, so a run of a second counts as much as a run of an hour.
+No time is ever negative, at any `p`, and a term that the measurements do not ask for is exactly 0.
+No such sum falls faster than 1/p, as caches make it. Many series are fitted at once; a law has at
+most three terms, so the problem [8]_ is solved exactly, without bounds on every subset of the
+terms, of which the best without a negative coefficient is kept [D].
+
+Amdahl's and Gustafson's laws are one: their serial fractions are of different times [S] [9]_.
+
+    sigma_1 = sigma_P / (sigma_P + P*(1 - sigma_P))
+
+Put sigma_P into Amdahl's formula, and it seems that Gustafson contradicts it: 60 % serial on ten
+processors would give 1.6 and not 4.6. With the fraction of the time on one processor, 13 %, both
+say 4.6.
+
+References
+----------
+.. [1] J. L. Gustafson, "Reevaluating Amdahl's law," Commun. ACM, vol. 31, no. 5, pp. 532-533,
+   May 1988, :doi:`10.1145/42411.42415`.
+.. [2] G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
+   capabilities," in Proc. AFIPS SJCC, 1967, pp. 483-485, :doi:`10.1145/1465482.1465560` (in
+   prose).
+.. [3] M. D. Hill and M. R. Marty, "Amdahl's law in the multicore era," Computer, vol. 41, no. 7,
+   pp. 33-38, Jul. 2008, :doi:`10.1109/MC.2008.209` (the formula).
+.. [4] R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication
+   operations in MPICH," Int. J. High Perform. Comput. Appl., vol. 19, no. 1, pp. 49-66, 2005,
+   :doi:`10.1177/1094342005051521`.
+.. [5] H. P. Flatt and K. Kennedy, "Performance of parallel processors," Parallel Computing,
+   vol. 12, no. 1, pp. 1-20, 1989, :doi:`10.1016/0167-8191(89)90003-3`.
+.. [6] N. J. Gunther, "A general theory of computational scalability based on rational functions,"
+   2008, :arxiv:`0808.1431`.
+.. [7] J. In, C. Jin, J. Peir, S. Ranka and S. Sahni, "A framework for matching applications with
+   parallel machines," c. 2000.
+.. [8] C. L. Lawson and R. J. Hanson, Solving Least Squares Problems, SIAM, 1995, ch. 23.
+.. [9] Y. Shi, "Steady-state timing models for program scalability analysis," Temple University,
+   c. 1996.
 """
 
-from abc import abstractmethod
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import Amount, Point
-from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.description import Of, parameter
-from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import LAW_KEY, Phase
-from parcast.laws import amdahl, gustafson, linear, logarithmic, power, quadratic, usl
-from parcast.laws.terms import SumOfTerms
+from parcast.errors import require
 
-PERCENT = 'Write such as "5 %".'
-Seconds: TypeAlias = Annotated[Amount, Of("time", above=0.0, hint='Write such as "80 s".')]
-Term: TypeAlias = Annotated[Amount, Of("time", hint='Write such as "2 s".')]
-Share: TypeAlias = Annotated[Amount, Of("fraction", most=1.0, hint=PERCENT)]
+RIDGE = 1e-13  # relative; keeps the equations of coinciding terms solvable
+TIE = 1e-9  # of squared relative residuals: fits closer than this are equally good
+LARGEST = 200.0  # log of a time that no run has, and whose square a float still holds
 
 
-class CurvePhase(Phase):
-    """A phase whose time follows from p and the parameters of its law alone."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SumOfTerms:
+    """A law that is a sum of terms: its name, its formula, its source, and the terms."""
 
-    @abstractmethod
-    def compute(self, p: Array, values: dict[str, Any]) -> Array:
-        """Time of Amdahl's two terms [s]."""
+    name: str  # as the registry and the user spell it
+    formula: str  # "a + b/p"
+    source: str  # where the law comes from
+    terms: tuple[Callable[[Array], Array], ...]
 
-    def communication(self, p: Array, values: dict[str, Any]) -> Array:  # noqa: ARG002 - for derived laws
-        """Time of what grows with the processors [s]."""
-        return np.zeros(())
+    def design(self, p: Array) -> Array:
+        """Value of each term at each `p`: shape of `p` with one more axis for the terms. [1]."""
+        return np.stack([term(p) for term in self.terms], axis=-1)
 
-    def cycle(self, machine: Machine, at: Point) -> Breakdown:  # noqa: ARG002 - the same on all
-        """Time of one cycle at every point of a grid [s]."""
-        p, values = np.asarray(at["p"], dtype=np.float64), self.values(at)
-        return Breakdown(
-            compute=self.compute(p, values), communication=self.communication(p, values)
-        )
+    def fit(self, p: Array, time: Array, weight: Array) -> Array:
+        """Coefficients [s], (series, terms), that explain measured times best.
+
+        `p` [1], `time` [s] and `weight` of each relative residual, all (series, counts); a
+        weight of 0 leaves a point out.
+        """
+        design = self.design(p) * (weight / time)[..., None]
+        scale = design.max(axis=1)
+        scale = np.where(scale > 0, scale, 1.0)
+        design /= scale[:, None, :]
+        gram = np.swapaxes(design, 1, 2) @ design
+        target = (design * weight[..., None]).sum(axis=1)
+        coefficients = _non_negative(gram, target, points=(weight > 0).sum(axis=1))
+        return np.asarray(coefficients / scale)
+
+    def time(self, p: Array, coefficients: Array) -> Array:
+        """Time at `p`, shape (series, points), for `coefficients`, shape (series, terms). [s]."""
+        return np.asarray(np.einsum("spk,sk->sp", self.design(p), coefficients))
 
 
-class AmdahlPhase(CurvePhase):
-    """Fixed work, of which a fraction cannot be shared; see `parcast.laws.amdahl`.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PowerLaw:
+    """The power law, fitted by ordinary linear regression of log T against log p."""
 
-    Examples
-    --------
-    >>> phase = AmdahlPhase(law="amdahl", t1="80 s", serial="25 %")
-    >>> phase.times(Machine(), {"p": [1, 2, 8]}).time
-    array([80. , 50. , 27.5])
+    name: str = "power"
+    formula: str = "a * p^b"
+    source: str = "straight line in log T against log p"
+
+    def fit(self, p: Array, time: Array, weight: Array) -> Array:
+        """Logarithm of `a` and exponent `b`, (series, 2), as `SumOfTerms.fit`; b = 0 of one p."""
+        x, y = np.log(p), np.log(time)
+        share = weight**2 / (weight**2).sum(axis=1, keepdims=True)
+        mean_x, mean_y = ((share * v).sum(axis=1, keepdims=True) for v in (x, y))
+        variance = (share * (x - mean_x) ** 2).sum(axis=1, keepdims=True)
+        covariance = (share * (x - mean_x) * (y - mean_y)).sum(axis=1, keepdims=True)
+        slope = np.divide(covariance, variance, out=np.zeros_like(variance), where=variance > 0)
+        return np.concatenate([mean_y - slope * mean_x, slope], axis=1)
+
+    def time(self, p: Array, coefficients: Array) -> Array:
+        """Time at `p`, shape (series, points). [s]."""
+        log_time = coefficients[:, :1] + coefficients[:, 1:] * np.log(p)
+        return np.exp(np.minimum(log_time, LARGEST))
+
+
+def constant(p: Array) -> Array:
+    """Time that no number of processors changes: 1. [1]."""
+    return np.ones_like(p)
+
+
+def shared(p: Array) -> Array:
+    """Work that the processors share: 1/p. [1]."""
+    return 1.0 / p
+
+
+def logarithmic(p: Array) -> Array:
+    """Cost of a tree over the processors, a broadcast or a reduction: log2 p. [1]."""
+    return np.log2(p)
+
+
+def linear(p: Array) -> Array:
+    """Cost of one message for every processor: p. [1]."""
+    return p
+
+
+def linear_beyond_one(p: Array) -> Array:
+    """Cost of one message for every *other* processor: p - 1. [1]."""
+    return p - 1.0
+
+
+def quadratic(p: Array) -> Array:
+    """Cost of one message for every pair of processors: p^2. [1]."""
+    return p * p
+
+
+GUSTAFSON = SumOfTerms(
+    name="gustafson",
+    formula="a",
+    source="Gustafson 1988, doi:10.1145/42411.42415",
+    terms=(constant,),
+)
+AMDAHL = SumOfTerms(
+    name="amdahl",
+    formula="a + b/p",
+    source="Amdahl 1967, doi:10.1145/1465482.1465560",
+    terms=(constant, shared),
+)
+LOGARITHMIC = SumOfTerms(
+    name="logarithmic",
+    formula="a + b/p + c*log2(p)",
+    source="Thakur et al. 2005, doi:10.1177/1094342005051521, with Amdahl's terms",
+    terms=(constant, shared, logarithmic),
+)
+LINEAR = SumOfTerms(
+    name="linear",
+    formula="a + b/p + c*p",
+    source="Flatt and Kennedy 1989, doi:10.1016/0167-8191(89)90003-3",
+    terms=(constant, shared, linear),
+)
+USL = SumOfTerms(  # a = t1*contention, b = t1*(1 - contention), c = t1*coherency
+    name="usl",
+    formula="a + b/p + c*(p - 1)",
+    source="Gunther 2008, arXiv:0808.1431",
+    terms=(constant, shared, linear_beyond_one),
+)
+QUADRATIC = SumOfTerms(
+    name="quadratic",
+    formula="a + b/p + c*p^2",
+    source="fitted to the times of In et al., c. 2000",
+    terms=(constant, shared, quadratic),
+)
+POWER = PowerLaw()
+CURVES = (GUSTAFSON, AMDAHL, LOGARITHMIC, LINEAR, USL, QUADRATIC, POWER)
+
+
+def serial_of_one(p: ArrayLike, *, serial: ArrayLike) -> Array:
+    """Serial fraction of the time on one processor, which Amdahl's law takes, from that on `p`.
+
+    >>> float(serial_of_one(10, serial=0.6).round(4))
+    0.1304
     """
-
-    source: ClassVar[str] = amdahl.LAW.source
-    fitted: ClassVar[tuple[str, ...]] = ("t1", "serial")
-    law: Literal["amdahl"] = LAW_KEY
-    t1: Seconds = parameter(..., "Time on one processor.")
-    serial: Share = parameter(..., "Fraction of that time that cannot be shared.")
-
-    def compute(self, p: Array, values: dict[str, Any]) -> Array:
-        """Time [s]."""
-        return amdahl.amdahl_time(p, **values)
+    p, serial = (np.asarray(x, dtype=np.float64) for x in (p, serial))
+    ok = (p >= 1) & np.isfinite(p)
+    require("p", p, ok, must="be at least 1", hint="Count processors from 1.")
+    ok = (serial >= 0) & (serial <= 1)
+    require("serial", serial, ok, must="lie in [0, 1]", hint="Write 5% as 0.05.")
+    return np.asarray(serial / (serial + p * (1.0 - serial)))
 
 
-class UslPhase(CurvePhase):
-    """Contention for what is shared, and keeping it coherent; see `parcast.laws.usl`.
+def _non_negative(gram: Array, target: Array, points: NDArray[np.int_]) -> Array:
+    """Minimise ``x'Gx - 2 x'h`` over ``x >= 0`` for a stack of small G and h, exactly.
 
-    Examples
-    --------
-    >>> phase = UslPhase(law="usl", t1="100 s", contention="10 %", coherency="1 %")
-    >>> phase.times(Machine(), {"p": [1, 2, 10]}).time
-    array([100.,  56.,  28.])
+    Of equally good solutions the one with fewer terms is taken, then the one whose terms stand
+    first in the law: with two counts Amdahl's two terms and a growing law's fit alike.
     """
-
-    source: ClassVar[str] = usl.LAW.source
-    fitted: ClassVar[tuple[str, ...]] = ("t1", "contention", "coherency")
-    law: Literal["usl"] = LAW_KEY
-    t1: Seconds = parameter(..., "Time on one processor.")
-    contention: Share = parameter(..., "Fraction of the work that waits for what is shared.")
-    coherency: Annotated[Amount, Of("fraction", hint=PERCENT)] = parameter(
-        ..., "Cost of a pair of processors, as a fraction of t1."
-    )
-
-    def compute(self, p: Array, values: dict[str, Any]) -> Array:
-        """Time without the cost of coherency [s]."""
-        return amdahl.amdahl_time(p, t1=values["t1"], serial=values["contention"])
-
-    def communication(self, p: Array, values: dict[str, Any]) -> Array:
-        """Cost of coherency [s]."""
-        return np.asarray(values["t1"] * values["coherency"] * (p - 1.0))
-
-
-class GustafsonPhase(CurvePhase):
-    """Work that grows with the processors, so that time stays; see `parcast.laws.gustafson`.
-
-    Examples
-    --------
-    >>> phase = GustafsonPhase(law="gustafson", time="100 s", serial="60 %")
-    >>> phase.work(Machine(), {"p": [1, 10]}) / phase.times(Machine(), {"p": [1, 10]}).time
-    array([1. , 4.6])
-    """
-
-    source: ClassVar[str] = gustafson.LAW.source
-    fitted: ClassVar[tuple[str, ...]] = ("time",)
-    law: Literal["gustafson"] = LAW_KEY
-    time: Seconds = parameter(..., "Time, whatever the processors.")
-    serial: Share = parameter("0", "Fraction of that time, on p processors, that is serial.")
-
-    def compute(self, p: Array, values: dict[str, Any]) -> Array:
-        """Time [s]."""
-        return np.asarray(values["time"] * np.ones_like(p))
-
-    def work(self, machine: Machine, at: Point) -> Array:  # noqa: ARG002 - the same on all
-        """Work of all cycles on one processor [s]."""
-        values = self.values(at)
-        speedup = gustafson.gustafson_speedup(at["p"], serial=values["serial"])
-        return np.asarray(self.cycles(at) * values["time"] * speedup)
-
-
-class PowerPhase(CurvePhase):
-    """Each doubling of p divides the time by the same factor; see `parcast.laws.power`.
-
-    Examples
-    --------
-    >>> phase = PowerPhase(law="power", t1="100 s", exponent=0.5)
-    >>> phase.times(Machine(), {"p": [1, 4, 100]}).time
-    array([100.,  50.,  10.])
-    """
-
-    source: ClassVar[str] = power.LAW.source
-    fitted: ClassVar[tuple[str, ...]] = ("t1", "exponent")
-    law: Literal["power"] = LAW_KEY
-    t1: Seconds = parameter(..., "Time on one processor.")
-    exponent: Annotated[Amount, Of("count", hint="Write such as 0.8.")] = parameter(
-        ..., "How steeply time falls: 1 is shared work."
-    )
-
-    def compute(self, p: Array, values: dict[str, Any]) -> Array:
-        """Time [s]."""
-        return np.asarray(values["t1"] * p ** -values["exponent"])
-
-
-class _GrowingPhase(CurvePhase):
-    """Amdahl's two terms, and one that grows with the processors."""
-
-    curve: ClassVar[SumOfTerms]
-    fitted: ClassVar[tuple[str, ...]] = ("fixed", "shared", "growing")
-    fixed: Term = parameter("0 s", "Time that no number of processors changes, a.")
-    shared: Term = parameter("0 s", "Time on one processor of what the processors share, b.")
-    growing: Term = parameter("0 s", "Factor of the term that grows, c.")
-
-    def compute(self, p: Array, values: dict[str, Any]) -> Array:
-        """Time of the first two terms [s]."""
-        return np.asarray(values["fixed"] + values["shared"] / p)
-
-    def communication(self, p: Array, values: dict[str, Any]) -> Array:
-        """Time of the last term [s]."""
-        return np.asarray(values["growing"] * self.curve.terms[-1](p))
-
-
-class LogarithmicPhase(_GrowingPhase):
-    """A cost that grows as a tree over the processors; see `parcast.laws.logarithmic`.
-
-    Examples
-    --------
-    >>> phase = LogarithmicPhase(law="logarithmic", shared="80 s", growing="1 s")
-    >>> phase.times(Machine(), {"p": [1, 8]}).time
-    array([80., 13.])
-    """
-
-    curve: ClassVar[SumOfTerms] = logarithmic.LAW
-    source: ClassVar[str] = logarithmic.LAW.source
-    law: Literal["logarithmic"] = LAW_KEY
-
-
-class LinearPhase(_GrowingPhase):
-    """A cost that grows with every processor; see `parcast.laws.linear`.
-
-    Examples
-    --------
-    >>> phase = LinearPhase(law="linear", fixed="2 s", shared="80 s", growing="1 s")
-    >>> phase.times(Machine(), {"p": [1, 8]}).time
-    array([83., 20.])
-    """
-
-    curve: ClassVar[SumOfTerms] = linear.LAW
-    source: ClassVar[str] = linear.LAW.source
-    law: Literal["linear"] = LAW_KEY
-
-
-class QuadraticPhase(_GrowingPhase):
-    """A cost of every pair of processors; see `parcast.laws.quadratic`.
-
-    Examples
-    --------
-    >>> phase = QuadraticPhase(law="quadratic", shared="80 s", growing="1 s")
-    >>> phase.times(Machine(), {"p": [1, 4]}).time
-    array([81., 36.])
-    """
-
-    curve: ClassVar[SumOfTerms] = quadratic.LAW
-    source: ClassVar[str] = quadratic.LAW.source
-    law: Literal["quadratic"] = LAW_KEY
+    series, terms = target.shape
+    best = np.full(series, np.inf)
+    solution = np.zeros((series, terms))
+    for size in range(1, terms + 1):
+        for subset in combinations(range(terms), size):
+            chosen = list(subset)
+            g = gram[:, chosen][:, :, chosen]
+            h = target[:, chosen]
+            # at least 1: a term that is 0 wherever there is a weight (log2 p at p = 1) gets 0
+            ridge = RIDGE * np.maximum(g.max(axis=(1, 2)), 1.0)[:, None, None] * np.eye(size)
+            x = np.linalg.solve(g + ridge, h[..., None])[..., 0]
+            residual = np.einsum("si,sij,sj->s", x, g, x) - 2 * (x * h).sum(axis=1)
+            better = (x >= 0).all(axis=1) & (points >= size) & (residual < best - TIE)
+            best[better] = residual[better]
+            solution[better] = 0.0
+            solution[np.ix_(better, chosen)] = x[better]
+    return solution

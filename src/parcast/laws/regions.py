@@ -1,28 +1,21 @@
 """Programs as regions: loops that compute and primitives that communicate, one after the other.
 
-    loop         M(P) = E * ceil(I / P)      iterations dealt out to the processors   [S] (1)
-    replicated   M(P) = E * I                every processor does all of them         [S in words]
-    primitive    calls * T_q(P, m)           see `parcast.laws.primitives.price`          [R]
-    halo         calls * T_halo(P, m)        see `parcast.laws.regions`       [D]
-    write, read  calls * T_file(d, V)        see `parcast.laws.regions`       [D]
-    program      T(P) = sum of its regions, each the maximum over the processors      [D]
+    loop         M(P) = E * ceil(I / P)        iterations dealt out to the processors    [S] (1)
+    replicated   M(P) = E * I                  every processor does all of them     [S in words]
+    primitive    calls * T_q(P, m)             see `parcast.laws.primitives.price`       [R]
+    halo         min(k, P - 1) * T_send(m)     messages to k neighbours, and as many back    [D]
+    write, read  t0 + V / (d * B)              V bytes of all processors on d disks          [D]
+    program      T(P) = sum of its regions, each the maximum over the processors             [D]
 
 A loop that is run several times, as in every time step, has `calls` as well: M(P) is the time of
-one, as what is left over by I / P is left over in each.
+one, as what is left over by I / P is left over in each. Of a halo, messages to the neighbours go
+out one after the other while those of the neighbours come in; where all pairs together are
+limited, all messages of all processors take at least their bytes over that rate. Disks are shared
+evenly and without a queue.
 
 Use it where a program is known loop by loop: iterations, the time of one, and what is sent between
-them. It knows no queues: messages that wait for each other take longer than it says, and the
+them. It knows no queues: messages and disks that are waited for take longer than it says, and the
 `spmd` law is the one for that. Neither does it know caches: E stays the same for every P.
-
-What regions that exchange or access files cost on a machine.
-
-    halo          min(k, P - 1) * T_send(m)      messages to k neighbours, and as many back    [D]
-    write, read   t0 + V / (d * B)               V bytes of all processors on d disks          [D]
-
-Of a halo, messages to the neighbours go out one after the other while those of the neighbours come
-in; where all pairs together are limited, all messages of all processors take at least their bytes
-over that rate. A lone processor has no neighbour. Disks are shared evenly and without a queue: the
-`spmd` law is the one for disks that are waited for.
 
 References
 ----------
@@ -31,10 +24,10 @@ References
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -44,83 +37,12 @@ from parcast.descriptions.description import (
     Of,
     parameter,
     require_other_labels,
-    tables_of,
+    tables,
 )
 from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, require
-from parcast.laws.primitives.price import figures_of, primitive_time
-from parcast.laws.primitives.standard import WORDS
-
-
-def halo_time(machine: Machine, at: Point, volume: Array, neighbours: Array) -> Array:
-    """Time of one exchange with neighbours; 0 on one processor.
-
-    Parameters
-    ----------
-    machine : Machine
-        Its figures of `send`, or else its network, price a message.
-    at : mapping
-        As for `parcast.descriptions.amount.Amount`.
-    volume : ndarray
-        Bytes to one neighbour. [B]
-    neighbours : ndarray
-        Neighbours of the processor with the most. [1]
-
-    Returns
-    -------
-    ndarray
-        [s]
-
-    Raises
-    ------
-    ParameterError
-        If there are bytes to send and the machine gives no rate for them.
-    """
-    p = np.asarray(at["p"], dtype=np.float64)
-    there = np.minimum(neighbours, p - 1)
-    time = there * primitive_time("send", machine, at, volume)
-    if np.any(volume > 0) and machine.saturates(at):
-        together = machine.need("network.saturation", at, why="a region of kind halo")
-        time = np.maximum(time, p * there * volume / together)
-    return np.asarray(time)
-
-
-def file_time(kind: str, machine: Machine, at: Point, volume: Array) -> Array:
-    """Time in which all processors together write or read once.
-
-    Parameters
-    ----------
-    kind : {"write", "read"}
-    machine : Machine
-        Its storage: `read_bandwidth` where it is given prices what is read.
-    at : mapping
-        As for `parcast.descriptions.amount.Amount`; "d" is the machine's number of servers where
-        it is not given.
-    volume : ndarray
-        Bytes of all processors. [B]
-
-    Returns
-    -------
-    ndarray
-        [s]
-
-    Raises
-    ------
-    ParameterError
-        If there are bytes and the machine gives no rate for them, or d is below 1.
-    """
-    storage = machine.storage
-    d = np.asarray(at.get("d", storage.servers or 1), dtype=np.float64)
-    require("d", d, d >= 1, must="be at least 1", hint="Count disks from 1.")
-    latency = storage.latency(at) if storage.latency is not None else np.zeros(())
-    if not np.any(volume > 0):
-        return np.asarray(latency)
-    reads = kind == "read" and storage.read_bandwidth is not None
-    key = "storage.read_bandwidth" if reads else "storage.bandwidth"
-    rate = machine.need(key, at, why=f"a region of kind {kind}")
-    return np.asarray(latency + volume / (d * rate))
-
+from parcast.laws.primitives.price import WORDS, figures_of, primitive_time
 
 LOOPS = ("loop", "replicated")
 FILES = ("write", "read")
@@ -138,13 +60,13 @@ class Region(Description):
     )
     name: str = Field(default="", description="What to call it.")
     iterations: Annotated[Amount, Of("count")] = parameter("1", "Iterations of a loop, I.")
-    iteration: Annotated[Amount, Of("time", "operations")] | None = Field(
-        default=None, description="Time, or operations, of one iteration of a loop, E."
+    iteration: Annotated[Amount, Of("time", "operations")] | None = parameter(
+        None, "Time, or operations, of one iteration of a loop, E."
     )
     calls: Annotated[Amount, Of("count")] = parameter("1", "How often it is run or called.")
-    volume: Annotated[Amount, Of("size")] | None = Field(
-        default=None,
-        description="Bytes of one call: of the message, as its primitive counts it; of a halo to "
+    volume: Annotated[Amount, Of("size")] | None = parameter(
+        None,
+        "Bytes of one call: of the message, as its primitive counts it; of a halo to "
         "one neighbour; of files those of all processors together.",
     )
     neighbours: Annotated[Amount, Of("count")] = parameter(
@@ -216,8 +138,6 @@ class Region(Description):
 class RegionsPhase(Phase):
     """A phase that is characterised region by region.
 
-    Examples
-    --------
     >>> phase = RegionsPhase(
     ...     law="regions",
     ...     region=[
@@ -231,12 +151,9 @@ class RegionsPhase(Phase):
 
     source: ClassVar[str] = "In, Jin, Peir, Ranka and Sahni c. 2000, equation (1)"
     law: Literal["regions"] = LAW_KEY
-    region: tuple[Region, ...] = Field(description="Regions, in their order.")
-
-    @field_validator("region", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tables_of(given, "region", "[[phase.region]]")
+    region: Annotated[tuple[Region, ...], tables("region", "[[phase.region]]")] = Field(
+        description="Regions, in their order."
+    )
 
     @model_validator(mode="after")
     def _labels_differ(self) -> "RegionsPhase":
@@ -253,11 +170,11 @@ class RegionsPhase(Phase):
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle at every point of a grid [s]."""
-        told = dict.fromkeys(COMPONENTS, np.zeros(()))
+        times = dict.fromkeys(COMPONENTS, np.zeros(()))
         for i, region in enumerate(self.region):
             time = region.time(machine, self._at_region(i, at))
-            told[region.component] = np.asarray(told[region.component] + time)
-        return Breakdown(**told)
+            times[region.component] = np.asarray(times[region.component] + time)
+        return Breakdown(**times)
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
@@ -290,3 +207,32 @@ class RegionsPhase(Phase):
         label = f"{self._label(i)}."
         own = {key.removeprefix(label): at[key] for key in at if key.startswith(label)}
         return {**at, **own}
+
+
+def halo_time(machine: Machine, at: Point, volume: Array, neighbours: Array) -> Array:
+    """Time of one exchange [s] of `volume` bytes with each of `neighbours`; 0 on one processor."""
+    p = np.asarray(at["p"], dtype=np.float64)
+    there = np.minimum(neighbours, p - 1)
+    time = there * primitive_time("send", machine, at, volume)
+    if np.any(volume > 0) and machine.saturates(at):
+        together = machine.need("network.saturation", at, why="a region of kind halo")
+        time = np.maximum(time, p * there * volume / together)
+    return np.asarray(time)
+
+
+def file_time(kind: str, machine: Machine, at: Point, volume: Array) -> Array:
+    """Time [s] in which all processors together write or read `volume` bytes once.
+
+    "d" is the machine's number of servers where it is not given; `read_bandwidth` of its storage,
+    where it is given, prices what is read.
+    """
+    storage = machine.storage
+    d = np.asarray(at.get("d", storage.servers or 1), dtype=np.float64)
+    require("d", d, d >= 1, must="be at least 1", hint="Count disks from 1.")
+    latency = storage.latency(at) if storage.latency is not None else np.zeros(())
+    if not np.any(volume > 0):
+        return np.asarray(latency)
+    reads = kind == "read" and storage.read_bandwidth is not None
+    key = "storage.read_bandwidth" if reads else "storage.bandwidth"
+    rate = machine.need(key, at, why=f"a region of kind {kind}")
+    return np.asarray(latency + volume / (d * rate))

@@ -8,7 +8,7 @@
 s time steps, c checkpoints, v bytes of a number. In each step a processor updates its points,
 sends its outer rows to its neighbours, and the largest change goes to one processor by a tree. It
 is the simple loop of the region models, M(P) = E * ceil(I / P) [1]_, in the form of the
-steady-state laws, so that `validate` can hold it against the program of `run/kernels/stencil.py`.
+steady-state laws, so that `validate` can hold it against the program of `parcast.kernels.stencil`.
 
 Use it for explicit schemes on regular grids. All bytes are taken to pass one network one after
 another, as these laws do; where rows go between all neighbours at once, the region model's halo is
@@ -20,21 +20,19 @@ References
    parallel machines," c. 2000, equation (1).
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.description import parameter
 from parcast.descriptions.program import LAW_KEY
-from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, in_parallel
+from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, dealt_out
 
 
 class StencilPhase(SteadyStatePhase):
     """Time steps of an explicit scheme on a grid of n points an edge; below 3 nothing is to do.
 
-    Examples
-    --------
     >>> from parcast.descriptions.machine import Machine
     >>> own = {"compute": "100 Mflop/s", "network": "1 GB/s"}
     >>> phase = StencilPhase(law="stencil", time_steps=20, capacities=own)
@@ -43,8 +41,8 @@ class StencilPhase(SteadyStatePhase):
     3.924
     """
 
-    source: ClassVar[str] = "parcast, after In, Jin, Peir, Ranka and Sahni c. 2000"
-    workers: ClassVar[str] = "one row of the grid for each"
+    source = "parcast, after In, Jin, Peir, Ranka and Sahni c. 2000"
+    workers = "one row of the grid for each"
     law: Literal["stencil"] = LAW_KEY
     time_steps: Count = parameter("1", "Time steps of a cycle.")
     checkpoints: Count = parameter("0", "Times that a cycle writes the grid.")
@@ -54,15 +52,12 @@ class StencilPhase(SteadyStatePhase):
     def law_counts(
         n: Array, p: Array, *, time_steps: Array, checkpoints: Array, number: Array
     ) -> Counts:
-        """Count; a processor has two neighbours at most, and the largest change goes by a tree."""
+        """Count what the steps and checkpoints take."""
         inside = np.maximum(n - 2.0, 0.0)
-        computed = np.asarray(time_steps * np.ceil(inside / p) * inside)
-        sent = time_steps * (p - 1.0) * (2.0 * n + 1.0) * number
-        messages = time_steps * (np.minimum(2.0, p - 1.0) + np.ceil(np.log2(p)))
-        return Counts(
-            steps=computed,
-            shared=computed,
-            network_bytes=in_parallel(p, sent),
-            messages=in_parallel(p, messages),
-            disk_bytes=np.asarray(checkpoints * number * n * inside + 0.0 * p),
+        return dealt_out(
+            p,
+            time_steps * np.ceil(inside / p) * inside,
+            sent=time_steps * (p - 1.0) * (2.0 * n + 1.0) * number,
+            messages=time_steps * (np.minimum(2.0, p - 1.0) + np.ceil(np.log2(p))),
+            disk=checkpoints * number * n * inside + 0.0 * p,
         )

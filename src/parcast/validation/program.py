@@ -1,7 +1,7 @@
 """One program of `validate`: its sizes, its calibration, its predictions, its runs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -45,7 +45,14 @@ from parcast.validation.plan import (
     waiting_in,
 )
 from parcast.validation.result import Comparison, ValidatedProgram
-from parcast.validation.runs import Runner, Stopwatch, jobs_of, launched, launched_again
+from parcast.validation.runs import (
+    Job,
+    Runner,
+    Stopwatch,
+    jobs_of,
+    launched,
+    launched_again,
+)
 from parcast.validation.subject import Subject
 from parcast.validation.verdict import count_checks, verdict_of, warnings_of
 
@@ -74,9 +81,22 @@ class Task:
     runner: Runner
 
 
-def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgram:
-    """Validate one program."""
-    begun = watch.seconds
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    """What is launched to validate one program."""
+
+    counts: tuple[int, ...]  # of ranks to calibrate with
+    sizes: Sizes
+    seconds: Callable[[int], float]  # expected of a run of a size [s]
+    small: list[Job]  # the calibrating ones
+    launches: int  # of them, for each count
+    a_launch: int  # predicted runs of a size in one launch
+    rounds: int  # launches of predicted runs
+    random: np.random.Generator
+
+
+def _plan_of(task: Task, subject: Subject) -> _Plan:
+    """Choose sizes by a trial, and the launches that calibrate."""
     random = np.random.default_rng([task.seed, *subject.name.encode()])
     counts = calibrated_counts(task.counts)
     each = seconds_a_step(
@@ -90,16 +110,31 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
     most = 4 if task.is_quick else MOST_REPETITIONS
     times = {n: repetitions_for(seconds(n), most=most, within=WITHIN) for n in sizes.calibrated}
     launches = QUICK_LAUNCHES if task.is_quick else LAUNCHES
-    small = jobs_of(counts, times, launches=launches, seconds=seconds, random=random)
     a_launch = min(A_LAUNCH, task.repetitions)
-    rounds = -(-task.repetitions // a_launch)
-    later = rounds * a_launch * len(task.counts) * sum(map(seconds, sizes.predicted))
-    watch.total = sum(job.expected for job in small) + later
+    return _Plan(
+        counts=counts,
+        sizes=sizes,
+        seconds=seconds,
+        small=jobs_of(counts, times, launches=launches, seconds=seconds, random=random),
+        launches=launches,
+        a_launch=a_launch,
+        rounds=-(-task.repetitions // a_launch),
+        random=random,
+    )
+
+
+def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgram:
+    """Validate one program."""
+    begun = watch.seconds
+    plan = _plan_of(task, subject)
+    counts, sizes, rounds = plan.counts, plan.sizes, plan.rounds
+    later = rounds * plan.a_launch * len(task.counts) * sum(map(plan.seconds, sizes.predicted))
+    watch.total = sum(job.expected for job in plan.small) + later
     launch = partial(launched, subject.name, runner=task.runner, watch=watch)
     again = partial(launched_again, subject.name, runner=task.runner, watch=watch)
-    everything = launch(small, seed=task.seed)
+    everything = launch(plan.small, seed=task.seed)
     _require_calibrated(subject, counts, everything, watch)
-    everything = again(small, everything, rounds=AGAIN, fewest=FEWEST, seed=task.seed)
+    everything = again(plan.small, everything, rounds=AGAIN, fewest=FEWEST, seed=task.seed)
     cells, others = parted(everything, watch.quanta)
     cores = max(samples[0].runs[0].cores for samples in cells.values())
     forms = forms_of(subject, counts, sizes.calibrated, cores)
@@ -110,12 +145,12 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
     predicted = predictions(calibration, cells, chosen, task.counts)
     large = jobs_of(
         task.counts,
-        dict.fromkeys(chosen, a_launch),
+        dict.fromkeys(chosen, plan.a_launch),
         launches=rounds,
-        seconds=seconds,
-        random=random,
+        seconds=plan.seconds,
+        random=plan.random,
     )
-    seed = task.seed + launches + AGAIN
+    seed = task.seed + plan.launches + AGAIN
     larger = launch(large, seed=seed)
     is_complete = all(len(larger.get((x.n, x.p), ())) >= rounds for x in predicted)
     enough = min(ENOUGH, task.repetitions)
@@ -144,7 +179,7 @@ def validated(task: Task, subject: Subject, watch: Stopwatch) -> ValidatedProgra
         cores=cores,
         seconds=watch.seconds - begun,
         ended_by="" if is_complete and not watch.interrupted else watch.ended_by,
-        repetitions=rounds * a_launch,
+        repetitions=rounds * plan.a_launch,
     )
 
 

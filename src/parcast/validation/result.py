@@ -148,9 +148,14 @@ class Accuracy:
     inside: int  # runs in their intervals
 
 
-def accuracy_of(compared: Sequence[Comparison]) -> Accuracy:
+def undisturbed(compared: Sequence[Comparison]) -> Sequence[Comparison]:
     """Leave aside comparisons where disturbed runs count; if all are such, none."""
-    quiet = [x for x in compared if not x.is_disturbed] or compared
+    return [x for x in compared if not x.is_disturbed] or compared
+
+
+def accuracy_of(compared: Sequence[Comparison]) -> Accuracy:
+    """How well those that nobody disturbed were predicted."""
+    quiet = undisturbed(compared)
     return Accuracy(
         errors=tuple(abs(x.error) for x in quiet),
         runs=sum(len(x.runs) for x in quiet),

@@ -102,33 +102,21 @@ def validate(
     >>> from parcast import validate
     >>> print(validate("fractal", quick=True))  # doctest: +SKIP
     """
-    hint = "Give one such as sort, or all."
-    programs = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
-    programs = list(KERNELS) if programs == ["all"] else programs
-    if not programs:
-        raise ParameterError("names", must="be programs", got="none", hint=hint)
-    subjects = [subject(name) for name in dict.fromkeys(programs)]
-    must, hint = f"be counts from 1 to {MOST_RANKS}", "Give such as 1, 2 and 4."
-    counts = tuple(sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)}))
-    if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
-        got = ", ".join(f"{x:g}" for x in counts)
-        raise ParameterError("p", must=must, got=f"[{got}]", hint=hint)
-    hint = "Two show whether they differ."
-    repetitions = as_whole("repetitions", repetitions, least=1, hint=hint)
-    seed = as_whole("seed", seed, least=0, hint="Any will do.")
-    hint = "Give it in seconds."
+    subjects = _subjects(names, subject)
     limits = {} if time_limit is None else {"time_limit": time_limit}
     for name, given in {"longest": longest, **limits}.items():
-        ok = as_number(name, given, hint=hint) > 0
-        require(name, given, ok, must="be above 0", hint=hint)
+        ok = as_number(name, given, hint="Give it in seconds.") > 0
+        require(name, given, ok, must="be above 0", hint="Give it in seconds.")
     task = Task(
-        counts=tuple(map(int, counts)),
+        counts=_counts(p),
         sizes=_whole("sizes", sizes, fewest=1),
         calibrate_with=_whole("calibrate_with", calibrate_with, fewest=2),
-        repetitions=repetitions,
+        repetitions=as_whole(
+            "repetitions", repetitions, least=1, hint="Two show whether they differ."
+        ),
         longest=longest,
         is_quick=quick,
-        seed=seed,
+        seed=as_whole("seed", seed, least=0, hint="Any will do."),
         runner=runner or _run_kernel,
     )
     watch = Stopwatch(limit=time_limit)
@@ -159,6 +147,27 @@ def validate(
     return Validation(
         programs=tuple(validated_ones), failures=failures, left_out=left_out, seed=seed
     )
+
+
+def _subjects(names: str | Iterable[str], subject: Callable[[str], Subject]) -> list[Subject]:
+    """Programs by their names, each once."""
+    hint = "Give one such as sort, or all."
+    programs = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
+    programs = list(KERNELS) if programs == ["all"] else programs
+    if not programs:
+        raise ParameterError("names", must="be programs", got="none", hint=hint)
+    return [subject(name) for name in dict.fromkeys(programs)]
+
+
+def _counts(p: Iterable[int]) -> tuple[int, ...]:
+    """Check counts of ranks, and put them in order."""
+    hint = "Give such as 1, 2 and 4."
+    counts = sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)})
+    if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
+        got = ", ".join(f"{x:g}" for x in counts)
+        must = f"be counts from 1 to {MOST_RANKS}"
+        raise ParameterError("p", must=must, got=f"[{got}]", hint=hint)
+    return tuple(map(int, counts))
 
 
 def _run_kernel(name: str, **options: Any) -> tuple[Run, ...]:

@@ -12,11 +12,13 @@ from parcast.descriptions.machine import PRIMITIVES
 from parcast.errors import FitFailed, ParameterError
 from parcast.laws.primitives.measured import (
     MOST_SIZES,
+    NO_BYTES,
+    PrimitiveFit,
     chosen_sizes,
+    fit_startup,
     measured_primitive,
     with_least_startup,
 )
-from parcast.laws.primitives.price import NO_BYTES, PrimitiveFit, fit_startup
 from tests.calibration.calibrated import TIMES, WHOLE, sample
 
 

@@ -15,8 +15,12 @@ from parcast.calibration.benchmarks.message_tables import (
     medians,
     tools_of,
 )
-from parcast.laws.primitives.measured import chosen_sizes, measured_primitive
-from parcast.laws.primitives.price import FEWEST_COUNTS, PrimitiveFit
+from parcast.laws.primitives.measured import (
+    FEWEST_COUNTS,
+    PrimitiveFit,
+    chosen_sizes,
+    measured_primitive,
+)
 from parcast.units import percent
 
 BAD_FIT = 0.25  # relative error from which it is told [D]

@@ -6,8 +6,9 @@ on from the nearest one; between two of them, how far it is from the line that j
 log-log. Everything is computed for many series at once, each with its own donors.
 """
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,22 @@ class Elsewhere:
     is_described: bool  # whether it comes from descriptions; otherwise it is 1
     grows: bool  # whether the problem size grows with the processors among the donors
     remarks: tuple[str, ...] = ()  # on the donors of all series
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields of a pickle; it held words once where it holds facts now."""
+        names = [field.name for field in fields(self)]
+        if len(state) < len(names):
+            runs, series, of, words, *others = state
+            state = [
+                runs,
+                series,
+                of,
+                (LeftOut(None, (), "", is_alone=False),) * len(words),
+                *others,
+                (),
+            ]
+        for name, value in zip(names, state, strict=True):
+            object.__setattr__(self, name, value)
 
     def adding(self, remarks: tuple[str, ...]) -> "Elsewhere":
         """Remark on the donors of all series what is not empty."""

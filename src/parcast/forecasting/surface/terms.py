@@ -4,7 +4,7 @@
 
 `g` is one of 1/p, p^(-2/3), p^(-1/3), 1, p^(1/2), p and log2 p; the exponents of every other axis
 are 0 and five around the one that fits best alone. The coefficients minimise squared *relative*
-residuals, as in `parcast.laws.terms`, with a little shrinkage so that there is one answer. No
+residuals, as in `parcast.laws.curves`, with a little shrinkage so that there is one answer. No
 time is ever 0 or negative, and sums keep what a product cannot: work that the processors share
 beside a cost that they cause. Use it where runs vary several axes at once; along single axes
 alone it does not know which products to take.

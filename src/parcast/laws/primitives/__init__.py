@@ -1,4 +1,4 @@
 """Communication primitives (send, broadcast, allreduce, ...): what one call of each takes.
 
-`price` decides between measured tables (`measured`, `network`) and formulas (`standard`).
+`price` says it of a described machine; `measured` and `network` make descriptions from benchmarks.
 """

@@ -1,6 +1,6 @@
 """A network as benchmarks measured it: messages, an exchange among all, and collectives.
 
-    t(m)     = t0 + m / r_inf                       one message, `point_to_point`          [1]_
+    t(m)     = t0 + m / r_inf                       one message, `fit_message`             [1]_
     g(P)     = dT/dm of an exchange of all with all, at its longest, over P - 1            [D]
     g(P)     = g0 + g1 * P                          where it exceeds 1 / (r_inf * (P - 1)) [D]
     r_sat(P) = P / g(P)                             rate of all pairs together
@@ -35,8 +35,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError
-from parcast.laws.primitives.measured import Times, chosen_sizes, measured_primitive
-from parcast.laws.primitives.standard import fit_message
+from parcast.laws.primitives.measured import Times, chosen_sizes, fit_message, measured_primitive
 from parcast.numerics import fit_non_negative
 from parcast.units import shown
 
@@ -60,7 +59,7 @@ def network_keys(
     message_sizes: Mapping[int, float] | None = None,
     exchange_sizes: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
-    """Tables `network` and `primitives` of a machine, from times that benchmarks measured.
+    """Arguments `network` and `primitives` of `parcast.Machine`, from what benchmarks measured.
 
     Parameters
     ----------
@@ -74,23 +73,10 @@ def network_keys(
     with_barrier : bool, optional
         Whether all times of collectives and of the exchange hold a barrier; by default it is told
         from a broadcast between two ranks, and is no where there is none.
-    message_sizes : mapping from processors to bytes, optional
-        Mean size of the messages of the program that the machine is asked for: `saturation` is
-        then that of such messages. By default that of the longest. [B]
-    exchange_sizes : mapping from processors to bytes, optional
-        Likewise what one rank sends each other one in an alltoall of it. [B]
-
-    Returns
-    -------
-    dict
-        Arguments of `parcast.Machine`: `network` and `primitives`.
-
-    Raises
-    ------
-    ParameterError
-        If a collective is not known, or a time is not above 0.
-    FitFailed
-        If messages have one size only.
+    message_sizes, exchange_sizes : mapping from processors to bytes, optional
+        Mean size of the messages of the program that the machine is asked for, and what one
+        rank sends each other one in an alltoall of it: `saturation` and the rate of an alltoall
+        are then those of such messages. By default those of the longest. [B]
 
     Examples
     --------
@@ -186,8 +172,8 @@ def _shared(exchange: Times, messages: Mapping[int, float]) -> str:
         return ""
     at = np.array(counts)
     terms = np.stack([np.ones_like(at), at], axis=1) if len(at) > 1 else at[:, None]
-    found = fit_non_negative(terms, slopes).coefficients.tolist()
-    g0, g1 = found if len(found) > 1 else (0.0, found[0])
+    rates = fit_non_negative(terms, slopes).coefficients.tolist()
+    g0, g1 = rates if len(rates) > 1 else (0.0, rates[0])
     most = float(at.max())
     texts = [f"{g0:.6g}"] if g0 > TRACE * g1 * most else []
     return " + ".join([*texts, f"{g1:.6g}*p"] if g1 * most > TRACE * g0 else texts)
@@ -202,24 +188,24 @@ def _factor(exchange: Times, sizes: Mapping[int, float], *, is_mean: bool) -> st
     curves = [sorted(x.items()) for p, x in exchange.items() if p > 1 and len(x) >= FEWEST_SIZES]
     if not wanted or not curves:
         return ""
-    found = []
+    factors = []
     for _, size in wanted:
         at = size * SPREAD if is_mean else np.array([size])
-        found.append(float(np.median([_relative(curve, at) for curve in curves])))
-    if max(abs(f - 1.0) for f in found) < SAME:
+        factors.append(float(np.median([_relative(curve, at) for curve in curves])))
+    if max(abs(f - 1.0) for f in factors) < SAME:
         return ""
     counts = [p for p, _ in wanted]
     if len(counts) == 1:
-        return f"{found[0]:.4g}"
-    slopes = np.diff(np.log(found)) / np.diff(np.log(counts))
+        return f"{factors[0]:.4g}"
+    slopes = np.diff(np.log(factors)) / np.diff(np.log(counts))
     texts = [
         f"{f / p**slope:.4g}*p^({slope:.4g})"
-        for f, p, slope in zip(found, counts, slopes, strict=False)
+        for f, p, slope in zip(factors, counts, slopes, strict=False)
     ]
-    said = texts[-1]  # beyond the last count as between the two before it
+    formula = texts[-1]  # beyond the last count as between the two before it
     for p, text in zip(reversed(counts[1:-1]), reversed(texts[:-1]), strict=True):
-        said = f"{text} if p <= {p} else {said}"
-    return said
+        formula = f"{text} if p <= {p} else {formula}"
+    return formula
 
 
 def _relative(curve: Sequence[tuple[int, float]], sizes: Array) -> float:

@@ -17,13 +17,6 @@ At p = 1 nobody communicates, so that T(1,1) is the reference time (1); the publ
 keep S0_com there, which contradicts them. The traffic of a group that communicates synchronously
 is counted once for the group, as published, or once for each processor.
 
-What the families of I/O of an SPMD phase share: bursts, I/O requests and customers of a cycle.
-
-K = p/c groups of processors are the customers. Before each visit to the network one takes z, of
-which the slowest of its c processors computes h(c) u [1]_::
-
-    z = h(c) u + f    (15)        y, the service of one I/O request    (14)
-
 References
 ----------
 .. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
@@ -86,22 +79,7 @@ class Demands:
 def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
     """What a cycle of `phase` asks of `machine` at every point of a grid.
 
-    Parameters
-    ----------
-    phase : SpmdTables
-    machine : Machine
-    at : mapping
-        As for `Phase.times`; "d" is the machine's number of servers where it is not given.
-
-    Returns
-    -------
-    Demands
-
-    Raises
-    ------
-    ParameterError
-        If a number is outside its domain somewhere on the grid, the machine lacks a rate that is
-        needed, or c does not divide p.
+    "d" is the machine's number of servers where it is not given.
     """
     at = {name: np.asarray(values, dtype=np.float64) for name, values in at.items()}
     if "p" not in at:
@@ -240,20 +218,20 @@ class Cycle:
     by_io: Array  # by y [1]
 
 
-def io_service(phase: SpmdTables, asked: Demands) -> Array:
+def io_service(phase: SpmdTables, demand: Demands) -> Array:
     """Service time of one I/O request, y, equation (14) [s]."""
-    share = asked.d
+    share = demand.d
     if phase.io.kind == "striped":
-        share = asked.d * asked.groups
+        share = demand.d * demand.groups
     elif phase.io.kind == "clustered":
-        share = asked.groups
-    return asked.io_startup + asked.io_transfer / share
+        share = demand.groups
+    return demand.io_startup + demand.io_transfer / share
 
 
-def customers(phase: SpmdTables, asked: Demands) -> Array:
+def customers(phase: SpmdTables, demand: Demands) -> Array:
     """Customers of the network: groups, or processors in the published reading of (20)-(22)."""
     published = phase.reading == "published" and phase.io.kind != "synchronous"
-    return asked.p if published else asked.groups
+    return demand.p if published else demand.groups
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -265,10 +243,10 @@ class Burst:
     cv: Array  # of what the slowest computes [1]
 
 
-def burst_of(phase: SpmdTables, asked: Demands) -> Burst:
+def burst_of(phase: SpmdTables, demand: Demands) -> Burst:
     """Delay of a burst, equation (15)."""
     law = phase.compute.law
-    slowest = expected_maximum(asked.group, law).value
-    delay = slowest * asked.computing + asked.delay
-    cv = deviation_of_maximum(asked.group, law) / slowest
+    slowest = expected_maximum(demand.group, law).value
+    delay = slowest * demand.computing + demand.delay
+    cv = deviation_of_maximum(demand.group, law) / slowest
     return Burst(slowest=slowest, delay=delay, cv=cv)

@@ -1,8 +1,8 @@
 """SPMD programs: processors that compute, communicate and do I/O in cycles.
 
 A cycle is `bursts_per_io` bursts of computing and communicating, then one I/O. The processors,
-the network and the disks are a closed queueing network (`spmd_networks`), the demands on it come
-from the descriptions of program and machine (`spmd_demands`).
+the network and the disks are a closed queueing network (`parcast.laws.spmd.networks`), the demands
+on it come from the descriptions of program and machine (`parcast.laws.spmd.demands`).
 
 The law says "in every cycle n bursts" where the published equation (16) has a geometric number
 of bursts with mean n [1]_: real programs write every n-th step. `bursts = "geometric"` is the
@@ -35,8 +35,6 @@ from parcast.laws.spmd.tables import SpmdTables
 class SpmdPhase(SpmdTables):
     """A phase of an SPMD program.
 
-    Examples
-    --------
     >>> phase = SpmdPhase(law="spmd", compute={"parallel": "8 s"}, bursts_per_io=5)
     >>> phase.cycle(Machine(), {"p": [1.0, 4.0]}).time
     array([40., 10.])
@@ -46,14 +44,14 @@ class SpmdPhase(SpmdTables):
         """What a cycle asks for at every point of a grid."""
         return demands(self, machine, at)
 
-    def solve(self, asked: Demands) -> Cycle:
-        """Time of one cycle that asks for `asked`, with its derivatives."""
-        burst = asked.computing + asked.delay + asked.queue
-        idle = (burst <= 0) & (io_service(self, asked) <= 0)
+    def solve(self, demand: Demands) -> Cycle:
+        """Time of one cycle that asks for `demand`, with its derivatives."""
+        burst = demand.computing + demand.delay + demand.queue
+        idle = (burst <= 0) & (io_service(self, demand) <= 0)
         if not idle.any():
-            return cycle(self, asked)
+            return cycle(self, demand)
         # Nothing to do, as a lone processor has where a phase only communicates.
-        solved = cycle(self, replace(asked, serial=np.where(idle, 1.0, asked.serial)))
+        solved = cycle(self, replace(demand, serial=np.where(idle, 1.0, demand.serial)))
         busy = np.asarray(~idle, dtype=np.float64)
         return replace(solved, breakdown=solved.breakdown * busy)
 
@@ -64,16 +62,14 @@ class SpmdPhase(SpmdTables):
     def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes]:
         """Time of all cycles, and its derivatives by the logarithms of the amounts [s].
 
-        Examples
-        --------
         >>> phase = SpmdPhase(law="spmd", compute={"parallel": "8 s", "serial": "1 s"})
         >>> time, slopes = phase.slopes(Machine(), {"p": [1.0, 4.0]})
         >>> time, slopes["compute.parallel"]
         (array([9., 3.]), array([8., 2.]))
         """
-        asked = self.demands(machine, at)
-        solved = self.solve(asked)
-        slopes = spmd_slopes(self, machine, at, asked, solved)
+        demand = self.demands(machine, at)
+        solved = self.solve(demand)
+        slopes = spmd_slopes(self, machine, at, demand, solved)
         return solved.breakdown.time * self.cycles(at), slopes
 
     def work(self, machine: Machine, at: Point) -> Array:
@@ -106,6 +102,6 @@ class SpmdPhase(SpmdTables):
                 "to 29 % too high with few bursts in a cycle."
             )
 
-    def io_service(self, asked: Demands) -> Array:
+    def io_service(self, demand: Demands) -> Array:
         """Service time of one I/O request [s]."""
-        return io_service(self, asked)
+        return io_service(self, demand)

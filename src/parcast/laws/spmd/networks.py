@@ -8,27 +8,20 @@ X the throughput of the network [1]_::
                  T = n * sum over i = 1..K of (z + R(i))/i + y    bursts geometric (16) [S]
                  T = `geometric_cycles_time` + y                  if times vary otherwise [D]
                  T = `fixed_cycles_time` + y                      bursts fixed [D]
-    striped      `spmd_asynchronous`: a network of K customers with two queues
-    clustered    the same with a queue of its own for each cluster
+    striped      T = K/X of K customers, delay n z, queues n x and y       (20)-(22) [S]
+    clustered    T = k/X of clusters of k customers with a disk each, all sharing the network [S]
 
 Of T, computing takes n u and the transfers n (f + x); I/O takes its response time; the rest is
 waiting, for the network as long as a customer waits there in equilibrium, and for the slowest of
 a group or of all [D].
 
-SPMD phases whose processors never join: striped and clustered I/O as queueing networks.
-
-    striped      T = K/X of K customers, delay n z, queues n x and y       (20)-(22) [1]_ [S]
-    clustered    T = k/X of clusters of k customers with a disk each, all sharing the network [S]
-
-The last two assume exponential services; for others T is multiplied by what `two_varied_queues`
-says of them over what it says of exponential ones [D]. Then the computing times count as well.
-
-Where the clusters cannot be equal, T is that of the largest, with which a program ends [D]: up to
-3 % too high where the network is busy, because the smaller ones end earlier and leave it to them,
-and up to 2 % too low where several are the largest, because the last of them counts.
-
-Two readings of (20)-(22) exist. The text has K = p/c customers, which simulation confirms; the
-equations have p, which is the "published" reading.
+The last two, whose processors never join, assume exponential services; for others T is multiplied
+by what `two_varied_queues` says of them over what it says of exponential ones [D]. Then the
+computing times count as well. Where the clusters cannot be equal, T is that of the largest, with
+which a program ends [D]: up to 3 % too high where the network is busy, because the smaller ones
+end earlier and leave it to them, and up to 2 % too low where several are the largest, because the
+last of them counts. Of (20)-(22) two readings exist. The text has K = p/c customers, which
+simulation confirms; the equations have p, which is the "published" reading.
 
 References
 ----------
@@ -57,147 +50,20 @@ from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import VariedQueues, two_varied_queues
 
 
-def striped(phase: SpmdTables, asked: Demands) -> Cycle:
-    """Every group writes to all disks together when it is ready."""
-    burst, n, y = burst_of(phase, asked), asked.bursts, io_service(phase, asked)
-    jobs, x = customers(phase, asked), asked.queue
-    solved = two_queues(jobs, delay=n * burst.delay, x=n * x, y=y)
-    slope = -jobs / solved.throughput**2
-    exact = _Circulation(
-        at_network=solved.response_x,
-        at_disk=solved.response_y,
-        by_delay=n * slope * solved.throughput_by_delay,
-        by_queue=n * slope * solved.throughput_by_x,
-        by_io=slope * solved.throughput_by_y,
-    )
-    return _asynchronous(phase, asked, burst, exact, jobs)
+def cycle(phase: SpmdTables, demand: Demands) -> Cycle:
+    """Time of one cycle that asks for `demand`, with its derivatives."""
+    return FAMILIES[phase.io.kind](phase, demand)
 
 
-def clustered(phase: SpmdTables, asked: Demands) -> Cycle:
-    """Every group writes to one of the disks when it is ready."""
-    burst, n, y = burst_of(phase, asked), asked.bursts, io_service(phase, asked)
-    jobs, d = np.broadcast_arrays(customers(phase, asked), asked.d)
-    if phase.reading == "published":
-        _require_equal_clusters(jobs, d)
-    each, count = deal(jobs, d)
-    found = clusters(each, count, delay=n * burst.delay, own=y, shared=n * asked.queue)
-    group = np.where(count[..., 1] > 0, 1, 0)[..., None]  # the larger clusters, if there are any
-
-    def of_largest(column: Array) -> Array:
-        column = np.broadcast_to(column, (*column.shape[:-1], 2))
-        return np.take_along_axis(column, np.broadcast_to(group, (*column.shape[:-1], 1)), -1)[
-            ..., 0
-        ]
-
-    throughput, largest = of_largest(found.throughput), of_largest(each)
-    slope = -largest / throughput**2
-    exact = _Circulation(
-        at_network=of_largest(found.response_shared),
-        at_disk=of_largest(found.response_own),
-        by_delay=n * slope * of_largest(found.throughput_by_delay),
-        by_queue=n * slope * of_largest(found.throughput_by_shared),
-        by_io=slope * of_largest(found.throughput_by_own),
-    )
-    return _asynchronous(phase, asked, burst, exact, largest)
-
-
-def _require_equal_clusters(jobs: Array, d: Array) -> None:
-    """The published equations know equal clusters only."""
-    uneven = np.mod(jobs, d) != 0
-    if uneven.any():
-        raise ParameterError(
-            'io.kind "clustered"',
-            must="have p/c a multiple of d in the published reading",
-            got=f"{jobs[uneven].flat[0]:g} and d = {d[uneven].flat[0]:g}",
-            hint='Leave that d out, or leave out reading = "published".',
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Circulation:
-    """A cycle without a join: response times in it, and how its time follows the demands."""
-
-    at_network: Array  # of all bursts [s]
-    at_disk: Array  # [s]
-    by_delay: Array  # derivative of the time by the delay of a burst, z [1]
-    by_queue: Array  # by x [1]
-    by_io: Array  # by y [1]
-
-
-def _asynchronous(
-    phase: SpmdTables, asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
-) -> Cycle:
-    """A cycle without a join, from that of exponential services; `sharing` jobs use one disk."""
-    n = asked.bursts
-    by_computing, found = burst.slowest * exact.by_delay, exact
-    exponential = (phase.communication.cv, phase.io.cv) == (1.0, 1.0)
-    if not exponential and phase.reading != "published":
-        by_computing, found = _varied(phase, asked, burst, exact, sharing)
-    breakdown = Breakdown(
-        compute=n * asked.computing,
-        communication=n * asked.delay + found.at_network,
-        io=found.at_disk,
-        synchronisation=n * (burst.slowest - 1.0) * asked.computing,
-    )
-    return Cycle(
-        breakdown=breakdown,
-        by_computing=by_computing,
-        by_delay=found.by_delay,
-        by_queue=found.by_queue,
-        by_io=found.by_io,
-    )
-
-
-def _varied(
-    phase: SpmdTables, asked: Demands, burst: Burst, exact: _Circulation, sharing: Array
-) -> tuple[Array, _Circulation]:
-    """What other services make of an exact cycle, and its slope by the computing of a burst."""
-    n, y = asked.bursts, io_service(phase, asked)
-    away = n * burst.delay
-
-    def approximate(*laws: ServiceLaw) -> VariedQueues:
-        return two_varied_queues(
-            customers(phase, asked),
-            sharing,
-            visits=n,
-            delay=burst.slowest * asked.computing,
-            steady=asked.delay,
-            first=asked.queue,
-            second=y,
-            delay_cv=burst.cv,
-            laws=(laws[0], laws[1]),
-            geometric=phase.bursts == "geometric",
-        )
-
-    asked_for = approximate(phase.communication.service_law, phase.io.service_law)
-    exponential = approximate(exponential_service(), exponential_service())
-    longer = asked_for.time / exponential.time
-    time = (away + exact.at_network + exact.at_disk) * longer
-
-    def slope(of_exact: Array, one: Array, other: Array) -> Array:
-        return of_exact * longer + time * (one / asked_for.time - other / exponential.time)
-
-    at_queues = asked_for.response_first + asked_for.response_second
-    scale = np.divide(time - away, at_queues, out=np.ones_like(time), where=at_queues > 0)
-    by_computing = slope(exact.by_delay, asked_for.by_delay, exponential.by_delay)
-    return burst.slowest * by_computing, _Circulation(
-        at_network=asked_for.response_first * scale,
-        at_disk=asked_for.response_second * scale,
-        by_delay=slope(exact.by_delay, asked_for.by_steady, exponential.by_steady),
-        by_queue=slope(exact.by_queue, asked_for.by_first, exponential.by_first),
-        by_io=slope(exact.by_io, asked_for.by_second, exponential.by_second),
-    )
-
-
-def cycle(phase: SpmdTables, asked: Demands) -> Cycle:
-    """Time of one cycle that asks for `asked`, with its derivatives."""
-    return FAMILIES[phase.io.kind](phase, asked)
-
-
-def _synchronous(phase: SpmdTables, asked: Demands) -> Cycle:
+def _synchronous(phase: SpmdTables, demand: Demands) -> Cycle:
     """All groups join before the I/O."""
-    burst, x, n, y = burst_of(phase, asked), asked.queue, asked.bursts, io_service(phase, asked)
-    jobs = asked.groups
+    burst, x, n, y = (
+        burst_of(phase, demand),
+        demand.queue,
+        demand.bursts,
+        io_service(phase, demand),
+    )
+    jobs = demand.groups
     if phase.bursts == "geometric" and (phase.is_exponential or phase.reading == "published"):
         joined = departure_sum(jobs, delay=burst.delay, service=x)
         until_join = n * joined.value
@@ -209,8 +75,8 @@ def _synchronous(phase: SpmdTables, asked: Demands) -> Cycle:
         ended = solver(
             jobs,
             cycles=n,
-            delay=burst.slowest * asked.computing,
-            steady=asked.delay,
+            delay=burst.slowest * demand.computing,
+            steady=demand.delay,
             service=x,
             delay_cv=burst.cv,
             service_cv=phase.communication.cv,
@@ -218,9 +84,9 @@ def _synchronous(phase: SpmdTables, asked: Demands) -> Cycle:
         until_join, by_delay, by_queue = ended.value, ended.by_steady, ended.by_service
         by_computing = burst.slowest * ended.by_delay
     waiting = n * (_response(jobs, burst.delay, x) - x)
-    spare = np.maximum(until_join - n * (asked.computing + asked.delay + x), 0.0)
+    spare = np.maximum(until_join - n * (demand.computing + demand.delay + x), 0.0)
     waiting = np.minimum(waiting, spare)
-    compute, sending = n * asked.computing, n * (asked.delay + x)
+    compute, sending = n * demand.computing, n * (demand.delay + x)
     breakdown = Breakdown(
         compute=compute,
         communication=sending + waiting,
@@ -250,12 +116,144 @@ def _require_tame_services(phase: SpmdTables) -> None:
 def _response(jobs: Array, delay: Array, service: Array) -> Array:
     """Response time at the network while all are under way; 0 where there is nothing to do."""
     nothing = (delay == 0) & (service == 0)
-    found = repairman_equilibrium(jobs, delay=np.where(nothing, 1.0, delay), service=service)
-    return np.asarray(found.response.value)
+    solved = repairman_equilibrium(jobs, delay=np.where(nothing, 1.0, delay), service=service)
+    return np.asarray(solved.response.value)
+
+
+def _striped(phase: SpmdTables, demand: Demands) -> Cycle:
+    """Every group writes to all disks together when it is ready."""
+    burst, n, y = burst_of(phase, demand), demand.bursts, io_service(phase, demand)
+    jobs, x = customers(phase, demand), demand.queue
+    solved = two_queues(jobs, delay=n * burst.delay, x=n * x, y=y)
+    slope = -jobs / solved.throughput**2
+    exact = _Circulation(
+        at_network=solved.response_x,
+        at_disk=solved.response_y,
+        by_delay=n * slope * solved.throughput_by_delay,
+        by_queue=n * slope * solved.throughput_by_x,
+        by_io=slope * solved.throughput_by_y,
+    )
+    return _asynchronous(phase, demand, burst, exact, jobs)
+
+
+def _clustered(phase: SpmdTables, demand: Demands) -> Cycle:
+    """Every group writes to one of the disks when it is ready."""
+    burst, n, y = burst_of(phase, demand), demand.bursts, io_service(phase, demand)
+    jobs, d = np.broadcast_arrays(customers(phase, demand), demand.d)
+    if phase.reading == "published":
+        _require_equal_clusters(jobs, d)
+    each, count = deal(jobs, d)
+    solved = clusters(each, count, delay=n * burst.delay, own=y, shared=n * demand.queue)
+    group = np.where(count[..., 1] > 0, 1, 0)[..., None]  # the larger clusters, if there are any
+
+    def of_largest(column: Array) -> Array:
+        column = np.broadcast_to(column, (*column.shape[:-1], 2))
+        return np.take_along_axis(column, np.broadcast_to(group, (*column.shape[:-1], 1)), -1)[
+            ..., 0
+        ]
+
+    throughput, largest = of_largest(solved.throughput), of_largest(each)
+    slope = -largest / throughput**2
+    exact = _Circulation(
+        at_network=of_largest(solved.response_shared),
+        at_disk=of_largest(solved.response_own),
+        by_delay=n * slope * of_largest(solved.throughput_by_delay),
+        by_queue=n * slope * of_largest(solved.throughput_by_shared),
+        by_io=slope * of_largest(solved.throughput_by_own),
+    )
+    return _asynchronous(phase, demand, burst, exact, largest)
+
+
+def _require_equal_clusters(jobs: Array, d: Array) -> None:
+    """The published equations know equal clusters only."""
+    uneven = np.mod(jobs, d) != 0
+    if uneven.any():
+        raise ParameterError(
+            'io.kind "clustered"',
+            must="have p/c a multiple of d in the published reading",
+            got=f"{jobs[uneven].flat[0]:g} and d = {d[uneven].flat[0]:g}",
+            hint='Leave that d out, or leave out reading = "published".',
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Circulation:
+    """A cycle without a join: response times in it, and how its time follows the demands."""
+
+    at_network: Array  # of all bursts [s]
+    at_disk: Array  # [s]
+    by_delay: Array  # derivative of the time by the delay of a burst, z [1]
+    by_queue: Array  # by x [1]
+    by_io: Array  # by y [1]
+
+
+def _asynchronous(
+    phase: SpmdTables, demand: Demands, burst: Burst, exact: _Circulation, sharing: Array
+) -> Cycle:
+    """A cycle without a join, from that of exponential services; `sharing` jobs use one disk."""
+    n = demand.bursts
+    by_computing, cycled = burst.slowest * exact.by_delay, exact
+    exponential = (phase.communication.cv, phase.io.cv) == (1.0, 1.0)
+    if not exponential and phase.reading != "published":
+        by_computing, cycled = _varied(phase, demand, burst, exact, sharing)
+    breakdown = Breakdown(
+        compute=n * demand.computing,
+        communication=n * demand.delay + cycled.at_network,
+        io=cycled.at_disk,
+        synchronisation=n * (burst.slowest - 1.0) * demand.computing,
+    )
+    return Cycle(
+        breakdown=breakdown,
+        by_computing=by_computing,
+        by_delay=cycled.by_delay,
+        by_queue=cycled.by_queue,
+        by_io=cycled.by_io,
+    )
+
+
+def _varied(
+    phase: SpmdTables, demand: Demands, burst: Burst, exact: _Circulation, sharing: Array
+) -> tuple[Array, _Circulation]:
+    """What other services make of an exact cycle, and its slope by the computing of a burst."""
+    n, y = demand.bursts, io_service(phase, demand)
+    away = n * burst.delay
+
+    def approximate(*laws: ServiceLaw) -> VariedQueues:
+        return two_varied_queues(
+            customers(phase, demand),
+            sharing,
+            visits=n,
+            delay=burst.slowest * demand.computing,
+            steady=demand.delay,
+            first=demand.queue,
+            second=y,
+            delay_cv=burst.cv,
+            laws=(laws[0], laws[1]),
+            geometric=phase.bursts == "geometric",
+        )
+
+    of_laws = approximate(phase.communication.service_law, phase.io.service_law)
+    exponential = approximate(exponential_service(), exponential_service())
+    longer = of_laws.time / exponential.time
+    time = (away + exact.at_network + exact.at_disk) * longer
+
+    def slope(of_exact: Array, one: Array, other: Array) -> Array:
+        return of_exact * longer + time * (one / of_laws.time - other / exponential.time)
+
+    at_queues = of_laws.response_first + of_laws.response_second
+    scale = np.divide(time - away, at_queues, out=np.ones_like(time), where=at_queues > 0)
+    by_computing = slope(exact.by_delay, of_laws.by_delay, exponential.by_delay)
+    return burst.slowest * by_computing, _Circulation(
+        at_network=of_laws.response_first * scale,
+        at_disk=of_laws.response_second * scale,
+        by_delay=slope(exact.by_delay, of_laws.by_steady, exponential.by_steady),
+        by_queue=slope(exact.by_queue, of_laws.by_first, exponential.by_first),
+        by_io=slope(exact.by_io, of_laws.by_second, exponential.by_second),
+    )
 
 
 FAMILIES: dict[str, Callable[[SpmdTables, Demands], Cycle]] = {
     "synchronous": _synchronous,
-    "striped": striped,
-    "clustered": clustered,
+    "striped": _striped,
+    "clustered": _clustered,
 }

@@ -1,8 +1,8 @@
 """How the time of an SPMD phase follows its parameters: derivatives by the chain rule.
 
 The solvers give the derivatives of a cycle's time by computing u, delay f, queue x and I/O y
-(`spmd_cycle.Cycle`); the demands of a cycle are sums and products of the amounts of program
-and machine (`spmd_demands`)::
+(`Cycle`); the demands of a cycle are sums and products of the amounts of program
+and machine (`parcast.laws.spmd.demands`)::
 
     dT/d ln S_par = dT/du S_par/p            dT/d ln S0_com = dT/df S0_com
     dT/d ln S_ser = dT/du S_ser              dT/d ln v = dT/df (1-w) v + dT/dx w v m
@@ -25,7 +25,7 @@ from parcast.laws.spmd.tables import SpmdTables
 
 
 def spmd_slopes(
-    phase: SpmdTables, machine: Machine, at: Point, asked: Demands, solved: Cycle
+    phase: SpmdTables, machine: Machine, at: Point, demand: Demands, solved: Cycle
 ) -> Slopes:
     """Derivatives of the time of all cycles by the logarithm of each amount. [s].
 
@@ -33,31 +33,27 @@ def spmd_slopes(
     cycles, bursts and groups) and the machine's ("network.latency").
     """
     cycles = phase.cycles(at)
-    by = {name: slope * cycles for name, slope in demand_slopes(phase, asked, solved).items()}
+    by = {name: slope * cycles for name, slope in demand_slopes(phase, demand, solved).items()}
     slopes = {
         **_of_computing(phase, machine, by),
         **_of_messages(phase, machine, by, at),
         **_of_storage(phase, machine, by, at),
     }
-    _add(slopes, _of_contention(phase, machine, by, asked, at))
+    _add(slopes, _of_contention(phase, machine, by, demand, at))
     return slopes
 
 
-def demand_slopes(phase: SpmdTables, asked: Demands, solved: Cycle) -> Slopes:
-    """Derivatives of the time of a cycle by the logarithm of each demand. [s].
-
-    The names are those of the fields of `Demands`: parallel, serial, startup, transfer,
-    contention, io_startup, io_transfer.
-    """
-    v, w = asked.transfer, asked.contention
-    io_rate_part = io_service(phase, asked) - asked.io_startup
+def demand_slopes(phase: SpmdTables, demand: Demands, solved: Cycle) -> Slopes:
+    """Derivatives of the time of a cycle by the logarithm of each field of `Demands` [s]."""
+    v, w = demand.transfer, demand.contention
+    io_rate_part = io_service(phase, demand) - demand.io_startup
     return {
-        "parallel": solved.by_computing * asked.parallel / asked.p,
-        "serial": solved.by_computing * asked.serial,
-        "startup": solved.by_delay * asked.startup,
-        "transfer": solved.by_delay * (1.0 - w) * v + solved.by_queue * w * v * asked.traffic,
-        "contention": w * v * (solved.by_queue * asked.traffic - solved.by_delay),
-        "io_startup": solved.by_io * asked.io_startup,
+        "parallel": solved.by_computing * demand.parallel / demand.p,
+        "serial": solved.by_computing * demand.serial,
+        "startup": solved.by_delay * demand.startup,
+        "transfer": solved.by_delay * (1.0 - w) * v + solved.by_queue * w * v * demand.traffic,
+        "contention": w * v * (solved.by_queue * demand.traffic - solved.by_delay),
+        "io_startup": solved.by_io * demand.io_startup,
         "io_transfer": solved.by_io * io_rate_part,
     }
 
@@ -148,7 +144,7 @@ def _parts(
 
 
 def _of_contention(
-    phase: SpmdTables, machine: Machine, by: Slopes, asked: Demands, at: Point
+    phase: SpmdTables, machine: Machine, by: Slopes, demand: Demands, at: Point
 ) -> Slopes:
     """Derivatives by what the level of contention comes from; 0 where it is held at 1."""
     network, own = machine.network, phase.communication.contention
@@ -163,5 +159,5 @@ def _of_contention(
         return {"network.contention": slope}
     if network.saturation is None and "network.saturation" not in at:
         return {}
-    follows = np.where(asked.contention < 1.0, slope, 0.0)
+    follows = np.where(demand.contention < 1.0, slope, 0.0)
     return {"network.bandwidth": follows, "network.saturation": -follows}

@@ -75,11 +75,11 @@ def _law_of(variability: str | float) -> TimeLaw:
 class Computing(Description):
     """Computing of one burst."""
 
-    parallel: Annotated[Amount, Of("time", "operations", name="compute.parallel")] | None = Field(
-        default=None, description="Work that the processors share, on one of them."
+    parallel: Annotated[Amount, Of("time", "operations", name="compute.parallel")] | None = (
+        parameter(None, "Work that the processors share, on one of them.")
     )
-    serial: Annotated[Amount, Of("time", "operations", name="compute.serial")] | None = Field(
-        default=None, description="Work that every processor does."
+    serial: Annotated[Amount, Of("time", "operations", name="compute.serial")] | None = parameter(
+        None, "Work that every processor does."
     )
     variability: Variability = Field(
         default="none",
@@ -115,21 +115,20 @@ class _Served(Description):
 class Communication(_Served):
     """Communication of one burst and processor."""
 
-    messages: Annotated[Amount, Of("count", name="communication.messages")] | None = Field(
-        default=None, description="Messages sent, each of which costs the network's latency."
+    messages: Annotated[Amount, Of("count", name="communication.messages")] | None = parameter(
+        None, "Messages sent, each of which costs the network's latency."
     )
-    volume: Annotated[Amount, Of("size", name="communication.volume")] | None = Field(
-        default=None, description="Bytes sent, at the network's bandwidth."
+    volume: Annotated[Amount, Of("size", name="communication.volume")] | None = parameter(
+        None, "Bytes sent, at the network's bandwidth."
     )
-    startup: Annotated[Amount, Of("time", name="communication.startup")] | None = Field(
-        default=None,
-        description="Time that does not depend on the network, beside that of messages.",
+    startup: Annotated[Amount, Of("time", name="communication.startup")] | None = parameter(
+        None, "Time that does not depend on the network, beside that of messages."
     )
-    transfer: Annotated[Amount, Of("time", name="communication.transfer")] | None = Field(
-        default=None, description="Time of the transfer, where it is known instead of the volume."
+    transfer: Annotated[Amount, Of("time", name="communication.transfer")] | None = parameter(
+        None, "Time of the transfer, where it is known instead of the volume."
     )
-    contention: Annotated[Amount, Of("fraction", name="communication.contention")] | None = Field(
-        default=None, description="Level of contention, in place of the machine's."
+    contention: Annotated[Amount, Of("fraction", name="communication.contention")] | None = (
+        parameter(None, "Level of contention, in place of the machine's.")
     )
     group: Annotated[Amount, Of("count", name="communication.group")] = parameter(
         "1", "Processors that communicate synchronously, c; 1 is fully asynchronous."
@@ -157,14 +156,14 @@ class InputOutput(_Served):
         description="synchronous: all processors join, then write (SIO); striped: each writes to "
         "all disks when it is ready (BUS-AIO); clustered: each to one of the disks (CLU-AIO).",
     )
-    volume: Annotated[Amount, Of("size", name="io.volume")] | None = Field(
-        default=None, description="Bytes, at the bandwidth of the servers."
+    volume: Annotated[Amount, Of("size", name="io.volume")] | None = parameter(
+        None, "Bytes, at the bandwidth of the servers."
     )
-    startup: Annotated[Amount, Of("time", name="io.startup")] | None = Field(
-        default=None, description="Time that does not depend on the number of disks."
+    startup: Annotated[Amount, Of("time", name="io.startup")] | None = parameter(
+        None, "Time that does not depend on the number of disks."
     )
-    transfer: Annotated[Amount, Of("time", name="io.transfer")] | None = Field(
-        default=None, description="Time of the transfer with one disk, instead of the volume."
+    transfer: Annotated[Amount, Of("time", name="io.transfer")] | None = parameter(
+        None, "Time of the transfer with one disk, instead of the volume."
     )
 
     @property

@@ -1,0 +1,100 @@
+"""Programs whose inputs need nothing of each other: fractals, and Monte Carlo in time slices.
+
+    fractal      T(1) = n*alpha/W ,   T(P) = n*alpha/(P*W) + n*beta/u        [R], (4.1) and (4.2)
+                 S(P) = P/(1 + x) ,   x = beta*P*W/(alpha*u)                 [R], (4.3) and (4.4)
+    monte_carlo  the same in each of some slices                             [R], (5.1) to (5.4)
+
+n pixels, or samples of a slice, take alpha steps each and send beta bytes each; what a slice found
+is gathered after it. Use it wherever a loop is dealt out and only its results travel: efficiency,
+1/(1 + x), depends neither on n nor on the slices. The source prints 87 % where 1/(1 + x) gives
+88.6 %; 87 % is the value of 1 - x, the first order of it. A master sends each of the others its
+part and gets it back, in 2*(P - 1) messages a slice [D]; where these start at a cost t0, time is
+least at sqrt(n*alpha/(2*W*t0)) processors [D].
+
+References
+----------
+.. [1] Y. Shi, "Steady-state timing models for program scalability analysis," Temple University,
+   c. 1996. The equations are reconstructed from its prose.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.description import parameter
+from parcast.descriptions.program import LAW_KEY
+from parcast.errors import require
+from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, dealt_out, positive, share
+
+
+class FractalPhase(SteadyStatePhase):
+    """n independent inputs, such as pixels, that are dealt out.
+
+    >>> from parcast.descriptions.machine import Machine
+    >>> phase = FractalPhase(law="fractal", alpha="100", beta="8 B")
+    >>> machine = Machine(compute={"rate": "1 Mflop/s"}, network={"bandwidth": "8 MB/s"})
+    >>> phase.times(machine, {"p": [1, 10], "n": 1e6}).time
+    array([100.,  11.])
+    """
+
+    source = "Shi c. 1996, equations (4.1) to (4.4)"
+    law: Literal["fractal"] = LAW_KEY
+    alpha: Count = parameter("32000", "Steps of an input.")
+    beta: Size = parameter("8 B", "Bytes that are sent for an input.")
+
+    @staticmethod
+    def law_counts(n: Array, p: Array, *, alpha: Array, beta: Array) -> Counts:
+        """Count what n inputs take."""
+        return _slices(n, p, alpha, beta, 1.0)
+
+    def grain(self, n: float, p: float, *, line: float | None = None) -> tuple[float, float]:
+        """Between a line of the image, sqrt(n) pixels unless it is given, and a processor's part.
+
+        >>> FractalPhase(law="fractal").grain(240_000, 8, line=400)
+        (400.0, 30000.0)
+        """
+        each = share(n, p)
+        pixels = float(np.sqrt(n) if line is None else positive("line", line))
+        return min(pixels, each), max(pixels, each)
+
+
+class MonteCarloPhase(SteadyStatePhase):
+    """n independent samples in each of some time slices.
+
+    >>> from parcast.descriptions.machine import Machine
+    >>> phase = MonteCarloPhase(law="monte_carlo", alpha=100, slices=2)
+    >>> machine = Machine(compute={"rate": "1 Mflop/s"}, network={"bandwidth": "8 MB/s"})
+    >>> phase.times(machine, {"p": [1, 10], "n": 1e6}).time
+    array([200.,  22.])
+    """
+
+    source = "Shi c. 1996, equations (5.1) to (5.4)"
+    law: Literal["monte_carlo"] = LAW_KEY
+    alpha: Count = parameter("1", "Steps of a sample.")
+    beta: Size = parameter(
+        "8 B", 'Bytes that are sent for a sample; "8 B * p / n" for one sum a processor.'
+    )
+    slices: Count = parameter("1", "Time slices.")
+
+    @staticmethod
+    def law_counts(n: Array, p: Array, *, alpha: Array, beta: Array, slices: Array) -> Counts:
+        """Count as many slices of independent samples."""
+        return _slices(n, p, alpha, beta, slices)
+
+    def grain(self, n: float, p: float, *, k: float = 2.0) -> tuple[float, float]:
+        """From k pieces for each processor to one.
+
+        >>> MonteCarloPhase(law="monte_carlo").grain(1e6, 10, k=4)
+        (25000.0, 100000.0)
+        """
+        each, hint = share(n, p), "1 is one piece for each processor."
+        require("k", np.asarray(k), 1 <= k <= each, must="lie between 1 and n/p", hint=hint)
+        return each / k, each
+
+
+def _slices(n: Array, p: Array, alpha: Array, beta: Array, slices: Array | float) -> Counts:
+    """Counts of independent inputs that a master deals out, slice by slice."""
+    return dealt_out(
+        p, n * alpha / p * slices, sent=n * beta * slices, messages=2.0 * (p - 1.0) * slices
+    )

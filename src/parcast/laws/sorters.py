@@ -1,0 +1,165 @@
+"""Sorters of n keys: of O(n lg n) and of O(n^2) on P processors, and a merge sort on one.
+
+    sort         T(1) = alpha*n*lg(n)/W + 2*gamma*n/B                                 [R], (3.1)
+                 T(P) = [n + alpha*(n/P)*lg(n/P) + n*P]/W + 2*gamma*n/B + 2*beta*n/u  [R], (3.2)
+    square_sort  T(1) = alpha*n^2/W + 2*gamma*n/B                                     [R], (3.4)
+                 T(P) = [n + alpha*(n/P)^2 + n*P]/W + 2*gamma*n/B + 2*beta*n/u        [R], (3.5)
+       in k parts, one after another: [n + k*alpha*(n/k)^2 + n*k]/W + 2*gamma*n/B     [R]
+    merge_sort   T = alpha*n*lg(n)/W + 2*gamma*n/B                             [R], (1.1) and (1.2)
+
+A master reads n keys from its disk and deals them out; each processor sorts its part; the master
+gets the parts back, merges them and writes the result. The merge looks at the heads of all P
+parts for each key, so it takes n*P steps, and with P = n the whole is an insertion sort. Merging
+by a tree takes n*lg(P) steps: ``merge = "tree"`` [D].
+
+`sort` shows whether a parallel sort pays: mostly the disk and the network say no. It is
+search-space compact (`parcast.laws.compactness`) and has no superlinear speedup. `square_sort`,
+with an insertion sort or the like in it, may have one, as P parts of n/P keys take fewer steps
+than one of n, n^2 > P*(n/P)^2 + n*P + n by (2.1): the sequential program is a bad one. One
+processor that sorts k parts in turn is nearly as fast, and the O(n lg n) sorter much faster. Steps
+are least with about sqrt(alpha*n) parts [R], the time with (2*alpha*n)^(1/3) processors [D].
+
+`merge_sort` is the sequential program that sorters are compared with. It shows whether the
+processor or the disk holds a sort back, and measures W and B (`parcast.fitting.capacity_sums`). It
+assumes that the keys fit into memory and that reading and computing do not overlap.
+
+References
+----------
+.. [1] Y. Shi, "Steady-state timing models for program scalability analysis," Temple University,
+   c. 1996. The equations are reconstructed from its prose; they agree with what it says of its
+   figure.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import Amount
+from parcast.descriptions.description import Of, parameter
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import LAW_KEY
+from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, in_parallel, share, sizes
+
+Merge = Literal["scan", "tree"]
+Parts = Annotated[Amount, Of("count", least=1.0, most="n", hint="1 is all keys at once.")]
+ALPHA = "Steps of a comparison while sorting; splitting and merging take one each."
+BETA = "Bytes of a key sent, each way."
+GAMMA = "Bytes of a key on the disk, each way."
+MERGE = "How parts are merged: scan looks at the heads of all (n*p steps), tree at two (n*lg(p))."
+
+
+class SortPhase(SteadyStatePhase):
+    """An O(n lg n) sorter of n keys.
+
+    >>> own = {"compute": "1 Mflop/s", "network": "100 MB/s", "disk": "10 MB/s"}
+    >>> phase = SortPhase(law="sort", capacities=own)
+    >>> one, three = phase.times(Machine(), {"p": [1, 3], "n": 1e18}).time
+    >>> float(round(one / three, 3))
+    2.44
+    """
+
+    source = "Shi c. 1996, equations (3.1) and (3.2)"
+    law: Literal["sort"] = LAW_KEY
+    alpha: Count = parameter("1", ALPHA)
+    beta: Size = parameter("8 B", BETA)
+    gamma: Size = parameter("8 B", GAMMA)
+    merge: Merge = parameter("scan", MERGE)
+
+    @staticmethod
+    def law_counts(
+        n: Array, p: Array, *, alpha: Array, beta: Array, gamma: Array, merge: Merge
+    ) -> Counts:
+        """Count what sorting n keys takes."""
+        alone, shared = alpha * n * np.log2(n), alpha * (n / p) * np.log2(n / p)
+        return _merged(n, p, alone, shared, beta=beta, gamma=gamma, merge=merge)
+
+    def grain(self, n: float, p: float) -> tuple[float, float]:
+        """The keys of a processor: each gets one piece."""
+        return share(n, p), share(n, p)
+
+
+class SquareSortPhase(SteadyStatePhase):
+    """An O(n^2) sorter of n keys.
+
+    >>> own = {"compute": "5 Mflop/s", "network": "60 kB/s", "disk": "3.5 MB/s"}
+    >>> phase = SquareSortPhase(law="square_sort", capacities=own)
+    >>> one, five = phase.times(Machine(), {"p": [1, 5], "n": 40_000}).time
+    >>> float(round(one / five, 3))
+    13.511
+    """
+
+    source = "Shi c. 1996, equations (3.4) and (3.5)"
+    is_compact = False
+    law: Literal["square_sort"] = LAW_KEY
+    alpha: Count = parameter("1", ALPHA)
+    beta: Size = parameter("8 B", BETA)
+    gamma: Size = parameter("8 B", GAMMA)
+    merge: Merge = parameter("scan", MERGE)
+    partitions: Parts | None = parameter(
+        None, "Parts that one processor sorts in turn and merges."
+    )
+
+    @staticmethod
+    def law_counts(
+        n: Array, p: Array, *, alpha: Array, partitions: Array | None, merge: Merge, **sent: Array
+    ) -> Counts:
+        """Count what sorting n keys takes, one processor perhaps in parts."""
+        alone = np.asarray(alpha * n**2)
+        if partitions is not None:
+            k = np.broadcast_to(partitions, np.broadcast_shapes(partitions.shape, n.shape))
+            alone = n + k * alpha * (n / k) ** 2 + _merge_steps(n, k, merge)
+        return _merged(n, p, alone, alpha * (n / p) ** 2, merge=merge, **sent)
+
+    def grain(self, n: float, p: float) -> tuple[float, float]:
+        """The keys of a processor: each gets one piece."""
+        return share(n, p), share(n, p)
+
+
+class MergeSortPhase(SteadyStatePhase):
+    """A merge sort of n keys on one processor, whatever the processors.
+
+    >>> own = {"compute": "5.2 Mflop/s", "disk": "2.5 MB/s"}
+    >>> phase = MergeSortPhase(law="merge_sort", capacities=own)
+    >>> phase.times(Machine(), {"p": 1, "n": [10_000, 640_000]}).time.round(2)
+    array([0.09, 6.47])
+    """
+
+    source = "Shi c. 1996, equations (1.1) and (1.2)"
+    law: Literal["merge_sort"] = LAW_KEY
+    alpha: Count = parameter("1", "Steps of a comparison.")
+    gamma: Size = parameter("8 B", "Bytes of a key on the disk, each way.")
+
+    @staticmethod
+    def law_counts(n: Array, p: Array, *, alpha: Array, gamma: Array) -> Counts:  # noqa: ARG004 - the same on any p
+        """Count what one processor does."""
+        return Counts(steps=alpha * n * np.log2(n), disk_bytes=np.asarray(2.0 * gamma * n))
+
+    def checked_sizes(self, n: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+        """Sizes; processors may be more than keys."""
+        return sizes(n, 1.0)[0], np.asarray(p)
+
+    def warnings(self, machine: Machine) -> Iterator[str]:
+        """Give what a reader of the times must know, in sentences."""
+        yield from super().warnings(machine)
+        yield "This sort is sequential: more processors do not change its time."
+
+
+def _merged(
+    n: Array, p: Array, alone: Array, shared: Array, *, beta: Array, gamma: Array, merge: Merge
+) -> Counts:
+    """Counts of parts sorted in `shared` steps and merged; messages are a master's, each way."""
+    return Counts(
+        steps=in_parallel(p, n + shared + _merge_steps(n, p, merge), alone),
+        shared=in_parallel(p, shared, alone),
+        network_bytes=in_parallel(p, 2.0 * beta * n),
+        messages=in_parallel(p, 2.0 * (p - 1.0)),
+        disk_bytes=np.asarray(2.0 * gamma * n),
+    )
+
+
+def _merge_steps(n: Array, p: Array, merge: Merge) -> Array:
+    """Steps of merging `p` parts of `n` keys in all. [1]."""
+    return np.asarray(n * (p if merge == "scan" else np.log2(p)))
