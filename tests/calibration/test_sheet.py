@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from parcast.calibration.sheet import interval_words
-from parcast.show.page import Page
-from parcast.show.terminal import lay_out
+from parcast.show.terminal import Page, lay_out
 from tests.calibration.calibrated import INTERRUPTED, WHOLE, measured
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from parcast.descriptions.program import Program
 from parcast.fitting.fit import fit
-from parcast.show.page import Page
-from parcast.show.terminal import lay_out
+from parcast.show.terminal import Page, lay_out
 from parcast.timings.measurements import Measurements
 
 

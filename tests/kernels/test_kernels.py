@@ -26,7 +26,7 @@ from parcast.kernels import (
 from parcast.kernels.kernel import Run, random_numbers
 from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named
-from parcast.kernels.rows import document_of, measurement_rows, warnings_of
+from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import Task, memory_refusal, runs_of, whole_size
 
 OURS = tuple(name for name in KERNELS if name != "stencil")

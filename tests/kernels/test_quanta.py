@@ -12,9 +12,9 @@ from parcast.kernels import quanta as module
 from parcast.kernels import worker
 from parcast.kernels.ledger import Alone
 from parcast.kernels.quanta import Quanta, work_quantum
-from parcast.kernels.rows import circumstances, measurement_rows, row_of, warnings_of
+from parcast.kernels.sheet import circumstances, measurement_rows, row_of, warnings_of
 from parcast.kernels.worker import Task, runs_of
-from parcast.testbed.words import VARIABLE
+from parcast.testbed.testbed import VARIABLE
 from parcast.timings.disturbed import TOLERANCE, is_disturbed
 
 QUIET, SLOW = 3e-4, 5e-4  # [s]

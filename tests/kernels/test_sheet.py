@@ -4,8 +4,7 @@ import pytest
 
 from parcast.kernels.command import sizes
 from parcast.kernels.sheet import program_words, sheet_of
-from parcast.show.page import Page
-from parcast.show.terminal import lay_out, listing
+from parcast.show.terminal import Page, lay_out, listing
 
 
 def row_of(**changes):

@@ -9,9 +9,8 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.prediction.predict import predict
-from parcast.prediction.rows import points_of, rows_of, spread_out, time_text
-from parcast.show.page import Page
-from parcast.show.terminal import lay_out
+from parcast.prediction.sheet import points_of, rows_of, spread_out, time_text
+from parcast.show.terminal import Page, lay_out
 from parcast.words import axis_value
 
 MACHINE = Machine(name="gort", network={"bandwidth": "10 MB/s", "saturation": "40 MB/s"})

@@ -6,8 +6,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.projection.counted import project_counts
 from parcast.projection.sheet import sheet_of
-from parcast.show.page import Page
-from parcast.show.terminal import lay_out
+from parcast.show.terminal import Page, lay_out
 
 COUNTS = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2 s"}]
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from parcast.show.page import Page
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
-from parcast.show.terminal import lay_out, listing, text_of
+from parcast.show.terminal import Page, lay_out, listing, text_of
 
 TIMES = [
     Column(title="p", cells=["1", "64"]),

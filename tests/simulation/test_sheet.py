@@ -8,8 +8,7 @@ import pytest
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.show.page import Page
-from parcast.show.terminal import lay_out
+from parcast.show.terminal import Page, lay_out
 from parcast.simulation.result import Simulation
 
 

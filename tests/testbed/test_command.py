@@ -6,8 +6,7 @@ import subprocess
 import pytest
 
 from parcast.errors import Argument
-from parcast.testbed.testbed import Testbed
-from parcast.testbed.words import in_bits, in_words
+from parcast.testbed.testbed import Testbed, in_bits, in_words
 from tests.conftest import COMMAND, ROOT
 
 REFERENCE = ROOT / "docs" / "reference" / "command-line.md"

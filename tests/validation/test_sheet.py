@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from parcast.show.page import Page
-from parcast.show.terminal import lay_out
+from parcast.show.terminal import Page, lay_out
 from parcast.validation.result import Capacity
 from parcast.validation.sheet import capacity_text
 from parcast.validation.validate import validate

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED, INTERRUPTED, in_options
-from parcast.cli.options import debug_option, duration, json_option, written_option
-from parcast.cli.outputs import check_outputs, format_of, place_of_part, print_pieces, write_all
+from parcast.cli.options import cli_command, duration, json_option, output_option, text_option
+from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
 from parcast.units import shown
 from parcast.version import __version__
@@ -148,7 +148,7 @@ Examples:
 """
 
 
-@click.command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
+@cli_command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
 @click.argument("more", metavar="", nargs=-1)
 @click.option(
     "-np",
@@ -161,18 +161,13 @@ Examples:
     show_default=True,
     help="MPI ranks. More than there are cores share them, which is said.",
 )
-@written_option(
+@output_option(
     "Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable."
 )
 @click.option("--quick", is_flag=True, help="Take less than 20 s, with wider intervals.")
-@click.option(
-    "--only", metavar="PARTS", callback=parts, help=f"Some of {', '.join(PARTS)}: network,storage."
-)
-@click.option(
-    "--time-limit",
-    metavar="TIME",
-    callback=duration,
-    help='Stop when it is over, narrow or not: "5 min", 90s.',
+@text_option("--only", "PARTS", parts, f"Some of {', '.join(PARTS)}: network,storage.")
+@text_option(
+    "--time-limit", "TIME", duration, 'Stop when it is over, narrow or not: "5 min", 90s.'
 )
 @click.option(
     "--directory",
@@ -192,8 +187,6 @@ Examples:
     metavar="FILE...",
     help="Output of OSU, IMB or IOR to take instead of measuring. More may follow.",
 )
-@debug_option
-@click.pass_context
 def command(
     ctx: click.Context,
     /,
@@ -216,7 +209,7 @@ def command(
     if slurm:
         _write_script(ctx, options, files, outputs, as_json=as_json)
         return ANSWERED
-    check_outputs(outputs, sources=files, as_json=as_json, formats=("toml", "json", "csv"))
+    Outputs(outputs, as_json=as_json, formats=("toml", "json", "csv")).check(files)
     others = figures_of_files(files)
     only = left_to_measure(options["only"] or PARTS, others)
     require_means(only, options["directory"])
@@ -309,7 +302,7 @@ def _write_script(
         raise click.UsageError("--json must not be asked of --slurm. Leave one out.", ctx)
     if len(outputs) > 1:
         raise click.UsageError("--slurm writes one script: give -o once.", ctx)
-    check_outputs(outputs, sources=files, as_json=False, formats=("sh", "slurm", "sbatch"))
+    Outputs(outputs, formats=("sh", "slurm", "sbatch")).check(files)
     arguments = ["-np", str(options["ranks"]), "-o", "machine.toml", "-o", "machine.json"]
     arguments += ["--quick"] if options["quick"] else []
     arguments += ["--only", ",".join(options["only"])] if options["only"] else []

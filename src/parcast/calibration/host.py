@@ -13,8 +13,7 @@ import numpy as np
 
 from parcast.calibration.result import Host, Measured
 from parcast.mpi.find import Mpi, available_cores
-from parcast.testbed.testbed import Testbed
-from parcast.testbed.words import short_name
+from parcast.testbed.testbed import Testbed, short_name
 
 CPUINFO: Final = Path("/proc/cpuinfo")
 MEMINFO: Final = Path("/proc/meminfo")

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import as_written, debug_option, json_option, output_option
-from parcast.cli.outputs import check_outputs, give_result
+from parcast.cli.options import answer_options, as_written, cli_command
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.characterisation.result import Characterisation
@@ -52,7 +51,7 @@ class Question:
     name: str | None
 
 
-@click.command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
+@cli_command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
 @click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True)
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
 @click.option(
@@ -68,25 +67,28 @@ class Question:
     help="What times the loops (default processor).",
 )
 @click.option("--name", metavar="TEXT", help="What to call the program.")
-@json_option
-@output_option(".toml (the program), .json or .csv")
-@debug_option
-@click.pass_context
+@answer_options(FORMATS, toml="the program")
 def command(
-    ctx: click.Context, /, *, outputs: tuple[str, ...], as_json: bool, **options: Any
+    ctx: click.Context,
+    /,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
+    from parcast.files.document import write_document
+
     question = Question(**options)
     files = [*question.profiles, *filter(None, [question.machine, question.plain])]
     if files.count("-") > 1:
         raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
-    check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
-    result = _answer(question)
-    give_result(result, outputs, as_json=as_json, draw=lambda path: _write_toml(result, path))
+    outputs.check(files)
+    program = _characterised(question)
+    outputs.give(program, write=lambda path: write_document(path, [program.toml]))
     return ANSWERED
 
 
-def _answer(question: Question) -> "Characterisation":
+def _characterised(question: Question) -> "Characterisation":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
@@ -102,7 +104,7 @@ def _answer(question: Question) -> "Characterisation":
             question.machine, read_machine, argument="MACHINE"
         )
     plain = None if question.plain is None else read_measurements(question.plain)
-    result = characterise(
+    program = characterise(
         read.runs,
         size=question.size,
         clock=question.clock,
@@ -110,20 +112,12 @@ def _answer(question: Question) -> "Characterisation":
         plain=plain,
         name=question.name,
     )
-    inputs = {
-        "profiles": [
+    return with_inputs(
+        replace(program, warnings=(*read.notes, *program.warnings)),
+        profiles=[
             {"file": name, "sha256": digest, "runs": runs} for name, digest, runs in read.files
         ],
-        "machine": from_machine,
-        "plain": question.plain,
-        "options": as_written(question, "profiles", "machine", "plain"),
-        "parcast": __version__,
-    }
-    return replace(result, warnings=(*read.notes, *result.warnings), inputs=inputs)
-
-
-def _write_toml(result: "Characterisation", path: str) -> None:
-    """Write the program."""
-    from parcast.files.document import write_document
-
-    write_document(path, [result.toml])
+        machine=from_machine,
+        plain=question.plain,
+        options=as_written(question, "profiles", "machine", "plain"),
+    )

@@ -78,20 +78,7 @@ AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}
 
 
 def run(command: click.Command, args: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status; whatever goes wrong is told in one message.
-
-    Parameters
-    ----------
-    command : click.Command
-        What to run. It returns its status, or None for success.
-    args : sequence of str, optional
-        Its arguments; by default those of the process.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
+    """Run a command and return its exit status; whatever goes wrong is told in one message."""
     given = sys.argv[1:] if args is None else list(args)
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")

@@ -1,19 +1,35 @@
-"""Options whose text is more than a word: counts, columns, rows to take, an efficiency.
+"""Options whose text is more than a word, those that several commands have, and `cli_command`.
 
-Each function is a click callback: it takes the text of an option and returns what it means.
-
-Options that every command has: where its answer goes, and a traceback for whoever asks.
+Most functions are click callbacks: they take the text of an option and return what it means.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import wraps
 from typing import Any, Final, TypeVar
 
 import click
 
-from parcast.cli.ranges import parse_counts
+from parcast.cli.outputs import FIGURES, Outputs
+from parcast.cli.ranges import parse_counts, parse_sizes
 from parcast.errors import ParameterError
 from parcast.units import Dimension, quantity
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Option = Callable[[Function], Function]  # decorator that adds one
+
+json_option: Final = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."
+)
+
+
+class Answering(click.Command):
+    """A command with the option --debug, which `failures.run` looks for among the arguments."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        help = "Show a traceback when something fails."
+        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +54,13 @@ def as_written(question: Any, *files: str, **names: str) -> dict[str, Any]:
     `names` are what the document calls some of them.
     """
     return {
-        names.get(option.name, option.name): _plain(getattr(question, option.name))
+        names.get(option.name, option.name): plain(getattr(question, option.name))
         for option in fields(question)
         if option.name not in files
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Write an option: by its text, if it has one, and pairs as "name=value"."""
     pairs = list(value.items()) if isinstance(value, dict) else value
     if isinstance(pairs, list | tuple):
@@ -52,7 +68,7 @@ def _plain(value: Any) -> Any:
     return getattr(value, "text", value)
 
 
-def processors(help: str, *, required: bool = False) -> Callable[[Any], Any]:
+def processors(help: str, *, required: bool = False) -> Option[Any]:
     """Option for counts of processors, which may be repeated."""
     return click.option(
         "-p",
@@ -72,15 +88,15 @@ def counts(
     """Read a list of counts; of an option that may be repeated, all its lists together."""
     if isinstance(text, tuple):
         text = ",".join(text) if text else None
-    return _counted(option, text, "processors")
+    return _counts(option, text, "processors")
 
 
 def disks(_: click.Context, option: click.Parameter, text: str | None) -> Counts | None:
     """Read a list of counts of disks."""
-    return _counted(option, text, "disks")
+    return _counts(option, text, "disks")
 
 
-def _counted(option: click.Parameter, text: str | None, of: str) -> Counts | None:
+def _counts(option: click.Parameter, text: str | None, of: str) -> Counts | None:
     """Read a list of counts, unless the option was left out."""
     if text is None:
         return None
@@ -92,8 +108,6 @@ def _counted(option: click.Parameter, text: str | None, of: str) -> Counts | Non
 
 def sizes(_: click.Context, option: click.Parameter, text: str | None) -> Sizes | None:
     """Read a list of problem sizes."""
-    from parcast.cli.ranges import parse_sizes
-
     if text is None:
         return None
     try:
@@ -106,8 +120,8 @@ def variations(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) ->
     """Read names of parameters and the ranges they take, which their units will tell."""
     varied: dict[str, str] = {}
     for text in texts:
-        name, equals, written = map(str.strip, text.partition("="))
-        if not (name and equals and written):
+        name, equals, values = map(str.strip, text.partition("="))
+        if not (name and equals and values):
             raise click.UsageError(
                 f"--vary must be a parameter and its range, got {text!r:.60}. "
                 'Write such as "network.bandwidth=10..1000 MB/s".'
@@ -117,7 +131,7 @@ def variations(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) ->
                 f"--vary must name a parameter once, got {name!r:.60} twice. "
                 "Put its values into one list, with commas between them."
             )
-        varied[name] = written
+        varied[name] = values
     return varied
 
 
@@ -138,7 +152,7 @@ def selection(
     _: click.Context, __: click.Parameter, texts: tuple[str, ...]
 ) -> list[tuple[str, str]]:
     """Read columns and the values that they must have."""
-    wanted = []
+    selected = []
     for text in texts:
         column, equals, value = map(str.strip, text.partition("="))
         if not (column and equals and value):
@@ -146,20 +160,8 @@ def selection(
                 f"--select must be a column and its value, got {text!r:.60}. "
                 "Write such as machine=T3E."
             )
-        wanted.append((column, value))
-    return wanted
-
-
-def select_option(help: str) -> Callable[[Any], Any]:
-    """Option for rows of a table to take."""
-    return click.option(
-        "--select", metavar="COLUMN=VALUE", multiple=True, callback=selection, help=help
-    )
-
-
-def ignore_option(help: str) -> Callable[[Any], Any]:
-    """Option for columns of a table to pass over."""
-    return click.option("--ignore", metavar="COLUMNS", callback=columns, help=help)
+        selected.append((column, value))
+    return selected
 
 
 def efficiency(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
@@ -186,52 +188,99 @@ def _plain_fraction(text: str) -> str | float:
         return text
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+def cli_command(
+    *, name: str, help: str, short_help: str
+) -> Callable[[Callable[..., Any]], Answering]:
+    """Make a function a command: it takes the context, answers and returns its exit status."""
 
-TABLES: Final = ".csv or .json"
-FIGURES: Final = ".csv, .json, .svg, .png or .pdf"
+    def decorate(function: Callable[..., Any]) -> Answering:
+        named = click.command(name=name, cls=Answering, help=help, short_help=short_help)
+        return named(click.pass_context(function))
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."
-)
-# `failures.run` looks for it among the arguments.
-debug_option = click.option(
-    "--debug", is_flag=True, expose_value=False, help="Show a traceback when something fails."
-)
+    return decorate
 
 
-def output_option(endings: str = FIGURES) -> Callable[[Command], Command]:
-    """Option -o, whose help names the endings that are known."""
-    return written_option(f'Write PATH too: {endings}. "-" prints CSV. Repeatable.')
+def text_option(
+    name: str, metavar: str, read: Callable[..., Any], help: str, **settings: Any
+) -> Option[Any]:
+    """Option whose text `read` understands."""
+    return click.option(name, metavar=metavar, callback=read, help=help, **settings)
 
 
-def written_option(told: str) -> Callable[[Command], Command]:
-    """Option -o with a help text of its own."""
-    return click.option("-o", "--output", "outputs", multiple=True, metavar="PATH", help=told)
+def repeated_option(
+    name: str, metavar: str, help: str, read: Callable[..., Any] | None = None
+) -> Option[Any]:
+    """Option that may be given several times."""
+    help = f"{help} Repeatable."
+    return click.option(name, metavar=metavar, callback=read, help=help, multiple=True)
+
+
+def answer_options(formats: Sequence[str] = FIGURES, **contents: str) -> Option[Any]:
+    """Options --json and -o, given to the command as `outputs`.
+
+    `formats` are the endings of files, `contents` what those hold whose ending does not tell.
+    """
+    *others, last = (
+        f".{ending} ({contents[ending]})" if ending in contents else f".{ending}"
+        for ending in formats
+    )
+    help = f'Write PATH too: {", ".join(others)} or {last}. "-" prints CSV. Repeatable.'
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def answering(*args: Any, outputs: Sequence[str], as_json: bool, **options: Any) -> Any:
+            given = Outputs(outputs, as_json=as_json, formats=formats)
+            return function(*args, outputs=given, **options)
+
+        with_options: Callable[..., Any] = json_option(output_option(help)(answering))
+        return with_options
+
+    return decorate
+
+
+def output_option(help: str) -> Option[Any]:
+    """Option -o."""
+    return click.option("-o", "--output", "outputs", multiple=True, metavar="PATH", help=help)
+
+
+def select_option(help: str = "Rows to take: machine=T3E. Repeatable.") -> Option[Any]:
+    """Option for rows of a table to take."""
+    return click.option(
+        "--select", metavar="COLUMN=VALUE", multiple=True, callback=selection, help=help
+    )
+
+
+def ignore_option(help: str) -> Option[Any]:
+    """Option for columns of a table to pass over."""
+    return click.option("--ignore", metavar="COLUMNS", callback=columns, help=help)
+
+
+def seed_option(help: str, **more: Any) -> Option[Any]:
+    """Option for what makes random numbers repeat."""
+    return click.option("--seed", type=click.IntRange(0), default=0, help=help, **more)
+
+
+def all_option(rows: str) -> Option[Any]:
+    """Option to show everything, however long it is."""
+    return click.option(
+        "--all", "show_all", is_flag=True, help=f"Show every {rows}, however many."
+    )
 
 
 def duration(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Read a time above 0 with its unit."""
-    from parcast.errors import ParameterError
-    from parcast.units import quantity
-
-    if text is None:
-        return None
-    try:
-        time = quantity(text, "time", name=option.opts[0])
-    except ParameterError as refusal:
-        raise click.UsageError(str(refusal)) from None
-    if time <= 0:
-        raise click.UsageError(
-            f"{option.opts[0]} must be above 0, got {text!r:.60}. Give the most that is allowed."
-        )
-    return time
+    """Read the most time that something may take. [s]."""
+    return above_0(option, text, "time", hint="Give the most that is allowed.")
 
 
-def _above_0(
-    option: click.Parameter, text: str | None, dimension: Dimension, example: str
+def time_limit(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Read the time to spend. [s]."""
+    return above_0(option, text, "time", hint="Write such as 60s.")
+
+
+def above_0(
+    option: click.Parameter, text: str | None, dimension: Dimension, *, hint: str
 ) -> float | None:
-    """Read an amount above 0, unless the option was left out."""
+    """Read an amount above 0 with its unit, in SI, unless the option was left out."""
     if text is None:
         return None
     try:
@@ -239,12 +288,5 @@ def _above_0(
     except ParameterError as error:
         raise click.UsageError(str(error)) from None
     if amount <= 0:
-        raise click.UsageError(
-            f"{option.opts[0]} must be above 0, got {text!r:.60}. Write such as {example}."
-        )
+        raise click.UsageError(f"{option.opts[0]} must be above 0, got {text!r:.60}. {hint}")
     return amount
-
-
-def time_limit(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Read the time to spend."""
-    return _above_0(option, text, "time", "60s")

@@ -1,14 +1,12 @@
-"""Where an answer goes besides the screen: files by their extension, checked before computing.
-
-Where a part of an answer goes, of a command that was interrupted or failed on its way.
-"""
+"""Where an answer goes: to the screen, and to files by their endings, checked before computing."""
 
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -18,156 +16,110 @@ if TYPE_CHECKING:
     from parcast.show.result import Result
 
 
+Answer = TypeVar("Answer", bound="Result")
+
 PICTURES: Final = ("svg", "png", "pdf")
-FORMATS: Final = ("csv", "json", *PICTURES)
+TABLES: Final = ("csv", "json")
+FIGURES: Final = (*TABLES, *PICTURES)
 
 
-def check_outputs(
-    outputs: Sequence[str],
-    *,
-    sources: Sequence[str],
-    as_json: bool,
-    formats: Sequence[str] = FORMATS,
-) -> None:
-    """Refuse what cannot be written, before time is spent on computing it.
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where the answer of a command was asked to go; to "-", standard output, as CSV."""
 
-    Parameters
-    ----------
-    outputs : sequence of str
-        Paths; "-" is standard output.
-    sources : sequence of str
-        The files that are read, which must not be overwritten.
-    as_json : bool
-        Whether standard output is taken by JSON.
-    formats : sequence of str, optional
-        Endings that are known.
+    paths: Sequence[str]
+    as_json: bool = False  # print one JSON document
+    formats: Sequence[str] = FIGURES  # endings of files that are known
 
-    Raises
-    ------
-    click.ClickException
-        If one of them cannot be written, or two would share standard output.
-    """
-    from parcast.errors import ParameterError
-    from parcast.files.document import check_place
+    def check(self, sources: Sequence[str] = ()) -> None:
+        """Refuse what cannot be written, before time is spent on computing it.
 
-    if outputs.count("-") + as_json > 1:
-        raise click.UsageError("-o - and --json must not share standard output. Leave one out.")
-    for output in outputs:
-        if output == "-":
-            continue
-        if format_of(output) not in formats:
-            endings = ", ".join(f".{ending}" for ending in formats)
-            raise click.ClickException(
-                f"-o must be a path that ends in {endings}, got {output!r}."
+        `sources` are the files that are read, which must not be overwritten.
+        """
+        if self.paths.count("-") + self.as_json > 1:
+            raise click.UsageError(
+                "-o - and --json must not share standard output. Leave one out."
             )
-        if format_of(output) in PICTURES and find_spec("matplotlib") is None:
+        for path in self.paths:
+            if path != "-":
+                self._check_file(path, sources)
+
+    def _check_file(self, path: str, sources: Sequence[str]) -> None:
+        """Refuse a file that cannot be written."""
+        from parcast.errors import ParameterError
+        from parcast.files.document import check_place
+
+        if format_of(path) not in self.formats:
+            endings = ", ".join(f".{ending}" for ending in self.formats)
+            raise click.ClickException(f"-o must be a path that ends in {endings}, got {path!r}.")
+        if format_of(path) in PICTURES and find_spec("matplotlib") is None:
             raise click.ClickException(
                 'Figures need matplotlib. Install with: pip install "parcast[plot]"'
             )
         try:
-            check_place(output)
+            check_place(path)
         except ParameterError as error:
             raise click.ClickException(f"-o {error}") from error
-        if any(_is_same_file(source, output) for source in sources):
+        if any(_is_same_file(source, path) for source in sources):
             raise click.ClickException(
-                f"-o must be another file than the one that is read, got {output}. "
+                f"-o must be another file than the one that is read, got {path}. "
                 "Choose another name."
             )
 
+    @property
+    def pictures(self) -> list[str]:
+        """Those that are drawn."""
+        return [path for path in self.paths if format_of(path) in PICTURES]
 
-def give(
-    outputs: Sequence[str],
-    *,
-    as_json: bool,
-    rows: Callable[[], Iterable[Mapping[str, Any]]],
-    document: Callable[[], Mapping[str, Any]],
-    show: Callable[[], None],
-    draw: Callable[[str], None] | None = None,
-) -> None:
-    """Write an answer to every output, and print it once: as JSON, CSV, or for a person.
+    def of_part(self) -> "Outputs":
+        """Where a part of the answer goes that must not take the place of a whole one."""
+        return replace(self, paths=[x if x == "-" else place_of_part(x) for x in self.paths])
 
-    Parameters
-    ----------
-    outputs : sequence of str
-        Paths; "-" is standard output, as CSV.
-    as_json : bool
-        Whether to print the document.
-    rows, document, draw : callable
-        As for `write_answer`.
-    show : callable
-        Prints it for a person.
+    def give(
+        self,
+        result: "Result",
+        *,
+        rows: Callable[[], Iterable[Mapping[str, Any]]] | None = None,
+        document: Callable[[], Mapping[str, Any]] | None = None,
+        show: Callable[[], None] | None = None,
+        write: Callable[[str], None] | None = None,
+        **shown: Any,
+    ) -> None:
+        """Write a result to every output, and print it once: as JSON, CSV, or for a person.
 
-    Raises
-    ------
-    OSError
-        If a file cannot be written; what was there before is still there.
-    """
-    from parcast.files.document import json_pieces
+        `rows`, `document`, `show` and `write`, which makes the files of other formats, take the
+        place of what the result has itself; all else are options of its sheet.
+        """
+        from parcast.files.document import json_pieces
 
-    for output in outputs:
-        write_answer(output, rows=rows, document=document, draw=draw)
-    if as_json:
-        print_pieces(json_pieces(document()))
-    elif "-" not in outputs:
-        show()
-
-
-def give_result(
-    result: "Result",
-    outputs: Sequence[str],
-    *,
-    as_json: bool,
-    rows: Callable[[], Iterable[Mapping[str, Any]]] | None = None,
-    draw: Callable[[str], None] | None = None,
-    **options: Any,
-) -> None:
-    """Write a result to every output, and print it once: as JSON, CSV, or as its sheet.
-
-    `rows` and `draw` stand in place of its own, and `options` are those of the sheet.
-    """
-    give(
-        outputs,
-        as_json=as_json,
-        rows=rows or result.rows,
-        document=result.to_document,
-        show=lambda: show_sheet(result.to_sheet(**options)),
-        draw=draw or result.save,
-    )
+        rows, document = rows or result.rows, document or result.to_document
+        for path in self.paths:
+            write_answer(path, rows=rows, document=document, write=write or result.save)
+        if self.as_json:
+            print_pieces(json_pieces(document()))
+        elif "-" not in self.paths:
+            (show or (lambda: show_sheet(result.to_sheet(**shown))))()
 
 
 def write_answer(
-    output: str,
+    path: str,
     *,
     rows: Callable[[], Iterable[Mapping[str, Any]]],
     document: Callable[[], Mapping[str, Any]],
-    draw: Callable[[str], None] | None = None,
+    write: Callable[[str], None],
 ) -> None:
-    """Write an answer in the format that the ending of a path asks for; to "-" as CSV.
-
-    Parameters
-    ----------
-    output : str
-        Where to.
-    rows, document, draw : callable
-        What gives the rows of CSV, the JSON document, and what draws the picture at a path, if
-        there is one.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; what was there before is still there.
-    """
+    """Write an answer in the format that the ending of a path asks for; to "-" as CSV."""
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
-    ending = format_of(output)
-    if output == "-":
+    ending = format_of(path)
+    if path == "-":
         print_pieces(csv_pieces(rows()))
     elif ending == "csv":
-        write_document(output, csv_pieces(rows()))
+        write_document(path, csv_pieces(rows()))
     elif ending == "json":
-        write_document(output, json_pieces(document()))
-    elif draw is not None:
-        draw(output)
+        write_document(path, json_pieces(document()))
+    else:
+        write(path)
 
 
 def _is_same_file(one: str, other: str) -> bool:
@@ -181,13 +133,7 @@ def print_pieces(pieces: Iterator[str]) -> None:
 
 
 def write_all(text: str) -> None:
-    """Write text to standard output, all of it: an unbuffered stream may take only a part.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    """
+    """Write text to standard output, all of it: an unbuffered stream may take only a part."""
     sys.stdout.flush()
     stream: Any = sys.stdout.buffer
     left = memoryview(text.encode("utf-8"))
@@ -196,22 +142,25 @@ def write_all(text: str) -> None:
     stream.flush()
 
 
-def format_of(output: str) -> str:
+def format_of(path: str) -> str:
     """Tell the format by the ending of a path."""
-    return Path(output).suffix.removeprefix(".").lower()
+    return Path(path).suffix.removeprefix(".").lower()
 
 
 def place_of_part(output: str) -> str:
-    """Path to write a part to: it does not take the place of what is there, which may be whole.
-
-    Parameters
-    ----------
-    output : str
-        Where the whole was to be written.
-    """
+    """Path to write a part to: it does not take the place of what is there, which may be whole."""
     if not os.path.exists(output):
         return output
     path = Path(output)
     beside = str(path.with_name(f"{path.stem}.interrupted{path.suffix}"))
     click.echo(f"parcast: {output} is left as it was; see {beside}.", err=True)
     return beside
+
+
+def with_inputs(result: Answer, **inputs: Any) -> Answer:
+    """Note in a result what it was made from, and the version that made it."""
+    from parcast.version import __version__
+
+    data: Any = result
+    noted: Answer = replace(data, inputs={**inputs, "parcast": __version__})
+    return noted

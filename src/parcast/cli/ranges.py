@@ -43,31 +43,12 @@ class _Part:
 
 
 def parse_range(text: str, dimension: Dimension, *, name: str) -> list[float]:
-    """Values of a parameter that a text names, in its order, each once.
+    """Values [SI] of a parameter that a text names, in its order, each once, at most 100,000.
 
-    Parameters
-    ----------
-    text : str
-        Numbers and ranges with commas between them, and a unit at the end, which holds for
-        those without one. `10..1000` doubles, `10..1000x1.5` goes by that factor, `10..100+10`
-        by that step; both ends belong to it.
-    dimension : str
-        What the parameter is, as in `parcast.units.quantity`.
-    name : str
-        What a message calls it, such as "--vary network.bandwidth".
+    `10..1000` doubles, `10..1000x1.5` goes by that factor, `10..100+10` by that step; both ends
+    belong to it. A unit at the end holds for those without one. A ValueError says what is wrong
+    with what messages call `name`.
 
-    Returns
-    -------
-    list of float
-        At most 100,000 values of at least 0. [SI]
-
-    Raises
-    ------
-    ValueError
-        If the text is no such list, with what is wrong and an example.
-
-    Examples
-    --------
     >>> parse_range("10..50 MB/s", "rate", name="--vary network.bandwidth")
     [10000000.0, 20000000.0, 40000000.0, 50000000.0]
     >>> parse_range("0..30+10 %", "fraction", name="--vary network.contention")
@@ -75,43 +56,24 @@ def parse_range(text: str, dimension: Dimension, *, name: str) -> list[float]:
     """
     example = _example(dimension)
     parts = _parts(text, name, f"numbers and ranges such as {example}")
-    found: dict[float, None] = {}
+    chosen: dict[float, None] = {}
     units = [""]
     for part in reversed(parts):  # the unit at the end is that of the parts before it
         units.append(part.unit or units[-1])
     for part, unit in zip(parts, reversed(units), strict=False):
         values = _scaled(part, unit, dimension, name)
-        _require_few(len(found) + len(values), part.text, name)
-        found |= dict.fromkeys(values)
-    return list(found)
+        _require_few(len(chosen) + len(values), part.text, name)
+        chosen |= dict.fromkeys(values)
+    return list(chosen)
 
 
 def parse_sizes(text: str, *, name: str = "-n") -> list[float]:
-    """Problem sizes that a text names, in its order, each once.
+    """Problem sizes that a text names, as `parse_counts`, of numbers that need not be whole.
 
-    Parameters
-    ----------
-    text : str
-        As for `parcast.cli.ranges.parse_counts`, of numbers that need not be whole.
-    name : str, default "-n"
-        What a message calls it.
-
-    Returns
-    -------
-    list of float
-        At most 100,000 numbers above 0. [1]
-
-    Raises
-    ------
-    ValueError
-        If the text is no such list, with what is wrong and an example.
-
-    Examples
-    --------
     >>> parse_sizes("0.5,64..512x2")
     [0.5, 64.0, 128.0, 256.0, 512.0]
     """
-    found: dict[float, None] = {}
+    chosen: dict[float, None] = {}
     for part in _parts(text, name, "numbers and ranges such as 64,128 or 64..1024x2"):
         if part.unit:
             raise ValueError(
@@ -124,31 +86,31 @@ def parse_sizes(text: str, *, name: str = "-n") -> list[float]:
                 f"{name} must be numbers above 0 and up to {LARGEST_SIZE:g}, got "
                 f"{shown(part.text)}. Write such as 64,128 or 64..1024x2."
             )
-        _require_few(len(found) + len(values), part.text, name)
-        found |= dict.fromkeys(values)
-    return list(found)
+        _require_few(len(chosen) + len(values), part.text, name)
+        chosen |= dict.fromkeys(values)
+    return list(chosen)
 
 
 def _parts(text: str, name: str, expected: str) -> list[_Part]:
     """Split a text at its commas and read each part."""
     parts = []
     for written in map(str.strip, text.split(",")):
-        found = _PART.fullmatch(written)
-        if found is None:
+        match = _PART.fullmatch(written)
+        if match is None:
             got = repr(written) if written else "nothing" + (" between commas" if text else "")
             raise ValueError(f"{name} must be {expected}, got {shown(got)}.{_meant(written)}")
-        if any(float(found[number] or 0) == inf for number in ("first", "last", "step")):
+        if any(float(match[number] or 0) == inf for number in ("first", "last", "step")):
             raise ValueError(f"{name} must be finite, got {shown(written)}. Check its range.")
-        is_range = found["last"] is not None
+        is_range = match["last"] is not None
         parts.append(
             _Part(
                 text=written,
-                first=Decimal(found["first"]),
-                last=Decimal(found["last"]) if is_range else None,
-                sign=found["sign"] or "",
-                step=Decimal(found["step"] or 0),
-                unit=(found["unit"] if is_range else found["first_unit"]) or "",
-                first_unit=(found["first_unit"] or "") if is_range else "",
+                first=Decimal(match["first"]),
+                last=Decimal(match["last"]) if is_range else None,
+                sign=match["sign"] or "",
+                step=Decimal(match["step"] or 0),
+                unit=(match["unit"] if is_range else match["first_unit"]) or "",
+                first_unit=(match["first_unit"] or "") if is_range else "",
             )
         )
     return parts
@@ -156,8 +118,8 @@ def _parts(text: str, name: str, expected: str) -> list[_Part]:
 
 def _meant(written: str) -> str:
     """Suggest what a part that cannot be read may have been meant to be."""
-    if found := re.fullmatch(rf"({NUMBER})\s*(?:-|:|\.{{3,}})\s*({NUMBER})(.*)", written):
-        return f" Write a range as {found[1]}..{found[2]}{shown(found[3])}."
+    if match := re.fullmatch(rf"({NUMBER})\s*(?:-|:|\.{{3,}})\s*({NUMBER})(.*)", written):
+        return f" Write a range as {match[1]}..{match[2]}{shown(match[3])}."
     if written.startswith("-"):
         return " It must not be negative."
     return ""
@@ -253,61 +215,42 @@ _LIKE_A_RANGE = re.compile(r"([0-9]+)\s*(?:-|:|\.{3,})\s*([0-9]+)")
 
 
 def parse_counts(text: str, *, name: str = "-p", of: str = "processors") -> list[int]:
-    """Counts that a text names, in its order, each once.
+    """Counts from 1 to 10^9 that a text names, in its order, each once, at most 100,000.
 
-    Parameters
-    ----------
-    text : str
-        Numbers and ranges with commas between them. `1..16` counts by one, `10..100+10` by ten,
-        and `1..1024x2` doubles; a range ends at or before its second number.
-    name : str, default "-p"
-        What a message calls the text.
-    of : str, default "processors"
-        What is counted, for a message.
+    `1..16` counts by one, `10..100+10` by ten, and `1..1024x2` doubles; a range ends at or before
+    its second number. A ValueError says what is wrong with the counts `of` something.
 
-    Returns
-    -------
-    list of int
-        From 1 to 10^9, at most 100,000 of them. [1]
-
-    Raises
-    ------
-    ValueError
-        If the text is no such list, with what is wrong and an example.
-
-    Examples
-    --------
     >>> parse_counts("1..8x2,12,10..30+10")
     [1, 2, 4, 8, 12, 10, 20, 30]
     """
-    found: dict[int, None] = {}
+    chosen: dict[int, None] = {}
     for part in map(str.strip, text.split(",")):
         if not part:
             got = "nothing" if not text.strip() else f"nothing between two commas of {text!r:.60}"
             raise ValueError(f"{name} must be counts of {of}, got {got}. Write {EXAMPLE}.")
         counts = _part(part, name, of)
-        if len(counts) + len(found) > MOST_COUNTS:
+        if len(counts) + len(chosen) > MOST_COUNTS:
             raise ValueError(
                 f"{name} must be {MOST_COUNTS} counts at most, got {part:.60}. "
                 "Take wider steps, such as 1..1000000x2."
             )
-        found.update(dict.fromkeys(counts))
-    return list(found)
+        chosen.update(dict.fromkeys(counts))
+    return list(chosen)
 
 
 def _part(part: str, name: str, of: str) -> range | list[int]:
     """Read one number or one range."""
-    found = _RANGE.fullmatch(part)
-    if found is None:
+    match = _RANGE.fullmatch(part)
+    if match is None:
         return [_count(part, name, of)]
-    first, last = _count(found[1], name, of), _count(found[2], name, of)
+    first, last = _count(match[1], name, of), _count(match[2], name, of)
     if last < first:
         raise ValueError(
             f"{name} must be ranges from the smaller count to the larger, got {part}. "
-            f"Write {last}..{first}{found[3] or ''}{found[4] or ''}."
+            f"Write {last}..{first}{match[3] or ''}{match[4] or ''}."
         )
-    step = int(found[4] or 1)
-    if found[3] != "x":
+    step = int(match[4] or 1)
+    if match[3] != "x":
         if step < 1:
             raise ValueError(
                 f"{name} must be ranges with steps of at least 1, got {part}. "

@@ -23,35 +23,15 @@ def read_file(
 ) -> tuple["Measurements", dict[str, Any]]:
     """Measurements of a file that have the values wanted, and what they come from.
 
-    Parameters
-    ----------
-    file : str
-        A path; "-" is standard input. What another tool wrote is imported where its format is
-        certain, which is said on standard error.
-    select : sequence of (str, str)
-        Columns and the values that their rows must have, one of them where there are several.
-    ignore : sequence of str, optional
-        Columns to pass over.
-
-    Returns
-    -------
-    measurements : Measurements
-    inputs : dict
-        `file`, `sha256` and `measurements`, the number of runs in the file [1]; `format` of a
-        file that was imported.
-
-    Raises
-    ------
-    click.UsageError, ParameterError
-        If standard input is closed, or what is wanted is not there.
-    FileProblems
-        If the file cannot be read, or something in it is wrong.
+    What another tool wrote is imported where its format is certain, which is said on stderr. They
+    come from `file`, `sha256` and `measurements`, the number of runs in the file, and `format`
+    where it was imported.
     """
     from parcast.cli.screen import Progress
     from parcast.timings.read_csv import read_measurements
 
     name = _named(file)
-    with _told_apart(file, "FILE") as (known, path, stream):
+    with _recognised(file, "FILE") as (known, path, stream):
         if known is not None:
             runs, inputs = _imported(known, path, name, ignore)
         else:
@@ -60,7 +40,7 @@ def read_file(
                 runs = read_measurements(watched, ignore=ignore, progress=progress)  # type: ignore[arg-type]  # reads
             digest = watched.sha256.hexdigest()
             inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
-    return (runs.select(**wanted(select, runs.labels)) if select else runs), inputs
+    return (runs.select(**selected(select, runs.labels)) if select else runs), inputs
 
 
 def read_surface(
@@ -68,24 +48,12 @@ def read_surface(
 ) -> tuple[tuple["Measurements", Literal["time", "speedup"]], dict[str, Any]]:
     """Measurements to fit a program to, whether times or speedups, and what they come from.
 
-    Parameters
-    ----------
-    file : str
-        A path; "-" is standard input. What another tool wrote is imported, as `read_file` does.
-    ignore : sequence of str, optional
-        Columns to pass over.
-
-    Raises
-    ------
-    click.UsageError
-        If standard input is closed.
-    FileProblems
-        If the file cannot be read, or something in it is wrong.
+    What another tool wrote is imported, as `read_file` does.
     """
     from parcast.timings.speedups import read_runs
 
     name = _named(file)
-    with _told_apart(file, "SURFACE") as (known, path, stream):
+    with _recognised(file, "SURFACE") as (known, path, stream):
         if known is not None:
             runs, inputs = _imported(known, path, name, ignore)
             del inputs["measurements"]
@@ -94,7 +62,7 @@ def read_surface(
 
 
 @contextmanager
-def _told_apart(file: str, argument: str) -> Iterator[tuple["Format | None", str, Any]]:
+def _recognised(file: str, argument: str) -> Iterator[tuple["Format | None", str, Any]]:
     """Give the format and place of what another tool wrote, or the stream of a table."""
     from pathlib import Path
 
@@ -138,9 +106,9 @@ def _imported(
             f"Import them: parcast import {known.name} FILE -o machine.toml"
         )
         raise FileProblems(name, [Problem(message=refusal)])
-    told = asked_in_options(lambda: import_timings(file, known.name))
-    say([f"{name} is recognised as {known.name}: {known.title}.", *told.notes])
-    runs = _without(told.measurements, ignore)
+    answer = asked_in_options(lambda: import_timings(file, known.name))
+    say([f"{name} is recognised as {known.name}: {known.title}.", *answer.notes])
+    runs = _without(answer.measurements, ignore)
     inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}
     return runs, inputs | {"format": known.name}
 
@@ -170,29 +138,9 @@ def _digest(file: str) -> str | None:
 def read_description(
     file: str, read: Callable[[Any], Described], *, argument: str
 ) -> tuple[Described, dict[str, Any]]:
-    """Description in a file, and what it comes from.
+    """Description in a file, read by `read`, and what it comes from: `file` and `sha256`.
 
-    Parameters
-    ----------
-    file : str
-        A path; "-" is standard input.
-    read : callable
-        `parcast.read_machine` or `parcast.read_program`.
-    argument : str
-        What the command line calls the file: "PROGRAM" or "MACHINE".
-
-    Returns
-    -------
-    description : Machine or Program
-    inputs : dict
-        `file` and `sha256`.
-
-    Raises
-    ------
-    click.UsageError
-        If standard input is closed.
-    FileProblems
-        If the file cannot be read, or something in it is wrong.
+    `argument` is what the command line calls the file: "PROGRAM" or "MACHINE".
     """
     from parcast.files.decoding import opened
 
@@ -230,9 +178,9 @@ class _Watched:
         return self._stream.fileno()
 
 
-def wanted(select: Sequence[tuple[str, str]], labels: Iterable[str]) -> dict[str, list[Any]]:
+def selected(select: Sequence[tuple[str, str]], labels: Iterable[str]) -> dict[str, list[Any]]:
     """Gather the values wanted in each column: text for labels, numbers for axes."""
-    wanted: dict[str, list[Any]] = {}
+    values: dict[str, list[Any]] = {}
     for column, text in select:
         value: str | float = text
         if column not in labels:
@@ -243,5 +191,5 @@ def wanted(select: Sequence[tuple[str, str]], labels: Iterable[str]) -> dict[str
                     f"--select {column} must be a number, got {text!r:.60}. "
                     "Only machine and callpath are text."
                 ) from None
-        wanted.setdefault(column, []).append(value)
-    return wanted
+        values.setdefault(column, []).append(value)
+    return values

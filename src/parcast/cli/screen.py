@@ -8,9 +8,8 @@ from typing import Any, Final, Self, TextIO
 
 import click
 
-from parcast.show.page import Page
 from parcast.show.sheet import Sheet
-from parcast.show.terminal import lay_out
+from parcast.show.terminal import Page, lay_out
 
 NARROWEST: Final = 40
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]
@@ -23,11 +22,11 @@ LOOKS: Final[dict[str, dict[str, Any]]] = {
 
 def page_of_stdout() -> Page:
     """Tell how wide standard output is, and whether it may have colours."""
-    told = os.environ.get("COLUMNS", "")
+    columns = os.environ.get("COLUMNS", "")
     is_terminal = is_a_terminal(sys.stdout)
     width = None
-    if told.isdigit() and int(told) > 0:
-        width = max(int(told), NARROWEST)
+    if columns.isdigit() and int(columns) > 0:
+        width = max(int(columns), NARROWEST)
     elif is_terminal:
         width = max(shutil.get_terminal_size().columns, NARROWEST)
     if is_terminal and may_colour():

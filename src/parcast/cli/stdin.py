@@ -20,18 +20,7 @@ BLOCK: Final = 2**20  # read at once [B]
 
 
 def prepare_stdin(argument: str, what: str) -> None:
-    """Refuse standard input that is closed, and say that a terminal is waited for.
-
-    Parameters
-    ----------
-    argument, what : str
-        What the command line calls it, and what it is to hold.
-
-    Raises
-    ------
-    click.UsageError
-        If it is closed.
-    """
+    """Refuse standard input that is closed, and say that a terminal is waited for."""
     from parcast.cli.screen import is_a_terminal
 
     if sys.stdin is None:
@@ -43,13 +32,7 @@ def prepare_stdin(argument: str, what: str) -> None:
 
 
 def beginning_of_stdin() -> bytes:
-    """Read as much as tells what standard input holds.
-
-    Raises
-    ------
-    FileProblems
-        If it cannot be read.
-    """
+    """Read as much as tells what standard input holds."""
     from parcast.importers.content import HEAD
 
     head = b""
@@ -80,17 +63,7 @@ class RestOfStdin:
 def stdin_as_file(head: bytes, *, with_rest: bool = True) -> Iterator[str]:
     """Keep standard input in a file meanwhile; faults in it are told of standard input.
 
-    Parameters
-    ----------
-    head : bytes
-        What `beginning_of_stdin` gave.
-    with_rest : bool, default True
-        Whether what follows is wanted too.
-
-    Raises
-    ------
-    FileProblems
-        If it cannot be read, or what reads the file finds faults.
+    It begins with `head`, which `beginning_of_stdin` read.
     """
     from parcast.files.decoding import STDIN, copy_called
 

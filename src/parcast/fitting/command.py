@@ -1,24 +1,24 @@
 """`parcast fit`: a description of a program and its timings in, the constants of its law out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import (
+    answer_options,
     as_written,
+    cli_command,
     columns,
-    debug_option,
     ignore_option,
-    json_option,
-    output_option,
+    seed_option,
     select_option,
+    text_option,
 )
-from parcast.cli.outputs import check_outputs, format_of, give_result
-from parcast.cli.reading import read_description, read_surface, wanted
-from parcast.version import __version__
+from parcast.cli.outputs import Outputs, format_of, with_inputs
+from parcast.cli.reading import read_description, read_surface, selected
 
 if TYPE_CHECKING:
     from parcast.fitting.result import Fit
@@ -70,13 +70,13 @@ class Question:
     interval: bool
 
 
-@click.command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
+@cli_command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
 @click.argument("program")
 @click.argument("surface")
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
-@click.option("--free", metavar="NAMES", callback=columns, help="Amounts to fit, no others.")
-@click.option("--fix", metavar="NAMES", callback=columns, help="Amounts to leave as described.")
-@select_option("Rows to take: machine=T3E. Repeatable.")
+@text_option("--free", "NAMES", columns, "Amounts to fit, no others.")
+@text_option("--fix", "NAMES", columns, "Amounts to leave as described.")
+@select_option()
 @ignore_option("Columns of SURFACE to pass over: date,jobid.")
 @click.option(
     "--starts",
@@ -85,22 +85,18 @@ class Question:
     default=10,
     help="Sets of values to start from (default 10).",
 )
-@click.option("--seed", metavar="NUMBER", type=click.IntRange(0), default=0, help="Of these sets.")
+@seed_option("Of these sets.", metavar="NUMBER")
 @click.option("--interval/--no-interval", default=True, help="Find the intervals? By default yes.")
-@json_option
-@output_option(".toml (PROGRAM, fitted), .json or .csv")
+@answer_options(FORMATS, toml="PROGRAM, fitted")
 @click.option(
     "--machine-output", metavar="PATH", help="Write MACHINE with its fitted amounts to PATH."
 )
-@debug_option
-@click.pass_context
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
+    outputs: Outputs,
     machine_output: str | None,
-    as_json: bool,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -114,24 +110,19 @@ def command(
         raise click.ClickException(
             f"--machine-output must be a path that ends in .toml, got {machine_output!r}."
         )
-    places = [*outputs, *filter(None, [machine_output])]
-    check_outputs(places, sources=files, as_json=as_json, formats=FORMATS)
-    result, texts = _answer(question)
+    places = [*outputs.paths, *filter(None, [machine_output])]
+    replace(outputs, paths=places).check(files)
+    fitted, texts = _fitted(question)
     if machine_output:
-        _write_toml(result, texts["machine"], machine_output, of_machine=True)
-    give_result(
-        result,
-        outputs,
-        as_json=as_json,
-        draw=lambda path: _write_toml(result, texts["program"], path, of_machine=False),
+        _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
+    outputs.give(
+        fitted, write=lambda path: _write_toml(fitted, texts["program"], path, of_machine=False)
     )
-    return _status(result)
+    return _status(fitted)
 
 
-def _answer(question: Question) -> tuple["Fit", dict[str, str]]:
+def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
     """Read the files and compute the answer; give the texts of the descriptions as well."""
-    from dataclasses import replace
-
     from parcast.cli.failures import NoAnswer, in_options
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.read_toml import read_machine, read_program
@@ -149,9 +140,9 @@ def _answer(question: Question) -> tuple["Fit", dict[str, str]]:
     (runs, quantity), from_surface = read_surface(question.surface, question.ignore or ())
     from_surface |= {"measurements": len(runs)}
     if question.select:
-        runs = runs.select(**wanted(question.select, runs.labels))
+        runs = runs.select(**selected(question.select, runs.labels))
     try:
-        result = fit(
+        fitted = fit(
             program,
             runs,
             machine,
@@ -166,14 +157,14 @@ def _answer(question: Question) -> tuple["Fit", dict[str, str]]:
         if refusal.name in {"free", "fixed"}:
             raise  # wrong use of an option
         raise NoAnswer(in_options(refusal)) from refusal
-    inputs = {
-        "program": from_program,
-        "surface": from_surface,
-        "machine": from_machine,
-        "options": as_written(question, "program", "surface", "machine"),
-        "parcast": __version__,
-    }
-    return replace(result, inputs=inputs), texts
+    fitted = with_inputs(
+        fitted,
+        program=from_program,
+        surface=from_surface,
+        machine=from_machine,
+        options=as_written(question, "program", "surface", "machine"),
+    )
+    return fitted, texts
 
 
 def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, str]]:
@@ -190,26 +181,24 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
     return read_and_keep
 
 
-def _write_toml(result: "Fit", text: str, path: str, *, of_machine: bool) -> None:
+def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     """Write a description with the fitted amounts in place of the described ones."""
     from parcast.descriptions.write_program import with_amounts, write_description
 
-    fitted = result.machine if of_machine else result.program
-    amounts = fitted.parameters()
-    texts = {
-        x.name: str(amounts[x.name]) for x in result.parameters if x.is_of_machine == of_machine
-    }
-    program = None if of_machine else result.program
+    described = fit.machine if of_machine else fit.program
+    amounts = described.parameters()
+    texts = {x.name: str(amounts[x.name]) for x in fit.parameters if x.is_of_machine == of_machine}
+    program = None if of_machine else fit.program
     write_description(path, with_amounts(text, texts, program))
 
 
-def _status(result: "Fit") -> int:
+def _status(fit: "Fit") -> int:
     """Say whether everything is determined."""
-    if result.is_settled:
+    if fit.is_settled:
         return ANSWERED
-    open_ones = [x.name for x in result.parameters if not x.is_determined]
+    open_ones = [x.name for x in fit.parameters if not x.is_determined]
     why = f"not determined: {', '.join(open_ones)}" if open_ones else "it has not converged"
-    if not open_ones and result.has_converged:
+    if not open_ones and fit.has_converged:
         why = "not everything is determined"
     click.echo(f"parcast: no: {why}.", err=True)
     return ANSWER_IS_NO

@@ -1,6 +1,6 @@
 """`parcast forecast`: timings in, times at other numbers of processors out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,28 +9,23 @@ import click
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
     Counts,
+    all_option,
+    answer_options,
+    cli_command,
     columns,
     counts,
-    debug_option,
     efficiency,
     ignore_option,
-    json_option,
-    output_option,
+    plain,
     processors,
+    repeated_option,
     select_option,
+    text_option,
 )
-from parcast.cli.outputs import check_outputs, give
-from parcast.cli.screen import show_sheet
-from parcast.forecasting.command_axes import (
-    axis_values,
-    check_axes_of_file,
-    check_several,
-    plan_of_question,
-    rows_with_plan,
-    show_plan,
-)
+from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.screen import show, show_sheet
+from parcast.errors import ParameterError
 from parcast.units import shown
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -38,7 +33,6 @@ if TYPE_CHECKING:
     from parcast.forecasting.next_runs.result import PlannedRun
     from parcast.forecasting.result import Forecast
     from parcast.timings.measurements import Measurements
-
 
 REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for
 MOST_NAMED = 5  # series in one message
@@ -67,6 +61,9 @@ Examples:
   parcast forecast here.csv --donors elsewhere.csv -p 512
 """
 
+EXAMPLE = "Write such as n=1000,2000,theta=0.5."
+Axes = dict[str, list[float]]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
@@ -91,10 +88,10 @@ class Question:
     def options(self) -> dict[str, Any]:
         """Give what was asked as it stands in a document."""
         return {
-            "p": self.p.text if self.p else None,
-            "hold_out": self.hold_out.text if self.hold_out else None,
+            "p": plain(self.p),
+            "hold_out": plain(self.hold_out),
             "by": self.by,
-            "select": [f"{name}={value}" for name, value in self.select],
+            "select": plain(self.select),
             "ignore": self.ignore,
             "donors": list(self.donors),
             **({"machine": list(self.machine)} if self.machine else {}),
@@ -108,34 +105,48 @@ class Question:
         }
 
 
-@click.command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
+def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> Axes:
+    """Read axes and their values: `n=1000,2000,theta=0.5`, and ranges such as `n=100..800x2`."""
+    axes: Axes = {}
+    for text in texts:
+        axis = ""
+        for part in map(str.strip, text.split(",")):
+            name, equals, value = map(str.strip, part.rpartition("="))
+            if equals and name in axes:
+                raise click.UsageError(
+                    f"--at must name an axis once, got {name!r:.60} twice. "
+                    "Put its values behind each other: n=1000,2000."
+                )
+            axis = name if equals else axis
+            if not axis or not value:
+                raise click.UsageError(
+                    f"--at must be axes and values, got {text!r:.60}. {EXAMPLE}"
+                )
+            axes.setdefault(axis, []).extend(_numbers(axis, value))
+    return axes
+
+
+def _numbers(axis: str, text: str) -> list[float]:
+    """Read one number, which may be negative, or a range."""
+    from parcast.cli.ranges import parse_sizes
+
+    try:
+        return parse_sizes(text, name=f"--at {axis}") if ".." in text else [float(text)]
+    except ValueError as error:
+        numbers = f"--at {axis} must be numbers, got {text!r:.60}. {EXAMPLE}"
+        raise click.UsageError(str(error) if ".." in text else numbers) from None
+
+
+@cli_command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
 @click.argument("file")
 @processors("Counts to forecast.")
-@click.option(
-    "--hold-out",
-    metavar="LIST",
-    callback=counts,
-    help="Counts of FILE to keep back and compare with.",
-)
-@click.option(
-    "--by",
-    metavar="COLUMNS",
-    callback=columns,
-    help="Columns that tell series apart: callpath,machine.",
-)
-@select_option("Rows to take: machine=T3E. Repeatable.")
+@text_option("--hold-out", "LIST", counts, "Counts of FILE to keep back and compare with.")
+@text_option("--by", "COLUMNS", columns, "Columns that tell series apart: callpath,machine.")
+@select_option()
 @ignore_option("Columns of FILE to pass over: date,jobid.")
-@click.option(
-    "--donors",
-    metavar="PATH",
-    multiple=True,
-    help="Table of runs of the same program on other machines. Repeatable.",
-)
-@click.option(
-    "--machine",
-    metavar="PATH",
-    multiple=True,
-    help="Description of a machine of the runs: donors like the target weigh more. Repeatable.",
+@repeated_option("--donors", "PATH", "Table of runs of the same program on other machines.")
+@repeated_option(
+    "--machine", "PATH", "Description of a machine of the runs: donors like the target weigh more."
 )
 @click.option(
     "--target",
@@ -162,12 +173,11 @@ class Question:
     metavar="N",
     help="Show the N call paths that take most time themselves at the largest count.",
 )
-@click.option(
+@repeated_option(
     "--at",
-    metavar="AXIS=VALUES",
-    multiple=True,
-    callback=axis_values,
-    help="Values of other axes, from all runs together: n=1000,2000,theta=0.5. Repeatable.",
+    "AXIS=VALUES",
+    "Values of other axes, from all runs together: n=1000,2000,theta=0.5.",
+    axis_values,
 )
 @click.option(
     "--plan-runs",
@@ -179,17 +189,13 @@ class Question:
     type=click.IntRange(min=1),
     help="Largest count of a planned run. By default below those of -p.",
 )
-@json_option
-@output_option()
-@click.option("--all", "show_all", is_flag=True, help="Show every series, however many.")
-@debug_option
-@click.pass_context
+@answer_options()
+@all_option("series")
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
-    as_json: bool,
+    outputs: Outputs,
     show_all: bool,
     **options: Any,
 ) -> int:
@@ -207,45 +213,45 @@ def command(
         )
     check_several(ctx, question, outputs)
     sources = [question.file, *question.donors, *question.machine]
-    check_outputs(outputs, sources=sources, as_json=as_json)
-    answer, knees, planned = _ask(question)
-    document = answer.to_document()
+    outputs.check(sources)
+    forecast, knees, planned = _forecast(question)
+    document = forecast.to_document()
     if planned is not None:
         document["plan_runs"] = [run.to_document() for run in planned]
     if question.knee is not None:
         document["knee"] = [knee.to_document() for knee in knees]
 
-    def show() -> None:
-        show_sheet(answer.to_sheet(knees=knees, show_all=show_all))
+    def show_both() -> None:
+        show_sheet(forecast.to_sheet(knees=knees, show_all=show_all))
         show_plan(planned)
 
-    give(
-        outputs,
-        as_json=as_json,
-        rows=lambda: rows_with_plan(answer.rows(), planned),
+    outputs.give(
+        forecast,
+        rows=lambda: rows_with_plan(forecast.rows(), planned),
         document=lambda: document,
-        show=show,
-        draw=lambda path: _draw(answer, knees, planned, path),
+        show=show_both,
+        write=lambda path: _draw(forecast, knees, planned, path),
     )
     return _status(question, knees)
 
 
 def _draw(
-    answer: "Forecast", knees: "Sequence[Knee]", planned: "Sequence[PlannedRun] | None", path: str
+    forecast: "Forecast",
+    knees: "Sequence[Knee]",
+    planned: "Sequence[PlannedRun] | None",
+    path: str,
 ) -> None:
     """Draw the answer."""
     from parcast.forecasting.picture import figure_of
     from parcast.show.canvas import save_figure
 
-    save_figure(figure_of(answer, knees=knees, planned=planned or ()), path)
+    save_figure(figure_of(forecast, knees=knees, planned=planned or ()), path)
 
 
-def _ask(
+def _forecast(
     question: Question,
 ) -> tuple["Forecast", list["Knee"], list["PlannedRun"] | None]:
     """Read the file and compute the answer."""
-    from dataclasses import replace
-
     from parcast.cli.screen import Progress
     from parcast.forecasting.donors.options import read_with_donors
     from parcast.forecasting.forecast import forecast
@@ -262,7 +268,6 @@ def _ask(
     if question.donors or targets:
         inputs["donors"] = sources
     machines = _machines(question, inputs)
-    inputs |= {"options": question.options(), "parcast": __version__}
     knees: list[Knee] = []
     if question.knee is not None:
         knees = _knees(question, runs, donors, machines)
@@ -272,7 +277,7 @@ def _ask(
     if not p:
         p = _spread_out(sorted({knee.p for knee in knees}))
     with Progress("forecasting") as progress:
-        answer = forecast(
+        result = forecast(
             runs,
             p,
             hold_out=hold_out,
@@ -286,9 +291,10 @@ def _ask(
     if question.top is not None:
         from parcast.forecasting.regions import largest_regions
 
-        answer = largest_regions(answer, question.top)
+        result = largest_regions(result, question.top)
     planned = plan_of_question(runs, question, donors, machines)
-    return replace(answer, inputs=inputs), knees, planned
+    noted = with_inputs(result, **inputs, options=question.options())
+    return noted, knees, planned
 
 
 def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
@@ -298,11 +304,11 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     from parcast.cli.reading import read_description
     from parcast.descriptions.read_toml import read_machine
 
-    documents = [
+    described = [
         read_description(file, read_machine, argument="--machine") for file in question.machine
     ]
-    inputs["machines"] = [source for _, source in documents]
-    return [machine for machine, _ in documents]
+    inputs["machines"] = [source for _, source in described]
+    return [machine for machine, _ in described]
 
 
 @spelled_with(OPTIONS | {"upto": "-p"})
@@ -359,3 +365,112 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
     more = f" and {len(beyond) - MOST_NAMED} more" if len(beyond) > MOST_NAMED else ""
     click.echo(f"parcast: no: p = {furthest} lies beyond the knee of {named}{more}.", err=True)
     return ANSWER_IS_NO
+
+
+def check_several(ctx: click.Context, question: Question, outputs: Outputs) -> None:
+    """Refuse what does not go together with --at or --plan-runs."""
+    if question.plan_runs is not None and question.p is None:
+        raise click.UsageError("--plan-runs needs -p: the counts to plan for. Add -p 512.", ctx)
+    if question.upto is not None and question.plan_runs is None:
+        raise click.UsageError("--upto is for --plan-runs. Add --plan-runs 3.", ctx)
+    elsewhere = {"--donors": question.donors, "--target": question.target}
+    alone = {"--by": question.by, "--knee": question.knee, "--top": question.top}
+    for other, value in (elsewhere | alone).items():
+        if question.at and value:
+            raise click.UsageError(
+                f"--at must not be asked for with {other}. Leave one of them out.", ctx
+            )
+    if question.at and outputs.pictures:
+        raise click.UsageError(
+            f"--at cannot be drawn yet, got -o {outputs.pictures[0]}. Write it as .csv or .json.",
+            ctx,
+        )
+
+
+def check_axes_of_file(runs: "Measurements", question: Question) -> None:
+    """Refuse values of what is no axis of the file, and of an axis that cannot be asked for."""
+    if not question.at:
+        return
+    from parcast.forecasting.forecast import forecast
+    from parcast.forecasting.next_runs.plan_runs import plan_runs
+    from parcast.forecasting.question import parameters_of
+    from parcast.forecasting.surface.runs import check_axes
+
+    if "p" in question.at:
+        raise click.UsageError("--at must be axes besides p, got p. Give processors with -p.")
+    try:
+        check_axes(runs, question.at)
+    except ParameterError as error:
+        raise click.UsageError(f"--at {error}") from None
+    for verb in (forecast, plan_runs) if question.plan_runs is not None else (forecast,):
+        if taken := sorted(question.at.keys() & {*parameters_of(verb)}):
+            raise click.UsageError(
+                f"--at {taken[0]} must have another name, got a word of parcast's own. "
+                "Rename the column."
+            )
+
+
+def plan_of_question(
+    runs: "Measurements",
+    question: Question,
+    donors: "Measurements | None",
+    machines: "Sequence[Machine]",
+) -> list["PlannedRun"] | None:
+    """Plan the next runs for what was asked, from what is not held out; None if not asked."""
+    if question.plan_runs is None:
+        return None
+    from parcast.forecasting.next_runs.plan_runs import plan_runs
+
+    if question.hold_out is not None:
+        kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))
+        runs = runs.select(p=kept)
+    options: dict[str, Any] = {
+        "runs": question.plan_runs,
+        "upto": question.upto,
+    }
+    options |= {"by": question.by, "donors": donors, "machines": machines, **question.at}
+    counts = question.p.values if question.p else []
+    return plan_runs(runs, counts, **options)
+
+
+def show_plan(planned: "Sequence[PlannedRun] | None") -> None:
+    """Print planned runs below the answer, where they were asked for."""
+    if planned is None:
+        return
+    from parcast.forecasting.sheet import sheet_of_plan
+
+    show([""])
+    show_sheet(sheet_of_plan(planned))
+
+
+def rows_with_plan(
+    rows: Iterable[Mapping[str, Any]], planned: "Sequence[PlannedRun] | None"
+) -> Iterator[Mapping[str, Any]]:
+    """Give the rows of an answer and below them those of the planned runs, with one header.
+
+    Where no runs were planned, the rows are as they are; `planned_run` numbers the runs
+    of each program.
+    """
+    if planned is None:
+        yield from rows
+        return
+    from parcast.forecasting.sheet import numbers_of
+
+    runs = [
+        {"planned_run": number, **_flat(run.to_document())}
+        for number, run in zip(numbers_of(planned), planned, strict=True)
+    ]
+    header: dict[str, Any] = {}
+    for row in rows:
+        header = header or dict.fromkeys((*row, "planned_run", *(x for run in runs for x in run)))
+        yield header | dict(row)
+    yield from (header | run for run in runs)
+
+
+def _flat(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Write what is asked for, a mapping in a document, as columns: `target_p`, `target_n`."""
+    flat: dict[str, Any] = {}
+    for name, value in document.items():
+        is_target = isinstance(value, Mapping)
+        flat |= {f"{name}_{axis}": x for axis, x in value.items()} if is_target else {name: value}
+    return flat

@@ -19,8 +19,8 @@ from parcast.errors import ParameterError
 from parcast.forecasting.curve import Line
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.result import Forecast, one_series
-from parcast.show.canvas import any_letters
-from parcast.show.colours import BLACK, BLUE, GREEN, GREY, PALE, PURPLE, VERMILLION
+from parcast.show.canvas import any_letters, plain_axes
+from parcast.show.colours import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILLION
 from parcast.units import format_quantity, shown
 
 if TYPE_CHECKING:
@@ -167,12 +167,10 @@ def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, flo
         reach = np.abs(bars - measured)
         style = ax.errorbar(panel.p, measured, reach, fmt="none", ecolor=BLACK, capsize=4)
         style.set_label("spread of repeated runs")
-    ax.grid(color=PALE, lw=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    seen = np.concatenate([line, *bars, held_out, elsewhere])
-    band = np.clip([low, high], seen.min() / WIDEST_BAND, seen.max() * WIDEST_BAND)
-    return float(min(seen.min(), band.min())), float(max(seen.max(), band.max()))
+    plain_axes(ax)
+    told = np.concatenate([line, *bars, held_out, elsewhere])
+    band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
+    return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
 
 
 def _draw_elsewhere(ax: "Axes", panel: Panel, quantity: Quantity) -> Array:

@@ -16,13 +16,20 @@ from parcast.errors import ParameterError
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.panel import Panel, Quantity, draw_panel, name_elsewhere, panels_of
 from parcast.forecasting.result import Forecast
-from parcast.show.canvas import MissingPackage, house_style, new_figure, save_figure, svg_text
+from parcast.show.canvas import (
+    MissingPackage,
+    add_legend,
+    entries_of,
+    house_style,
+    new_figure,
+    save_figure,
+    svg_text,
+)
 from parcast.show.scales import CHARACTER, inches, scale_efficiency, scale_p, scale_time, span
 from parcast.units import shown
 from parcast.words import whole
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -194,13 +201,7 @@ def _draw_all(axes: list["Axes"], panels: list[Panel], quantity: Quantity) -> bo
 
 def _add_legend(figure: "Figure", note: str = "") -> None:
     """Explain below all panels what is drawn in any of them, each kind once, and add a note."""
-    entries: dict[str, Artist] = {}
-    for ax in figure.axes:
-        handles, labels = ax.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
-    legend = figure.legend(
-        list(entries.values()), list(entries), loc="outside lower center", ncols=3, frameon=False
-    )
+    legend = add_legend(figure, entries_of(figure.axes), columns=3)
     legend.set_title(note)
     legend.set_alignment("left")
 

@@ -16,7 +16,7 @@ from parcast.errors import ParameterError, ParcastError
 from parcast.kernels.kernel import Run
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.registry import KERNELS
-from parcast.kernels.rows import document_of, measurement_rows, warnings_of
+from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import Task, runs_of, waiting_time, whole_size
 
 WRONG_USE, FAILED = 2, 4  # as the command line has them

@@ -8,15 +8,15 @@ import click
 
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
 from parcast.cli.options import (
-    TABLES,
     Counts,
+    answer_options,
+    cli_command,
     counts,
-    debug_option,
-    json_option,
-    output_option,
+    seed_option,
+    text_option,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, place_of_part, print_pieces, write_answer
+from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -24,10 +24,8 @@ from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Run
-    from parcast.show.sheet import Sheet
 
 
-FORMATS: Final = ("csv", "json")
 OPTIONS: Final = {"ranks": "-np"}  # what Python calls an argument, and what the command line does
 
 *_NAMES, _LAST = KERNELS
@@ -62,20 +60,20 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
         return None
     from parcast.cli.ranges import parse_sizes
 
-    numbers: dict[float, None] = {}
+    values: dict[float, None] = {}
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
         try:
-            numbers |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
+            values |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-    for value in numbers:
+    for value in values:
         if value != int(value):
             raise click.UsageError(
                 f"{option.opts[0]} must be whole numbers, got {value:g}. "
                 "Write such as 1000 or 1e6."
             )
-    return [int(value) for value in numbers]
+    return [int(value) for value in values]
 
 
 def patience(_: click.Context, option: click.Parameter, text: str) -> float:
@@ -88,7 +86,7 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
         raise click.UsageError(str(error)) from None
 
 
-@click.command(name="run", help=HELP, short_help="Run a reference program with MPI.")
+@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI.")
 @click.argument("name", required=False)
 @click.option("--n", "n", metavar="SIZES", callback=sizes, help="Problem sizes.")
 @click.option(
@@ -109,40 +107,30 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
     metavar="COUNT",
     help="Of each.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="NUMBER",
-    help="Of the input.",
-)
+@seed_option("Of the input.", show_default=True, metavar="NUMBER")
 @click.option(
     "--check/--no-check",
     default=None,
     help="Compare results with those of one processor? By default where n is small.",
 )
 @click.option("--directory", metavar="PATH", help="Where a program has its files, for a while.")
-@click.option(
+@text_option(
     "--time-limit",
+    "TIME",
+    time_limit,
+    "Time after which ranks are ended, for each count of them.",
     default="1h",
     show_default=True,
-    callback=time_limit,
-    metavar="TIME",
-    help="Time after which ranks are ended, for each count of them.",
 )
-@click.option(
+@text_option(
     "--patience",
+    "TIME",
+    patience,
+    "To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
     default="0s",
     show_default=True,
-    callback=patience,
-    metavar="TIME",
-    help="To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
 )
-@json_option
-@output_option(TABLES)
-@debug_option
-@click.pass_context
+@answer_options(TABLES)
 def command(
     ctx: click.Context,
     /,
@@ -150,8 +138,7 @@ def command(
     name: str | None,
     n: list[int] | None,
     ranks: Counts,
-    outputs: tuple[str, ...],
-    as_json: bool,
+    outputs: Outputs,
     **options: Any,
 ) -> int:
     """Run the program and return the exit status."""
@@ -160,21 +147,19 @@ def command(
         return ANSWERED
     if n is None:
         raise click.UsageError("--n must be given. Write such as --n 1e6.", ctx)
-    check_outputs(outputs, sources=[], as_json=as_json, formats=FORMATS)
+    outputs.check()
     ended: list[Run] = []
     try:
-        _ask(name, n, ranks, options, ended)
+        _run(name, n, ranks, options, ended)
     except (RunFailed, KeyboardInterrupt):
         if ended:
-            _answer(
-                _document(ended, name, n, ranks, options), ended, outputs, as_json, whole=False
-            )
+            _give(_document(ended, name, n, ranks, options), ended, outputs.of_part())
         raise
-    _answer(_document(ended, name, n, ranks, options), ended, outputs, as_json, whole=True)
+    _give(_document(ended, name, n, ranks, options), ended, outputs)
     return ANSWER_IS_NO if any(run.is_correct is False for run in ended) else ANSWERED
 
 
-def _ask(
+def _run(
     name: str, n: list[int], ranks: Counts, options: dict[str, Any], ended: "list[Run]"
 ) -> None:
     """Run the program, and add its runs."""
@@ -189,54 +174,41 @@ def _ask(
             raise click.ClickException(in_options(refusal, OPTIONS)) from refusal
 
 
-def _answer(
-    document: dict[str, Any],
-    runs: "Sequence[Run]",
-    outputs: Sequence[str],
-    as_json: bool,
-    *,
-    whole: bool,
-) -> None:
+def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> None:
     """Show and write the runs, each whatever becomes of the others."""
     from parcast.files.document import json_pieces
-    from parcast.kernels.rows import measurement_rows
+    from parcast.kernels.registry import kernel_named
+    from parcast.kernels.sheet import measurement_rows, sheet_of
 
     with ExitStack() as others:
-        for output in reversed(outputs):
+        for path in reversed(outputs.paths):
             others.callback(
                 write_answer,
-                output if whole or output == "-" else place_of_part(output),
+                path,
                 rows=lambda: measurement_rows(runs),
                 document=lambda: document,
-                draw=lambda _: None,
+                write=lambda _: None,
             )
-        if as_json:
+        if outputs.as_json:
             print_pieces(json_pieces(document))
-        elif "-" not in outputs:
-            show_sheet(_sheet(document))
+        elif "-" not in outputs.paths:
+            kernel = kernel_named(document["inputs"]["program"])
+            rows, warnings = document["rows"], document["warnings"]
+            show_sheet(sheet_of(rows, warnings, title=kernel.title, step=kernel.step))
 
 
 def _document(
-    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, options: dict[str, Any]
+    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, chosen: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
-    from parcast.kernels.rows import document_of
+    from parcast.kernels.sheet import document_of
 
     times = {"time_limit": "time_limit_s", "patience": "patience_s"}
     options = {"n": n, "ranks": ranks.text} | {
-        times.get(key, key): value for key, value in options.items()
+        times.get(key, key): value for key, value in chosen.items()
     }
     inputs = {"program": name, "options": options, "parcast": __version__}
     return {**document_of(runs), "inputs": inputs}
-
-
-def _sheet(document: dict[str, Any]) -> "Sheet":
-    """Everything that is said of the runs."""
-    from parcast.kernels.sheet import sheet_of
-
-    kernel = kernel_named(document["inputs"]["program"])
-    rows, warnings = document["rows"], document["warnings"]
-    return sheet_of(rows, warnings, title=kernel.title, step=kernel.step)
 
 
 def _list_programs() -> None:

@@ -23,7 +23,7 @@ from parcast.kernels.ledger import Communicator
 from parcast.kernels.quanta import Quanta
 from parcast.kernels.registry import kernel_named
 from parcast.mpi.find import available_cores
-from parcast.testbed.words import testbed_here
+from parcast.testbed.testbed import testbed_here
 from parcast.units import format_quantity, quantity, shown
 
 MOST_REPEATS: Final = 3  # of disturbed runs of one size in a row of repetitions [1]

@@ -10,18 +10,20 @@ from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NoAnswer, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
+    answer_options,
     as_written,
-    debug_option,
+    cli_command,
     disks,
     duration,
     ignore_option,
-    json_option,
-    output_option,
     processors,
+    repeated_option,
+    seed_option,
     select_option,
     sizes,
+    text_option,
 )
-from parcast.cli.outputs import check_outputs, give_result
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 from parcast.matching.options import (
     Budget,
@@ -31,10 +33,10 @@ from parcast.matching.options import (
     options_of_match,
     prices,
 )
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.matching.result import Match
+    from parcast.timings.measurements import Measurements
 
 
 HELP = """Rank machines for a program: by time, cost or efficiency, under limits.
@@ -82,7 +84,7 @@ class Question:
     seed: int
 
 
-@click.command(name="match", help=HELP, short_help="Which machine, and how many processors?")
+@cli_command(name="match", help=HELP, short_help="Which machine, and how many processors?")
 @click.argument("what")
 @click.argument("machines", nargs=-1)
 @processors("Counts to choose from.")
@@ -96,52 +98,35 @@ class Question:
     default="time",
     help="What is to be best: least time (default), least cost, highest efficiency.",
 )
-@click.option(
-    "--within", metavar="TIME", callback=duration, help='Longest time allowed: "2 h", 90s.'
-)
-@click.option(
-    "--budget", metavar="COST", callback=budget, help='Highest cost allowed: 500 or "500 EUR".'
-)
-@click.option(
+@text_option("--within", "TIME", duration, 'Longest time allowed: "2 h", 90s.')
+@text_option("--budget", "COST", budget, 'Highest cost allowed: 500 or "500 EUR".')
+@text_option(
     "--certainty",
-    metavar="SHARE",
-    callback=certainty,
-    help="Probability with which both must hold; by default an even chance.",
+    "SHARE",
+    certainty,
+    "Probability with which both must hold; by default an even chance.",
 )
-@click.option(
-    "--price",
-    metavar="NAME=PRICE",
-    multiple=True,
-    callback=prices,
-    help="Price of a processor-hour on a machine: T3E=0.5,SP=0.2. Repeatable.",
+@repeated_option(
+    "--price", "NAME=PRICE", "Price of a processor-hour on a machine: T3E=0.5,SP=0.2.", prices
 )
 @select_option("Rows of a table to take: n=64. Repeatable.")
 @ignore_option("Columns of a table to pass over.")
-@click.option(
+@repeated_option(
     "--donors",
-    metavar="PATH",
-    multiple=True,
-    help="Table of runs of the program on machines not to be ranked: they help to forecast. "
-    "Repeatable.",
+    "PATH",
+    "Table of runs of the program on machines not to be ranked: they help to forecast.",
 )
-@click.option(
-    "--target",
-    metavar="MACHINE",
-    multiple=True,
-    help="Rank this machine of the table, with those not named as donors. Repeatable.",
+@repeated_option(
+    "--target", "MACHINE", "Rank this machine of the table, with those not named as donors."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Of the samples behind the probabilities.",
-)
-@json_option
-@output_option()
-@debug_option
-@click.pass_context
+@seed_option("Of the samples behind the probabilities.")
+@answer_options()
 def command(
-    ctx: click.Context, /, *, outputs: tuple[str, ...], as_json: bool, **options: Any
+    ctx: click.Context,
+    /,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
     question = Question(**options)
@@ -153,16 +138,16 @@ def command(
             raise click.UsageError(
                 f"{name} must be one value here, got {values.text}. Match once for each.", ctx
             )
-    check_outputs(outputs, sources=[*files, *question.donors], as_json=as_json)
-    result = _answer(ctx, question)
-    give_result(result, outputs, as_json=as_json)
-    if result.best is None:
+    outputs.check([*files, *question.donors])
+    matched = _matched(ctx, question)
+    outputs.give(matched)
+    if matched.best is None:
         click.echo("parcast: no: no machine fits.", err=True)
         return ANSWER_IS_NO
     return ANSWERED
 
 
-def _answer(ctx: click.Context, question: Question) -> "Match":
+def _matched(ctx: click.Context, question: Question) -> "Match":
     """Read the files and compute the answer."""
     from dataclasses import replace
 
@@ -170,14 +155,14 @@ def _answer(ctx: click.Context, question: Question) -> "Match":
     from parcast.errors import ParameterError
     from parcast.matching.match import match
 
-    what, donors, inputs = _what(ctx, question)
+    what, donors, inputs = _program_or_runs(ctx, question)
     read = [read_description(x, read_machine, argument="MACHINES") for x in question.machines]
     machines = [machine for machine, _ in read]
     check_budget(question.budget, machines)
     if question.target and donors is not None:  # who names machines to rank means no others
         machines = [x for x in machines if x.name not in donors.labels["machine"]]
     try:
-        result = match(
+        matched = match(
             what,
             machines,
             p=question.p.values if question.p else None,
@@ -197,23 +182,22 @@ def _answer(ctx: click.Context, question: Question) -> "Match":
         if refusal.name in {"prices", "donors"}:
             raise click.UsageError(text, ctx) from refusal
         raise NoAnswer(text) from refusal
-    currency = result.currency or (question.budget.currency if question.budget else "")
-    inputs |= {
-        "machines": [from_file for _, from_file in read],
-        "options": as_written(question, "what", "machines", within="within_s"),
-        "parcast": __version__,
-    }
-    return replace(result, inputs=inputs, currency=currency)
+    currency = matched.currency or (question.budget.currency if question.budget else "")
+    return with_inputs(
+        replace(matched, currency=currency),
+        **inputs,
+        machines=[from_file for _, from_file in read],
+        options=as_written(question, "what", "machines", within="within_s"),
+    )
 
 
-def _what(ctx: click.Context, question: Question) -> tuple[Any, Any, dict[str, Any]]:
-    """Read the program, or the runs and their donors, and say what files they come from."""
+def _program_or_runs(
+    ctx: click.Context, question: Question
+) -> tuple[Any, "Measurements | None", dict[str, Any]]:
+    """Read what is to be matched, and donors of runs; say where it comes from."""
     from parcast.descriptions.read_toml import read_program
     from parcast.forecasting.donors.options import read_with_donors
 
-    what: Any
-    donors = None
-    inputs: dict[str, Any] = {}
     if Path(question.what).suffix.lower() == ".toml":
         if question.p is None:
             raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
@@ -225,22 +209,21 @@ def _what(ctx: click.Context, question: Question) -> tuple[Any, Any, dict[str, A
                 "a program. Leave them out.",
                 ctx,
             )
-        what, inputs["program"] = read_description(question.what, read_program, argument="WHAT")
-    else:
-        if question.d is not None or question.n is not None:
-            raise click.UsageError(
-                "-d and -n must be asked of a program, got a table of runs. Take rows of one "
-                "size with --select n=...",
-                ctx,
-            )
-        what, donors, inputs["runs"], sources = read_with_donors(
-            question.what,
-            select=question.select,
-            ignore=question.ignore or (),
-            donors=question.donors,
-            targets=question.target,
-            argument="WHAT",
+        program, source = read_description(question.what, read_program, argument="WHAT")
+        return program, None, {"program": source}
+    if question.d is not None or question.n is not None:
+        raise click.UsageError(
+            "-d and -n must be asked of a program, got a table of runs. Take rows of one "
+            "size with --select n=...",
+            ctx,
         )
-        if question.donors or question.target:
-            inputs["donors"] = sources
-    return what, donors, inputs
+    runs, donors, source, sources = read_with_donors(
+        question.what,
+        select=question.select,
+        ignore=question.ignore or (),
+        donors=question.donors,
+        targets=question.target,
+        argument="WHAT",
+    )
+    has_donors = question.donors or question.target
+    return runs, donors, {"runs": source} | ({"donors": sources} if has_donors else {})

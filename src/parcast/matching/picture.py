@@ -17,7 +17,7 @@ from parcast.aliases import Array
 from parcast.matching.labels import RING, WIDEST_BAND, Curve, curve_of, name_counts
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
-from parcast.show.canvas import house_style, new_figure, plain_axes
+from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
 from parcast.show.colours import GREY, MARKERS
 from parcast.show.colours import MACHINE_COLOURS as COLOURS
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
@@ -28,14 +28,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-SHADE: Final = "#F1EDE6"
+
+SHADE: Final = "#F1EDE6"  # of what is not allowed
 MOST_TICKS: Final = 8
 LONGEST: Final = 40  # characters of a machine's name
+
+
 SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two columns
 
 
 def figure_of_match(match: Match) -> "Figure":
-    """Figure of the first 8 machines: cost over time, or time over processors without prices.
+    """One figure, 8 inches wide: cost over time, or time over processors without prices.
+
+    Of more than 8 machines the first 8 of the ranking are drawn.
 
     >>> from parcast import Measurements
     >>> from parcast.matching.match import match
@@ -58,9 +63,7 @@ def figure_of_match(match: Match) -> "Figure":
         labels = [str(line.get_label()) for line in ax.get_lines()]
         longest = max(len(label) for label in labels if not label.startswith("_"))
         columns = 3 if longest <= SHORT else 2 if longest <= MIDDLING else 1
-        legend = figure.legend(loc="outside lower center", ncols=columns, frameon=False)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        add_legend(figure, entries_of([ax]), columns=columns)
         left = len(match.candidates) - len(shown_ones)
         if left:
             figure.text(0.995, 0.005, f"{left} more without a curve", ha="right", color=GREY)

@@ -1,17 +1,36 @@
-"""`parcast predict`: descriptions of a program and a machine in, times out."""
+"""`parcast predict`: descriptions of a program and a machine in, times out.
 
-from typing import TYPE_CHECKING, Any
+The files and the configurations that are asked for are read here for `parcast simulate` as well.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast.cli.configurations import Configurations, configurations, read_configurations
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
-from parcast.cli.options import debug_option, json_option, output_option
-from parcast.cli.outputs import PICTURES, check_outputs, format_of, give_result
+from parcast.cli.options import (
+    Counts,
+    Sizes,
+    all_option,
+    answer_options,
+    as_written,
+    cli_command,
+    disks,
+    processors,
+    sizes,
+    variations,
+)
+from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.reading import read_description
+from parcast.units import shown
 
 if TYPE_CHECKING:
+    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.program import Program
     from parcast.prediction.result import Prediction
-
 
 HELP = """Predict time, speedup and efficiency of a program from descriptions.
 
@@ -35,54 +54,111 @@ Examples:
   parcast predict program.toml sp2.toml -p 1..4096x2 -d 1,2,4,8
   parcast predict program.toml sp2.toml -p 64 --vary network.latency=1..100us
 """
+VARIED_BY: Final = {"p": "-p", "d": "-d", "n": "-n", "storage.servers": "-d"}  # not with --vary
+MOST_NAMED: Final = 12  # parameters in one message
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@click.command(name="predict", help=HELP, short_help="Descriptions in, times out.")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Configurations:
+    """What was asked for on the command line, of `predict` and `simulate`."""
+
+    program: str  # files
+    machine: str
+    p: Counts
+    d: Counts | None
+    n: Sizes | None
+    vary: dict[str, str]
+
+    def require_one_stdin(self, ctx: click.Context) -> None:
+        """Refuse to read both files from standard input."""
+        if self.program == self.machine == "-":
+            raise click.UsageError("PROGRAM and MACHINE must not both be -. Name one file.", ctx)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Described:
+    """What was read, and what it comes from."""
+
+    program: "Program"
+    machine: "Machine"
+    grid: dict[str, Any]  # arguments p, d, n and vary of a verb
+    inputs: dict[str, Any]  # `program`, `machine` and `options`
+
+
+def configurations(command: Command) -> Command:
+    """Give a command the arguments and options of `Configurations`."""
+    decorators: list[Callable[[Command], Command]] = [
+        click.argument("program"),
+        click.argument("machine"),
+        processors("Counts of processors.", required=True),
+        click.option(
+            "-d",
+            "--disks",
+            "d",
+            metavar="LIST",
+            callback=disks,
+            help="Counts of disks or I/O servers; by default those of MACHINE.",
+        ),
+        click.option(
+            "-n",
+            "--size",
+            "n",
+            metavar="LIST",
+            callback=sizes,
+            help="Problem sizes, if PROGRAM uses n.",
+        ),
+        click.option(
+            "--vary",
+            metavar="NAME=RANGE",
+            multiple=True,
+            callback=variations,
+            help="Values that a parameter of either file takes. Repeatable.",
+        ),
+    ]
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+@cli_command(name="predict", help=HELP, short_help="Descriptions in, times out.")
 @configurations
 @click.option(
     "--interval/--no-interval",
     default=None,
     help="Give intervals? By default where a parameter has +-.",
 )
-@json_option
-@output_option()
+@answer_options()
 @click.option(
     "--picture",
     type=click.Choice(["surface", "contours", "map", "lines"]),
     help="What a picture shows. By default what suits the axes.",
 )
-@click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
-@debug_option
-@click.pass_context
+@all_option("row")
 @spelled_with(OPTIONS | AXES)
 def command(
     ctx: click.Context,
     /,
     *,
-    outputs: tuple[str, ...],
+    outputs: Outputs,
     interval: bool | None,  # None: where a parameter is uncertain
     picture: str | None,
-    as_json: bool,
     show_all: bool,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
     question = Configurations(**options)
     question.require_one_stdin(ctx)
-    if picture and not any(format_of(output) in PICTURES for output in outputs):
+    if picture and not outputs.pictures:
         raise click.UsageError(
             f"--picture must have a picture to draw, got none. Add -o {picture}.svg.", ctx
         )
-    check_outputs(outputs, sources=[question.program, question.machine], as_json=as_json)
-    result = _answer(question, interval=interval)
-    give_result(
-        result,
-        outputs,
-        as_json=as_json,
-        draw=lambda path: _draw(result, path, picture),
-        show_all=show_all,
+    outputs.check([question.program, question.machine])
+    prediction = _predicted(question, interval=interval)
+    outputs.give(
+        prediction, write=lambda path: _draw(prediction, path, picture), show_all=show_all
     )
-    if interval and result.interval is None:
+    if interval and prediction.interval is None:
         click.echo(
             "parcast: there is no interval, as no parameter has +-. "
             'Write such as bandwidth = "27 MB/s +- 5%".',
@@ -91,23 +167,99 @@ def command(
     return ANSWERED
 
 
-def _answer(question: Configurations, *, interval: bool | None) -> "Prediction":
+def _predicted(question: Configurations, *, interval: bool | None) -> "Prediction":
     """Read the files and compute the answer."""
-    from dataclasses import replace
-
     from parcast.errors import ParameterError
     from parcast.prediction.predict import predict
 
     read = read_configurations(question, interval=interval)
     try:
-        result = predict(read.program, read.machine, **read.grid, interval=interval is not False)
+        prediction = predict(
+            read.program, read.machine, **read.grid, interval=interval is not False
+        )
     except ParameterError as refusal:
         raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
-    return replace(result, inputs=read.inputs)
+    return with_inputs(prediction, **read.inputs)
 
 
-def _draw(result: "Prediction", path: str, picture: str | None) -> None:
+def _draw(prediction: "Prediction", path: str, picture: str | None) -> None:
     """Draw the answer."""
     from parcast.prediction.picture import draw_prediction
 
-    draw_prediction(result, path, picture=picture)
+    draw_prediction(prediction, path, picture=picture)
+
+
+def read_configurations(question: Configurations, **options: Any) -> Described:
+    """Read both files, and the values of what is varied, whose units they know."""
+    from parcast.descriptions.read_toml import read_machine, read_program
+
+    program, from_program = read_description(question.program, read_program, argument="PROGRAM")
+    machine, from_machine = read_description(question.machine, read_machine, argument="MACHINE")
+    return Described(
+        program=program,
+        machine=machine,
+        grid={
+            "p": question.p.values,
+            "d": question.d.values if question.d else None,
+            "n": question.n.values if question.n else None,
+            "vary": _varied(question.vary, program, machine),
+        },
+        inputs={
+            "program": from_program,
+            "machine": from_machine,
+            "options": as_written(question, "program", "machine") | options,
+        },
+    )
+
+
+def _varied(
+    requested: dict[str, str], program: "Program", machine: "Machine"
+) -> dict[str, list[float]]:
+    """Give the values of each parameter that is varied, in SI."""
+    from parcast.cli.ranges import parse_range
+
+    known = machine.parameters() | program.parameters()
+    varied = {}
+    for name, text in requested.items():
+        if name not in known:
+            absent = _not_given(name, program, machine)
+            hint = absent or _nearest(name, sorted(known))
+            raise click.UsageError(
+                f"--vary must name a parameter that the files give, got {shown(repr(name))}. "
+                f"{hint}"
+            )
+        try:
+            varied[name] = parse_range(text, known[name].dimension, name=f"--vary {name}")
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    return varied
+
+
+def _not_given(name: str, program: "Program", machine: "Machine") -> str:
+    """Say which file may give a parameter, where it is a key of one; "" where it is of none."""
+    places: list[tuple[str, Any, str]] = [("MACHINE", machine, name)]
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        places.append(("PROGRAM", phase, name.removeprefix(f"{label}." if label else "")))
+    for file, described, rest in places:
+        value = described
+        for part in rest.split("."):
+            if part not in getattr(type(value), "model_fields", {}):
+                break
+            value = getattr(value, part)
+        else:
+            if value is None:
+                return f"{file} could give it, but does not. Add it there."
+    return ""
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    """Suggest the name that may have been meant, or say which there are."""
+    if name in VARIED_BY:
+        return f"Give it with {VARIED_BY[name]}."
+    near = [one for one in known if one.rpartition(".")[2] == name]
+    near = near or get_close_matches(name, known, n=1)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    return f"They give {', '.join(known[:MOST_NAMED])}{more}."

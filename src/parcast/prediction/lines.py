@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.shown import GridAxis, Shown, thinned
-from parcast.show.canvas import new_figure, plain_axes
-from parcast.show.colours import BLUE, COLOURS, GREY, add_bar
+from parcast.show.canvas import add_legend, entries_of, new_figure, plain_axes
+from parcast.show.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, add_bar
 from parcast.show.scales import LEAST_SPAN, LINE, MARGIN, inches, round_ticks, scale_time
 from parcast.units import format_quantity
 
@@ -36,12 +36,11 @@ MOST_POINTS: Final = 512  # of a line
 MOST_MARKERS: Final = 16  # on a line
 MARKERS: Final = "osD^vPX*"
 PALEST: Final = 0.82  # of these colours, that is still seen on white [1]
-# Of Okabe and Ito, as in `panel`.
 SPENT_COLOURS: Final = {
-    "compute": "#0072B2",
-    "communication": "#E69F00",
-    "io": "#009E73",
-    "synchronisation": "#CC79A7",
+    "compute": BLUE,
+    "communication": ORANGE,
+    "io": GREEN,
+    "synchronisation": PURPLE,
 }
 LEGEND_CHARACTERS: Final = 26  # of a line beside a panel
 BELOW_CHARACTERS: Final = 90  # of a line below all panels
@@ -121,7 +120,7 @@ def draw_lines(shown: Shown) -> "Figure":
     _draw_shares(shares, lines)
     for ax in (times, speedups):
         ax.set_xlabel("")
-    entries = _entries(times) | _entries(speedups)
+    entries = entries_of([times, speedups])
     if not lines.second:
         entries = dict(zip(lines.names, drawn, strict=True)) | entries
     elif lines.are_named:
@@ -129,15 +128,7 @@ def draw_lines(shown: Shown) -> "Figure":
     else:
         _add_colour_bar(times, lines.second)
     columns = 2 if max(map(len, entries), default=0) <= NARROW else 1
-    legend = figure.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    add_legend(figure, entries, columns=columns)
     return figure
 
 
@@ -231,15 +222,9 @@ def _draw_shares(ax: "Axes", lines: _Lines) -> None:
     ticks = np.linspace(0, 1, 5)
     ax.set(ylim=(0, 1), ylabel="share of the time [%]")
     ax.set_yticks(ticks, labels=[f"{100 * tick:.0f}" for tick in ticks])
-    entries = _entries(ax)
+    entries = entries_of([ax])
     title = f"where time goes {lines.of_the_last}".rstrip()
     _legend_beside(ax, list(entries.values()), list(entries), title)
-
-
-def _entries(ax: "Axes") -> "dict[str, Artist]":
-    """What a legend would name, by its label."""
-    handles, labels = ax.get_legend_handles_labels()
-    return dict(zip(labels, handles, strict=True))
 
 
 def _legend_beside(

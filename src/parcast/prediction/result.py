@@ -26,6 +26,7 @@ class OnGrid(Result):
     __slots__ = ()
 
     axes: Mapping[str, Array]
+    dimensions: Mapping[str, Dimension]
     breakdown: Breakdown
 
     @property

@@ -1,33 +1,33 @@
-"""The answer to `predict` for a person: a title, a table, and what to think of it.
+"""A prediction for a person: a title, a table, and what to think of it.
 
-The table has a row for each point. What does not fit on a page goes, the least needed first: the
-axes besides that of the rows become titles above their rows, then columns that others imply are
-left out, and at last each row becomes a few lines.
+A row stands for each point, as wide as the page allows. What does not fit goes, the least needed
+first: the axes besides that of the rows become titles above their rows, then columns that others
+imply are left out, and at last each row becomes a few lines. Many values of two axes become a grid
+of times alone, one axis down and one across, with a letter behind each time that says what takes
+most of it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from itertools import groupby, product
+from math import floor, log10, prod
+from typing import Final, TypeAlias
 
-from parcast.prediction.result import Prediction
-from parcast.prediction.rows import (
-    MOST_ROWS,
-    SHORT,
-    Points,
-    Row,
-    axis_column,
-    axis_text,
-    blocks_of,
-    fixed_axes,
-    points_of,
-    rows_of,
-    spread_out,
-    time_text,
-    varied_axes,
-)
-from parcast.prediction.sheet_of_times import grid_of
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.descriptions.breakdown import COMPONENTS
+from parcast.prediction.result import OnGrid, Prediction
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS
-from parcast.words import common_unit
+from parcast.words import (
+    axis_value,
+    common_unit,
+    rounded,
+    rounded_interval,
+    supported_digits,
+    whole_percent,
+)
 
 FEWEST_TITLED: Final = 4  # rows of a block that is worth a title
 LAYOUTS: Final = (  # groups of columns, the first that fits is taken
@@ -40,6 +40,39 @@ LAYOUTS: Final = (  # groups of columns, the first that fits is taken
 )
 MOST_BLOCKS: Final = 4  # of rows with everything in them; more become a grid of times,
 FEW_ROWS: Final = 20  # unless there are so few rows in all
+Axis: TypeAlias = tuple[str, Sequence[int]]  # its name, and which of its values are shown
+MOST_COLUMNS: Final = 12
+FEWEST_ROWS: Final = 4  # of a block that is cut short
+LETTERS: Final = {  # behind a time
+    "compute": ("c", "computing"),
+    "communication": ("m", "communication"),
+    "io": ("i", "I/O"),
+    "synchronisation": ("w", "waiting for the slowest"),
+}
+MOST_ROWS: Final = 60  # shown unless all are asked for
+MOST_DIGITS: Final = 3  # of a time; a law is not known to more, whatever its parameters are
+SHORT: Final = {  # what time is spent on, in a column's title
+    "compute": "compute",
+    "communication": "comm.",
+    "io": "I/O",
+    "synchronisation": "waiting",
+}
+Indices = NDArray[np.intp]
+Points = tuple[Indices, ...]  # one index for each axis and point
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One point, as texts."""
+
+    axes: Mapping[str, str]  # those with several values
+    time: str
+    lower: str  # "" where there is no interval
+    upper: str
+    speedup: str
+    efficiency: str  # [%]
+    shares: tuple[str, ...]  # of the time, in the order of the components [%]
+    limited_by: str
 
 
 def sheet_of(prediction: Prediction, *, show_all: bool = False) -> Sheet:
@@ -72,6 +105,44 @@ def _table(prediction: Prediction, *, show_all: bool) -> tuple[Table, str]:
         left_out = f"{len(kept)} of {along} values of {axes[-1]} are shown. All of them"
         return table_of(prediction, some), left_out
     return grid_of(prediction), ""
+
+
+def _facts(prediction: Prediction) -> Iterator[Fact]:
+    """Give what limits the program, between which bounds it lies, and where that is from."""
+    for name, texts in (("limited by", prediction.limits), ("fastest", prediction.fastest)):
+        for i, text in enumerate(texts):
+            yield Fact("" if i else name, text)
+    if bounds := _bounds(prediction):
+        yield Fact("bounds", bounds)
+    yield Fact("law", "; ".join(prediction.sources or [prediction.law]))
+
+
+def _bounds(prediction: Prediction) -> str:
+    """Say how much contention in the network may matter at the largest p."""
+    free, bus = prediction.contention_free, prediction.single_bus
+    if free is None or bus is None:
+        return ""
+    place = tuple(
+        int(values.argmax()) if name == "p" else len(values) - 1
+        for name, values in prediction.axes.items()
+    )
+    ends = [float(x[place]) for x in (free, bus)]
+    unit = common_unit(ends)
+    least, most = (f"{time_text(x / TIME_UNITS[unit])} {unit}" for x in ends)
+    if least == most:
+        return ""
+    at = _at(prediction, dict(zip(prediction.axes, place, strict=True)))
+    return f"{least} if every pair had a link of its own, {most} if all shared one bus, {at}"
+
+
+def _at(prediction: Prediction, place: Mapping[str, int]) -> str:
+    """Name a point by its axes: "at p = 64, d = 3"."""
+    named = [
+        f"{name} = {axis_text(prediction, name, i)}"
+        for name, i in place.items()
+        if name == "p" or len(prediction.axes[name]) > 1
+    ]
+    return f"at {', '.join(named)}"
 
 
 def table_of(prediction: Prediction, points: Points) -> Table:
@@ -142,39 +213,229 @@ def _legend(prediction: Prediction) -> str:
     return f"speedup: over one processor and one disk{grows}; waiting: for the slowest"
 
 
-def _facts(prediction: Prediction) -> Iterator[Fact]:
-    """Give what limits the program, between which bounds it lies, and where that is from."""
-    for name, texts in (("limited by", prediction.limits), ("fastest", prediction.fastest)):
-        for i, text in enumerate(texts):
-            yield Fact("" if i else name, text)
-    if bounds := _bounds(prediction):
-        yield Fact("bounds", bounds)
-    yield Fact("law", "; ".join(prediction.sources or [prediction.law]))
-
-
-def _bounds(prediction: Prediction) -> str:
-    """Say how much contention in the network may matter at the largest p."""
-    free, bus = prediction.contention_free, prediction.single_bus
-    if free is None or bus is None:
-        return ""
-    place = tuple(
-        int(values.argmax()) if name == "p" else len(values) - 1
-        for name, values in prediction.axes.items()
+def grid_of(prediction: Prediction) -> Table:
+    """Times over at least two axes with several values, in fewer and fewer columns."""
+    across, *blocks, down = varied_axes(prediction)
+    rows = spread_out(prediction.axes[down], MOST_ROWS)
+    pages = list(product(*(range(len(prediction.axes[name])) for name in blocks)))
+    if len(pages) * len(rows) > MOST_ROWS:
+        rows = spread_out(prediction.axes[down], max(MOST_ROWS // len(pages), FEWEST_ROWS))
+        most = max(MOST_ROWS // len(rows), 1)
+        pages = [pages[i] for i in spread_out(np.arange(len(pages), dtype=np.float64), most)]
+    shown = dict(zip(blocks, zip(*pages, strict=True), strict=True))
+    choices = (spread_out(prediction.axes[across], x) for x in range(MOST_COLUMNS, 1, -1))
+    forms = tuple(
+        _form(prediction, shown, across=(across, columns), down=(down, rows))
+        for columns, _ in groupby(choices)
     )
-    ends = [float(x[place]) for x in (free, bus)]
-    unit = common_unit(ends)
-    least, most = (f"{time_text(x / TIME_UNITS[unit])} {unit}" for x in ends)
-    if least == most:
-        return ""
-    at = _at(prediction, dict(zip(prediction.axes, place, strict=True)))
-    return f"{least} if every pair had a link of its own, {most} if all shared one bus, {at}"
+    return Table(forms=forms)
 
 
-def _at(prediction: Prediction, place: Mapping[str, int]) -> str:
-    """Name a point by its axes: "at p = 64, d = 3"."""
-    named = [
-        f"{name} = {axis_text(prediction, name, i)}"
-        for name, i in place.items()
-        if name == "p" or len(prediction.axes[name]) > 1
+def _form(
+    prediction: Prediction, blocks: Mapping[str, Sequence[int]], *, across: Axis, down: Axis
+) -> Form:
+    """Give a block of times for each combination of the other axes."""
+    pages = len(next(iter(blocks.values()), [0]))
+    shape = (pages, len(down[1]), len(across[1]))
+    points = _points(prediction, blocks, across, down)
+    unit = common_unit(prediction.time[points].tolist())
+    letters = [LETTERS[COMPONENTS[i]][0] for i in limits_at(prediction, points).tolist()]
+    times = (prediction.time[points] / TIME_UNITS[unit]).tolist()
+    cells = [f"{time_text(x)} {y}" for x, y in zip(times, letters, strict=True)]
+    wide = shape[2]
+    titles = [
+        ", ".join(f"{name} = {axis_text(prediction, name, x[k])}" for name, x in blocks.items())
+        for k in range(pages)
     ]
-    return f"at {', '.join(named)}"
+    sides = [axis_text(prediction, down[0], i) for i in down[1]]
+    letters_mean = ", ".join(f"{letter} {what}" for letter, what in LETTERS.values())
+    return Form(
+        columns=[
+            Column(title=down[0], cells=sides * pages),
+            *(
+                Column(title=f"{axis_text(prediction, across[0], i)}  ", cells=cells[k::wide])
+                for k, i in enumerate(across[1])
+            ),
+        ],
+        titles=[title for title in titles for _ in down[1]],
+        is_split=True,
+        caption=(
+            f"time [{unit}], {down[0]} down and {across[0]} across; a letter says what takes "
+            f"most of it: {letters_mean}"
+        ),
+        left_out=_left_out(prediction, shape, list(blocks), across[0], down[0]),
+    )
+
+
+def _points(
+    prediction: Prediction, blocks: Mapping[str, Sequence[int]], across: Axis, down: Axis
+) -> Points:
+    """Points of all blocks, row by row."""
+    place = {
+        **{name: np.reshape(x, (-1, 1, 1)) for name, x in blocks.items()},
+        down[0]: np.reshape(down[1], (-1, 1)),
+        across[0]: np.asarray(across[1]),
+    }
+    grids = np.broadcast_arrays(*(place.get(name, np.intp(0)) for name in prediction.axes))
+    return tuple(x.ravel() for x in grids)
+
+
+def _left_out(
+    prediction: Prediction, shape: tuple[int, int, int], blocks: list[str], across: str, down: str
+) -> str:
+    """Say what the grid leaves out, such as "13 of 4096 values of p are shown, times only"."""
+    pages, rows, columns = shape
+    there = [len(prediction.axes[name]) for name in blocks]
+    parts = [
+        f"{shown} of {count} {what}"
+        for shown, count, what in (
+            (rows, len(prediction.axes[down]), f"values of {down}"),
+            (columns, len(prediction.axes[across]), f"values of {across}"),
+            (pages, prod(there), f"blocks of {', '.join(blocks)}"),
+        )
+        if shown < count
+    ]
+    some = f"{' and '.join(parts)} are shown, times only" if parts else "times only are shown"
+    return f"{some}. All of it"
+
+
+def varied_axes(prediction: Prediction) -> list[str]:
+    """Axes with several values, that of the rows last: p, if it has several."""
+    names = [name for name, values in prediction.axes.items() if len(values) > 1]
+    return [*names[1:], *names[:1]]
+
+
+def fixed_axes(result: OnGrid) -> str:
+    """Say what the axes with one value are: ", d = 3"."""
+    return "".join(
+        f", {name} = {axis_text(result, name, 0)}"
+        for name, values in result.axes.items()
+        if len(values) == 1
+    )
+
+
+def axis_text(result: OnGrid, name: str, i: int) -> str:
+    """Write a value of an axis, with its unit."""
+    return axis_value(float(result.axes[name][i]), result.dimensions.get(name, "count"))
+
+
+def axis_column(name: str, cells: Sequence[str]) -> Column:
+    """Column of an axis, a long name in two lines."""
+    table, dot, key = name.rpartition(".")
+    return Column(title=f"{table}{dot}" or key, unit=key if dot else "", cells=cells, heading=name)
+
+
+def points_of(prediction: Prediction, chosen: Mapping[str, Sequence[int]] | None = None) -> Points:
+    """Indices of the points, the axis of the rows fastest, of some values of some axes only."""
+    order = varied_axes(prediction)
+    order = [*(name for name in prediction.axes if name not in order), *order]
+    kept = [
+        np.asarray((chosen or {}).get(name, range(len(prediction.axes[name]))), dtype=np.intp)
+        for name in order
+    ]
+    grid = dict(zip(order, np.meshgrid(*kept, indexing="ij"), strict=True))
+    return tuple(grid[name].ravel() for name in prediction.axes)
+
+
+def spread_out(values: NDArray[np.float64], most: int) -> list[int]:
+    """Indices of some of many values, the first and the last among them.
+
+    Those that double, if they are all there; else as even as may be, in logarithms if they grow.
+
+    >>> spread_out(np.arange(1.0, 4097.0), 60)[:5]
+    [0, 1, 3, 7, 15]
+    >>> spread_out(np.arange(0.0, 10.0), 4)
+    [0, 3, 6, 9]
+    """
+    count = len(values)
+    if count <= most:
+        return list(range(count))
+    if values[0] <= 0 or (np.diff(values) <= 0).any():
+        return _each_once(np.round(np.linspace(0, count - 1, most)))
+    doublings = floor(np.log2(values[-1] / values[0]) * (1 + 1e-12)) + 1
+    wanted = values[0] * 2.0 ** np.arange(doublings)
+    there = np.minimum(np.searchsorted(values, wanted * (1 - 1e-9)), count - 1)
+    if doublings < most and np.allclose(values[there], wanted, rtol=1e-9):
+        return _each_once([*there, count - 1])
+    wanted = np.geomspace(values[0], values[-1], most)
+    return _each_once([0, *np.searchsorted(values, wanted[1:-1]), count - 1])
+
+
+def _each_once(indices: ArrayLike) -> list[int]:
+    """Sort indices and drop those that occur twice."""
+    return [int(i) for i in np.unique(np.asarray(indices))]
+
+
+def rows_of(prediction: Prediction, points: Points) -> tuple[str, list[Row]]:
+    """Rows of some points as texts, and the unit that their times share."""
+    times = prediction.time[points].tolist()
+    unit = common_unit(times)
+    axes = {
+        name: [axis_text(prediction, name, i) for i in range(len(prediction.axes[name]))]
+        for name in varied_axes(prediction)
+    }
+    place = {name: points[i].tolist() for i, name in enumerate(prediction.axes)}
+    limited_by = limits_at(prediction, points).tolist()
+    columns = zip(
+        times,
+        _ends(prediction.lower, points, times),
+        _ends(prediction.upper, points, times),
+        prediction.speedup[points].tolist(),
+        prediction.efficiency[points].tolist(),
+        zip(*_shares(prediction, points), strict=True),
+        limited_by,
+        strict=True,
+    )
+    second = TIME_UNITS[unit]
+    has_interval = prediction.interval is not None
+    rows = []
+    for k, (time, lower, upper, speedup, efficiency, shares, limit) in enumerate(columns):
+        digits = min(supported_digits(lower, upper), MOST_DIGITS)
+        texts = (time_text(time / second), "", "")
+        if has_interval:
+            ends = lower / second, upper / second
+            texts = rounded_interval(time / second, *ends, most=MOST_DIGITS)
+        rows.append(
+            Row(
+                axes={name: axes[name][place[name][k]] for name in axes},
+                time=texts[0],
+                lower=texts[1],
+                upper=texts[2],
+                speedup=rounded(speedup, digits),
+                efficiency=rounded(100 * efficiency, digits),
+                shares=tuple(map(whole_percent, shares)),
+                limited_by=SHORT[COMPONENTS[limit]],
+            )
+        )
+    return unit, rows
+
+
+def time_text(time: float) -> str:
+    """Text of a time without an interval: three digits, and all those before the point.
+
+    >>> time_text(3.14159), time_text(1234.5), time_text(0.00012345)
+    ('3.14', '1234', '0.000123')
+    """
+    return rounded(time, min(max(floor(log10(time)) + 1, MOST_DIGITS), 7))
+
+
+def limits_at(prediction: Prediction, points: Points) -> Indices:
+    """Tell which component takes most of the time at some points."""
+    return np.asarray(np.argmax([x[points] for _, x in prediction.breakdown.components()], axis=0))
+
+
+def blocks_of(prediction: Prediction) -> int:
+    """Count the lines of points along the axis of the rows."""
+    return prod(len(prediction.axes[name]) for name in varied_axes(prediction)[:-1])
+
+
+def _ends(end: NDArray[np.float64] | None, points: Points, times: list[float]) -> Sequence[float]:
+    """Ends of the interval at some points; the times where there is none."""
+    return times if end is None else end[points].tolist()
+
+
+def _shares(prediction: Prediction, points: Points) -> Iterator[list[float]]:
+    """Give the share of the time that each component takes at some points."""
+    time = prediction.time[points]
+    for _, component in prediction.breakdown.components():
+        yield (component[points] / time).tolist()

@@ -1,19 +1,13 @@
 """`parcast project`: counts of a program and a machine in, times out."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
-from parcast.cli.options import (
-    TABLES,
-    Counts,
-    debug_option,
-    json_option,
-    output_option,
-    processors,
-)
-from parcast.cli.outputs import check_outputs, give_result
+from parcast.cli.options import Counts, answer_options, cli_command, processors
+from parcast.cli.outputs import TABLES, Outputs
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -21,7 +15,6 @@ if TYPE_CHECKING:
     from parcast.projection.result import CountedProjection
 
 
-FORMATS: Final = ("csv", "json")
 MOST_NAMED: Final = 12  # programs in one message
 
 HELP = """Project a program onto a machine where it hardly ran, from what was counted.
@@ -48,7 +41,25 @@ Examples:
 """
 
 
-@click.command(name="project", help=HELP, short_help="Counts and one run in, times out.")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What was asked on the command line."""
+
+    counts_file: str  # files
+    machine: str
+    p: Counts
+    name: str | None  # of the program
+    known: str | None  # files
+    donors: str | None
+    described: tuple[str, ...]
+
+    def files(self) -> list[str]:
+        """Files that are read."""
+        runs = [x for x in (self.known, self.donors) if x]
+        return [self.counts_file, self.machine, *runs, *self.described]
+
+
+@cli_command(name="project", help=HELP, short_help="Counts and one run in, times out.")
 @click.argument("counts_file", metavar="COUNTS")
 @click.argument("machine")
 @processors("Counts of processors.", required=True)
@@ -62,52 +73,31 @@ Examples:
     metavar="FILE",
     help="Description of a machine of --donors, called as there. Repeatable.",
 )
-@json_option
-@output_option(TABLES)
-@debug_option
-@click.pass_context
+@answer_options(TABLES)
 def command(
     ctx: click.Context,
     /,
     *,
-    counts_file: str,
-    machine: str,
-    p: Counts,
-    name: str | None,
-    known: str | None,
-    donors: str | None,
-    described: tuple[str, ...],
-    outputs: tuple[str, ...],
-    as_json: bool,
+    outputs: Outputs,
+    **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    files = [counts_file, machine, *(x for x in (known, donors) if x), *described]
+    question = Question(**options)
+    files = question.files()
     if files.count("-") > 1:
         raise click.UsageError("One file alone may be -, standard input. Name the others.", ctx)
-    if bool(donors) != bool(described):
+    if bool(question.donors) != bool(question.described):
         raise click.UsageError(
             "--donors and --donor-machine must be given together: runs and the machines they are "
             "of. Add the other.",
             ctx,
         )
-    check_outputs(outputs, sources=files, as_json=as_json, formats=FORMATS)
-    result = _answer(
-        counts_file, machine, p, name, known=known, donors=donors, described=described
-    )
-    give_result(result, outputs, as_json=as_json)
+    outputs.check(files)
+    outputs.give(_projected(question))
     return ANSWERED
 
 
-def _answer(
-    counts_file: str,
-    machine: str,
-    p: Counts,
-    name: str | None,
-    *,
-    known: str | None,
-    donors: str | None,
-    described: tuple[str, ...],
-) -> "CountedProjection":
+def _projected(question: Question) -> "CountedProjection":
     """Read the files and compute the answer."""
     from parcast.cli.reading import read_description, read_file
     from parcast.descriptions.read_toml import read_machine
@@ -115,16 +105,19 @@ def _answer(
     from parcast.projection.counted import project_counts
     from parcast.projection.read_counts import read_counts
 
-    programs, _ = read_description(counts_file, read_counts, argument="COUNTS")
-    on, _ = read_description(machine, read_machine, argument="MACHINE")
-    others = [read_description(x, read_machine, argument="--donor-machine")[0] for x in described]
+    programs, _ = read_description(question.counts_file, read_counts, argument="COUNTS")
+    on, _ = read_description(question.machine, read_machine, argument="MACHINE")
+    others = [
+        read_description(x, read_machine, argument="--donor-machine")[0]
+        for x in question.described
+    ]
     runs: dict[str, Any] = {
         key: None if file is None else read_file(file, [])[0]
-        for key, file in (("known", known), ("donors", donors))
+        for key, file in (("known", question.known), ("donors", question.donors))
     }
-    program = _chosen(programs, name)
+    program = _chosen(programs, question.name)
     try:
-        return project_counts(program, on, p.values, **runs, donor_machines=others)
+        return project_counts(program, on, question.p.values, **runs, donor_machines=others)
     except ParameterError as refusal:
         raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
 

@@ -4,7 +4,7 @@ matplotlib is imported here and nowhere else before it, when the first figure is
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from os import PathLike
@@ -17,8 +17,10 @@ from parcast.show.colours import PALE
 from parcast.units import shown
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 
 WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
@@ -31,14 +33,9 @@ class MissingPackage(ParcastError, ModuleNotFoundError):  # noqa: N818 - says wh
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw alike for everyone, whatever style is set; says what is missing without matplotlib.
+    """Draw alike for everyone, whatever style is set; `MissingPackage` without matplotlib.
 
     Text stays text, and the names of parts do not change from one run to the next.
-
-    Raises
-    ------
-    MissingPackage
-        If matplotlib is not installed.
     """
     try:
         from matplotlib import style
@@ -65,22 +62,33 @@ def plain_axes(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":
+    """What is drawn in any of the axes, by its label, each label once."""
+    entries: dict[str, Artist] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    return entries
+
+
+def add_legend(figure: "Figure", entries: "Mapping[str, Artist]", *, columns: int) -> "Legend":
+    """Explain below all axes what is drawn; labels from files are no formulas."""
+    legend = figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
+
+
 def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
     """Write a figure to a file: the same figure gives the same bytes.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        What to write.
-    path : str or path
-        Its ending is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
-
-    Raises
-    ------
-    ParameterError
-        If the ending is none of these.
-    OSError
-        If the file cannot be written; what was there before is still there.
+    The ending of the path is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
     """
     title = figure.get_suptitle()
     formats: dict[str, dict[str, str | None]] = {

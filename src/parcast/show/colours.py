@@ -21,9 +21,9 @@ MACHINE_COLOURS: Final = (
     *("#E69F00", "#56B4E9", "#000000", "#757575"),
 )
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "h")
-
-BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE = MACHINE_COLOURS[:5]
 BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
+
 COLOURS: Final = "viridis"
 COLOURS_OF_TIMES: Final = "viridis_r"  # short times are bright, as large speedups are
 BESIDE: Final[dict[str, Any]] = {"aspect": 28, "pad": 0.02}
@@ -114,9 +114,9 @@ def nice_values(low: float, high: float, *, is_wide: bool) -> list[float]:
     if high - low <= slack:
         return [low]
     if is_wide:
-        found = round_ticks(low * (1 - 1e-9), high + slack, MOST_TICKS)
-        if len(found) > 3:
-            return found
+        values = round_ticks(low * (1 - 1e-9), high + slack, MOST_TICKS)
+        if len(values) > 3:
+            return values
     ticks = MaxNLocator(MOST_TICKS, steps=[1, 2, 5, 10]).tick_values(low, high)
     return [float(f"{x:.10g}") for x in ticks if low - slack <= x <= high + slack]
 

@@ -46,24 +46,10 @@ def places(
 ) -> list[Place | None]:
     """Place labels one after another; those that find no room and are not needed are left out.
 
-    Parameters
-    ----------
-    labels : sequence of Label
-        Those to place first come first.
-    markers : ndarray, shape (markers, 3)
-        What must not be hidden: x, y and radius of circles. [pt]
-    lines : ndarray, shape (marks, 2)
-        What had better not be hidden: points along lines, as `marks` gives them. [pt]
-    frame : ndarray, shape (4,)
-        Left, bottom, right and top of where labels may stand. [pt]
+    Not to be hidden are `markers`, x, y and radius of circles, (markers, 3), and as little as may
+    be of `lines`, points that `marks` gives, (points, 2). Labels stay within `frame`: left,
+    bottom, right, top. All in pt; None stands for a label that is left out.
 
-    Returns
-    -------
-    list of Place or None
-        One for each label.
-
-    Examples
-    --------
     >>> label = Label(at=(50, 50), size=(10, 8), gap=6, is_needed=False)
     >>> nothing, frame = np.zeros((0, 2)), np.array([0.0, 0, 100, 100])
     >>> one, other = places([label, label], markers=np.array([[50.0, 50, 3]]), lines=nothing,
@@ -72,7 +58,7 @@ def places(
     (True, True)
     """
     taken = np.zeros((0, 4))
-    found: list[Place | None] = []
+    placed: list[Place | None] = []
     for label in labels:
         best: tuple[float, Place, Array, Array] | None = None
         for least, place in _tries(label):
@@ -85,11 +71,11 @@ def places(
             cost = least + float(_inside(lines, box).sum())
             if best is None or cost < best[0]:
                 best = cost, place, box, back
-        found.append(None if best is None else best[1])
+        placed.append(None if best is None else best[1])
         if best is not None:
             taken = np.vstack([taken, best[2] + ROOM * np.array([-1, -1, 1, 1])])
             lines = np.vstack([lines, best[3]])
-    return found
+    return placed
 
 
 def marks(line: Sequence[tuple[float, float]] | Array) -> Array:

@@ -23,15 +23,7 @@ MANTISSAS: Final = ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3),
 
 
 def scale_p(ax: "Axes", counts: Array) -> None:
-    """Make the horizontal axis one of processors, labelled with whole numbers.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Whose axis.
-    counts : ndarray, shape (points,)
-        The counts that matter, ascending, of which the first and the last end the axis. [1]
-    """
+    """Make the horizontal axis one of processors, from the first of ascending counts on."""
     low, high = counts[0], counts[-1]
     margin = (high / low) ** MARGIN
     ticks = fitting_ticks(counts, inches(ax)[0] * (1 - 2 * MARGIN))
@@ -43,15 +35,7 @@ def scale_p(ax: "Axes", counts: Array) -> None:
 
 
 def scale_time(ax: "Axes", low: float, high: float) -> None:
-    """Make the vertical axis one of times, labelled in the unit that suits their middle.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Whose axis; what is drawn in it is in seconds.
-    low, high : float
-        Smallest and largest time that matter. [s]
-    """
+    """Make the vertical axis one of times [s], labelled in the unit that suits their middle."""
     middle = (low * high) ** 0.5
     half = max((high / low) ** (0.5 + MARGIN), LEAST_SPAN**0.5)
     unit = format_quantity(middle, "time").rpartition(" ")[2]
@@ -67,15 +51,7 @@ def scale_time(ax: "Axes", low: float, high: float) -> None:
 
 
 def scale_efficiency(ax: "Axes", high: float) -> None:
-    """Make the vertical axis one of efficiencies from 0, labelled in percent.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Whose axis.
-    high : float
-        Largest efficiency that matters; 2 at most is shown. [1]
-    """
+    """Make the vertical axis one of efficiencies from 0 to 2 at most, labelled in percent."""
     top = min(max(high, 1.0), HIGHEST) * (1 + MARGIN)
     ticks = np.arange(0, top, 0.25 if top < 1.3 else 0.5)
     ax.set_ylim(0, top)

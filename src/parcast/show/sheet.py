@@ -96,11 +96,11 @@ class Sheet:
         >>> Sheet(parts=series).cautions()
         {'Few runs.': ('T3E',)}
         """
-        found: dict[str, tuple[str, ...]] = {}
+        holders: dict[str, tuple[str, ...]] = {}
         for title, text in self._warned():
-            titles = found.get(text, ())
-            found[text] = titles if title in titles or not title else (*titles, title)
-        return found
+            titles = holders.get(text, ())
+            holders[text] = titles if title in titles or not title else (*titles, title)
+        return holders
 
     def _warned(self) -> Iterator[tuple[str, str]]:
         """Give each warning with the title above it."""

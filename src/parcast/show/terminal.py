@@ -1,21 +1,67 @@
-"""A sheet as lines of text, as wide as the page allows.
+"""A sheet as lines of text, as wide as a page allows and emphasised as it allows.
 
 A table takes the first of its forms that fits; where none does, each row becomes a few lines.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from parcast.show.page import Page
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import shown
 
+LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 GAP: Final = "  "
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
 LONGEST: Final = 10_000  # characters of a text; a name from a file may hold anything
 WHERE: Final = "--all, --json or -o all.csv."  # there is what a page leaves out
+
+
+def unstyled(text: str, _role: str) -> str:
+    """Leave a text as it is, whatever its role."""
+    return text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """Where text will stand. By default it has no edge and no colours."""
+
+    width: int | None = None  # characters in a line; None: as many as there are
+    style: Callable[[str, str], str] = unstyled  # text and role ("bold", "faint", "marked")
+
+    def bold(self, text: str) -> str:
+        """Make a title stand out."""
+        return self.style(text, "bold")
+
+    def faint(self, text: str) -> str:
+        """Make a text stand back."""
+        return self.style(text, "faint")
+
+    def marked(self, text: str) -> str:
+        """Mark a text that asks for attention; it says so in words as well."""
+        return self.style(text, "marked")
+
+    def entry(self, name: str, text: str, *, is_marked: bool = False) -> Iterator[str]:
+        """Write a name and what is said of it, broken into lines that stand beside the name."""
+        first, *others = self.wrapped(text, indent=LABEL_WIDTH)
+        title = f"{name:{LABEL_WIDTH}}"
+        yield (self.marked(title) if is_marked else self.faint(title)) + first
+        for line in others:
+            yield " " * LABEL_WIDTH + line
+
+    def wrapped(self, text: str, *, indent: int) -> list[str]:
+        """Break a text into lines that leave room for an indent; long words stay whole.
+
+        >>> Page(width=40).wrapped("a cost that grows with the processors", indent=12)
+        ['a cost that grows with the', 'processors']
+        """
+        if self.width is None:
+            return [text]
+        room = max(self.width - indent, 20)
+        lines = textwrap.wrap(text, width=room, break_long_words=False, break_on_hyphens=False)
+        return lines or [""]
 
 
 def text_of(sheet: Sheet) -> str:
@@ -38,14 +84,14 @@ def lay_out(sheet: Sheet, page: Page) -> tuple[list[str], str]:
         more, missing = _table(table, page)
         blocks += more
         left_out.append(missing)
-    told = [f"{one_line(text)}: {WHERE}" for text in left_out if text]
+    missed = [f"{one_line(text)}: {WHERE}" for text in left_out if text]
     blocks.append(entries)
     for part in sheet.parts:
         lines, missing = lay_out(part, page)
         blocks.append(lines)
-        told += [missing] if missing else []
+        missed += [missing] if missing else []
     written = [line for block in blocks if block for line in ("", *block)]
-    return written[1:], " ".join(told)
+    return written[1:], " ".join(missed)
 
 
 def one_line(text: str) -> str:

@@ -3,30 +3,29 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.cli.configurations import Configurations, configurations, read_configurations
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
-    TABLES,
-    _above_0,
-    debug_option,
-    json_option,
-    output_option,
+    above_0,
+    all_option,
+    answer_options,
+    cli_command,
+    seed_option,
+    text_option,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, give_result
+from parcast.cli.outputs import TABLES, Outputs, with_inputs
 from parcast.errors import ParameterError
+from parcast.prediction.command import Configurations, configurations, read_configurations
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from parcast.simulation.result import Simulation
 
-
-FORMATS: Final = ("csv", "json")
 
 HELP = """Simulate a program event by event, to check what its law says.
 
@@ -54,28 +53,26 @@ Examples:
 
 def precision(_: click.Context, option: click.Parameter, text: str) -> float | None:
     """Read the half width of an interval over its mean."""
-    return _above_0(option, text, "fraction", "1%")
+    return above_0(option, text, "fraction", hint="Write such as 1%.")
 
 
-@click.command(name="simulate", help=HELP, short_help="Check a law by simulation.")
+@cli_command(name="simulate", help=HELP, short_help="Check a law by simulation.")
 @configurations
-@click.option(
+@text_option(
     "--precision",
+    "SHARE",
+    precision,
+    "Go on until the mean time is known this well.",
     default="1%",
     show_default=True,
-    callback=precision,
-    metavar="SHARE",
-    help="Go on until the mean time is known this well.",
 )
-@click.option(
+@text_option(
     "--time-limit",
-    callback=time_limit,
-    metavar="TIME",
-    help="Computing time after which no more is simulated. By default none.",
+    "TIME",
+    time_limit,
+    "Computing time after which no more is simulated. By default none.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random numbers."
-)
+@seed_option("Of the random numbers.", show_default=True)
 @click.option(
     "--jobs",
     type=click.IntRange(1, 1024),
@@ -83,11 +80,8 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
     show_default=True,
     help="Processes that share the work; the times stay the same.",
 )
-@json_option
-@output_option(TABLES)
-@click.option("--all", "show_all", is_flag=True, help="Show every row, however many.")
-@debug_option
-@click.pass_context
+@answer_options(TABLES)
+@all_option("row")
 def command(
     ctx: click.Context,
     /,
@@ -96,51 +90,40 @@ def command(
     time_limit: float | None,
     seed: int,
     jobs: int,
-    outputs: tuple[str, ...],
-    as_json: bool,
+    outputs: Outputs,
     show_all: bool,
-    **options: Any,
+    **configured: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Configurations(**options)
+    question = Configurations(**configured)
     question.require_one_stdin(ctx)
-    check_outputs(
-        outputs,
-        sources=[question.program, question.machine],
-        as_json=as_json,
-        formats=FORMATS,
-    )
-    result = _answer(question, precision=precision, time_limit=time_limit, seed=seed, jobs=jobs)
-    give_result(result, outputs, as_json=as_json, show_all=show_all)
+    outputs.check([question.program, question.machine])
+    options = {"precision": precision, "time_limit": time_limit, "seed": seed, "jobs": jobs}
+    outputs.give(_simulated(question, **options), show_all=show_all)
     return ANSWERED
 
 
-def _answer(
-    question: Configurations, *, precision: float, time_limit: float | None, seed: int, jobs: int
-) -> "Simulation":
+def _simulated(question: Configurations, **options: Any) -> "Simulation":
     """Read the files and simulate."""
-    from dataclasses import replace
-
     from parcast.cli.screen import Progress
     from parcast.simulation.simulate import simulate
 
-    options = {"precision": precision, "time_limit": time_limit, "seed": seed, "jobs": jobs}
     read = read_configurations(question, **options)
     try:
-        with workers(jobs) as executor, Progress("simulating") as progress:
-            result = simulate(
+        with workers(options["jobs"]) as executor, Progress("simulating") as progress:
+            simulation = simulate(
                 read.program,
                 read.machine,
                 **read.grid,
-                precision=precision,
-                most_seconds=time_limit,
-                seed=seed,
+                precision=options["precision"],
+                most_seconds=options["time_limit"],
+                seed=options["seed"],
                 executor=executor,
                 progress=progress,
             )
     except ParameterError as refusal:
         raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
-    return replace(result, inputs=read.inputs)
+    return with_inputs(simulation, **read.inputs)
 
 
 @contextmanager

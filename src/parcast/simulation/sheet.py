@@ -9,12 +9,18 @@ from typing import Final
 import numpy as np
 
 from parcast.descriptions.breakdown import COMPONENTS
-from parcast.prediction.rows import MOST_ROWS, SHORT, axis_column, spread_out
+from parcast.prediction.sheet import (
+    MOST_ROWS,
+    SHORT,
+    axis_column,
+    axis_text,
+    fixed_axes,
+    spread_out,
+)
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.simulation.result import Simulation
 from parcast.units import TIME_UNITS
 from parcast.words import (
-    axis_value,
     common_unit,
     rounded,
     rounded_interval,
@@ -62,12 +68,8 @@ def sheet_of(simulation: Simulation, *, show_all: bool = False) -> Sheet:
 
 def title_of(simulation: Simulation) -> str:
     """Say what runs on what, and what is the same at every point."""
-    fixed = [
-        f", {name} = {_axis_text(simulation, name, 0)}"
-        for name, values in simulation.axes.items()
-        if len(values) == 1
-    ]
-    return f"{simulation.program} on {simulation.machine}{''.join(fixed)}, simulated"
+    fixed = fixed_axes(simulation)
+    return f"{simulation.program} on {simulation.machine}{fixed}, simulated"
 
 
 def precision_of(simulation: Simulation) -> str:
@@ -75,11 +77,11 @@ def precision_of(simulation: Simulation) -> str:
     reached = simulation.reached
     least, most = (f"{rounded(100 * float(x), 2)} %" for x in (reached.min(), reached.max()))
     span = most if least == most else f"{least} to {most}"
-    asked = ""
+    goal = ""
     if simulation.precision is not None:
-        asked = f", asked for {100 * simulation.precision:g} %"
+        goal = f", asked for {100 * simulation.precision:g} %"
     return (
-        f"the mean times are known to +- {span} ({simulation.interval * 100:g} % interval){asked}"
+        f"the mean times are known to +- {span} ({simulation.interval * 100:g} % interval){goal}"
     )
 
 
@@ -108,7 +110,7 @@ def _row(simulation: Simulation, place: tuple[int, ...], second: float) -> Row:
     signed = "0.0" if abs(difference) < 0.0005 else signed_percent(difference)
     return Row(
         axes={
-            name: _axis_text(simulation, name, i)
+            name: axis_text(simulation, name, i)
             for name, i in zip(simulation.axes, place, strict=True)
             if len(simulation.axes[name]) > 1
         },
@@ -122,11 +124,6 @@ def _row(simulation: Simulation, place: tuple[int, ...], second: float) -> Row:
             for _, component in simulation.breakdown.components()
         ),
     )
-
-
-def _axis_text(simulation: Simulation, name: str, i: int) -> str:
-    """Write a value of an axis, with its unit."""
-    return axis_value(float(simulation.axes[name][i]), simulation.dimensions.get(name, "count"))
 
 
 def _table(rows: Sequence[Row], unit: str, *, share: str) -> Table:

@@ -9,16 +9,17 @@ from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAS
 from parcast.cli.options import (
     Counts,
     Sizes,
+    answer_options,
+    cli_command,
     counts,
-    debug_option,
-    json_option,
-    output_option,
+    plain,
+    seed_option,
     sizes,
+    text_option,
     time_limit,
 )
-from parcast.cli.outputs import check_outputs, give_result, place_of_part
+from parcast.cli.outputs import Outputs, with_inputs
 from parcast.errors import ParameterError
-from parcast.version import __version__
 
 if TYPE_CHECKING:
     from parcast.validation.result import Validation
@@ -56,19 +57,17 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
 }
 
 
-@click.command(name="validate", help=HELP, short_help="Does the law of a program hold here?")
+@cli_command(name="validate", help=HELP, short_help="Does the law of a program hold here?")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "-np", "--ranks", "p", metavar="LIST", callback=counts, help="Counts of ranks. [default: 1,2]"
 )
-@click.option(
-    "--sizes", metavar="SIZES", callback=sizes, help="Sizes to predict, by default found by trial."
-)
-@click.option(
+@text_option("--sizes", "SIZES", sizes, "Sizes to predict, by default found by trial.")
+@text_option(
     "--calibrate-with",
-    metavar="SIZES",
-    callback=sizes,
-    help="Sizes to calibrate with, by default a quarter to a tenth of those predicted, and less.",
+    "SIZES",
+    sizes,
+    "Sizes to calibrate with, by default a quarter to a tenth of those predicted, and less.",
 )
 @click.option(
     "--repetitions",
@@ -77,35 +76,26 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     show_default=True,
     help="Runs of each predicted size and count.",
 )
-@click.option(
+@text_option(
     "--longest",
+    "TIME",
+    time_limit,
+    "That a predicted run may take on one processor.",
     default="5s",
     show_default=True,
-    callback=time_limit,
-    metavar="TIME",
-    help="That a predicted run may take on one processor.",
 )
 @click.option("--quick", is_flag=True, help="Smaller sizes, fewer launches, wider intervals.")
-@click.option(
-    "--time-limit",
-    callback=time_limit,
-    metavar="TIME",
-    help="After which nothing more is started. By default none.",
+@text_option(
+    "--time-limit", "TIME", time_limit, "After which nothing more is started. By default none."
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of inputs and orders."
-)
-@json_option
-@output_option(".csv (measurements), .json, .svg, .png or .pdf")
-@debug_option
-@click.pass_context
+@seed_option("Of inputs and orders.", show_default=True)
+@answer_options(csv="measurements")
 def command(
     ctx: click.Context,
     /,
     *,
     names: tuple[str, ...],
-    outputs: tuple[str, ...],
-    as_json: bool,
+    outputs: Outputs,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -114,15 +104,15 @@ def command(
         return ANSWERED
     if "all" in names and len(names) > 1:
         raise click.UsageError("Name programs, or all, not both.", ctx)
-    check_outputs(outputs, sources=[], as_json=as_json)
-    result = _answer(names, **options)
-    if _is_cut(result):
-        outputs = tuple(x if x == "-" else place_of_part(x) for x in outputs)
-    give_result(result, outputs, as_json=as_json, rows=result.measurement_rows)
-    return _status(result)
+    outputs.check()
+    validation = _validated(names, **options)
+    if _is_cut(validation):
+        outputs = outputs.of_part()
+    outputs.give(validation, rows=validation.measurement_rows)
+    return _status(validation)
 
 
-def _answer(
+def _validated(
     names: Sequence[str],
     *,
     p: Counts | None,
@@ -131,14 +121,12 @@ def _answer(
     **options: Any,
 ) -> "Validation":
     """Validate, with a line that says how far it is."""
-    from dataclasses import replace
-
     from parcast.cli.screen import Progress
     from parcast.validation.validate import validate
 
     try:
         with Progress("validating") as progress:
-            result = validate(
+            validation = validate(
                 "all" if names == ("all",) else names,
                 p=p.values if p else (1, 2),
                 sizes=sizes.values if sizes else None,
@@ -153,36 +141,45 @@ def _answer(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
         )
         raise
-    inputs = {
-        "programs": list(names),
-        "options": {
-            "p": p.text if p else None,
-            "sizes": sizes.text if sizes else None,
-            "calibrate_with": calibrate_with.text if calibrate_with else None,
-            **options,
-        },
-        "parcast": __version__,
-    }
-    return replace(result, inputs=inputs)
+    written = {"p": p, "sizes": sizes, "calibrate_with": calibrate_with}
+    return with_inputs(
+        validation,
+        programs=list(names),
+        options={name: plain(value) for name, value in written.items()} | options,
+    )
 
 
-def _is_cut(result: "Validation") -> bool:
+def _in_options(message: str) -> str:
+    """Call the arguments of `validate` by the options that stand for them.
+
+    >>> _in_options("calibrate_with must be at least 2 sizes, got 1.")
+    '--calibrate-with must be at least 2 sizes, got 1.'
+    """
+    for argument, option in ARGUMENTS.items():
+        if message.startswith(f"{argument} must"):
+            return option + message.removeprefix(argument)
+    return message
+
+
+def _is_cut(validation: "Validation") -> bool:
     """Whether it was interrupted, so that the answer is a part."""
-    return bool(result.left_out) or any(x.ended_by == "interrupted" for x in result.programs)
+    return bool(validation.left_out) or any(
+        x.ended_by == "interrupted" for x in validation.programs
+    )
 
 
-def _status(result: "Validation") -> int:
+def _status(validation: "Validation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
-    if _is_cut(result):
+    if _is_cut(validation):
         click.echo("parcast: interrupted.", err=True)
         return INTERRUPTED
-    wrong = [program.program for program in result.programs if program.holds is False]
+    wrong = [program.program for program in validation.programs if program.holds is False]
     if wrong:
         laws = "The law does" if len(wrong) == 1 else "The laws do"
         click.echo(f"parcast: no: {laws} not hold for {', '.join(wrong)}.", err=True)
         return ANSWER_IS_NO
-    open_ = [program.program for program in result.programs if program.holds is None]
-    open_ += list(result.failures)
+    open_ = [program.program for program in validation.programs if program.holds is None]
+    open_ += list(validation.failures)
     if open_:
         names = ", ".join(open_)
         click.echo(f"parcast: no answer for {names}: the verdict and warnings say why.", err=True)

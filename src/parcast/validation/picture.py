@@ -11,7 +11,7 @@ from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from parcast.show.canvas import house_style, new_figure, plain_axes
+from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
 from parcast.show.colours import MACHINE_COLOURS as COLOURS
 from parcast.show.colours import MARKERS
 from parcast.show.scales import round_ticks, scale_time, span
@@ -19,7 +19,6 @@ from parcast.units import shown
 from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -36,7 +35,10 @@ MOST_COUNTS: Final = len(COLOURS)
 
 
 def figure_of_validation(validation: Validation) -> "Figure":
-    """Figure of the first 9 programs, a panel each, with the first 8 counts of ranks."""
+    """One figure, 8 inches wide: time over size, a panel for each program.
+
+    Of more than 9 programs the first 9 are drawn, of more than 8 counts the first 8.
+    """
     programs = validation.programs[:MOST_PANELS]
     counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
     columns = min(len(programs), 3 if len(programs) > 4 else 2)
@@ -49,21 +51,12 @@ def figure_of_validation(validation: Validation) -> "Figure":
                 ax.set_axis_off()
                 continue
             _draw(ax, programs[i], counts, ticks=4 if columns < 3 else 3)
-        handles: dict[str, Artist] = {}
-        for ax in grid.flat:
-            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-                handles.setdefault(label, handle)
+        handles = entries_of(grid.flat)
         if any(x.is_disturbed for program in programs for x in program.compared):
             (pale,) = grid.flat[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
             handles[DISTURBED] = pale
         labels = sorted(handles, key=lambda label: label in OF_ALL)  # each by itself comes first
-        figure.legend(
-            [handles[label] for label in labels],
-            labels,
-            loc="outside lower center",
-            ncols=4,
-            frameon=False,
-        )
+        add_legend(figure, {label: handles[label] for label in labels}, columns=4)
         figure.suptitle("Predicted from small runs, and measured", fontsize="large")
     return figure
 

@@ -12,7 +12,7 @@ import numpy as np
 from parcast.errors import FitFailed
 from parcast.kernels.worker import free_memory
 from parcast.mpi.rank import PLACEMENT
-from parcast.testbed.words import testbed_here
+from parcast.testbed.testbed import testbed_here
 from parcast.validation.calibration import Calibration, calibrated, forms_of
 from parcast.validation.cells import (
     FEWEST,

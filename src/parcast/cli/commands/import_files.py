@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast.cli.failures import ANSWERED, in_options
-from parcast.cli.options import debug_option, written_option
-from parcast.cli.outputs import check_outputs, write_all
+from parcast.cli.options import cli_command, output_option, repeated_option
+from parcast.cli.outputs import Outputs, write_all
 from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
 
 if TYPE_CHECKING:
@@ -65,17 +65,11 @@ def pairs(
     return read
 
 
-@click.command(name="import", help=HELP, short_help="Files of other tools in, a table out.")
+@cli_command(name="import", help=HELP, short_help="Files of other tools in, a table out.")
 @click.argument("files", metavar="[FORMAT] FILES...", nargs=-1)
 @click.option("--list", "is_list", is_flag=True, help="List the formats and what they need.")
 @click.option("--metric", metavar="NAME", help="The metric that is the time, of several.")
-@click.option(
-    "--rename",
-    metavar="NAME=AXIS",
-    multiple=True,
-    callback=pairs,
-    help="Call a parameter of FILES otherwise: ranks=p. Repeatable.",
-)
+@repeated_option("--rename", "NAME=AXIS", "Call a parameter of FILES otherwise: ranks=p.", pairs)
 @click.option(
     "--set",
     "constants",
@@ -84,9 +78,7 @@ def pairs(
     callback=pairs,
     help="Add what FILES do not tell: p=64, machine=T3E. Repeatable.",
 )
-@written_option('Write PATH: .csv, or .toml of a machine. "-" prints it. Repeatable.')
-@debug_option
-@click.pass_context
+@output_option('Write PATH: .csv, or .toml of a machine. "-" prints it. Repeatable.')
 def command(
     ctx: click.Context,
     /,
@@ -113,7 +105,7 @@ def command(
             if name is None:
                 click.echo(f"parcast: recognised as {known.name}: {known.title}.", err=True)
             ending = "csv" if known.makes == "timings" else "toml"
-            check_outputs(outputs, sources=paths, as_json=False, formats=(ending,))
+            Outputs(outputs, formats=(ending,)).check(paths)
             return _imported(known, standing, asked)
 
     pieces, notes = asked_in_options(read)

@@ -5,7 +5,7 @@ from typing import Final, Literal
 import click
 
 from parcast.cli.failures import in_options
-from parcast.cli.options import debug_option
+from parcast.cli.options import Answering
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
 
@@ -31,6 +31,7 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line c
 
 @click.command(
     name="testbed",
+    cls=Answering,
     help=HELP,
     short_help="A cluster in a box: run a command on slow hosts.",
     context_settings={"allow_interspersed_args": False},
@@ -53,7 +54,6 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line c
     help="Of a core for each host: 5%, or none. By default 10%, or less for many hosts.",
 )
 @click.option("--disk", default="none", metavar="RATE", help="Of each host: 10MB/s.")
-@debug_option
 def command(
     *,
     words: tuple[str, ...],
@@ -66,8 +66,7 @@ def command(
 ) -> int:
     """Run COMMAND on a testbed and return its status."""
     from parcast.errors import ParameterError, RunFailed
-    from parcast.testbed.testbed import Testbed
-    from parcast.testbed.words import in_words
+    from parcast.testbed.testbed import Testbed, in_words
     from parcast.units import quantity
 
     if not words:

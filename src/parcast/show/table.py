@@ -1,1 +1,0 @@
-"""The unit that the times of a table share."""
