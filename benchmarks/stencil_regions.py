@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from parcast.characterisation.characterise import characterise
-from parcast.descriptions.read_toml import read_machine
+from parcast.descriptions.toml_files import read_machine
 from parcast.mpi.launcher import run_ranks
 from parcast.prediction.predict import predict
 from parcast.prediction.result import Prediction

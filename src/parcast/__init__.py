@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from parcast.characterisation.characterise import characterise
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
-    from parcast.descriptions.read_toml import read_machine, read_program
+    from parcast.descriptions.toml_files import read_machine, read_program
     from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError
     from parcast.fitting.capacities import capacities
     from parcast.fitting.fit import fit
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
     from parcast.prediction.result import Prediction
     from parcast.simulation.result import Simulation
     from parcast.simulation.simulate import simulate
+    from parcast.timings.csv_files import read_measurements
     from parcast.timings.measurements import Measurements
-    from parcast.timings.read_csv import read_measurements
     from parcast.timings.read_profiles import read_profiles
     from parcast.timings.speedups import read_runs
     from parcast.validation.result import Validation
     from parcast.validation.validate import validate
+
 
 __all__ = [
     "Calibration",
@@ -108,10 +109,10 @@ _HOME = {
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",
     "predict": "parcast.prediction.predict",
     "profile_parameters": "parcast.instrument",
-    "read_machine": "parcast.descriptions.read_toml",
-    "read_measurements": "parcast.timings.read_csv",
+    "read_machine": "parcast.descriptions.toml_files",
+    "read_measurements": "parcast.timings.csv_files",
     "read_profiles": "parcast.timings.read_profiles",
-    "read_program": "parcast.descriptions.read_toml",
+    "read_program": "parcast.descriptions.toml_files",
     "read_runs": "parcast.timings.speedups",
     "region": "parcast.instrument",
     "run_kernel": "parcast.kernels.run",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
+
 PACKAGES: Final = ("parcast.models", "parcast.verbs")
 FORMER: Final = {
     "parcast.amounts": "parcast.descriptions.amount",

@@ -14,7 +14,7 @@ from parcast.calibration.calibrate import calibrate
 from parcast.calibration.command import MOST_RANKS
 from parcast.calibration.result import Calibration
 from parcast.calibration.slurm_script import slurm_script
-from parcast.descriptions.read_toml import read_machine
+from parcast.descriptions.toml_files import read_machine
 from parcast.errors import ParameterError, RunFailed
 from tests.calibration.calibrated import INTERRUPTED, WHOLE
 from tests.conftest import ROOT

@@ -12,7 +12,7 @@ from parcast.calibration.machine_file import calibration_document, machine_figur
 from parcast.calibration.primitives_file import line_words, primitive_words, with_spread
 from parcast.calibration.result import Segment
 from parcast.descriptions.machine import PRIMITIVES
-from parcast.descriptions.read_toml import read_machine
+from parcast.descriptions.toml_files import read_machine
 from parcast.laws.primitives.price import primitive_time
 from tests.calibration.calibrated import (
     HOST,

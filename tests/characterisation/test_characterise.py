@@ -8,7 +8,7 @@ import pytest
 
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.read_toml import read_program
+from parcast.descriptions.toml_files import read_program
 from parcast.errors import FileProblems, FitFailed, ParameterError
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements

@@ -4,7 +4,7 @@ import pytest
 
 from parcast.cli.failures import AXES, OPTIONS, in_options, spelled_with
 from parcast.errors import Argument, ParameterError, RunFailed, selection
-from parcast.matching.options import options_of_match
+from parcast.matching.command import options_of_match
 
 IGNORE = Argument("ignore", ["date", "jobid"], python="parcast.read_measurements(path, ...)")
 MATCH = options_of_match(runs="times.csv", donors=["a.csv", "b.csv"])

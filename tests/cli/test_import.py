@@ -12,7 +12,7 @@ import pytest
 from parcast.cli.reading import read_file
 from parcast.errors import FileProblems
 from parcast.importers.registry import import_timings
-from parcast.timings.read_csv import read_measurements
+from parcast.timings.csv_files import read_measurements
 from tests.conftest import ROOT
 
 DATA = ROOT / "tests" / "importers" / "data"
@@ -115,7 +115,7 @@ def test_only_what_is_recognised_is_kept(monkeypatch):
         told.append(source.read(2**17))
         raise RuntimeError
 
-    monkeypatch.setattr("parcast.timings.read_csv.read_measurements", read_measurements)
+    monkeypatch.setattr("parcast.timings.csv_files.read_measurements", read_measurements)
     monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: pytest.fail("kept"))
     monkeypatch.setattr(sys, "stdin", endless)
     with pytest.raises(RuntimeError):

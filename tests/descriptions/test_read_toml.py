@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from parcast.descriptions.read_toml import LARGEST, read_machine, read_program
+from parcast.descriptions.toml_files import LARGEST, read_machine, read_program
 from parcast.errors import FileProblems
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

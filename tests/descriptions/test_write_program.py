@@ -5,8 +5,12 @@ import io
 import pytest
 
 from parcast.descriptions.program import Program
-from parcast.descriptions.read_toml import read_machine, read_program
-from parcast.descriptions.write_program import with_amounts, write_description
+from parcast.descriptions.toml_files import (
+    read_machine,
+    read_program,
+    with_amounts,
+    write_description,
+)
 from parcast.errors import FileProblems
 from parcast.timings.speedups import LARGEST, read_runs
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.prediction.predict import predict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from parcast.descriptions.program import Program, law_named
-from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.fitting.capacities import capacities
 from parcast.fitting.fit import fit
 from parcast.prediction.predict import predict
-from parcast.timings.read_csv import read_measurements
+from parcast.timings.csv_files import read_measurements
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "laws"

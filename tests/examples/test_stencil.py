@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parcast.characterisation.characterise import characterise
-from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.kernels.ledger import Alone
 from parcast.kernels.stencil import KERNEL
 from parcast.prediction.predict import predict

@@ -9,7 +9,7 @@ import pytest
 
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.descriptions.read_toml import read_program
+from parcast.descriptions.toml_files import read_program
 from tests.conftest import ROOT
 
 QCRD = ROOT / "examples" / "qcrd"

@@ -8,13 +8,7 @@ import sys
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.importers.registry import (
-    FORMATS,
-    format_named,
-    formats,
-    import_timings,
-    recognised,
-)
+from parcast.importers.registry import FORMATS, format_named, formats, import_timings, recognised
 from parcast.places import PluginWarning
 from parcast.timings.measurements import Measurements
 from tests.conftest import ROOT

@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.program import phase_of
 from parcast.errors import ParameterError, RunFailed
-from parcast.kernels import (
-    fractal,
-    gauss,
-    key_files,
-    matmul,
-    monte_carlo,
-    sort,
-    split_sort_merge,
-    square_sort,
-    worker,
-)
+from parcast.kernels import fractal, gauss, key_files, matmul, monte_carlo, worker
+from parcast.kernels import sorters as sort
+from parcast.kernels import sorters as split_sort_merge
+from parcast.kernels import sorters as square_sort
 from parcast.kernels.kernel import Run, random_numbers
 from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named

@@ -122,7 +122,7 @@ def test_a_list_that_is_none_and_names_that_are_twice_are_refused():
 
 
 def test_a_program_file_may_name_the_law(tmp_path):
-    from parcast.descriptions.read_toml import read_program
+    from parcast.descriptions.toml_files import read_program
 
     assert law_named("regions") is RegionsPhase
     path = tmp_path / "program.toml"

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from parcast.descriptions.read_toml import read_machine
+from parcast.descriptions.toml_files import read_machine
 from parcast.matching.match import match
-from parcast.timings.read_csv import read_measurements
+from parcast.timings.csv_files import read_measurements
 from tests.conftest import ROOT
 
 EXAMPLE = ROOT / "examples" / "matching"

@@ -11,14 +11,14 @@ from scipy.special import ndtr
 from parcast.descriptions.amount import NORMAL_90
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.descriptions.read_toml import read_machine
+from parcast.descriptions.toml_files import read_machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
 from parcast.matching.outcomes import SHARED
 from parcast.prediction.predict import predict
+from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
-from parcast.timings.read_csv import read_measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
 P = [1, 2, 4, 8, 16, 32, 64]

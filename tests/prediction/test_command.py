@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import parcast as package
-from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.prediction.predict import predict
 from tests.cli.test_golden import kept, near, six_digits
 from tests.conftest import ROOT

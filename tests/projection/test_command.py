@@ -7,11 +7,11 @@ import json
 import pytest
 
 from parcast.cli.failures import run
-from parcast.descriptions.read_toml import read_machine
+from parcast.descriptions.toml_files import read_machine
 from parcast.projection.command import command
 from parcast.projection.counted import project_counts
 from parcast.projection.read_counts import read_counts
-from parcast.timings.read_csv import read_measurements
+from parcast.timings.csv_files import read_measurements
 
 COUNTS = (
     "program,p,compute_s,busiest_s,messages,bytes,calls_allreduce\n"

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing.repairman import repairman_equilibrium
-from parcast.queueing.service_laws import (
-    deterministic_service,
-    exponential_service,
-    gamma_service,
-)
+from parcast.queueing.service_laws import deterministic_service, exponential_service, gamma_service
 from tests.queueing.reference.general_queues import one_general_queue, two_general_queues
 from tests.queueing.reference.service_laws import hyperexponential_service, uniform_service
 

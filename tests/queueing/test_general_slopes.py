@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.queueing import general_service
 from parcast.queueing.repairman import repairman_equilibrium
-from parcast.queueing.service_laws import (
-    deterministic_service,
-    exponential_service,
-    gamma_service,
-)
+from parcast.queueing.service_laws import deterministic_service, exponential_service, gamma_service
 from tests.queueing.reference import general_queues as two
 from tests.queueing.reference.general_queues import (
     GeneralQueue,

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 import click
 import pytest
 
-from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.simulation import command
 from parcast.simulation.simulate import simulate
 from tests.cli.test_golden import kept

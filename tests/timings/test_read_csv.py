@@ -1,4 +1,4 @@
-"""`parcast.timings.read_csv`: what it reads, what it says of other files, and what it writes."""
+"""`parcast.timings.csv_files`: what it reads, what it says of other files, and what it writes."""
 
 import csv
 import io
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileProblems
 from parcast.timings.columns import axis_name_fault, is_label
+from parcast.timings.csv_files import read_measurements, write_measurements
 from parcast.timings.measurements import Measurements
-from parcast.timings.read_csv import read_measurements, write_measurements
 
 DATA = Path(__file__).parent / "data"
 ONLY_LABELS = "Only callpath and machine may be text; ignore the column otherwise."
@@ -715,7 +715,7 @@ def test_the_file_is_plain_and_exact(tmp_path):
 
 
 def test_a_long_table_is_written_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("parcast.timings.read_csv.ROWS_AT_A_TIME", 3)
+    monkeypatch.setattr("parcast.timings.csv_files.ROWS_AT_A_TIME", 3)
     runs = Measurements(p=range(1, 9), time=1)
     write_measurements(runs, tmp_path / "timings.csv")
     assert read_measurements(tmp_path / "timings.csv") == runs

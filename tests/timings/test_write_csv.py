@@ -1,15 +1,14 @@
-"""`parcast.timings.write_csv`: the text that is printed is that of the file, and reads back."""
+"""`parcast.timings.csv_files`: the text that is printed is that of the file, and reads back."""
 
 import io
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.timings import write_csv as measurements_csv
+from parcast.files import document
 from parcast.timings.columns import axis_name_fault, is_label
+from parcast.timings.csv_files import measurements_pieces, read_measurements, write_measurements
 from parcast.timings.measurements import Measurements
-from parcast.timings.read_csv import read_measurements, write_measurements
-from parcast.timings.write_csv import measurements_pieces
 
 names = st.text(max_size=8).filter(is_label)
 axis_names = st.text(max_size=8).filter(lambda x: x != "p" and not axis_name_fault(x))
@@ -40,7 +39,7 @@ def test_what_is_printed_is_read_back_equal(table):
 
 
 def test_it_is_what_the_file_would_hold_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(measurements_csv, "ROWS_AT_A_TIME", 3)
+    monkeypatch.setattr(document, "ROWS_AT_A_TIME", 3)
     runs = Measurements(p=range(1, 9), time=0.1, callpath='the "big", größer one')
     write_measurements(runs, tmp_path / "runs.csv")
     pieces = list(measurements_pieces(runs))

@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from parcast.errors import RunFailed
-from parcast.timings.read_csv import read_measurements
+from parcast.timings.csv_files import read_measurements
 from parcast.validation import runs as validate_runs
 from parcast.validation import validate as verb
 from tests.conftest import ROOT

@@ -15,11 +15,7 @@ from parcast.characterisation.loops import CLOCKS, Loop, complex_loop, simple_lo
 from parcast.characterisation.notes import notes_of
 from parcast.characterisation.result import Characterisation
 from parcast.characterisation.rows import Called, Rows, keys_of_called, keys_of_loop, program_text
-from parcast.characterisation.runs import (
-    RegionRuns,
-    RunsOfProgram,
-    runs_of_program,
-)
+from parcast.characterisation.runs import RegionRuns, RunsOfProgram, runs_of_program
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, phase_of
 from parcast.errors import FitFailed, ParameterError, as_list

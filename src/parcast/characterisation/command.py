@@ -93,8 +93,8 @@ def _characterised(question: Question) -> "Characterisation":
     from dataclasses import replace
 
     from parcast.characterisation.characterise import characterise
-    from parcast.descriptions.read_toml import read_machine
-    from parcast.timings.read_csv import read_measurements
+    from parcast.descriptions.toml_files import read_machine
+    from parcast.timings.csv_files import read_measurements
     from parcast.timings.read_profiles import read_profiles
 
     read = read_profiles(question.profiles)

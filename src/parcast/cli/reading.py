@@ -28,7 +28,7 @@ def read_file(
     where it was imported.
     """
     from parcast.cli.screen import Progress
-    from parcast.timings.read_csv import read_measurements
+    from parcast.timings.csv_files import read_measurements
 
     name = _named(file)
     with _recognised(file, "FILE") as (known, path, stream):

@@ -10,8 +10,9 @@ import json
 import math
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,19 @@ def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     >>> "".join(csv_pieces([{"p": 64, "time_s": 1.5, "measured_s": None}]))
     'p,time_s,measured_s\n64,1.5,\n'
     """
+    every = iter(rows)
+    first = next(every, None)
+    if first is not None:
+        lines = ([_strict(row[name]) for name in first] for row in chain([first], every))
+        yield from row_pieces(chain([list(first)], lines))
+
+
+def row_pieces(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Text of rows as CSV, piece by piece."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    header: list[str] = []
-    for i, row in enumerate(rows):
-        if i == 0:
-            header = list(row)
-            writer.writerow(header)
-        writer.writerow([_strict(row[name]) for name in header])
+    for i, row in enumerate(rows, start=1):
+        writer.writerow(row)
         if i % ROWS_AT_A_TIME == 0:
             yield text.getvalue()
             text.seek(0)

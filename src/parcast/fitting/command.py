@@ -125,7 +125,7 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
     """Read the files and compute the answer; give the texts of the descriptions as well."""
     from parcast.cli.failures import NoAnswer, in_options
     from parcast.descriptions.machine import Machine
-    from parcast.descriptions.read_toml import read_machine, read_program
+    from parcast.descriptions.toml_files import read_machine, read_program
     from parcast.errors import ParameterError
     from parcast.fitting.fit import fit
 
@@ -171,7 +171,7 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
     """Read a description and keep its text as well."""
 
     def read_and_keep(stream: Any) -> tuple[Described, str]:
-        from parcast.descriptions.read_toml import LARGEST
+        from parcast.descriptions.toml_files import LARGEST
         from parcast.timings.speedups import NamedContent
 
         content = stream.read(LARGEST + 1)
@@ -183,7 +183,7 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
 
 def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     """Write a description with the fitted amounts in place of the described ones."""
-    from parcast.descriptions.write_program import with_amounts, write_description
+    from parcast.descriptions.toml_files import with_amounts, write_description
 
     described = fit.machine if of_machine else fit.program
     amounts = described.parameters()

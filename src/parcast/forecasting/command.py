@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from parcast.forecasting.result import Forecast
     from parcast.timings.measurements import Measurements
 
+
 REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for
 MOST_NAMED = 5  # series in one message
 MOST_KNEES = 12  # counts that a forecast is made for where only the knee is asked for
@@ -302,7 +303,7 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
     if not question.machine:
         return []
     from parcast.cli.reading import read_description
-    from parcast.descriptions.read_toml import read_machine
+    from parcast.descriptions.toml_files import read_machine
 
     described = [
         read_description(file, read_machine, argument="--machine") for file in question.machine

@@ -15,12 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import Array
 from parcast.errors import require
 from parcast.forecasting.call_paths import made_consistent, profile_of
-from parcast.forecasting.donors.curve import (
-    DonatedCurve,
-    Elsewhere,
-    curve_with_donors,
-    timings_of,
-)
+from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere, curve_with_donors, timings_of
 from parcast.forecasting.measured import MeasuredCurve, curve_from
 from parcast.forecasting.scaling import speedup_and_efficiency
 from parcast.timings.series import Series

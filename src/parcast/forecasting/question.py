@@ -19,6 +19,7 @@ from parcast.words import did_you_mean, whole
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
 
+
 _SELECT = "Select rows first: runs.select(machine='T3E')."
 _COUNTS = "Processors are p: p=[64, 128]."
 # What is an option of the command line, or called so elsewhere, and how Python asks for it.

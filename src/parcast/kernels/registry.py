@@ -1,13 +1,10 @@
-"""The programs by their names: that of a law is the module of its name beside this one.
+"""The programs by their names, which are those of their laws.
 
 Each is loaded, and numpy with it, when it is asked for.
 """
 
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Final
 
-from parcast.descriptions.law_names import LAWS
 from parcast.errors import ParameterError
 from parcast.places import load
 from parcast.units import shown
@@ -16,10 +13,15 @@ from parcast.words import did_you_mean
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Kernel
 
-
-_BESIDE = {module.name for module in iter_modules([str(Path(__file__).parent)])}
-# Each name and the place of its Kernel.
-KERNELS: Final = {law: f"{__package__}.{law}:KERNEL" for law in LAWS if law in _BESIDE}
+KERNELS: Final = {  # each name and the place of its Kernel
+    "sort": "parcast.kernels.sorters:SORT",
+    "square_sort": "parcast.kernels.sorters:SQUARE_SORT",
+    "fractal": "parcast.kernels.fractal:KERNEL",
+    "monte_carlo": "parcast.kernels.monte_carlo:KERNEL",
+    "matmul": "parcast.kernels.matmul:KERNEL",
+    "gauss": "parcast.kernels.gauss:KERNEL",
+    "stencil": "parcast.kernels.stencil:KERNEL",
+}
 
 
 def kernel_named(name: str) -> "Kernel":

@@ -47,13 +47,7 @@ from pydantic import Field, model_validator
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.description import (
-    Description,
-    DescriptionError,
-    Of,
-    parameter,
-    tables,
-)
+from parcast.descriptions.description import Description, DescriptionError, Of, parameter, tables
 from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+
 WIDEST_BAND: Final = 20.0  # seen of an interval, times what is told
 RING: Final = 15.0  # across, of the ring around what was chosen [pt]
 MARKER: Final = 3.5  # radius of a marker [pt]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from parcast.descriptions.program import Program
     from parcast.prediction.result import Prediction
 
+
 HELP = """Predict time, speedup and efficiency of a program from descriptions.
 
 PROGRAM and MACHINE are TOML files that say what a program does and what it runs on; "-" is
@@ -191,7 +192,7 @@ def _draw(prediction: "Prediction", path: str, picture: str | None) -> None:
 
 def read_configurations(question: Configurations, **options: Any) -> Described:
     """Read both files, and the values of what is varied, whose units they know."""
-    from parcast.descriptions.read_toml import read_machine, read_program
+    from parcast.descriptions.toml_files import read_machine, read_program
 
     program, from_program = read_description(question.program, read_program, argument="PROGRAM")
     machine, from_machine = read_description(question.machine, read_machine, argument="MACHINE")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
+
 CELLS: Final = 41  # of the mesh, in each direction
 PLACE: Final = (-0.02, 0.05, 0.88, 0.88)  # in the figure: left, bottom, width, height [1]
 BAR: Final = (0.88, 0.18, 0.022, 0.6)

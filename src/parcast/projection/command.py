@@ -100,7 +100,7 @@ def command(
 def _projected(question: Question) -> "CountedProjection":
     """Read the files and compute the answer."""
     from parcast.cli.reading import read_description, read_file
-    from parcast.descriptions.read_toml import read_machine
+    from parcast.descriptions.toml_files import read_machine
     from parcast.errors import ParameterError
     from parcast.projection.counted import project_counts
     from parcast.projection.read_counts import read_counts

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
+
 # Of M. Okabe and K. Ito, "Color Universal Design", 2008, each with a marker of its own.
 MACHINE_COLOURS: Final = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),

@@ -16,8 +16,8 @@ from typing import BinaryIO, Literal, TextIO
 from parcast.errors import FileProblems
 from parcast.files.decoding import opened
 from parcast.files.faults import Faults
+from parcast.timings.csv_files import read_measurements, read_table
 from parcast.timings.measurements import Measurements
-from parcast.timings.read_csv import read_measurements, read_table
 
 LARGEST = 100_000_000  # bytes of a table of runs
 _CELL = re.compile(rb"(?m)(?:^|(?<=,))([ \t]*)speedup([ \t]*)(?=,|\r?$)")

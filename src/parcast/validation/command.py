@@ -149,18 +149,6 @@ def _validated(
     )
 
 
-def _in_options(message: str) -> str:
-    """Call the arguments of `validate` by the options that stand for them.
-
-    >>> _in_options("calibrate_with must be at least 2 sizes, got 1.")
-    '--calibrate-with must be at least 2 sizes, got 1.'
-    """
-    for argument, option in ARGUMENTS.items():
-        if message.startswith(f"{argument} must"):
-            return option + message.removeprefix(argument)
-    return message
-
-
 def _is_cut(validation: "Validation") -> bool:
     """Whether it was interrupted, so that the answer is a part."""
     return bool(validation.left_out) or any(

@@ -45,14 +45,7 @@ from parcast.validation.plan import (
     waiting_in,
 )
 from parcast.validation.result import Comparison, ValidatedProgram
-from parcast.validation.runs import (
-    Job,
-    Runner,
-    Stopwatch,
-    jobs_of,
-    launched,
-    launched_again,
-)
+from parcast.validation.runs import Job, Runner, Stopwatch, jobs_of, launched, launched_again
 from parcast.validation.subject import Subject
 from parcast.validation.verdict import count_checks, verdict_of, warnings_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from parcast.calibration.benchmarks.imb import read, recognises
-from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import FileProblems
 from parcast.importers.registry import import_machine, recognised
 from parcast.prediction.predict import predict

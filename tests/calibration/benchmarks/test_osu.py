@@ -8,7 +8,7 @@ import pytest
 
 from parcast.calibration.benchmarks import imb, ior, osu
 from parcast.calibration.benchmarks.osu import read, recognises
-from parcast.descriptions.read_toml import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import FileProblems
 from parcast.importers.content import HEAD
 from parcast.laws.primitives.price import primitive_time

@@ -181,7 +181,7 @@ def _imported(
 ) -> tuple[Callable[[], Any], Sequence[str]]:
     """Read the files; give what makes the text of the answer, and the notes."""
     from parcast.importers.registry import import_machine, import_timings
-    from parcast.timings.write_csv import measurements_pieces
+    from parcast.timings.csv_files import measurements_pieces
 
     if known.makes == "machine":
         for argument, option in ARGUMENTS.items():

@@ -1,4 +1,8 @@
-"""Descriptions of machines and programs as TOML files, every fault with its line."""
+"""Descriptions of machines and programs as TOML files, every fault with its line.
+
+They are written back as they stood, with other amounts: what a fit gives is put where the amounts
+stand in the user's own file, and comments, order and layout stay.
+"""
 
 import os
 import re
@@ -10,6 +14,7 @@ from parcast.descriptions.description import Description, DescriptionError
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.files.decoding import opened
+from parcast.files.document import write_document
 from parcast.files.faults import Faults
 
 Described = TypeVar("Described", bound=Description)
@@ -148,3 +153,50 @@ def _table(line: str) -> str:
     """Name of the table that a line begins, "" if it begins none."""
     header = _HEADER.match(line)
     return header[1] if header else ""
+
+
+def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = None) -> str:
+    r"""Text of a description in TOML with these amounts in place of those it has.
+
+    `texts` are new texts by the names of the amounts, as `Program.parameters()` has them. What
+    `text` does not have is added to it. Without `program` the text describes a machine.
+
+    >>> print(with_amounts('[network]  # fast\nlatency = "150 us" # guessed\n',
+    ...                    {"network.latency": "151 us +- 2%"}), end="")
+    [network]  # fast
+    latency = "151 us +- 2%" # guessed
+    """
+    import tomlkit
+
+    document: Any = tomlkit.parse(text.removeprefix("\ufeff"))
+    for name, new in texts.items():
+        place, inner = document, name
+        if program is not None:
+            i = _phase_of(name, program)
+            label = program.label(i)
+            place, inner = document["phase"][i], name.removeprefix(f"{label}.") if label else name
+        *tables, key = inner.split(".")
+        for table in tables:
+            if table not in place:
+                place[table] = tomlkit.inline_table()
+            place = place[table]
+        old = place.get(key)
+        place[key] = new
+        if old is not None:
+            after, before = place[key].trivia, old.trivia  # what stands after it on its line
+            after.comment_ws, after.comment = before.comment_ws, before.comment
+    return tomlkit.dumps(document)
+
+
+def _phase_of(name: str, program: Program) -> int:
+    """Number of the phase that a parameter belongs to, counted from 0."""
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        if name in {f"{label}.{inner}" if label else inner for inner, _ in phase.amounts()}:
+            return i
+    raise KeyError(name)
+
+
+def write_description(path: str | os.PathLike[str], text: str) -> None:
+    """Write a description to a file, replaced only when all of it has been written."""
+    write_document(path, [re.sub(r"\r\n?", "\n", text)])
