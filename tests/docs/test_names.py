@@ -1,5 +1,9 @@
-"""What pages name is there: modules and what they hold, files, other pages and their headings."""
+"""What pages name is there: modules and what they hold, files, other pages and their headings.
 
+So is what benchmarks import, which run in no test.
+"""
+
+import ast
 import importlib
 import re
 
@@ -14,6 +18,7 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
     ]
 )
+BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.py"))
 DEMOS = sorted((ROOT / "examples").rglob("*.py"))
 BASES = (ROOT, ROOT / "src" / "parcast", ROOT / "tests")  # what paths start from
 # What pages tell of as former: where to find it now is what they say.
@@ -57,6 +62,22 @@ def test_files_are_there(page):
     bases = (*BASES, page.parent)
     missing = [path for path in sorted(named) if not any([*base.glob(path)] for base in bases)]
     assert missing == []
+
+
+@pytest.mark.parametrize("script", BENCHMARKS, ids=name_of)
+def test_what_a_benchmark_imports_is_there(script):
+    named = {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "parcast"
+        for alias in node.names
+    }
+    assert [name for name in sorted(named) if not is_there(name)] == []
+
+
+def test_every_benchmark_is_in_their_table():
+    table = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert [script.name for script in BENCHMARKS if f"`{script.name}`" not in table] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
