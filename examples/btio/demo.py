@@ -22,11 +22,11 @@ def main(folder: Path) -> None:
     """Print times, speedups and what limits them, and where the pictures are."""
     program = parcast.read_program(HERE / "program.toml")
     machine = parcast.read_machine(HERE / "sp2.toml")
-    told = parcast.predict(program, machine, p=SQUARES, d=DISKS)
+    result = parcast.predict(program, machine, p=SQUARES, d=DISKS)
 
-    print(f"{told.program} on {told.machine}, predicted\n")
+    print(f"{result.program} on {result.machine}, predicted\n")
     print("  p   d  time     speedup  efficiency  most time goes to")
-    for row in told.rows():
+    for row in result.rows():
         if row["p"] in (1, 16, 64, 256) and row["d"] in (1, 4, 16):
             time = format_quantity(row["time_s"], "time")
             print(
@@ -35,17 +35,17 @@ def main(folder: Path) -> None:
             )
 
     print("\nWhat limits it:")
-    for line in told.limits:
+    for line in result.limits:
         print(f"- {line}")
     print("\nWhat to doubt:")
-    for warning in told.warnings:
+    for warning in result.warnings:
         print(f"- {warning}")
 
     print("\nPictures:")
     several = parcast.predict(program, machine, p=SQUARES, d=[1, 2, 4, 8, 16])
     for picture in ("lines", "surface", "contours", "map"):
         path = folder / f"btio-{picture}.png"
-        draw_prediction(several if picture == "lines" else told, path, picture=picture)
+        draw_prediction(several if picture == "lines" else result, path, picture=picture)
         print(f"  {path}")
 
 

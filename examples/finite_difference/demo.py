@@ -21,11 +21,11 @@ HERE = Path(__file__).parent
 def main(folder: Path) -> None:
     """Print the forecast, what to doubt about it, and where its figures are."""
     runs = parcast.read_measurements(HERE / "times.csv")
-    told = parcast.forecast(runs, hold_out=[64])
+    result = parcast.forecast(runs, hold_out=[64])
 
     print("Time on 64 processors, forecast from runs on 1 to 32\n")
     print("machine  forecast  (90 % interval)   measured  error  in the interval")
-    for row in told.rows():
+    for row in result.rows():
         ends = (row["time_s"], row["lower_s"], row["upper_s"])
         forecast = "{} s  ({} to {} s)".format(*rounded_interval(*ends))
         measured = format_quantity(row["measured_s"], "time")
@@ -34,11 +34,11 @@ def main(folder: Path) -> None:
         print(f"{row['machine']:8} {forecast:26} {measured:>8}  {error:+5.0%}  {held}")
 
     print("\nWhat the forecast says of itself:")
-    for warning in told.warnings:
+    for warning in result.warnings:
         print(f"- {warning}")
 
     print("\nFigures:")
-    figure = figure_of(told)
+    figure = figure_of(result)
     for name in ("forecast.svg", "forecast.png"):
         save_figure(figure, folder / name)
         print(f"  {folder / name}")

@@ -35,9 +35,9 @@ def main(folder: Path) -> None:
     there = runs.select(machine="T3E")
     known = there.select(p=1)
     base, others = runs.select(machine="SP"), runs.select(machine="O2000")
-    told = project(base, COUNTS, base=sp, target=t3e, known=known, others=others)
+    result = project(base, COUNTS, base=sp, target=t3e, known=known, others=others)
     print(" p  projected  (90 % interval)  measured")
-    for row, measured in zip(told.rows(), there.time[1:].tolist(), strict=True):
+    for row, measured in zip(result.rows(), there.time[1:].tolist(), strict=True):
         span = f"({row['lower_s']:.3g} to {row['upper_s']:.3g})"
         print(f"{row['p']:2}  {row['time_s']:7.3g} s  {span:15}  {measured:.3g} s")
 

@@ -1,6 +1,7 @@
-"""The command line, which loads a command when it is named: each parses, calls and prints.
+"""The command line: `COMMANDS` names each by its place, and it parses, calls and prints.
 
 A command is loaded when it is named, and numpy when it computes, so that help answers at once.
+What commands share is in `options`, `ranges`, `reading`, `outputs`, `screen` and `failures`.
 """
 
 import difflib

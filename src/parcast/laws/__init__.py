@@ -1,5 +1,7 @@
-"""Timing laws, one a module: parameters in, times out, for a whole grid of configurations.
+"""Timing laws, a family a module: parameters in, times out, for a whole grid of configurations.
 
-Pure functions over arrays: no files, no printing. What stands here knows programs and machines by
-their descriptions; what is computed from measured times with the laws is in `parcast.forecasting`.
+A law is a class derived from `parcast.descriptions.program.Phase`: its fields are its parameters,
+its formula is `cycle`. `curves` are what forecasts are made of, `curve_phases` the same as laws of
+a phase; laws that count rest on `counting`. Nothing here reads files or prints; what is computed
+from measured times is in the folders of the questions.
 """
