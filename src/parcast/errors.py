@@ -220,12 +220,7 @@ def as_number(name: str, value: object, *, hint: str) -> float:
 
 
 def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
-    """Value as an int: what is no whole number of at least `least` is refused in words.
-
-    >>> as_whole("seed", float("inf"), least=0, hint="Any will do.")
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: seed must be a whole number of at least 0, got inf. Any will do.
-    """
+    """Value as an int: what is no whole number of at least `least` is refused in words."""
     number = as_number(name, value, hint=hint)
     ok = number >= least and number.is_integer()
     require(name, value, ok, must=f"be a whole number of at least {least}", hint=hint)
@@ -233,12 +228,7 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
 
 
 def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
-    """Refuse in words what is not of a class.
-
-    >>> require_kind("title", 3, str, hint="Give a text.")
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: title must be a str, got int. Give a text.
-    """
+    """Refuse in words what is not of a class."""
     if not isinstance(value, kind):
         raise ParameterError(
             name, must=f"be a {kind.__name__}", got=type(value).__name__, hint=hint
@@ -246,12 +236,7 @@ def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
 
 
 def as_list(name: str, values: object, *, hint: str) -> list[Any]:
-    """Values as a list: one alone, text or None is refused in words.
-
-    >>> as_list("p", 2.5, hint="Give such as [1, 2, 4].")
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: p must be a sequence, got 2.5. Give such as [1, 2, 4].
-    """
+    """Values as a list: one alone, text or None is refused in words."""
     if isinstance(values, Iterable) and not isinstance(values, str | bytes):
         with suppress(TypeError):  # an array without axes
             return list(values)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing.order import expected_maximum
+from parcast.queueing.order import deviation_of_maximum, expected_maximum
 from parcast.queueing.time_laws import (
     deterministic_times,
     exponential_times,
@@ -442,3 +442,11 @@ def test_bad_parameter_is_named_with_its_value_and_a_remedy(function, c, rest, s
     with pytest.raises(ParameterError) as caught:
         function(c, rest)
     assert str(caught.value) == says
+
+
+def test_the_variance_of_the_largest_exponential_time_is_a_sum_of_inverse_squares():
+    counts = np.array([1, 2, 8])
+    expected = [sum(1 / i**2 for i in range(1, c + 1)) ** 0.5 for c in counts]
+    np.testing.assert_allclose(
+        deviation_of_maximum(counts, exponential_times()), expected, rtol=1e-9
+    )

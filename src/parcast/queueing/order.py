@@ -67,12 +67,6 @@ def expected_maximum(c: ArrayLike, law: TimeLaw) -> Slowest:
     """Mean of the largest of `c` independent times, in mean times. [1].
 
     `c`, at least 1 and not necessarily whole, broadcasts with the cv of the law.
-
-    >>> from parcast.queueing.time_laws import exponential_times, gamma_times
-    >>> expected_maximum([1, 2, 8], exponential_times()).value
-    array([1.        , 1.5       , 2.71785714])
-    >>> expected_maximum(8, gamma_times([0.25, 0.5])).value
-    array([1.38258643, 1.80786709])
     """
     count, cv = np.broadcast_arrays(at_least("c", c, 1, hint=HINT), law.cv)
     if law.largest is not None:
@@ -83,12 +77,7 @@ def expected_maximum(c: ArrayLike, law: TimeLaw) -> Slowest:
 
 
 def deviation_of_maximum(c: ArrayLike, law: TimeLaw) -> Array:
-    """Standard deviation of the largest of `c` independent times, in mean times. [1].
-
-    >>> from parcast.queueing.time_laws import exponential_times
-    >>> deviation_of_maximum([1, 2], exponential_times())
-    array([1.        , 1.11803399])
-    """
+    """Standard deviation of the largest of `c` independent times, in mean times. [1]."""
     count, cv = np.broadcast_arrays(at_least("c", c, 1, hint=HINT), law.cv)
     sizes, place = np.unique(np.stack([count.ravel(), cv.ravel()]), axis=1, return_inverse=True)
     deviate = law.deviate(NODES / sizes[0][:, None], sizes[1][:, None])
@@ -124,11 +113,6 @@ def largest_sum_excess(jobs: Array, cycles: Array, cv: Array) -> Excess:
 
     Of shape (choices, points), as `cycles`; `jobs`, at least 1, and `cv`, in [0, 20], have shape
     (points,), and neither jobs nor cycles need be whole. No argument is checked.
-
-    >>> jobs, once_or_twice = np.array([1.0, 8.0]), np.array([[1.0, 1.0], [2.0, 2.0]])
-    >>> largest_sum_excess(jobs, once_or_twice, np.ones(2)).value.round(8)
-    array([[0.        , 1.71785714],
-           [0.        , 2.36058585]])
     """
     root = np.sqrt(cycles)
     spreads, law_of = np.unique(cv / root, return_inverse=True)

@@ -67,12 +67,7 @@ def deterministic_times() -> TimeLaw:
 
 
 def uniform_times(cv: ArrayLike = UNIFORM_CV) -> TimeLaw:
-    """Times equally likely anywhere in an interval around the mean; by default [0, 2].
-
-    >>> law = uniform_times()
-    >>> 1 + law.cv * law.deviate(np.log([1.0, 2.0, 4.0]), law.cv)
-    array([2. , 1. , 0.5])
-    """
+    """Times equally likely anywhere in an interval around the mean; by default [0, 2]."""
     hint = "A wider uniform law has negative times; use gamma_times."
     spread = variation("cv", cv, UNIFORM_CV, must="lie in [0, 1/sqrt(3)]", hint=hint)
     return TimeLaw(
@@ -87,9 +82,6 @@ def gamma_times(cv: ArrayLike, *, bursts: ArrayLike = 1) -> TimeLaw:
     """Law of the mean of a number of `bursts`, each of which has a gamma law of that `cv`.
 
     The mean has the gamma law of shape bursts/cv^2; its cv, cv/sqrt(bursts), is at most 20.
-
-    >>> gamma_times(1.0, bursts=[1, 16]).cv
-    array([1.  , 0.25])
     """
     number = at_least("bursts", bursts, 1, hint="Count bursts between meetings.")
     spread = variation("cv", np.asarray(cv, dtype=np.float64) / np.sqrt(number), WIDEST)
