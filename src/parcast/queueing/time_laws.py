@@ -38,7 +38,7 @@ WIDEST = 20.0  # cv up to which the quadrature of order statistics is known to b
 UNIFORM_CV = 3.0**-0.5
 EXPANDED = 3e-3  # cv below which a gamma quantile is expanded: SciPy's own is lost in the tails
 
-Largest: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
+Largest: TypeAlias = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ class TimeLaw:
     name: str
     cv: Array  # standard deviation over mean, broadcastable with the grid [1]
     deviate: Callable[[Array, Array], Array]  # D for v and cv, broadcast together
-    largest: Largest | None = None  # mean of the largest of c and its slope, by formula
+    largest: Largest | None = None  # mean of the largest of c, by formula
 
 
 def exponential_times() -> TimeLaw:
@@ -88,15 +88,14 @@ def gamma_times(cv: ArrayLike, *, bursts: ArrayLike = 1) -> TimeLaw:
     return TimeLaw(name="gamma", cv=spread, deviate=_gamma_deviate)
 
 
-def _largest_exponential(c: Array, cv: Array) -> tuple[Array, Array]:  # noqa: ARG001 - cv is 1
-    """Harmonic number of c, for real c, and its slope."""
-    return special.digamma(c + 1.0) + np.euler_gamma, special.polygamma(1, c + 1.0)
+def _largest_exponential(c: Array, cv: Array) -> Array:  # noqa: ARG001 - cv is 1
+    """Harmonic number of c, for real c."""
+    return np.asarray(special.digamma(c + 1.0) + np.euler_gamma)
 
 
-def _largest_uniform(c: Array, cv: Array) -> tuple[Array, Array]:
+def _largest_uniform(c: Array, cv: Array) -> Array:
     """2c/(c+1) for the law on [0, 2]."""
-    width = np.sqrt(3.0) * cv
-    return 1.0 + width * (c - 1.0) / (c + 1.0), 2.0 * width / (c + 1.0) ** 2
+    return np.asarray(1.0 + np.sqrt(3.0) * cv * (c - 1.0) / (c + 1.0))
 
 
 def log_survival(v: Array) -> Array:
