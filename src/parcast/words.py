@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from math import floor, isfinite, log, log10
-from statistics import median
 from typing import Any, Final
 
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent
@@ -122,6 +121,8 @@ def whole(value: Any) -> Any:
 
 def common_unit(times: Sequence[float]) -> str:
     """Choose the unit of time that suits most of the times [s]; above seconds, all of them."""
+    from statistics import median  # late: help is printed without it
+
     unit = readable_unit(median(times))
     if TIME_UNITS[unit] <= 1:
         return unit

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.program import phase_of
 from parcast.errors import ParameterError, RunFailed
-from parcast.kernels import fractal, gauss, key_files, matmul, monte_carlo, worker
-from parcast.kernels import sorters as sort
-from parcast.kernels import sorters as split_sort_merge
-from parcast.kernels import sorters as square_sort
+from parcast.kernels import fractal, gauss, key_files, matmul, monte_carlo, sorters, worker
 from parcast.kernels.kernel import Run, random_numbers
 from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -104,21 +101,21 @@ def test_an_unknown_program_is_refused_with_the_nearest():
 def test_counting_gives_the_places_of_the_keys(given_keys):
     array = np.array(given_keys, dtype=np.int64)
     expected = np.searchsorted(np.sort(array), array)
-    np.testing.assert_array_equal(square_sort.smaller_keys(array), expected)
+    np.testing.assert_array_equal(sorters.smaller_keys(array), expected)
 
 
 def test_counting_is_right_over_many_tiles(monkeypatch):
-    monkeypatch.setattr(square_sort, "TILE", 32)
-    monkeypatch.setattr(square_sort, "COLUMNS", 8)
+    monkeypatch.setattr(sorters, "TILE", 32)
+    monkeypatch.setattr(sorters, "COLUMNS", 8)
     array = np.random.default_rng(1).integers(0, 20, 77)  # many equal keys
-    in_order = square_sort.sort_by_counting(Ledger(Alone()), array)
+    in_order = sorters.sort_by_counting(Ledger(Alone()), array)
     np.testing.assert_array_equal(in_order, np.sort(array))
 
 
 def test_square_sort_takes_n_squared_steps_whatever_the_order():
     for array in (np.arange(50), np.arange(50)[::-1], np.zeros(50, dtype=np.int64)):
         ledger = Ledger(Alone())
-        np.testing.assert_array_equal(square_sort.sort_by_counting(ledger, array), np.sort(array))
+        np.testing.assert_array_equal(sorters.sort_by_counting(ledger, array), np.sort(array))
         assert ledger.steps == 2500
 
 
@@ -127,7 +124,7 @@ def test_parts_are_merged_in_n_lg_p_steps(parts):
     bounds = np.cumsum([0, *map(len, parts)]).tolist()
     merged = np.concatenate([np.sort(np.array(part, dtype=np.int64)) for part in parts])
     expected = np.sort(merged)
-    steps = split_sort_merge.merge_sorted_parts(merged, bounds)
+    steps = sorters.merge_sorted_parts(merged, bounds)
     np.testing.assert_array_equal(merged, expected)
     assert steps <= merged.size * np.ceil(np.log2(len(parts)))
     if len(parts) in (1, 2, 4, 8):
@@ -140,24 +137,24 @@ def test_keys_do_not_depend_on_how_many_blocks_they_are_made_in(monkeypatch):
     blocks = [x.size for x in key_files.key_blocks(25, seed=1)]
     assert blocks == [10, 10, 5]
     np.testing.assert_array_equal(
-        sort.KERNEL.functions.serial(25, 1), np.sort(key_files.keys_of(25, 1))
+        sorters.SORT.functions.serial(25, 1), np.sort(key_files.keys_of(25, 1))
     )
 
 
 def test_a_wrong_order_is_found(tmp_path):
     ledger = Ledger(Alone(), tmp_path)
-    state = split_sort_merge.prepare(ledger, 100, 1)
+    state = sorters.prepare(ledger, 100, 1)
     state[0].write(key_files.keys_of(100, 1))  # as they came
-    assert not split_sort_merge.is_sorted_input(ledger, state, None)
-    split_sort_merge.finish(state)
-    split_sort_merge.finish((None, 100, 1))  # that of another rank
+    assert not sorters.is_sorted_input(ledger, state, None)
+    sorters.finish(state)
+    sorters.finish((None, 100, 1))  # that of another rank
     assert list(tmp_path.iterdir()) == []
 
 
 def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(key_files.shutil, "disk_usage", lambda _: SimpleNamespace(free=1e6))
     with pytest.raises(RunFailed) as caught:
-        sort.KERNEL.run(Alone(), 1_000_000, directory=tmp_path)
+        sorters.SORT.run(Alone(), 1_000_000, directory=tmp_path)
     assert str(caught.value) == (
         f"{tmp_path} has 1 MB free, and the files of the keys take 16 MB. "
         "Take fewer keys, or another directory."
@@ -171,7 +168,7 @@ def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch)
 
     monkeypatch.setattr(key_files.os, "write", full)
     with pytest.raises(RunFailed) as caught:
-        sort.KERNEL.run(Alone(), 1000, directory=tmp_path)
+        sorters.SORT.run(Alone(), 1000, directory=tmp_path)
     assert str(caught.value) == (
         f"{tmp_path} cannot hold the files of the keys: no space left on device. "
         "Choose another directory."
@@ -181,7 +178,7 @@ def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch)
 
 def test_a_directory_that_is_not_there_is_told():
     with pytest.raises(RunFailed, match="/no/such cannot hold the files of the keys: no such"):
-        sort.KERNEL.run(Alone(), 1000, directory=key_files.Path("/no/such"))
+        sorters.SORT.run(Alone(), 1000, directory=key_files.Path("/no/such"))
 
 
 def test_a_disk_that_fills_up_at_the_output_is_told_and_nothing_is_left(tmp_path, monkeypatch):
@@ -195,7 +192,7 @@ def test_a_disk_that_fills_up_at_the_output_is_told_and_nothing_is_left(tmp_path
 
     monkeypatch.setattr(key_files.os, "write", full_later)
     with pytest.raises(RunFailed, match="no space left on device"):
-        sort.KERNEL.run(Alone(), 1000, directory=tmp_path)
+        sorters.SORT.run(Alone(), 1000, directory=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -726,8 +726,7 @@ def test_a_file_is_never_left_half_written(tmp_path, monkeypatch):
     write_measurements(PLAIN, path)
 
     class Full:
-        def writerows(self, rows):
-            next(rows)
+        def writerow(self, _):
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(csv, "writer", lambda *_, **__: Full())

@@ -4,12 +4,13 @@ import os
 import shutil
 import sys
 import time
-from typing import Any, Final, Self, TextIO
+from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 import click
 
-from parcast.show.sheet import Sheet
-from parcast.show.terminal import Page, lay_out
+if TYPE_CHECKING:
+    from parcast.show.sheet import Sheet
+    from parcast.show.terminal import Page
 
 NARROWEST: Final = 40
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]
@@ -20,8 +21,10 @@ LOOKS: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def page_of_stdout() -> Page:
+def page_of_stdout() -> "Page":
     """Tell how wide standard output is, and whether it may have colours."""
+    from parcast.show.terminal import Page  # late: help needs none
+
     columns = os.environ.get("COLUMNS", "")
     is_terminal = is_a_terminal(sys.stdout)
     width = None
@@ -42,8 +45,10 @@ def show(lines: list[str]) -> None:
         click.echo(line, color=True)
 
 
-def show_sheet(sheet: Sheet) -> None:
+def show_sheet(sheet: "Sheet") -> None:
     """Print an answer for a person, and on stderr what it leaves out."""
+    from parcast.show.terminal import lay_out
+
     lines, left_out = lay_out(sheet, page_of_stdout())
     show(lines)
     if left_out:
