@@ -32,15 +32,15 @@ class Argument:
         return self.python or (self.name if self.value is None else f"{self.name}={self.value!r}")
 
 
-def selection(column: str, value: object, *, of: str = "") -> Argument:
-    """Name the call that selects the rows with one value in a column, of what is told before it.
+def selection(column: str, value: object) -> Argument:
+    """Name the call that selects the rows with one value in a column.
 
-    >>> print(selection("machine", "T3E"), selection("n", 1000.0, of="runs."))
-    select(machine='T3E') runs.select(n=1000)
+    >>> print(selection("machine", "T3E"), selection("n", 1000.0))
+    select(machine='T3E') select(n=1000)
     """
     text = value if isinstance(value, str) else f"{value:g}"
     written = repr(value) if isinstance(value, str) else text
-    return Argument("select", {column: text}, python=f"{of}select({column}={written})")
+    return Argument("select", {column: text}, python=f"select({column}={written})")
 
 
 Text: TypeAlias = str | tuple[str | Argument, ...]
