@@ -182,8 +182,7 @@ def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
 def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Measurements]:
     """Program whose disk has the rate that a column `disk_s` gives, and runs without the column.
 
-    Without repetitions the rate is good to 5 %. Programs that are no single phase of a law that
-    counts are given back as they are.
+    Without repetitions the rate is good to 5 %. Programs of other than one counting phase stay.
     """
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:

@@ -60,8 +60,8 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """Parameters that a fit changes: those `free`, less those `fixed`.
 
-    Without `free` all that the tables compute, communication, io and capacities of the phases
-    give, and that laws name, and that are not 0 anywhere.
+    Without `free` all that phases give in their tables, and that laws name, and are not 0
+    anywhere.
     """
     ours, theirs = program.parameters(), machine.parameters()
     known = ours | theirs

@@ -149,10 +149,9 @@ class Curve:
         ]
 
     def as_elsewhere(self, row: int, p: ArrayLike) -> dict[str, Array]:
-        """Times [s] at `p` if one of the chosen series goes on as on each of its donors.
+        """Times [s], (points,), at `p` if a series goes on as on each donor; NaN where unused.
 
-        The heaviest donor at the last of `p` comes first; times are (points,), NaN where it is not
-        used, and at the counts measured here. Donors without any are left out.
+        The heaviest donor at the last of `p` comes first; donors without any are left out.
         """
         targets = np.atleast_1d(_checked(p)).ravel()
         own = self.only(self._chosen[row : row + 1])

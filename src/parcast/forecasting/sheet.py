@@ -57,8 +57,7 @@ class Line:
 def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = False) -> Sheet:
     """Everything that is said of a forecast: a table of all series, and a part for each.
 
-    `knees` say up to where processors are worth it, one for each series in the order of the
-    forecast. Of many series those with the largest times are shown, unless all are asked for.
+    Of many series those with the largest times are shown, unless all are asked for.
     """
     shown_series, left_out = forecast, ""
     by_series = {tuple(knee.key.values()): knee for knee in knees}

@@ -341,11 +341,6 @@ def spread_out(values: NDArray[np.float64], most: int) -> list[int]:
     """Indices of some of many values, the first and the last among them.
 
     Those that double, if they are all there; else as even as may be, in logarithms if they grow.
-
-    >>> spread_out(np.arange(1.0, 4097.0), 60)[:5]
-    [0, 1, 3, 7, 15]
-    >>> spread_out(np.arange(0.0, 10.0), 4)
-    [0, 3, 6, 9]
     """
     count = len(values)
     if count <= most:

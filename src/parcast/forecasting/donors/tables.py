@@ -16,14 +16,7 @@ from parcast.words import listed
 def table_of_donors(
     donors: Measurements | Sequence[Any] | Any,
 ) -> tuple[Measurements, tuple[str, ...]]:
-    """One table of the runs on other machines, and which of them count once, as of `joined`.
-
-    They have a column `machine`; the tables of a list are joined.
-
-    >>> t3e = Measurements(p=[1, 2], time=[8.0, 4.5], machine="T3E")
-    >>> table_of_donors([t3e, {"p": [1, 2], "time_ms": [9000, 5000], "machine": "SP"}])[0]
-    Measurements(4 rows: p 1 to 2, machine 2 names, time 4.5 to 9 s)
-    """
+    """One table of runs on other machines, by a column `machine`, and which of them count once."""
     table, remarks = (
         _joined_list(donors) if isinstance(donors, list | tuple) else (_table(donors), ())
     )
@@ -42,15 +35,11 @@ def joined(
 ) -> tuple[Measurements, tuple[str, ...]]:
     """One table of the rows of all, which messages call by `names`, and which runs count once.
 
-    Repetitions are no longer numbered. Where every run on a machine that one table has stands in
-    others too, to the last digit, it is taken for a copy and counts once: as repetitions without
-    any spread copies would make a forecast too sure. Other runs on the same machine add up.
+    Where every run on a machine of one table stands in others too, to the last digit, it is taken
+    for a copy: as repetitions without any spread copies would make a forecast too sure.
 
     >>> tables = [Measurements(p=[1, x], time=[8, 9 / x], machine="SP") for x in (2, 4, 2)]
-    >>> table, remarks = joined(tables, ["a.csv", "b.csv", "c.csv"])
-    >>> table
-    Measurements(4 rows: p 1 to 4, machine 'SP', time 2.25 to 8 s)
-    >>> remarks
+    >>> joined(tables, ["a.csv", "b.csv", "c.csv"])[1]
     ('c.csv: all its runs stand in a.csv too. They count once.',)
     """
     if len(tables) == 1:
@@ -90,8 +79,7 @@ def donors_of(
 ) -> Measurements | None:
     """Runs that may help to forecast one of several machines: those on the others, and donors.
 
-    Of a machine that both tables name, only `runs` count; what `donors` hold of `machine` itself
-    is kept, so that the forecast can tell that it is no donor of itself.
+    Of a machine that both tables name, only `runs` count.
     """
     tables = {"the runs": without(runs, [machine])}
     if donors is not None:

@@ -129,10 +129,6 @@ def shortened(targets: Array, made: Array, levels: Array) -> Array:
 
     All arguments are logarithms of counts: of the targets, the runs, and those with runs,
     ascending.
-
-    >>> shortened(np.log([64.0]), np.log([32.0, 64.0]), np.log([1.0, 2.0, 4.0])).round(2)
-    array([[0.38],
-           [0.  ]])
     """
     nearest = np.abs(targets[:, None] - levels).min(axis=1)
     beyond = (targets > levels[-1]) | (targets < levels[0])

@@ -53,10 +53,10 @@ class DonatedPlan:
     share: Array  # (series, targets): of the donors in the forecast, now
 
     def after(self, series: NDArray[np.intp], counts: Array, times: Array) -> tuple[Array, Array]:
-        """Half-widths and shares of the donors, (runs, targets), after each of some runs alone.
+        """Half-widths and shares of donors, (runs, targets), after each of some runs alone.
 
-        `series`, ascending, is the one that each run is for, which has none yet at its count;
-        `times` [s] is what they are pretended to take. All (runs,).
+        Each is for one `series`, ascending, at a count it has not, pretended to take its `times`
+        [s].
         """
         curves = 1 + self.of.shape[1]
         points = curves * (2 * len(self.targets) + self.here.p.shape[1] + 1)
@@ -148,9 +148,7 @@ def planned_with_donors(
 ) -> list[list[PlannedRun]]:
     """Plan one run after the other for series with donors, each the best one for its cost.
 
-    For each of the series in `rows` there are `candidates`, counts at which no run was made. Fewer
-    than `runs` where no further one would narrow the interval by `TELLING`; a run that would widen
-    it, given what is forecast for it, is none of them.
+    Fewer than `runs` where no further one would narrow the interval by `TELLING`.
     """
     if len(requested) > MOST_TARGETS:
         at_once = 1  # each series has targets of its own
