@@ -25,7 +25,7 @@ from parcast.fitting.capacity_result import (
 )
 from parcast.fitting.capacity_sums import NAMES, fitted
 from parcast.laws.counting import SteadyStatePhase
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
 
@@ -104,8 +104,7 @@ def capacities(
             "processors apart",
             hint="Add it afterwards.",
         )
-    if not isinstance(runs, Measurements):
-        runs = Measurements.from_table(runs)
+    runs = as_measurements(runs)
     machine = Machine() if machine is None else machine
     timed = timed_runs(runs)
     counts = counts_of_runs(phase, timed)

@@ -12,7 +12,7 @@ from parcast.aliases import Array
 from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.scaling import Scaling
 from parcast.timings.columns import DOMAINS, LIMITS
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import shown
 from parcast.words import did_you_mean, whole
 
@@ -98,8 +98,7 @@ def question_of(
             got=f"{scaling!r}",
             hint='Leave it out to have it told from the times ("auto").',
         )
-    if not isinstance(measurements, Measurements):
-        measurements = Measurements.from_table(measurements)
+    measurements = as_measurements(measurements)
     check_keywords(verb, at or {}, measurements)
     p = hold_out if p is None else p
     if p is None:

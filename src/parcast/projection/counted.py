@@ -39,7 +39,7 @@ from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
 from parcast.projection.result import PARTS, CountedProjection
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import percent, shown
 
 COMPUTE: Final = 0.03  # half-width of log time of computing alone
@@ -115,7 +115,7 @@ def phase_of(program: Program) -> CountedPhase:
 
 def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
     """Give counts and medians of the times of runs, which must be alike in all else."""
-    runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
+    runs = as_measurements(runs)
     others = {name: values for name, values in runs.axes.items() if name != "p"}
     for name, values in {**runs.labels, **others}.items():
         several = list(dict.fromkeys(values.tolist()))
@@ -175,7 +175,7 @@ def _corrections(
     """Give what each donor says."""
     if donors is None:
         return {}
-    runs = donors if isinstance(donors, Measurements) else Measurements.from_table(donors)
+    runs = as_measurements(donors)
     names = runs.labels.get("machine")
     if names is None:
         raise ParameterError(

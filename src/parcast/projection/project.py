@@ -38,7 +38,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase
 from parcast.errors import ParameterError
 from parcast.projection.ratio import Ratio, on_base, on_target, ratio_of
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import percent, shown
 from parcast.words import whole
 
@@ -115,7 +115,7 @@ def project(
     joins, on the log scale, the doubt of the base's forecast, that of the ratio, how far ratios
     move with p among `others`, and the +- of the target.
     """
-    runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
+    runs = as_measurements(runs)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
     priced = dict(communication or {})
     computing = _computing(runs, priced)
@@ -208,7 +208,7 @@ def _doubtful(counts: Array, factor: Array) -> list[str]:
 
 def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:
     """Tell how far the log ratio of each other machine to the base moves from `at` to `counts`."""
-    others = others if isinstance(others, Measurements) else Measurements.from_table(others)
+    others = as_measurements(others)
     series = others.series(("machine",))
     here = runs.series(("callpath",) if "callpath" in runs.labels else ())
     wanted = np.append(counts, at)

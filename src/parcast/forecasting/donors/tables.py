@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Argument, ParameterError, Text
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.timings.series import number_groups
 from parcast.words import listed
 
@@ -18,7 +18,7 @@ def table_of_donors(
 ) -> tuple[Measurements, tuple[str, ...]]:
     """One table of runs on other machines, by a column `machine`, and which of them count once."""
     table, remarks = (
-        _joined_list(donors) if isinstance(donors, list | tuple) else (_table(donors), ())
+        _joined_list(donors) if isinstance(donors, list | tuple) else (as_measurements(donors), ())
     )
     if "machine" not in table.labels:
         raise ParameterError(
@@ -98,7 +98,7 @@ def _joined_list(given: Sequence[Any]) -> tuple[Measurements, tuple[str, ...]]:
     tables = []
     for name, table in zip(names, given, strict=True):
         try:
-            tables.append(_table(table))
+            tables.append(as_measurements(table))
         except ParameterError as error:
             raise error.named(f"{name}: {error.name}") from None
     return joined(tables, names)
@@ -143,11 +143,6 @@ def _without_copies(
         named = listed([names[j] for j in others])
         remarks.append(f"{names[i]}: {which} stand in {named} too. They count once.")
     return kept, tuple(remarks)
-
-
-def _table(given: Measurements | Any) -> Measurements:
-    """Take measurements as they are, and any other table by its columns."""
-    return given if isinstance(given, Measurements) else Measurements.from_table(given)
 
 
 def _remedy(missing: list[str]) -> Text:
