@@ -167,8 +167,7 @@ def advice(
 ) -> Iterator[str]:
     """Say for each direction which further run, from the cheapest on, would determine it best.
 
-    `rows` is the Jacobian of the `candidates` over the noise, `precision`, (parameters,
-    parameters), what is known now.
+    `rows` is the Jacobian of the `candidates` over the noise, `precision` what is known now.
     """
     count = len(precision)
     covariance = np.linalg.inv(precision + np.eye(count) / UNKNOWN**2)

@@ -113,10 +113,7 @@ class Curve:
         return Estimate(targets=targets, curve=curve, donated=donated, table=table)
 
     def at(self, p: ArrayLike) -> Columns:
-        """Answers for the chosen series at `p`, at least 1 and of any shape: (series, *p.shape).
-
-        Counts need not be whole.
-        """
+        """Answers for the chosen series at `p`, at least 1, of any shape: (series, *p.shape)."""
         targets = _checked(p)
         if profile_of(self.series) is None:
             curve = self if self.chosen is None else self.only(self.chosen)

@@ -55,8 +55,8 @@ NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
 def noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
     """Pool the standard deviation of log time among repetitions over each series, (series,).
 
-    `spread`, (series, counts), is robust and heeded where `repeated`. At least 0.005, and 0.05 for
-    a series without repetitions.
+    `spread`, (series, counts), is heeded where `repeated`. At least 0.005; 0.05 without
+    repetitions.
     """
     count = repeated.sum(axis=1)
     squares = np.where(repeated, np.nan_to_num(spread) ** 2, 0.0).sum(axis=1)
@@ -84,8 +84,7 @@ def between(*, distance: Array, bend: Array) -> Array:
 def step_before(behind: Array) -> Array:
     """Distance from the last count to the nearest one at least a doubling before it, (..., 1).
 
-    `behind`, (..., counts), is the logarithm of the last count over each; 0 for itself and
-    padding.
+    `behind`, (..., counts), is the logarithm of the last count over each; 0 as padding.
     """
     far = np.where(behind >= NEARLY_DOUBLING, behind, np.inf).min(axis=-1, keepdims=True)
     first = np.maximum(behind.max(axis=-1, keepdims=True), DOUBLING)

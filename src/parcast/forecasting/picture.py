@@ -123,9 +123,8 @@ def figure_of(
 ) -> "Figure":
     """One figure, 8 inches wide, for a whole forecast: a panel a series, and one legend.
 
-    Of more than 9 series, those that take longest at the largest count asked for. Each of the
-    `knees` is marked if it was reached and lies within the axis, each `planned` run at its
-    forecast time.
+    Of more than 9 series, those that take longest at the largest count asked for. `knees` are
+    marked where they were reached, `planned` runs at their forecast times.
     """
     if quantity not in get_args(Quantity):
         raise ParameterError(

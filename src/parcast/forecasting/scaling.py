@@ -134,8 +134,7 @@ def scaling_of_runs(
 def is_strong(p: Array, time: Array, count: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether the times of each series fall as those of a fixed work do, (series,).
 
-    `p` [1] and `time` [s], (series, counts), ascend and are padded after the first `count` of a
-    row.
+    `p` [1] and `time` [s], (series, counts), ascend, padded after the first `count` of a row.
     """
     measured = np.arange(p.shape[1]) < count[:, None]
     fall = np.where(measured, np.log(time[:, :1] / time), -np.inf)

@@ -100,7 +100,8 @@ def _ends(drawn: "ScalarMappable") -> tuple[float, float]:
 def nice_values(low: float, high: float, *, is_wide: bool) -> list[float]:
     """Round values from `low` to `high`: as on a logarithmic scale if `is_wide`, or even steps.
 
-    Examples --------
+    >>> nice_values(3.0, 2000.0, is_wide=True)
+    [5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0]
     """
     from matplotlib.ticker import MaxNLocator
 

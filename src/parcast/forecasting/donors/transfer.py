@@ -69,9 +69,8 @@ def agreement(difference: Array, distance: Array) -> Array:
     """How well the donors' shapes agree with the known times: weights, (series, donors).
 
     `difference`, (series, donors, counts), is the change of log time from each known count to the
-    last one, the donor's less the target's, NaN where unknown; `distance` the change of log p. A
-    weight falls to 1/2 where shapes differ by 0.1 and 0.5 for each e-folding of p, and is 0
-    beyond.
+    last one, the donor's less the target's, NaN where unknown; `distance` that of log p. A weight
+    falls to 1/2 where shapes differ by 0.1 and 0.5 for each e-folding of p, then to 0.
     """
     compared = np.isfinite(difference) & (distance > 0)
     count = np.maximum(compared.sum(axis=-1), 1)
@@ -88,8 +87,7 @@ def transfer(
 
     `slower` is the log of the donor's time there over the target's, `outside` the half-width of
     `change` where the donor was not run at both counts: (series, points, donors). The more
-    `counts` the target has within `reach` in log p, the less it leans; an infinite reach leans not
-    at all.
+    `counts` the target has within `reach` in log p, the less it leans; an infinite one leans not.
     """
     there = np.isfinite(change)
     best = np.where(there, outside, np.inf).min(axis=-1, keepdims=True, initial=WIDE) ** 2
@@ -143,9 +141,9 @@ def transfer(
 def leaning(log_time: Array, weights: Array, much: Array) -> Array:
     """Weights, (..., donors), whose median has the least relative error, not logarithmic one.
 
-    The ``x`` with the least mean of ``w |x - t| / t`` is the median by the weights ``w / t``. None
-    weighs more than e times what it would, nor less than 1/e; `much`, (...), is 1 for that, 0 for
-    `weights` as they are.
+    The ``x`` with the least mean of ``w |x - t| / t`` is the median by the weights ``w / t``.
+    These weigh at most e times what `weights` do, at least 1/e, if `much`, (...), is 1; if 0, the
+    same.
     """
     off = log_time - _median(log_time, weights)[..., None]
     return np.asarray(weights * np.exp(-much[..., None] * np.clip(off, -FURTHEST, FURTHEST)))

@@ -127,8 +127,7 @@ def plan_of(estimate: SurfaceForecast, axes: Array, targets: Array) -> Plan:
 def shortened(targets: Array, made: Array, levels: Array) -> Array:
     """Part of the half-width along p, (runs, targets), left after each of some runs alone.
 
-    All arguments are logarithms of counts: of the targets, the runs, and those with runs,
-    ascending.
+    All arguments are logarithms of counts: of targets, runs, and those with runs, ascending.
     """
     nearest = np.abs(targets[:, None] - levels).min(axis=1)
     beyond = (targets > levels[-1]) | (targets < levels[0])

@@ -56,8 +56,7 @@ class DonatedPlan:
     def after(self, series: NDArray[np.intp], counts: Array, times: Array) -> tuple[Array, Array]:
         """Half-widths and shares of donors, (runs, targets), after each of some runs alone.
 
-        Each is for one `series`, ascending, at a count it has not, pretended to take its `times`
-        [s].
+        Each is for one `series`, ascending, at a new count, pretended to take its `times` [s].
         """
         curves = 1 + self.of.shape[1]
         points = curves * (2 * len(self.targets) + self.here.p.shape[1] + 1)

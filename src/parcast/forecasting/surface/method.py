@@ -229,8 +229,7 @@ def _members(logs: Array, log_time: Array, requested: Array) -> _Members:
 def _sane(forecast: Array, log_time: Array, u: Array, v: Array, half: Array) -> Array:
     """Keep log times forecast at `v` from running away where runs at `u` contradict each other.
 
-    No axis may do more within its range than all of them did, nor go beyond it with a power above
-    6.
+    No axis may do more within its range than all of them did, nor beyond it pass a sixth power.
     """
     beyond = np.maximum(np.abs(v) - 1.0, 0.0) @ half
     room = u.shape[1] * np.ptp(log_time) + 1.0 + STEEPEST * beyond
