@@ -136,4 +136,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names, loaded or not, and what every module has."""
-    return sorted([*(name for name in globals() if name.startswith("__")), *__all__])
+    return sorted({*(name for name in globals() if name.startswith("__")), *_HOME})
