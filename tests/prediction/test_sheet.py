@@ -9,7 +9,7 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.prediction.predict import predict
-from parcast.prediction.sheet import points_of, rows_of, spread_out, time_text
+from parcast.prediction.sheet import points_of, spread_out, table_of, time_text
 from parcast.show.terminal import Page, lay_out
 from parcast.words import axis_value
 
@@ -36,34 +36,40 @@ def titles(lines):
 # rows
 
 
+def columns_of(told):
+    return {x.full_title: x.cells for x in table_of(told, points_of(told)).forms[0].columns}
+
+
 def test_rows_come_block_by_block_with_p_fastest():
-    told = predict(SENDING, MACHINE, p=[1, 2], d=[4, 8])
-    unit, rows = rows_of(told, points_of(told))
-    assert unit == "s"
-    places = [(row.axes["d"], row.axes["p"]) for row in rows]
+    columns = columns_of(predict(SENDING, MACHINE, p=[1, 2], d=[4, 8]))
+    places = list(zip(columns["d"], columns["p"], strict=True))
     assert places == [("4", "1"), ("4", "2"), ("8", "1"), ("8", "2")]
-    assert [row.time for row in rows[:1]] == ["9.00"]
+    assert columns["time [s]"][0] == "9.00"
 
 
 def test_shares_are_of_the_time_at_each_point():
     told = predict(SENDING, MACHINE, p=[1, 2])
-    rows = rows_of(told, points_of(told))[1]
-    shares = [told.breakdown.compute / told.time, told.breakdown.communication / told.time]
-    for i, row in enumerate(rows):
-        assert [float(x) for x in row.shares[:2]] == [round(100 * share[i]) for share in shares]
-        assert row.limited_by == "compute"
+    columns = columns_of(told)
+    compute, communication = columns["compute [%]"], columns["comm. [%]"]
+    assert [float(x) for x in compute] == (
+        100 * told.breakdown.compute / told.time
+    ).round().tolist()
+    share = 100 * told.breakdown.communication / told.time
+    assert [float(x) for x in communication] == share.round().tolist()
+    assert columns["limited by"] == ["compute", "compute"]
 
 
 def test_a_share_that_is_there_is_not_shown_as_nothing():
     told = predict(program(communication={"volume": "1 kB"}), MACHINE, p=[1, 2])
-    assert [row.shares[1] for row in rows_of(told, points_of(told))[1]] == ["0", "<1"]
+    assert columns_of(told)["comm. [%]"] == ["0", "<1"]
 
 
 def test_times_are_rounded_as_their_interval_supports():
-    told = predict(UNSURE, MACHINE, p=[1, 2])
-    row = rows_of(told, points_of(told))[1][0]
-    assert (row.time, row.speedup) == ("8.0", "1.0") or len(row.time) == len(row.lower)
-    assert float(row.lower) < float(row.time) < float(row.upper)
+    columns = columns_of(predict(UNSURE, MACHINE, p=[1, 2]))
+    time, speedup = columns["time [s]"][0], columns["speedup"][0]
+    lower, upper = columns["90 % interval [s]"][0].split(" to ")
+    assert (time, speedup) == ("8.0", "1.0") or len(time) == len(lower)
+    assert float(lower) < float(time) < float(upper)
 
 
 @pytest.mark.parametrize(
@@ -269,8 +275,9 @@ def test_print_gives_the_table_and_what_is_left_out():
 def test_a_notebook_shows_the_same_texts():
     told = predict(UNSURE, MACHINE, p=[1, 2], d=[1, 2])
     html = told._repr_html_()
-    for row in rows_of(told, points_of(told))[1]:
-        assert f"<td>{row.time}</td><td>{row.lower} to {row.upper}</td>" in html
+    columns = columns_of(told)
+    for time, interval in zip(columns["time [s]"], columns["90 % interval [s]"], strict=True):
+        assert f"<td>{time}</td><td>{interval}</td>" in html
     assert html.count("<tr>") == 5
     assert "<li>The interval is that of" in html
     assert "more rows" not in html

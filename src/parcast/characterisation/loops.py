@@ -217,8 +217,7 @@ def _of_passes(total: RegionTotal) -> float:
 def _of_spreads(ratio: Array, *, figures: int = 1) -> float:
     """Half-width of the 90 % interval of one more run, by Student's law. [1].
 
-    It holds that run's own noise, and that of the `figures` that the others gave, of which each is
-    as unsure as a median.
+    Each of the `figures` that the others gave is as unsure as a median.
     """
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # SciPy ships no types
 

@@ -32,8 +32,7 @@ def notes_of(
 ) -> tuple[float, tuple[str, ...]]:
     """Share of the time that timing took, and all warnings.
 
-    `explained` has, for each region that a machine prices, its time over the measured one in the
-    largest run.
+    `explained` is, of each priced region, its time over the measured one in the largest run.
     """
     took = max(run.perturbation for run in gathered.runs)
     warnings = [
@@ -146,11 +145,7 @@ def _one_value_of_some(gathered: RunsOfProgram) -> Iterator[str]:
 
 
 def _regions(names: Sequence[str]) -> str:
-    """Write names of regions as the subject of a sentence.
-
-    >>> _regions(["halo"]), _regions(["halo", "change"])
-    ('Region "halo" was', 'Regions "halo", "change" were')
-    """
+    """Write names of regions as the subject of a sentence."""
     listed = ", ".join(f'"{name}"' for name in names)
     return f"Region {listed} was" if len(names) == 1 else f"Regions {listed} were"
 

@@ -164,22 +164,7 @@ def keys_of_called(called: Called) -> dict[str, str]:
 def program_text(
     name: str, source: str, remarks: Sequence[str], regions: Sequence[Mapping[str, str]]
 ) -> str:
-    r"""Text of a program file.
-
-    >>> print(program_text("jacobi", "2 runs", ["E by processor time."],
-    ...                    [{"name": "sweep", "kind": "loop", "iteration": "1 us"}]), end="")
-    # E by processor time.
-    name = "jacobi"
-    source = "2 runs"
-    <BLANKLINE>
-    [[phase]]
-    law = "regions"
-    <BLANKLINE>
-    [[phase.region]]
-    name = "sweep"
-    kind = "loop"
-    iteration = "1 us"
-    """
+    r"""Text of a program file."""
     lines = [f"# {remark}" for remark in remarks]
     lines += [f"name = {_quoted(name)}", f"source = {_quoted(source)}"]
     lines += ["", "[[phase]]", 'law = "regions"']

@@ -37,11 +37,7 @@ def _table(result: Characterisation) -> Table:
 
 
 def _share(share: float) -> str:
-    """Write a share in few letters, never as nothing if it is something.
-
-    >>> _share(0.003), _share(0.25)
-    ('<1%', '25%')
-    """
+    """Write a share in few letters, never as nothing if it is something."""
     if not share:
         return "0%"
     return "<1%" if share < 0.01 else percent(share)

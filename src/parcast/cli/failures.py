@@ -141,11 +141,7 @@ def _told(failure: BaseException) -> int:
 
 
 def meaning(failure: BaseException) -> tuple[str, int]:
-    """Give the message and the exit status of a failure.
-
-    >>> meaning(FitFailed("No forecast. All its times are at p = 8."))
-    ('parcast: No forecast. All its times are at p = 8.', 4)
-    """
+    """Give the message and the exit status of a failure."""
     text, status = str(failure), WRONG_USE
     match failure:
         case click.Abort() | KeyboardInterrupt():
@@ -203,13 +199,7 @@ def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -
 
 @contextmanager
 def spelled_with(options: Mapping[str, Spelling]) -> Iterator[None]:
-    """Say refusals in a command's own options; it is a decorator as well.
-
-    Raises
-    ------
-    click.ClickException
-        If an argument is refused.
-    """
+    """Say refusals in a command's own options; it is a decorator as well."""
     try:
         yield
     except ParameterError as refusal:

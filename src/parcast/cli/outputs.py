@@ -87,8 +87,7 @@ class Outputs:
     ) -> None:
         """Write a result to every output, and print it once: as JSON, CSV, or for a person.
 
-        `rows`, `document`, `show` and `write`, which makes the files of other formats, take the
-        place of what the result has itself; all else are options of its sheet.
+        What is given here takes the place of what the result has itself.
         """
         from parcast.files.document import json_pieces
 

@@ -23,9 +23,7 @@ def read_file(
 ) -> tuple["Measurements", dict[str, Any]]:
     """Measurements of a file that have the values wanted, and what they come from.
 
-    What another tool wrote is imported where its format is certain, which is said on stderr. They
-    come from `file`, `sha256` and `measurements`, the number of runs in the file, and `format`
-    where it was imported.
+    What another tool wrote is imported where its format is certain, which is said on stderr.
     """
     from parcast.cli.screen import Progress
     from parcast.timings.csv_files import read_measurements

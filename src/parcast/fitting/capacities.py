@@ -25,7 +25,7 @@ from parcast.fitting.capacity_result import (
 )
 from parcast.fitting.capacity_sums import NAMES, fitted
 from parcast.laws.counting import SteadyStatePhase
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
 
@@ -104,8 +104,7 @@ def capacities(
             "processors apart",
             hint="Add it afterwards.",
         )
-    if not isinstance(runs, Measurements):
-        runs = Measurements.from_table(runs)
+    runs = as_measurements(runs)
     machine = Machine() if machine is None else machine
     timed = timed_runs(runs)
     counts = counts_of_runs(phase, timed)
@@ -182,8 +181,7 @@ def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
 def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Measurements]:
     """Program whose disk has the rate that a column `disk_s` gives, and runs without the column.
 
-    Without repetitions the rate is good to 5 %. Programs that are no single phase of a law that
-    counts are given back as they are.
+    Without repetitions the rate is good to 5 %. Programs of other than one counting phase stay.
     """
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:

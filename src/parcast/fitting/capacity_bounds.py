@@ -36,11 +36,7 @@ def by_source(
     samples: int,
     seed: int,
 ) -> FoundCapacities:
-    """W from serial runs, then u_P from those on P processors.
-
-    `counts` are of shape (runs, 4), in the order of `NAMES`; `samples` sets of times drawn with
-    `seed` give the intervals.
-    """
+    """W from serial runs, then u_P from those on P processors; `counts`, (runs, 4), as `NAMES`."""
     steps, sent, messages, disk_bytes = counts.T
     p = timed.axes["p"]
     alone = p == 1

@@ -169,12 +169,7 @@ class TimedRuns:
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
-    """Group measurements into configurations: rows that agree in all axes but `disk_s` are one.
-
-    >>> timed = timed_runs(Measurements(p=[1, 1, 2], n=8, time=[4.0, 4.4, 2.5]))
-    >>> timed.time, timed.axes["p"]
-    (array([4.2, 2.5]), array([1., 2.]))
-    """
+    """Group measurements into configurations: rows that agree in all axes but `disk_s` are one."""
     for label, values in runs.labels.items():
         names = sorted({str(x) for x in values})
         if len(names) > 1:
@@ -208,8 +203,7 @@ def timed_runs(runs: Measurements) -> TimedRuns:
 def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
     """Times and disk times [s] as they may have been, (samples + 1, runs), measured ones first.
 
-    One row without repetitions; disk times are 0 where none were measured. Logarithms follow
-    Student's law: what few repetitions say of the noise is itself unsure.
+    Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
     """
     disk = np.zeros_like(timed.time) if timed.disk is None else timed.disk
     if timed.deviation is None:

@@ -37,9 +37,6 @@ def capacity(amount: ArrayLike, rest: ArrayLike, time: ArrayLike) -> Array:
     """Rate of an amount, (..., runs), where `rest` [s] of each time is taken by something else.
 
     Negative where the rest takes more than the time, infinite where it takes all of it.
-
-    >>> capacity([1e6], rest=[1.0], time=[3.0])
-    array(500000.)
     """
     time = np.asarray(time, dtype=np.float64)
     share, left = np.asarray(amount) / time, (time - np.asarray(rest)) / time
@@ -63,10 +60,6 @@ def fitted(terms: ArrayLike, time: ArrayLike) -> FittedTerms:
     """Costs of at least 0 of steps, bytes, messages and disk bytes that explain times [s] best.
 
     `terms` are of shape (runs, 4); one that is 0 in all runs has the cost 0.
-
-    >>> terms = [[1e6, 0, 0, 0], [5e5, 1e6, 0, 0], [2.5e5, 3e6, 0, 0]]
-    >>> 1 / fitted(terms, [1.0, 0.6, 0.55]).costs[:2]
-    array([ 1000000., 10000000.])
     """
     matrix, measured = (np.asarray(x, dtype=np.float64) for x in (terms, time))
     present = np.asarray((matrix > 0).any(axis=0))

@@ -94,11 +94,7 @@ def findings(
     starts: int,
     reached: int,
 ) -> Fit:
-    """Say what the coordinates mean that `reached` of the starts ended at.
-
-    `ends` are those of the interval of every coordinate, infinite where it has none; `holds_scale`
-    says whether the time alone is held.
-    """
+    """Say what the coordinates mean that `reached` of the starts ended at, and their intervals."""
     end = _end(model, noise, coordinates, holds_scale=holds_scale)
     directions, precision = _directions(end), precision_of(end.rows, end.deviations)
     fitted = [
@@ -320,17 +316,7 @@ def _warnings(
 
 
 def fitted_text(parameter: FittedParameter) -> str:
-    """Text of a fitted amount: its value with its unit, or its formula scaled, and its interval.
-
-    >>> from math import nan
-    >>> volume = FittedParameter(
-    ...     name="communication.volume", dimension="size", is_of_machine=False, scale=None,
-    ...     described="1.07 * (8 MB / p) +- 5%", factor=2.0, lower=1.9, upper=2.1,
-    ...     determined="runs",
-    ... )
-    >>> fitted_text(volume)
-    '2.14 * (8 MB / p) +- 5.1%'
-    """
+    """Text of a fitted amount, its value with its unit or its formula scaled, and its interval."""
     if parameter.value is not None:
         text = format_quantity(parameter.value, parameter.dimension, digits=DIGITS)
         if parameter.dimension == "time" and parameter.value >= 60.0:

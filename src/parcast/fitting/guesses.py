@@ -43,13 +43,7 @@ def with_guesses(
 ) -> tuple[Program, dict[str, str]]:
     """Program with first guesses of the capacities that its laws need, and their texts by name.
 
-    What the machine gives is kept, unless the program would leave nothing to fit. With `free` only
-    what it names is guessed, of `fixed` nothing.
-
-    >>> sorter = Program(phase=[{"law": "sort"}])
-    >>> runs = Measurements(p=[1, 2], n=[1024, 1024], time=[1e-3, 7e-4])
-    >>> list(with_guesses(sorter, Machine(), runs, free=None)[1].values())
-    ['10 Mflop/s', '230 MB/s', '230 MB/s']
+    What the machine gives is kept, unless the program would leave nothing to fit.
     """
     has_own = bool(usual_names(program))
     phases: list[Phase] = []
@@ -76,11 +70,7 @@ def with_guesses(
 
 
 def guesses_in_words(guesses: Mapping[str, str]) -> Iterator[str]:
-    """Say what was guessed, where anything was.
-
-    >>> list(guesses_in_words({"capacities.compute": "80 Mflop/s"}))
-    ['capacities.compute is not described: the fit began at a guess from the runs, 80 Mflop/s.']
-    """
+    """Say what was guessed, where anything was."""
     if guesses:
         is_one = len(guesses) == 1
         yield (

@@ -62,9 +62,8 @@ def weak_directions(
 ) -> tuple[Direction, ...]:
     """Directions that are not determined.
 
-    `rows`, (rows, parameters), is the Jacobian by logarithms over the noise, `relative`, (runs,
-    parameters), that of the runs alone and not over the noise; `deviations` are infinite without
-    +-.
+    `rows`, (rows, parameters), is the Jacobian by logarithms over the noise, `relative` that of
+    the runs alone and not over the noise; `deviations` are infinite without +-.
     """
     stacked = np.vstack([rows, np.diag(1.0 / deviations)])
     weak = _sparse_basis(stacked, 1.0 / WEAK)
@@ -166,10 +165,9 @@ def advice(
     candidates: Sequence[Mapping[str, float]],
     rows: Array,
 ) -> Iterator[str]:
-    """Say for each direction which further run would determine it best.
+    """Say for each direction which further run, from the cheapest on, would determine it best.
 
-    `candidates` are the cheapest first, with `rows`, (candidates, parameters), as the Jacobian by
-    logarithms over the noise; `precision`, (parameters, parameters), is what is known now.
+    `rows` is the Jacobian of the `candidates` over the noise, `precision` what is known now.
     """
     count = len(precision)
     covariance = np.linalg.inv(precision + np.eye(count) / UNKNOWN**2)

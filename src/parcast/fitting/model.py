@@ -60,8 +60,7 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """Parameters that a fit changes: those `free`, less those `fixed`.
 
-    Without `free` all that the tables compute, communication, io and capacities of the phases
-    give, and that laws name, and that are not 0 anywhere.
+    Without `free` all that the phases' tables give, and laws name, and that are not 0 anywhere.
     """
     ours, theirs = program.parameters(), machine.parameters()
     known = ours | theirs

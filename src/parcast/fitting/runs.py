@@ -108,11 +108,7 @@ def expected_noise(repetitions: float | None) -> Noise:
 
 
 def noise_of(squares: float, runs: int, determined: float, repetitions: float | None) -> Noise:
-    """Scatter of runs about the fitted law, from the sum of their squared logarithms.
-
-    >>> noise_of(40 * 0.02**2, 45, 5.0, None).level
-    0.02
-    """
+    """Scatter of runs about the fitted law, from the sum of their squared logarithms."""
     freedom = max(runs - determined, 0.0)
     filled = max(EXPECTED_FREEDOM - freedom, 0.0)
     expected = expected_noise(repetitions).level
@@ -122,11 +118,7 @@ def noise_of(squares: float, runs: int, determined: float, repetitions: float | 
 
 
 def determined_by_runs(rows: Array, deviations: Array) -> float:
-    """Parameters that the runs determine, each counted as the part that +- does not say. [1].
-
-    `rows`, (runs, parameters), is the Jacobian over the noise; `deviations` are infinite without
-    +-.
-    """
+    """Parameters that the runs determine, each counted as the part that +- does not say. [1]."""
     known = np.diag(np.where(np.isfinite(deviations), 1.0 / deviations**2, 0.0))
     of_runs = rows.T @ rows
     scale = np.sqrt(np.diag(of_runs) + np.diag(known))

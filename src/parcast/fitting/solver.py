@@ -139,9 +139,8 @@ def least_squares(
 ) -> Solution:
     """Coordinates with the least sum of squares near each start, (sets, parameters).
 
-    `residuals` gives those of some sets, (sets, rows), and their Jacobian. Coordinates that are
-    `held` stay where they start. A set has ended where its step, over the coordinate, is below
-    `tolerance`, or gains less than `enough` and a share of 1e-9 of the sum.
+    `residuals` gives those of some sets, (sets, rows), and their Jacobian. A set has ended where
+    its step, over the coordinate, is below `tolerance`, or gains less than `enough`.
     """
     x = np.clip(start, lower, upper)
     held = np.zeros(x.shape, dtype=bool) if held is None else held
@@ -192,8 +191,7 @@ def _step(
 ) -> Array:
     """Damped step of each set within its room down and up; 0 for coordinates that are held.
 
-    A coordinate whose step would leave its room goes to the end of it, and the others are solved
-    for again.
+    A coordinate that would leave its room goes to its end; the others are solved for again.
     """
     gradient = np.einsum("srk,sr->sk", jacobian, residuals)
     normal = np.einsum("srk,srl->skl", jacobian, jacobian)
@@ -229,9 +227,8 @@ def profile_intervals(
 ) -> tuple[Array, Array]:
     """Ends of the interval of every coordinate; infinite where the bound is reached first.
 
-    `residuals` are over their standard deviations, with the sum `squares` at `best`,
-    (parameters,); `sd` is a guess of each coordinate's deviation and may be infinite; `limit` is
-    Student's t.
+    `residuals` are over their standard deviations, `squares` their sum at `best`, (parameters,);
+    `sd` guesses each coordinate's deviation, or is infinite; `limit` is Student's t.
     """
     count = len(best)
     which = np.tile(np.arange(count), 2)

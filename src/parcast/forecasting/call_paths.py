@@ -65,11 +65,9 @@ def reconciled(
     log_own: Array,
     own_half_width: Array,
 ) -> Array:
-    """Log times that add up in every call path, (series, points).
+    """Log times, (series, points), that add up in every call path, from forecasts made apart.
 
-    `log_time` and `half_width` are forecasts made apart, `log_own` and `own_half_width` those of
-    the time that a call path with children spends itself, -inf and 0 for none; all (series,
-    points).
+    `log_own` is the time that a call path with children spends itself, -inf for none.
     """
     time, width, own = np.exp(log_time), half_width.copy(), np.exp(log_own)
     deepest = int(tree.depth.max(initial=0))
@@ -145,9 +143,7 @@ class Profile:
 def profile_of(series: Series) -> Profile | None:
     """Find which call path calls which, where their times are inclusive; None where none does.
 
-    A time is taken to include what it calls if, at every measured count, it is at least as long as
-    each of its children; if one call path of a profile is not, none of that profile is. Children
-    that were measured at other counts than their caller count as part of its own time.
+    They are where, at every measured count, each time is at least as long as each of its children.
     """
     if PATH not in series.by:
         return None
@@ -176,11 +172,7 @@ def profile_of(series: Series) -> Profile | None:
 
 
 def made_consistent(series: Series, profile: Profile, table: Array, targets: Array) -> Array:
-    """Make the forecasts of parts and totals agree, with their intervals, speedup and efficiency.
-
-    `table`, (columns, series, points), holds time, lower, upper [s], speedup, efficiency and
-    further columns at `targets`, (points,) [1].
-    """
+    """Make the parts and totals of a `table`, (columns, series, points), agree in all columns."""
     log_time = np.log(table[0])
     half_width = np.log(table[2] / table[1]) / 2
     log_own, own_half_width = _own(series, profile, targets)

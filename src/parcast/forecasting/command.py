@@ -447,11 +447,7 @@ def show_plan(planned: "Sequence[PlannedRun] | None") -> None:
 def rows_with_plan(
     rows: Iterable[Mapping[str, Any]], planned: "Sequence[PlannedRun] | None"
 ) -> Iterator[Mapping[str, Any]]:
-    """Give the rows of an answer and below them those of the planned runs, with one header.
-
-    Where no runs were planned, the rows are as they are; `planned_run` numbers the runs
-    of each program.
-    """
+    """Rows of an answer, and below them planned runs, which `planned_run` numbers by program."""
     if planned is None:
         yield from rows
         return

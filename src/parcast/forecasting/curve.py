@@ -113,10 +113,7 @@ class Curve:
         return Estimate(targets=targets, curve=curve, donated=donated, table=table)
 
     def at(self, p: ArrayLike) -> Columns:
-        """Answers for the chosen series at `p`, at least 1 and of any shape: (series, *p.shape).
-
-        Counts need not be whole.
-        """
+        """Answers for the chosen series at `p`, at least 1, of any shape: (series, *p.shape)."""
         targets = _checked(p)
         if profile_of(self.series) is None:
             curve = self if self.chosen is None else self.only(self.chosen)
@@ -149,10 +146,9 @@ class Curve:
         ]
 
     def as_elsewhere(self, row: int, p: ArrayLike) -> dict[str, Array]:
-        """Times [s] at `p` if one of the chosen series goes on as on each of its donors.
+        """Times [s], (points,), at `p` if a series goes on as on each donor; NaN where unused.
 
-        The heaviest donor at the last of `p` comes first; times are (points,), NaN where it is not
-        used, and at the counts measured here. Donors without any are left out.
+        The heaviest donor at the last of `p` comes first; donors without any are left out.
         """
         targets = np.atleast_1d(_checked(p)).ravel()
         own = self.only(self._chosen[row : row + 1])

@@ -93,9 +93,8 @@ class Extrapolation:
 def extrapolate(p: Array, time: Array, valid: NDArray[np.bool_], targets: Array) -> Extrapolation:
     """Forecast times at `targets`, (series, points) at least 1 [1], from the measured counts.
 
-    `p` [1] and `time` [s], (series, counts), are ordered towards the targets, the last column
-    being the measured count nearest to them; where not `valid` any positive number. At least the
-    last two columns of every series are.
+    `p` [1] and `time` [s], (series, counts), are ordered towards the targets; any positive number
+    where not `valid`, as at least the last two columns are.
     """
     weight = valid.astype(np.float64)
     members = _members(p, time, weight, targets)
@@ -116,12 +115,8 @@ def extrapolate(p: Array, time: Array, valid: NDArray[np.bool_], targets: Array)
 def weighted_median(values: Array, weights: Array) -> Array:
     """Median of the last axis of `values` (series, points, members) by `weights`.
 
-    The mean of what stands in the middle n-th of the weight, for n members: continuous in values
-    and weights, never falling when a value rises, not minding the order of equal values, and for
-    equal weights the ordinary median.
-
-    >>> weighted_median(np.array([[[1.0, 2.0, 9.0]]]), np.array([[1.0, 1.0, 1.0]]))
-    array([[2.]])
+    The mean of what stands in the middle n-th of the weight, for n members: continuous in both,
+    and for equal weights the ordinary median.
     """
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)

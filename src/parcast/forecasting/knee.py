@@ -12,7 +12,7 @@ from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
 from parcast.forecasting.question import question_of
 from parcast.forecasting.scaling import Scaling
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.timings.series import Key, label_of
 from parcast.units import percent
 from parcast.words import whole
@@ -128,8 +128,7 @@ def knee(
     share = as_number("min_efficiency", min_efficiency, hint=hint)
     require("min_efficiency", share, 0 < share <= 1, must="lie in (0, 1]", hint=hint)
     hint = "Give the largest count worth looking at."
-    if not isinstance(measurements, Measurements):
-        measurements = Measurements.from_table(measurements)
+    measurements = as_measurements(measurements)
     first = int(measurements.p.min())
     if not first < as_number("upto", upto, hint=hint) < np.inf:
         raise ParameterError(

@@ -37,16 +37,7 @@ def parting_columns(measurements: Measurements, series: Series) -> tuple[str, ..
 def remedy_of_lone_runs(
     measurements: Measurements, series: Series, *, of: str = "", briefly: bool = False
 ) -> str:
-    """Name the columns by which nearly every run stands alone, and what to do; else "".
-
-    `of` says whose runs they are; `briefly` leaves out how to ask for values of the column.
-
-    >>> runs = Measurements(p=[1, 2, 2], jobid=[7, 8, 9], time=[8, 4.5, 4.4])
-    >>> print(remedy_of_lone_runs(runs, runs.series()))
-    By jobid nearly every run is a series of its own. If jobid is no parameter of the program, \
-pass over it (--ignore jobid; in Python ignore=['jobid'] of read_measurements). If it is, \
-ask at a value of it (--at jobid=9; in Python jobid=9).
-    """
+    """Name the columns by which nearly every run stands alone, and what to do; else ""."""
     columns = parting_columns(measurements, series)
     if not columns:
         return ""

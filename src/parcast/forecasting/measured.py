@@ -55,11 +55,8 @@ NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
 def noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
     """Pool the standard deviation of log time among repetitions over each series, (series,).
 
-    `spread`, (series, counts), is robust and heeded where `repeated`. At least 0.005, and 0.05 for
-    a series without repetitions.
-
-    >>> noise(np.array([[0.01, 0.01], [0.0, 0.0]]), np.array([[True, True], [False, False]]))
-    array([0.01, 0.05])
+    `spread`, (series, counts), is heeded where `repeated`. At least 0.005; 0.05 without
+    repetitions.
     """
     count = repeated.sum(axis=1)
     squares = np.where(repeated, np.nan_to_num(spread) ** 2, 0.0).sum(axis=1)
@@ -70,11 +67,7 @@ def noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
 def beyond(*, reach: Array, disagreement: Array, backtest: Array, bend: Array) -> Array:
     """Half-width of the 90 % interval of log time beyond the measured counts, without noise.
 
-    All arguments are logarithms or slopes in log-log, of one shape or broadcastable; `backtest`
-    may be NaN where nothing could be held back. A reach of 0 gives 0.
-
-    >>> beyond(reach=np.log(2.0), disagreement=0.1, backtest=np.nan, bend=0.2)
-    array(0.36...)
+    All arguments are logarithms or log-log slopes; `backtest` is NaN where nothing was held back.
     """
     tested = np.where(np.isnan(backtest), UNTESTED, np.abs(backtest))
     bent = np.minimum(np.abs(bend), WIDEST_BEND)
@@ -83,11 +76,7 @@ def beyond(*, reach: Array, disagreement: Array, backtest: Array, bend: Array) -
 
 
 def between(*, distance: Array, bend: Array) -> Array:
-    """Half-width of the 90 % interval of log time between two measured counts, without noise.
-
-    >>> between(distance=np.log(2.0), bend=np.nan)
-    array(0.37...)
-    """
+    """Half-width of the 90 % interval of log time between two measured counts, without noise."""
     bent = np.where(np.isnan(bend), UNKNOWN_BEND, np.minimum(np.abs(bend), WIDEST_BEND))
     return np.asarray(BETWEEN * np.sqrt(distance * (bent + 0.05)))
 
@@ -95,12 +84,7 @@ def between(*, distance: Array, bend: Array) -> Array:
 def step_before(behind: Array) -> Array:
     """Distance from the last count to the nearest one at least a doubling before it, (..., 1).
 
-    `behind`, (..., counts), is the logarithm of the last count over each; 0 for itself and as
-    padding. Where all lie nearer it is that of the first one, and at least a doubling.
-
-    >>> np.exp(step_before(np.log([[64.0, 4.0, 1.5, 1.0], [1.5, 1.2, 1.0, 1.0]])))
-    array([[4.],
-           [2.]])
+    `behind`, (..., counts), is the logarithm of the last count over each; 0 as padding.
     """
     far = np.where(behind >= NEARLY_DOUBLING, behind, np.inf).min(axis=-1, keepdims=True)
     first = np.maximum(behind.max(axis=-1, keepdims=True), DOUBLING)
@@ -108,13 +92,7 @@ def step_before(behind: Array) -> Array:
 
 
 def noise_carried(*, reach: Array, step: Array) -> Array:
-    """How many times the noise of one run counts at a `reach` beyond the measured counts [1].
-
-    The reach is a logarithm, and `step` as `step_before` has it.
-
-    >>> noise_carried(reach=np.log([1.0, 2.0, 4.0]), step=np.array(np.log(2.0)))
-    array([1.        , 1.73..., 2.64...])
-    """
+    """How often the noise of one run counts at a `reach` (log) beyond the measured counts [1]."""
     steps = reach / step
     return np.asarray(np.sqrt(1 + steps + steps**2))
 
@@ -154,9 +132,8 @@ def curve_from(
 ) -> MeasuredCurve:
     """Forecast times and intervals at `targets`, (points,) or (series, points), at least 1 [1].
 
-    `p` [1] and `time` [s] are (series, counts), ascending and padded after the first `count`,
-    (series,) at least 2, of a row; `noise`, (series,), is the standard deviation of log time among
-    repetitions.
+    `p` [1] and `time` [s], (series, counts), ascend and are padded after the first `count` of a
+    row; `noise`, (series,), is the standard deviation of log time among repetitions.
     """
     rows = np.arange(len(p))
     first, last = p[:, 0], p[rows, count - 1]

@@ -32,11 +32,9 @@ def notes_of(
     reasons: Sequence[str],
     helped: NDArray[np.bool_] | None = None,
 ) -> list[SeriesNotes]:
-    """Notes of every series of a forecast.
+    """Notes of every series; the last target of the `estimate` only tells the slope there.
 
-    The last target of the `estimate` stands beside the largest of the others and serves only to
-    tell the slope there. `strong` and `reasons` say how each series scales and what tells so;
-    `helped` which of them have donors, so that what is said of own runs alone does not hold.
+    Of those `helped` by donors, what is said of own runs alone does not hold.
     """
     curve, targets = estimate.curve, estimate.targets
     furthest = int(np.argmax(targets[:-1]))

@@ -123,10 +123,9 @@ def _panel(
 
 
 def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, float]:
-    """Draw one series, each kind of thing with a label for the legend, and give what must be seen.
+    """Draw one series with labels for the legend; give the least and most to be seen [s] or [1].
 
-    That is from the lowest to the highest, [s] or [1], of all but the line of ideal scaling and
-    the far ends of a band that would flatten everything else.
+    The line of ideal scaling and the far ends of a band that would flatten all else need not be.
     """
     along, first, last = panel.line.p, panel.p[0], panel.p[-1]
     line, low, high = (
@@ -234,10 +233,9 @@ LEADER: Final = {
 
 
 def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantity) -> None:
-    """Write the name of every machine at the right end of its line, none on another.
+    """Name machines at the right ends of their lines, where room is short those that say most.
 
-    Where there is not room for all, those that say most are named. All else must be drawn, since
-    that decides how large the axes are.
+    All else must be drawn, since that decides how large the axes are.
     """
     end = panel.line.p[-1:]
     ends = {
@@ -271,13 +269,7 @@ def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantit
 
 
 def spread(places: Array, gap: float, *, low: float, high: float) -> Array:
-    """Move places along a line until all are `gap` apart, as little as may be, in their order.
-
-    All stay between `low` and `high`, which are wide enough for them.
-
-    >>> spread(np.array([5.0, 1.0, 5.0, 5.5]), 2.0, low=0.0, high=9.0)
-    array([3.33333333, 1.        , 5.33333333, 7.33333333])
-    """
+    """Move places as little as may be, in order, to be `gap` apart within `low` to `high`."""
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(len(places))
     groups: list[tuple[float, int]] = []  # mean of where its first would be, and how many

@@ -40,11 +40,7 @@ ENDS: Final = (r",\s+", r"->|::|/|\s+", r"->|::|[\s/,;:._-]+")  # of parts of a 
 
 
 def two_lines(text: str, most: int) -> list[str]:
-    """Break a name between its parts; leave out the middle of one too long for two lines.
-
-    >>> two_lines("main->solve, T3E", 12), two_lines("main->solve->MPI_Send", 12)
-    (['main->solve,', 'T3E'], ['main->…', '…MPI_Send'])
-    """
+    """Break a name between its parts; leave out the middle of one too long for two lines."""
     if len(text) <= most:
         return [text]
     for ends in ENDS:
@@ -100,16 +96,12 @@ LONGEST_LIST: Final = 24  # characters of the counts in a title; of more counts 
 
 
 def draw_times(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) -> "Axes":
-    """Time against processors, both logarithmic, for one series, in `ax` or in new axes.
-
-    What is drawn is in processors [1] and seconds, whatever unit the ticks are labelled in, and
-    has labels for ``ax.legend()``; new axes have a legend below them.
+    """Time [s] against processors [1], both logarithmic, for one series, in `ax` or in new axes.
 
     >>> from parcast import Measurements, forecast
     >>> runs = Measurements(p=[1, 2, 4, 8], time=[0.1, 0.052, 0.028, 0.016])
-    >>> ax = draw_times(forecast(runs, p=[16, 32]))
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('processors p', 'time [ms]')
+    >>> draw_times(forecast(runs, p=[16, 32])).get_ylabel()
+    'time [ms]'
     """
     return _draw(forecast, ax, series, "time")
 
@@ -131,15 +123,8 @@ def figure_of(
 ) -> "Figure":
     """One figure, 8 inches wide, for a whole forecast: a panel a series, and one legend.
 
-    Of more than 9 series, those that take longest at the largest count asked for; the figure says
-    how many are left out. Each of the `knees` is marked in the panel of its series if it was
-    reached and lies between the ends of the axis, each `planned` run at its forecast time, with
-    its number in the plan. A forecast over several axes is refused.
-
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    >>> figure_of(forecast(runs, p=[16, 32])).get_suptitle()
-    'Time on 16 and 32 processors, forecast from runs on 1 to 8'
+    Of more than 9 series, those that take longest at the largest count asked for. `knees` are
+    marked where they were reached, `planned` runs at their forecast times.
     """
     if quantity not in get_args(Quantity):
         raise ParameterError(

@@ -12,7 +12,7 @@ from parcast.aliases import Array
 from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.scaling import Scaling
 from parcast.timings.columns import DOMAINS, LIMITS
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import shown
 from parcast.words import did_you_mean, whole
 
@@ -98,8 +98,7 @@ def question_of(
             got=f"{scaling!r}",
             hint='Leave it out to have it told from the times ("auto").',
         )
-    if not isinstance(measurements, Measurements):
-        measurements = Measurements.from_table(measurements)
+    measurements = as_measurements(measurements)
     check_keywords(verb, at or {}, measurements)
     p = hold_out if p is None else p
     if p is None:
@@ -153,14 +152,7 @@ def _numbers(name: str, values: ArrayLike) -> Array:
 def check_keywords(
     verb: Callable[..., Any], keywords: Iterable[str], measurements: Measurements
 ) -> None:
-    """Refuse keywords that are no axis of the measurements, and say what may be meant.
-
-    >>> from parcast import forecast
-    >>> check_keywords(forecast, ["donor"], Measurements(p=[1, 2], time=[8.0, 4.5]))
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: donor must be a parameter of forecast or an axis of the \
-measurements, got neither. Did you mean donors?
-    """
+    """Refuse keywords that are no axis of the measurements, and say what may be meant."""
     axes = [name for name in measurements.axes if name != "p"]
     for name in keywords:
         if name not in axes:
@@ -179,10 +171,6 @@ measurements, got neither. Did you mean donors?
 
 
 def parameters_of(verb: Callable[..., Any]) -> list[str]:
-    """Names that a function takes for itself, so that no axis can be asked for by them.
-
-    >>> parameters_of(check_keywords)
-    ['verb', 'keywords', 'measurements']
-    """
+    """Names that a function takes for itself, so that no axis can be asked for by them."""
     parameters = signature(verb).parameters.values()
     return [x.name for x in parameters if x.kind is not Parameter.VAR_KEYWORD]

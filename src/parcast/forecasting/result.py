@@ -192,14 +192,7 @@ class Forecast(Result):
 
 
 def one_series(forecast: Forecast, series: int) -> Forecast:
-    """One series of a forecast, counted from 0, as if there had been no other.
-
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(p=[1, 2, 1, 2], time=[8, 5, 9, 6], machine=["SP", "SP", "T3E", "T3E"])
-    >>> result = forecast(runs, p=[4, 8])
-    >>> result.time.shape, one_series(result, 1).time.shape, one_series(result, 1).notes[0].label
-    ((2, 2), (2,), 'T3E')
-    """
+    """One series of a forecast, counted from 0, as if there had been no other."""
     if not 0 <= series < len(forecast.notes):
         raise ParameterError(
             "series",

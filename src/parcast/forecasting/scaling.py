@@ -57,8 +57,7 @@ def scaling_with_donors(
 ) -> tuple[NDArray[np.bool_], Sequence[str]]:
     """Tell strong from weak scaling, of a single count as most of its donors scale; say why.
 
-    All call paths of a run alike: those of a single count as one of several counts, where the run
-    has one, else as the longest of them.
+    All call paths of a run scale alike: as one of several counts, or else as the longest of them.
     """
     if elsewhere is None:
         return scaling_of_runs(series, scaling, size=size)
@@ -135,12 +134,7 @@ def scaling_of_runs(
 def is_strong(p: Array, time: Array, count: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether the times of each series fall as those of a fixed work do, (series,).
 
-    `p` [1] and `time` [s] are (series, counts), ascending and padded after the first `count`,
-    (series,) at least 2, of a row.
-
-    >>> p, time = np.array([[1.0, 2, 4]]), np.array([[8.0, 4.5, 3]])
-    >>> is_strong(p, time, np.array([3])), is_strong(p, 1 + 0 * time, np.array([3]))
-    (array([ True]), array([False]))
+    `p` [1] and `time` [s], (series, counts), ascend, padded after the first `count` of a row.
     """
     measured = np.arange(p.shape[1]) < count[:, None]
     fall = np.where(measured, np.log(time[:, :1] / time), -np.inf)

@@ -5,7 +5,7 @@ does not fit either, each row becomes a few lines. Planned runs have a table of 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -28,37 +28,16 @@ LEGEND: Final = {
     "outside": "outside: what was measured lies outside the interval",
     "past": "past knee: more processors than are worth it",
 }
+MAY_BE_EMPTY: Final = ("measured", "error")  # columns that are left out then
 MOST_SERIES: Final = 20  # shown unless all are asked for
 MOST_REFUSED: Final = 5
 TITLE: Final = "next runs"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """One row of the table, as texts."""
-
-    key: Mapping[str, str]
-    p: str
-    time: str
-    lower: str
-    upper: str
-    speedup: str
-    efficiency: str
-    measured: str  # "" where it is not known
-    error: str  # "" where the forecast was told what was measured
-    remarks: tuple[str, ...]  # "x16", "outside", "past knee"
-
-    @property
-    def remark(self) -> str:
-        """All remarks in a few words."""
-        return ", ".join(self.remarks)
-
-
 def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = False) -> Sheet:
     """Everything that is said of a forecast: a table of all series, and a part for each.
 
-    `knees` say up to where processors are worth it, one for each series in the order of the
-    forecast. Of many series those with the largest times are shown, unless all are asked for.
+    Of many series those with the largest times are shown, unless all are asked for.
     """
     shown_series, left_out = forecast, ""
     by_series = {tuple(knee.key.values()): knee for knee in knees}
@@ -128,116 +107,110 @@ def table_of(forecast: Forecast, knees: Mapping[Values, int] | None = None) -> T
 
     `knees` are the largest counts worth it for the series of these values; larger ones are marked.
     """
-    unit, lines = lines_of(forecast, knees=knees)
-    share = f"{forecast.interval * 100:g} %"
-    keys = [
-        Column(title=name, cells=[line.key[name] for line in lines], align="left")
-        for name in lines[0].key
+    unit = common_unit(forecast.time.ravel().tolist())
+    rows = [_scaled(row, TIME_UNITS[unit]) for row in forecast.rows()]
+    remarks = [
+        tuple(_remarks(row, (knees or {}).get(tuple(row[name] for name in forecast.by))))
+        for row in rows
     ]
-    values = _columns(lines, unit, share)
+    keys = [
+        Column(title=name, cells=[f"{row[name]}" for row in rows], align="left")
+        for name in forecast.by
+    ]
+    columns = _columns(forecast, rows, unit)
+    columns["remarks"] = Column(title="", cells=[", ".join(x) for x in remarks], align="left")
+    values = [x for name, x in columns.items() if name not in MAY_BE_EMPTY or any(x.cells)]
     forms = [Form(columns=[*keys, *values])]
+    count = range(len(rows))
     if keys:
-        titles = [", ".join(f"{name} {x}" for name, x in line.key.items()) for line in lines]
+        titles = [", ".join(f"{x.title} {x.cells[k]}" for x in keys) for k in count]
         forms.append(Form(columns=values, titles=titles))
     return Table(
         forms=tuple(forms),
-        in_full=tuple(_in_full(line, unit, share) for line in lines),
-        legend=_legend(forecast, lines),
+        in_full=tuple(_in_full(keys, columns, k, unit) for k in count),
+        legend=_legend(forecast, remarks),
     )
 
 
-def _columns(lines: Sequence[Line], unit: str, share: str) -> list[Column]:
+def _scaled(row: Mapping[str, Any], second: float) -> dict[str, Any]:
+    """Give a row of a forecast with its times in another unit."""
+    times = ("time_s", "lower_s", "upper_s", "measured_s")
+    return {**row, **{name: row[name] and row[name] / second for name in times}}
+
+
+def _remarks(row: Mapping[str, Any], most: int | None) -> Iterator[str]:
+    """Remark on one row; `most` is the knee of its series."""
+    if row["reach"] > 1:
+        yield f"x{format_quantity(row['reach'], 'count')}"
+    if row["measured_s"] is not None and not row["lower_s"] <= row["measured_s"] <= row["upper_s"]:
+        yield "outside"
+    if most is not None and row["p"] > most:
+        yield "past knee"
+
+
+def _columns(
+    forecast: Forecast, rows: Sequence[Mapping[str, Any]], unit: str
+) -> dict[str, Column]:
     """Columns besides those that tell the series apart."""
-    columns = [
-        Column(title="p", cells=[line.p for line in lines]),
-        Column(title="time", unit=f"[{unit}]", cells=[line.time for line in lines]),
-        interval_column(
-            f"{share} interval", f"[{unit}]", [(line.lower, line.upper) for line in lines]
-        ),
-        Column(title="speedup", cells=[line.speedup for line in lines]),
-        Column(title="efficiency", unit="[%]", cells=[line.efficiency for line in lines]),
-    ]
-    if any(line.measured for line in lines):
-        measured = [line.measured for line in lines]
-        columns.append(Column(title="measured", unit=f"[{unit}]", cells=measured))
-    if any(line.error for line in lines):
-        columns.append(Column(title="error", unit="[%]", cells=[line.error for line in lines]))
-    remarks = [line.remark for line in lines]
-    return [*columns, Column(title="", cells=remarks, align="left")]
+    times = [rounded_interval(x["time_s"], x["lower_s"], x["upper_s"]) for x in rows]
+    share = f"{forecast.interval * 100:g} % interval"
+    speedup, efficiency, measured = [], [], []
+    for row in rows:
+        digits = supported_digits(row["lower_s"], row["upper_s"])
+        speedup.append(rounded(row["speedup"], digits))
+        efficiency.append(rounded(100 * row["efficiency"], digits))
+        time = row["measured_s"]
+        measured.append("" if time is None else rounded(time, max(digits, 3)))
+    return {
+        "p": Column(title="p", cells=[str(row["p"]) for row in rows]),
+        "time": Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
+        "interval": interval_column(share, f"[{unit}]", [x[1:] for x in times]),
+        "speedup": Column(title="speedup", cells=speedup),
+        "efficiency": Column(title="efficiency", unit="[%]", cells=efficiency),
+        "measured": Column(title="measured", unit=f"[{unit}]", cells=measured),
+        "error": Column(title="error", unit="[%]", cells=[*_errors(forecast, rows)]),
+    }
 
 
-def _in_full(line: Line, unit: str, share: str) -> Entry:
-    """Give one row, for a page too narrow for a table."""
-    named = "".join(f"{name} {value}, " for name, value in line.key.items())
-    remark = f" ({line.remark})" if line.remark else ""
-    error = f" (error {line.error} %)" if line.error else ""
+def _errors(forecast: Forecast, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Error of each time [%], "" where the forecast knew what was measured, or nothing was."""
+    counts = {
+        tuple(key.values()): p
+        for key, p in zip(forecast.measured.keys, forecast.measured.p, strict=True)
+    }
+    for row in rows:
+        was_given = row["p"] in counts[tuple(row[name] for name in forecast.by)]
+        is_known = was_given or row["measured_s"] is None
+        yield "" if is_known else signed_percent(row["time_s"] / row["measured_s"] - 1)
+
+
+def _in_full(keys: Sequence[Column], columns: Mapping[str, Column], k: int, unit: str) -> Entry:
+    """Give row `k`, for a page too narrow for a table."""
+    named = "".join(f"{x.title} {x.cells[k]}, " for x in keys)
+    cells = {name: column.cells[k] for name, column in columns.items()}
+    remark = f" ({cells['remarks']})" if cells["remarks"] else ""
+    error = f" (error {cells['error']} %)" if cells["error"] else ""
     return Entry(
-        title=f"{named}p = {line.p}{remark}",
+        title=f"{named}p = {cells['p']}{remark}",
         facts=(
-            Fact("time", f"{line.time} {unit}"),
-            Fact("", f"{share} interval {line.lower} to {line.upper} {unit}"),
-            Fact("speedup", line.speedup),
-            Fact("efficiency", f"{line.efficiency} %"),
-            Fact("measured", f"{line.measured} {unit}{error}" if line.measured else ""),
+            Fact("time", f"{cells['time']} {unit}"),
+            Fact("", f"{columns['interval'].title} {cells['interval']} {unit}"),
+            Fact("speedup", cells["speedup"]),
+            Fact("efficiency", f"{cells['efficiency']} %"),
+            Fact("measured", f"{cells['measured']} {unit}{error}" if cells["measured"] else ""),
         ),
     )
 
 
-def _legend(forecast: Forecast, lines: Sequence[Line]) -> str:
+def _legend(forecast: Forecast, remarks: Sequence[Sequence[str]]) -> str:
     """Explain the remarks that occur, and what speedup is over unless it is one processor."""
-    remarks = " ".join(remark for line in lines for remark in line.remarks)
-    meanings = [meaning for word, meaning in LEGEND.items() if word in remarks]
+    every = " ".join(remark for row in remarks for remark in row)
+    meanings = [meaning for word, meaning in LEGEND.items() if word in every]
     first = {note.measured[0] for note in forecast.notes}
     if first != {1}:
         over = f"p = {whole(first.pop())}, " if len(first) == 1 else ""
         meanings.append(f"speedup and efficiency: over {over}the smallest measured count")
     return "; ".join(meanings)
-
-
-def lines_of(
-    forecast: Forecast, *, knees: Mapping[Values, int] | None = None
-) -> tuple[str, list[Line]]:
-    """Rows of a forecast as texts, and the unit that their times share."""
-    unit = common_unit(forecast.time.ravel().tolist())
-    place = {tuple(key.values()): i for i, key in enumerate(forecast.measured.keys)}
-    lines = []
-    for row in forecast.rows():
-        series = tuple(row[name] for name in forecast.by)
-        was_given = row["p"] in forecast.measured.p[place[series]]
-        most = (knees or {}).get(series, row["p"])
-        key = {name: f"{row[name]}" for name in forecast.by}
-        lines.append(_line(key, row, TIME_UNITS[unit], was_given=was_given, past=row["p"] > most))
-    return unit, lines
-
-
-def _line(
-    key: Mapping[str, str], row: Mapping[str, Any], second: float, *, was_given: bool, past: bool
-) -> Line:
-    """Turn one row into texts."""
-    time, lower, upper, measured = (
-        row[name] and row[name] / second for name in ("time_s", "lower_s", "upper_s", "measured_s")
-    )
-    digits = supported_digits(lower, upper)
-    texts = rounded_interval(time, lower, upper)
-    remarks = []
-    if row["reach"] > 1:
-        remarks.append(f"x{format_quantity(row['reach'], 'count')}")
-    if measured is not None and not lower <= measured <= upper:
-        remarks.append("outside")
-    if past:
-        remarks.append("past knee")
-    return Line(
-        key=key,
-        p=str(row["p"]),
-        time=texts[0],
-        lower=texts[1],
-        upper=texts[2],
-        speedup=rounded(row["speedup"], digits),
-        efficiency=rounded(100 * row["efficiency"], digits),
-        measured="" if measured is None else rounded(measured, max(digits, 3)),
-        error="" if measured is None or was_given else signed_percent(time / measured - 1),
-        remarks=tuple(remarks),
-    )
 
 
 def sheet_of_plan(runs: Sequence[Any]) -> Sheet:

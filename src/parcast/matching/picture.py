@@ -41,12 +41,6 @@ def figure_of_match(match: Match) -> "Figure":
     """One figure, 8 inches wide: cost over time, or time over processors without prices.
 
     Of more than 8 machines the first 8 of the ranking are drawn.
-
-    >>> from parcast import Measurements
-    >>> from parcast.matching.match import match
-    >>> runs = Measurements(p=[1, 2, 4], time=[90, 50, 30], machine="A")
-    >>> figure_of_match(match(runs, prices={"A": 2})).get_suptitle()
-    'Machines by least time'
     """
     priced = [x for x in match.candidates if x.cost is not None]
     shown_ones = (priced or match.candidates)[: len(COLOURS)]

@@ -88,8 +88,7 @@ def fastest_of(
 ) -> Iterator[str]:
     """Say with how many processors a program is fastest, where the grid goes beyond that.
 
-    For each line of the grid along p, or for the first and the last of many; nothing where time
-    falls up to the largest count.
+    Of many lines of the grid along p only for the first and the last.
     """
     others = [(name, values) for name, values in axes.items() if name != "p"]
     lines = time.reshape(len(axes["p"]), -1)

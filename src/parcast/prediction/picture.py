@@ -32,14 +32,8 @@ def draw_prediction(
 def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) -> "Figure":
     """Figure of a prediction, over its first one or two axes with several values.
 
-    Axes beyond those that the picture shows are fixed at their largest value, and the title says
-    so. By default lines where the second axis has 8 values at most, contours over processors and
-    disks, else a map.
-
-    >>> from parcast import Machine, Program, predict
-    >>> program = Program(name="lu", phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    >>> figure_of_prediction(predict(program, Machine(name="gort"), p=[1, 2, 4])).get_suptitle()
-    'lu on gort'
+    Further axes are fixed at their largest value. By default lines where the second axis has 8
+    values at most, contours over processors and disks, else a map.
     """
     if picture is not None and picture not in DRAW:
         raise ParameterError(

@@ -8,7 +8,6 @@ most of it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, product
 from math import floor, log10, prod
 from typing import Final, TypeAlias
@@ -59,20 +58,6 @@ SHORT: Final = {  # what time is spent on, in a column's title
 }
 Indices = NDArray[np.intp]
 Points = tuple[Indices, ...]  # one index for each axis and point
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """One point, as texts."""
-
-    axes: Mapping[str, str]  # those with several values
-    time: str
-    lower: str  # "" where there is no interval
-    upper: str
-    speedup: str
-    efficiency: str  # [%]
-    shares: tuple[str, ...]  # of the time, in the order of the components [%]
-    limited_by: str
 
 
 def sheet_of(prediction: Prediction, *, show_all: bool = False) -> Sheet:
@@ -147,62 +132,88 @@ def _at(prediction: Prediction, place: Mapping[str, int]) -> str:
 
 def table_of(prediction: Prediction, points: Points) -> Table:
     """Table of some points of a prediction, as `points_of` gives them."""
-    unit, rows = rows_of(prediction, points)
-    *blocks, along = varied_axes(prediction) or ["p"]
-    share = f"{(prediction.interval or 0) * 100:g} %"
-    is_long = len({row.axes[along] for row in rows}) >= FEWEST_TITLED if blocks else False
-    axes = {name: axis_column(name, [row.axes[name] for row in rows]) for name in rows[0].axes}
-    columns = _columns(rows, unit, share)
-    titles = [", ".join(f"{name} = {row.axes[name]}" for name in blocks) for row in rows]
+    varied = varied_axes(prediction)
+    *blocks, along = varied or ["p"]
+    cells = axis_cells(prediction, points)
+    is_long = len(set(cells[along])) >= FEWEST_TITLED if blocks else False
+    axes = {name: axis_column(name, cells[name]) for name in varied}
+    columns = _columns(prediction, points)
+    count = len(points[0])
+    titles = [", ".join(f"{name} = {cells[name][k]}" for name in blocks) for k in range(count)]
     forms = []
     for layout in LAYOUTS:
         values = [x for name in ("time", *layout) for x in columns[name]]
         if not is_long:
-            in_order = (axes[name] for name in (*blocks, along) if name in axes)
-            forms.append(Form(columns=[*in_order, *values]))
+            forms.append(Form(columns=[*axes.values(), *values]))
         if blocks:
             forms.append(Form(columns=[axes[along], *values], titles=titles))
     return Table(
         forms=tuple(forms),
-        in_full=tuple(_in_full(row, unit, share) for row in rows),
+        in_full=tuple(
+            _in_full({name: cells[name][k] for name in varied}, columns, k) for k in range(count)
+        ),
         legend=_legend(prediction),
     )
 
 
-def _columns(rows: Sequence[Row], unit: str, share: str) -> dict[str, list[Column]]:
+def _columns(prediction: Prediction, points: Points) -> dict[str, list[Column]]:
     """Columns besides those of the axes, by the names of layouts."""
-    times = [Column(title="time", unit=f"[{unit}]", cells=[row.time for row in rows])]
-    if rows[0].lower:
-        times.append(
-            interval_column(
-                f"{share} interval", f"[{unit}]", [(row.lower, row.upper) for row in rows]
-            )
-        )
-    efficiency = [row.efficiency for row in rows]
-    limits = [row.limited_by for row in rows]
+    time = prediction.time[points]
+    lower, upper = (
+        (time if end is None else end[points]).tolist()
+        for end in (prediction.lower, prediction.upper)
+    )
+    digits = [min(supported_digits(*ends), MOST_DIGITS) for ends in zip(lower, upper, strict=True)]
+    speedup, efficiency = (
+        [rounded(x, most) for x, most in zip(values[points].tolist(), digits, strict=True)]
+        for values in (prediction.speedup, 100 * prediction.efficiency)
+    )
+    limits = [SHORT[COMPONENTS[i]] for i in limits_at(prediction, points).tolist()]
     return {
-        "time": times,
-        "speedup": [Column(title="speedup", cells=[row.speedup for row in rows])],
+        "time": _time_columns(prediction, time.tolist(), lower, upper),
+        "speedup": [Column(title="speedup", cells=speedup)],
         "efficiency": [Column(title="efficiency", unit="[%]", cells=efficiency)],
-        "shares": [
-            Column(title=title, unit="[%]", cells=[row.shares[i] for row in rows])
-            for i, title in enumerate(SHORT.values())
-        ],
+        "shares": share_columns(prediction, points),
         "limited by": [Column(title="limited by", cells=limits, align="left")],
     }
 
 
-def _in_full(row: Row, unit: str, share: str) -> Entry:
-    """Give one row, for a page too narrow for a table."""
-    interval = f"{share} interval {row.lower} to {row.upper} {unit}" if row.lower else ""
+def _time_columns(
+    prediction: Prediction, time: list[float], lower: list[float], upper: list[float]
+) -> list[Column]:
+    """Column of times [s], and one of their intervals if there are any."""
+    unit = common_unit(time)
+    second = TIME_UNITS[unit]
+    if prediction.interval is None:
+        return [
+            Column(title="time", unit=f"[{unit}]", cells=[time_text(x / second) for x in time])
+        ]
+    texts = [
+        rounded_interval(*(x / second for x in values), most=MOST_DIGITS)
+        for values in zip(time, lower, upper, strict=True)
+    ]
+    share = f"{prediction.interval * 100:g} % interval"
+    return [
+        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in texts]),
+        interval_column(share, f"[{unit}]", [x[1:] for x in texts]),
+    ]
+
+
+def _in_full(axes: Mapping[str, str], columns: Mapping[str, list[Column]], k: int) -> Entry:
+    """Give row `k`, for a page too narrow for a table."""
+    time, *intervals = columns["time"]
+    unit = time.unit.strip("[]")
+    speedup, efficiency, limit = (
+        columns[name][0].cells[k] for name in ("speedup", "efficiency", "limited by")
+    )
     return Entry(
-        title=", ".join(f"{name} = {value}" for name, value in row.axes.items()),
+        title=", ".join(f"{name} = {value}" for name, value in axes.items()),
         facts=(
-            Fact("time", f"{row.time} {unit}"),
-            Fact("", interval),
-            Fact("speedup", row.speedup),
-            Fact("efficiency", f"{row.efficiency} %"),
-            Fact("limited by", row.limited_by),
+            Fact("time", f"{time.cells[k]} {unit}"),
+            *(Fact("", f"{x.title} {x.cells[k]} {unit}") for x in intervals),
+            Fact("speedup", speedup),
+            Fact("efficiency", f"{efficiency} %"),
+            Fact("limited by", limit),
         ),
     )
 
@@ -325,6 +336,29 @@ def axis_column(name: str, cells: Sequence[str]) -> Column:
     return Column(title=f"{table}{dot}" or key, unit=key if dot else "", cells=cells, heading=name)
 
 
+def axis_cells(result: OnGrid, points: Points) -> dict[str, list[str]]:
+    """Texts of the axes with several values at some points."""
+    cells = {}
+    for (name, values), places in zip(result.axes.items(), points, strict=True):
+        if len(values) > 1:
+            texts = [axis_text(result, name, i) for i in range(len(values))]
+            cells[name] = [texts[i] for i in places.tolist()]
+    return cells
+
+
+def share_columns(result: OnGrid, points: Points) -> list[Column]:
+    """Columns of what part of the time each component takes at some points."""
+    time = result.time[points]
+    return [
+        Column(
+            title=SHORT[name],
+            unit="[%]",
+            cells=[whole_percent(share) for share in (component[points] / time).tolist()],
+        )
+        for name, component in result.breakdown.components()
+    ]
+
+
 def points_of(prediction: Prediction, chosen: Mapping[str, Sequence[int]] | None = None) -> Points:
     """Indices of the points, the axis of the rows fastest, of some values of some axes only."""
     order = varied_axes(prediction)
@@ -341,11 +375,6 @@ def spread_out(values: NDArray[np.float64], most: int) -> list[int]:
     """Indices of some of many values, the first and the last among them.
 
     Those that double, if they are all there; else as even as may be, in logarithms if they grow.
-
-    >>> spread_out(np.arange(1.0, 4097.0), 60)[:5]
-    [0, 1, 3, 7, 15]
-    >>> spread_out(np.arange(0.0, 10.0), 4)
-    [0, 3, 6, 9]
     """
     count = len(values)
     if count <= most:
@@ -366,50 +395,6 @@ def _each_once(indices: ArrayLike) -> list[int]:
     return [int(i) for i in np.unique(np.asarray(indices))]
 
 
-def rows_of(prediction: Prediction, points: Points) -> tuple[str, list[Row]]:
-    """Rows of some points as texts, and the unit that their times share."""
-    times = prediction.time[points].tolist()
-    unit = common_unit(times)
-    axes = {
-        name: [axis_text(prediction, name, i) for i in range(len(prediction.axes[name]))]
-        for name in varied_axes(prediction)
-    }
-    place = {name: points[i].tolist() for i, name in enumerate(prediction.axes)}
-    limited_by = limits_at(prediction, points).tolist()
-    columns = zip(
-        times,
-        _ends(prediction.lower, points, times),
-        _ends(prediction.upper, points, times),
-        prediction.speedup[points].tolist(),
-        prediction.efficiency[points].tolist(),
-        zip(*_shares(prediction, points), strict=True),
-        limited_by,
-        strict=True,
-    )
-    second = TIME_UNITS[unit]
-    has_interval = prediction.interval is not None
-    rows = []
-    for k, (time, lower, upper, speedup, efficiency, shares, limit) in enumerate(columns):
-        digits = min(supported_digits(lower, upper), MOST_DIGITS)
-        texts = (time_text(time / second), "", "")
-        if has_interval:
-            ends = lower / second, upper / second
-            texts = rounded_interval(time / second, *ends, most=MOST_DIGITS)
-        rows.append(
-            Row(
-                axes={name: axes[name][place[name][k]] for name in axes},
-                time=texts[0],
-                lower=texts[1],
-                upper=texts[2],
-                speedup=rounded(speedup, digits),
-                efficiency=rounded(100 * efficiency, digits),
-                shares=tuple(map(whole_percent, shares)),
-                limited_by=SHORT[COMPONENTS[limit]],
-            )
-        )
-    return unit, rows
-
-
 def time_text(time: float) -> str:
     """Text of a time without an interval: three digits, and all those before the point.
 
@@ -427,15 +412,3 @@ def limits_at(prediction: Prediction, points: Points) -> Indices:
 def blocks_of(prediction: Prediction) -> int:
     """Count the lines of points along the axis of the rows."""
     return prod(len(prediction.axes[name]) for name in varied_axes(prediction)[:-1])
-
-
-def _ends(end: NDArray[np.float64] | None, points: Points, times: list[float]) -> Sequence[float]:
-    """Ends of the interval at some points; the times where there is none."""
-    return times if end is None else end[points].tolist()
-
-
-def _shares(prediction: Prediction, points: Points) -> Iterator[list[float]]:
-    """Give the share of the time that each component takes at some points."""
-    time = prediction.time[points]
-    for _, component in prediction.breakdown.components():
-        yield (component[points] / time).tolist()

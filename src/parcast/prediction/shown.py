@@ -194,11 +194,7 @@ def _axis(prediction: Prediction, name: str, values: Array) -> GridAxis:
 
 
 def readable_name(name: str) -> str:
-    """Name of a parameter in words.
-
-    >>> readable_name("network.bandwidth"), readable_name("phase 2.io.volume")
-    ('network bandwidth', 'phase 2 I/O volume')
-    """
+    """Name of a parameter in words."""
     words = shown(name).replace(".", " ").replace("_", " ").split()
     return " ".join("I/O" if word == "io" else word for word in words)
 

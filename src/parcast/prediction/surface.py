@@ -134,23 +134,13 @@ def draw_contours(shown: Shown) -> "Figure":
 
 
 def ridge(time: Array, disks: Array) -> Array:
-    """Fewest disks whose time [s], (points, number of disks), is within 1 % of the best.
-
-    >>> ridge(np.array([[8.0, 4.0, 3.99], [3.0, 3.0, 3.5]]), np.array([1.0, 2.0, 4.0]))
-    array([2., 1.])
-    """
+    """Fewest disks whose time [s], (points, number of disks), is within 1 % of the best."""
     best = time.min(axis=1, keepdims=True)
     return np.asarray(disks[np.argmax(time <= best * NEARLY, axis=1)])
 
 
 def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
-    """Round values to draw contours at: at least two, even where all heights are alike.
-
-    >>> levels_of(np.array([1.0, 6.2]), is_wide=False)
-    [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
-    >>> levels_of(np.array([1.0, 200.0]), is_wide=True)
-    [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0]
-    """
+    """Round values to draw contours at: at least two, even where all heights are alike."""
     low, high = float(heights.min()), float(heights.max())
     levels = nice_values(low, high, is_wide=is_wide)
     return levels if len(levels) > 1 else [low * 0.99, high * 1.01]

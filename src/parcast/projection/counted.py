@@ -39,7 +39,7 @@ from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
 from parcast.projection.result import PARTS, CountedProjection
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import percent, shown
 
 COMPUTE: Final = 0.03  # half-width of log time of computing alone
@@ -63,17 +63,9 @@ def project_counts(
 ) -> CountedProjection:
     """Times of a program of law "counted" at `p` processors on a machine.
 
-    Of the `known` runs on the machine that at the smallest count, best p = 1, gives the pace;
-    without them it is that of the phase. `donors` are runs on other machines, named by a column
-    `machine` and described by `donor_machines`: each at two counts or more, of which the smallest
-    gives its pace. The interval joins, on the log scale, what the model leaves out and the +- of
-    the machine.
-
-    >>> counts = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "2.2 s"}]
-    >>> program = Program(phase=[{"law": "counted", "count": counts}])
-    >>> projected = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [24.0]})
-    >>> projected.time.round(3), round(projected.pace, 3)
-    (array([24. ,  6.6]), 3.0)
+    Of the `known` runs on the machine that at the smallest count, best p = 1, gives the pace. Of
+    `donors`, runs on other machines at two counts or more, the smallest gives theirs. The interval
+    joins, on the log scale, what the model leaves out and the +- of the machine.
     """
     phase = phase_of(program)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
@@ -123,7 +115,7 @@ def phase_of(program: Program) -> CountedPhase:
 
 def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
     """Give counts and medians of the times of runs, which must be alike in all else."""
-    runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
+    runs = as_measurements(runs)
     others = {name: values for name, values in runs.axes.items() if name != "p"}
     for name, values in {**runs.labels, **others}.items():
         several = list(dict.fromkeys(values.tolist()))
@@ -183,7 +175,7 @@ def _corrections(
     """Give what each donor says."""
     if donors is None:
         return {}
-    runs = donors if isinstance(donors, Measurements) else Measurements.from_table(donors)
+    runs = as_measurements(donors)
     names = runs.labels.get("machine")
     if names is None:
         raise ParameterError(
@@ -293,13 +285,7 @@ def _absurd(pace: float, machine: Machine) -> Iterator[str]:
 
 
 def model_half_width(costs: CountedCosts) -> Array:
-    """Half-width of the 90 % interval of log time, from what takes the time.
-
-    >>> zero, one = np.zeros(1), np.ones(1)
-    >>> parts = {"compute": one, "imbalance": zero, "pairs": zero, "collectives": zero}
-    >>> model_half_width(CountedCosts(**parts, startups=one, shared=2 * one)).round(3)
-    array([0.105])
-    """
+    """Half-width of the 90 % interval of log time, from what takes the time."""
     time = np.maximum(costs.time, TINY)
     own = (costs.startups + costs.pairs + costs.collectives) / time
     return np.asarray(np.sqrt(COMPUTE**2 + (OWN * own) ** 2 + (SHARED * costs.shared / time) ** 2))
@@ -326,11 +312,7 @@ def carried_over(here: CountedCosts, donor: CountedCosts) -> tuple[Array, Array]
 
 
 def donated_half_width(model: Array, likeness: Array) -> Array:
-    """Half-width of log time after a donor's error was taken over.
-
-    >>> donated_half_width(np.array([0.4, 0.4]), np.array([0.0, 1.0])).round(2)
-    array([0.4 , 0.35])
-    """
+    """Half-width of log time after a donor's error was taken over."""
     return np.asarray(np.maximum(model * np.sqrt(1.0 - TOLD * likeness**2), COMPUTE))
 
 

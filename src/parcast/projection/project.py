@@ -38,7 +38,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase
 from parcast.errors import ParameterError
 from parcast.projection.ratio import Ratio, on_base, on_target, ratio_of
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import percent, shown
 from parcast.words import whole
 
@@ -109,20 +109,13 @@ def project(
 ) -> Projection:
     """Times at `p` processors of a target machine, scaled from runs on a base machine.
 
-    With a column `callpath` the times of `runs` must add up; what call paths do that communicate
-    stands in `communication`, and is priced on the target. Of the `known` runs of the whole
-    program on the target that at the smallest count gives the ratio; else it is given itself, as
-    0.15 or "0.15 +- 10%", or is the base's `compute.rate` over the target's. `others` are runs on
-    further machines, with a column `machine`. The interval joins, on the log scale, the doubt of
-    the base's forecast, that of the ratio, how far ratios move with p, and the +- of the target.
-
-    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    >>> base, target = Machine(name="old"), Machine(name="new")
-    >>> projected = project(runs, [1, 8], base=base, target=target, ratio="0.5 +- 5%")
-    >>> projected.time, bool(np.all(projected.lower < projected.time))
-    (array([50.,  8.]), True)
+    With a column `callpath` the times of `runs` must add up; what `communication` describes is
+    priced on the target. The `known` run on the target at the smallest count gives the ratio; else
+    it is given, as "0.15 +- 10%", or is the base's `compute.rate` over the target's. The interval
+    joins, on the log scale, the doubt of the base's forecast, that of the ratio, how far ratios
+    move with p among `others`, and the +- of the target.
     """
-    runs = runs if isinstance(runs, Measurements) else Measurements.from_table(runs)
+    runs = as_measurements(runs)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
     priced = dict(communication or {})
     computing = _computing(runs, priced)
@@ -191,13 +184,7 @@ def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None
     """Half-width of the 90 % interval of log time that the base ratio leaves, (points,).
 
     `reach` is the distance in log p from where the ratio is known, `moved`, (machines, points),
-    the change of the log ratio between the base and each other machine over it; NaN where it is
-    not known.
-
-    >>> moved_half_width([0.0, 2.0], ratio=1.0).round(2)
-    array([0.08, 0.71])
-    >>> moved_half_width([2.0], ratio=1.0, moved=[[0.1], [-0.05], [0.0]]).round(2)
-    array([0.51])
+    the change of each other machine's log ratio over it; NaN where it is not known.
     """
     distance = np.abs(np.asarray(reach, dtype=np.float64))
     unlike = np.minimum(np.abs(np.log(np.asarray(ratio, dtype=np.float64))), MOST_UNLIKE)
@@ -221,7 +208,7 @@ def _doubtful(counts: Array, factor: Array) -> list[str]:
 
 def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:
     """Tell how far the log ratio of each other machine to the base moves from `at` to `counts`."""
-    others = others if isinstance(others, Measurements) else Measurements.from_table(others)
+    others = as_measurements(others)
     series = others.series(("machine",))
     here = runs.series(("callpath",) if "callpath" in runs.labels else ())
     wanted = np.append(counts, at)

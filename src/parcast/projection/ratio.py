@@ -13,7 +13,7 @@ from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError, require
 from parcast.forecasting.forecast import forecast
 from parcast.prediction.predict import predict
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 
 UNREPEATED: Final = NORMAL_90 * 0.02 * 2**0.5  # half-width of a ratio of two runs [D]
 
@@ -57,7 +57,7 @@ def ratio_of(
         ]
         words = "compute.rate of both machines"
         return Ratio(rates[0] / rates[1], float(np.hypot(spreads[0], spreads[1])), 1.0, words)
-    known = known if isinstance(known, Measurements) else Measurements.from_table(known)
+    known = as_measurements(known)
     series = known.series(())
     at, there = float(series.p[0, 0]), float(series.time[0, 0])
     here, width = on_base(computing, np.array([at]))

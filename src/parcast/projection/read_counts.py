@@ -41,14 +41,7 @@ Row = tuple[int, dict[str, Any]]  # number of the line, and what tables of a pha
 
 
 def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Program, ...]:
-    r"""Read the programs of a table of counts, each with one phase of law "counted".
-
-    >>> import io
-    >>> text = "program,p,compute_s,calls_barrier\nsolve,1,8,1\nsolve,4,8.2,4\n"
-    >>> [program] = read_counts(io.StringIO(text))
-    >>> program.name, [count.p for count in program.phase[0].count]
-    ('solve', [1, 4])
-    """
+    r"""Read the programs of a table of counts, each with one phase of law "counted"."""
     with opened(source) as (name, stream):
         faults = Faults(name)
         titles: list[str] | None = None

@@ -44,18 +44,10 @@ class Place:
 def places(
     labels: Sequence[Label], *, markers: Array, lines: Array, frame: Array
 ) -> list[Place | None]:
-    """Place labels one after another; those that find no room and are not needed are left out.
+    """Place labels one after another; those that find no room and are not needed become None.
 
-    Not to be hidden are `markers`, x, y and radius of circles, (markers, 3), and as little as may
-    be of `lines`, points that `marks` gives, (points, 2). Labels stay within `frame`: left,
-    bottom, right, top. All in pt; None stands for a label that is left out.
-
-    >>> label = Label(at=(50, 50), size=(10, 8), gap=6, is_needed=False)
-    >>> nothing, frame = np.zeros((0, 2)), np.array([0.0, 0, 100, 100])
-    >>> one, other = places([label, label], markers=np.array([[50.0, 50, 3]]), lines=nothing,
-    ...                     frame=frame)
-    >>> one.centre[0] > 50, other.centre[0] < 50
-    (True, True)
+    Not to be hidden are `markers`, (markers, 3): x, y and radius, and as little as may be of
+    `lines`, (points, 2). Labels stay within `frame`: left, bottom, right, top. All in pt.
     """
     taken = np.zeros((0, 4))
     placed: list[Place | None] = []

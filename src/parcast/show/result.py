@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 class Result(ABC):
     """An answer: frozen data with rows, a document, a sheet and perhaps a picture.
 
-    A subclass names by place what makes its sheet, a function of the result that gives a `Sheet`,
-    and what draws it, a function of the result that gives a matplotlib figure.
+    A subclass names by place the functions of a result that make its sheet and draw its figure.
     """
 
     __slots__ = ()

@@ -67,15 +67,7 @@ def inches(ax: "Axes") -> tuple[float, float]:
 
 
 def fitting_ticks(counts: Array, width: float) -> list[float]:
-    """As many `count_ticks` as stand apart on a logarithmic axis `width` inches wide.
-
-    Examples
-    --------
-    >>> fitting_ticks(np.array([100.0, 1e6]), width=2.0)
-    [100.0, 10000.0, 1000000.0]
-    >>> fitting_ticks(np.array([100.0, 1e6]), width=1.2)
-    [100.0, 1000000.0]
-    """
+    """As many `count_ticks` as stand apart on a logarithmic axis `width` inches wide."""
     low, high = counts[0], counts[-1]
     for most in range(int(width / (2 * CHARACTER)), 2, -1):
         ticks = count_ticks(counts, most)
@@ -92,14 +84,8 @@ def count_ticks(counts: Array, most: int) -> list[float]:
     Powers of two where all counts are, else the counts themselves where they spread evenly, else
     round numbers.
 
-    Examples
-    --------
     >>> count_ticks(np.array([1, 2, 4, 1024.0]), most=6)
     [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0]
-    >>> count_ticks(np.array([6, 12, 24.0]), most=6)
-    [6.0, 12.0, 24.0]
-    >>> count_ticks(np.array([10, 11, 12, 13, 1000.0]), most=6)
-    [10.0, 30.0, 100.0, 300.0, 1000.0]
     """
     low, high = counts[0], counts[-1]
     if np.all(np.log2(counts) % 1 == 0):
@@ -115,12 +101,8 @@ def count_ticks(counts: Array, most: int) -> list[float]:
 def round_ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers from `low` to `high`, as many as are spread evenly but `most` at most.
 
-    Examples
-    --------
     >>> round_ticks(0.8, 30, most=6)
     [1.0, 2.0, 5.0, 10.0, 20.0]
-    >>> round_ticks(1e-6, 1e6, most=5)
-    [1e-06, 0.001, 1.0, 1000.0, 1000000.0]
     """
     decades = range(floor(log10(low)), ceil(log10(high)) + 1)
     grids: list[list[float]] = [

@@ -52,11 +52,7 @@ class Page:
             yield " " * LABEL_WIDTH + line
 
     def wrapped(self, text: str, *, indent: int) -> list[str]:
-        """Break a text into lines that leave room for an indent; long words stay whole.
-
-        >>> Page(width=40).wrapped("a cost that grows with the processors", indent=12)
-        ['a cost that grows with the', 'processors']
-        """
+        """Break a text into lines that leave room for an indent; long words stay whole."""
         if self.width is None:
             return [text]
         room = max(self.width - indent, 20)
@@ -208,11 +204,7 @@ def _laid_out(column: Column) -> list[str]:
 
 
 def _below_each_other(intervals: Sequence[str]) -> list[str]:
-    """Texts of intervals, their ends below each other.
-
-    >>> _below_each_other(["9 to 10", "12 to 101", ""])
-    [' 9 to 10 ', '12 to 101', '']
-    """
+    """Texts of intervals, their ends below each other."""
     ends = [text.partition(" to ") for text in intervals]
     low, high = (max((len(x[i]) for x in ends), default=0) for i in (0, 2))
     return [f"{x:>{low}}{to}{y:{high}}" if to else x for x, to, y in ends]

@@ -84,8 +84,7 @@ def warnings_of_simulation(
 ) -> Iterator[str]:
     """Give everything that a reader of the simulated times must know.
 
-    `simulated` is each phase at every point, `replaced` what has other laws than those of the
-    description, `refused` the points at which the law has no answer, and why at the first.
+    `replaced` has other laws than described; at `refused` points the law has no answer.
     """
     axes, dimensions, shape = grid.axes, grid.dimensions, grid.shape
     yield from warnings_of(program, machine, axes, uncertain=False)

@@ -116,10 +116,9 @@ def task_of(
 
 
 def run_task(task: Task, effort: Effort, executor: Executor | None = None) -> Simulated:
-    """Simulate a phase at one point.
+    """Simulate a phase at one point: its cycles where all groups join, else a run or a long run.
 
-    Where all groups join, cycles are independent. Otherwise it is the whole run of the program,
-    from the common start to the end of the last group, if it has few cycles; else the long run.
+    A run of few cycles goes from the common start to the end of the last group.
     """
     cycle = task.cycle
     if cycle is None:
@@ -220,8 +219,7 @@ def _parts(
 ) -> Array:
     """Parts of so many cycles, in the order of `Breakdown`, of the mean group [s].
 
-    The simulated delay is that of the slowest processor of a group. What computing takes the mean
-    processor is known; in a group of one it is all of it.
+    The simulated delay is that of the slowest processor; the mean processor's computing is known.
     """
     bursts = cycles * cycle.bursts
     delay = result.delay.value

@@ -1,20 +1,17 @@
 """The answer to `simulate` for a person: simulated times beside those of the law, and how made."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from math import isnan
+from math import isnan, prod
 from typing import Final
 
 import numpy as np
 
-from parcast.descriptions.breakdown import COMPONENTS
 from parcast.prediction.sheet import (
     MOST_ROWS,
-    SHORT,
+    Points,
+    axis_cells,
     axis_column,
-    axis_text,
     fixed_axes,
+    share_columns,
     spread_out,
 )
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
@@ -26,7 +23,6 @@ from parcast.words import (
     rounded_interval,
     signed_percent,
     supported_digits,
-    whole_percent,
 )
 
 LEGEND: Final = (
@@ -35,34 +31,21 @@ LEGEND: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """One point, as texts."""
-
-    axes: Mapping[str, str]  # those with several values
-    time: str
-    lower: str
-    upper: str
-    law: str  # "none" where it has no answer
-    difference: str  # [%]; "" where the law has no answer
-    shares: tuple[str, ...]  # of the time, in the order of the components [%]
-
-
 def sheet_of(simulation: Simulation, *, show_all: bool = False) -> Sheet:
     """Everything that is said of a simulation; of many points some, unless all are asked for."""
-    unit, rows = rows_of(simulation, most=None if show_all else MOST_ROWS)
     points = simulation.time.size
-    cut = f"{len(rows)} of {points:,} points are shown. All of them"
+    shown = _points(simulation, most=points if show_all else MOST_ROWS)
+    cut = f"{len(shown[0])} of {points:,} points are shown. All of them"
     return Sheet(
         title=title_of(simulation),
-        tables=(_table(rows, unit, share=f"{simulation.interval * 100:g} %"),),
+        tables=(_table(simulation, shown),),
         facts=(
             *(Fact("" if i else "simulated", text) for i, text in enumerate(simulation.simulated)),
             Fact("precision", precision_of(simulation)),
             Fact("law", "; ".join(simulation.sources)),
         ),
         warnings=simulation.warnings,
-        left_out="" if len(rows) == points else cut,
+        left_out="" if len(shown[0]) == points else cut,
     )
 
 
@@ -85,83 +68,61 @@ def precision_of(simulation: Simulation) -> str:
     )
 
 
-def rows_of(simulation: Simulation, *, most: int | None = None) -> tuple[str, list[Row]]:
-    """Rows of the points as texts, p fastest, and the unit that their times share."""
-    names = list(simulation.axes)
-    order = [*names[1:], names[0]]
-    places = [
-        tuple(dict(zip(order, place, strict=True))[name] for name in names)
-        for place in product(*(range(len(simulation.axes[name])) for name in order))
-    ]
-    if most is not None:
-        places = [places[i] for i in spread_out(np.arange(float(len(places))), most)]
-    unit = common_unit([float(simulation.time[place]) for place in places])
-    return unit, [_row(simulation, place, TIME_UNITS[unit]) for place in places]
+def _points(simulation: Simulation, *, most: int) -> Points:
+    """Indices of the points, p fastest; of some where there are more than `most`."""
+    p, *others = simulation.axes
+    order = [*others, p]
+    kept = spread_out(np.arange(float(prod(simulation.shape))), most)
+    places = np.unravel_index(kept, [len(simulation.axes[name]) for name in order])
+    along = dict(zip(order, places, strict=True))
+    return tuple(along[name] for name in simulation.axes)
 
 
-def _row(simulation: Simulation, place: tuple[int, ...], second: float) -> Row:
-    """Turn one point into texts."""
-    time, lower, upper, law = (
-        float(x[place]) / second
+def _law(law: float, lower: float, upper: float, difference: float) -> tuple[str, str]:
+    """Time by the law, "none" where it has no answer, and its difference [%], there ""."""
+    if isnan(law):
+        return "none", ""
+    text = rounded(law, max(supported_digits(lower, upper), 3))
+    return text, "0.0" if abs(difference) < 0.0005 else signed_percent(difference)
+
+
+def _table(simulation: Simulation, points: Points) -> Table:
+    """Give the table; on a narrow page the shares of the time go first."""
+    unit = common_unit(simulation.time[points].tolist())
+    second = TIME_UNITS[unit]
+    time, lower, upper, predicted = (
+        (x[points] / second).tolist()
         for x in (simulation.time, simulation.lower, simulation.upper, simulation.predicted)
     )
-    texts = rounded_interval(time, lower, upper)
-    difference = float(simulation.difference[place])
-    signed = "0.0" if abs(difference) < 0.0005 else signed_percent(difference)
-    return Row(
-        axes={
-            name: axis_text(simulation, name, i)
-            for name, i in zip(simulation.axes, place, strict=True)
-            if len(simulation.axes[name]) > 1
-        },
-        time=texts[0],
-        lower=texts[1],
-        upper=texts[2],
-        law="none" if isnan(law) else rounded(law, max(supported_digits(lower, upper), 3)),
-        difference="" if isnan(law) else signed,
-        shares=tuple(
-            whole_percent(float(component[place] / simulation.time[place]))
-            for _, component in simulation.breakdown.components()
-        ),
-    )
-
-
-def _table(rows: Sequence[Row], unit: str, *, share: str) -> Table:
-    """Give the table; on a narrow page the shares of the time go first."""
-    times = [
-        *(axis_column(name, [row.axes[name] for row in rows]) for name in rows[0].axes),
-        Column(title="time", unit=f"[{unit}]", cells=[row.time for row in rows]),
-        interval_column(
-            f"{share} interval", f"[{unit}]", [(row.lower, row.upper) for row in rows]
-        ),
-        Column(title="law", unit=f"[{unit}]", cells=[row.law for row in rows]),
-        Column(
-            title="",
-            unit="[%]",
-            cells=[row.difference for row in rows],
-            heading="difference [%]",
-        ),
+    difference = simulation.difference[points].tolist()
+    laws = list(map(_law, predicted, lower, upper, difference))
+    times = list(map(rounded_interval, time, lower, upper))
+    share = f"{simulation.interval * 100:g} % interval"
+    axes = axis_cells(simulation, points)
+    columns = [
+        *(axis_column(name, cells) for name, cells in axes.items()),
+        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
+        interval_column(share, f"[{unit}]", [x[1:] for x in times]),
+        Column(title="law", unit=f"[{unit}]", cells=[x[0] for x in laws]),
+        Column(title="", unit="[%]", cells=[x[1] for x in laws], heading="difference [%]"),
     ]
-    shares = [
-        Column(title=SHORT[name], unit="[%]", cells=[row.shares[i] for row in rows])
-        for i, name in enumerate(COMPONENTS)
+    in_full = [
+        Entry(
+            title=", ".join(f"{name} = {cells[i]}" for name, cells in axes.items()),
+            facts=(
+                Fact("time", f"{times[i][0]} {unit}"),
+                Fact("", f"{share} {times[i][1]} to {times[i][2]} {unit}"),
+                Fact("law", f"{law} {unit} ({percent} %)" if percent else law),
+                Fact("difference", ""),  # it stands behind the law
+            ),
+        )
+        for i, (law, percent) in enumerate(laws)
     ]
     return Table(
-        forms=(Form(columns=[*times, *shares]), Form(columns=times)),
-        in_full=tuple(_in_full(row, unit, share) for row in rows),
-        legend=LEGEND,
-    )
-
-
-def _in_full(row: Row, unit: str, share: str) -> Entry:
-    """Give one row, for a page too narrow for a table."""
-    law = f"{row.law} {unit} ({row.difference} %)" if row.difference else row.law
-    return Entry(
-        title=", ".join(f"{name} = {value}" for name, value in row.axes.items()),
-        facts=(
-            Fact("time", f"{row.time} {unit}"),
-            Fact("", f"{share} interval {row.lower} to {row.upper} {unit}"),
-            Fact("law", law),
-            Fact("difference", ""),  # it stands behind the law
+        forms=(
+            Form(columns=[*columns, *share_columns(simulation, points)]),
+            Form(columns=columns),
         ),
+        in_full=tuple(in_full),
+        legend=LEGEND,
     )

@@ -295,6 +295,11 @@ class Measurements:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
 
 
+def as_measurements(given: Measurements | Any) -> Measurements:
+    """Take measurements as they are, and any other table by its columns."""
+    return given if isinstance(given, Measurements) else Measurements.from_table(given)
+
+
 def _column_names(table: Any) -> list[str]:
     """List the columns of any table by name, each once."""
     listed = getattr(getattr(table, "dtype", None), "names", None)

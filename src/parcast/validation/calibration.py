@@ -106,8 +106,7 @@ class Form:
     def mixture(self, largest: float) -> Array:
         """Matrix that makes constants of what is fitted; shape (columns, columns).
 
-        What weighs on small sizes is fitted together with a rate, in a proportion that keeps its
-        half size at `HIGHEST` times the `largest` calibrated one at most: steps are never free.
+        What weighs on small sizes is fitted together with a rate: steps are never free.
         """
         mixed = np.eye(len(self.columns))
         rates = [j for j, column in enumerate(self.columns) if column.symbol == "W"]

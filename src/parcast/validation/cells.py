@@ -66,11 +66,7 @@ def is_enough(samples: Sequence[Sample], least: Mapping[int, float], *, fewest: 
 def parted(
     cells: Cells, least: Mapping[int, float], *, fewest: int = FEWEST
 ) -> tuple[Cells, Cells]:
-    """Part the runs that count from those that were disturbed.
-
-    Where fewer than `fewest` are undisturbed, the disturbed ones count too. The first answer has
-    all sizes and counts.
-    """
+    """Part runs that count from disturbed ones, which count where fewer than `fewest` are not."""
     counting: dict[tuple[int, int], Sequence[Sample]] = {}
     others: dict[tuple[int, int], Sequence[Sample]] = {}
     for place, samples in cells.items():

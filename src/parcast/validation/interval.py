@@ -62,11 +62,6 @@ def allowance(factor: Array, p: Array, counts: Sequence[int], files: Array | flo
     """Standard deviation that is allowed for extending a law, in logarithms, (points,).
 
     `factor` is the size over the largest calibrated one, `files` the share of the predicted time.
-
-    >>> allowance(np.array([1.0, 10.0]), np.array([2.0, 2.0]), [1, 2])
-    array([0.  , 0.04])
-    >>> allowance(np.array([10.0]), np.array([2.0]), [1, 2], files=0.25)
-    array([0.14])
     """
     apart = np.abs(np.log2(p[:, None] / np.array(counts, dtype=np.float64))).min(axis=1)
     by_size = (SIZE_ALLOWANCE + FILE_ALLOWANCE * files) * np.log10(np.maximum(factor, 1.0))
@@ -77,9 +72,6 @@ def doubt_of_small_sizes(there: Array, calibrated: Array) -> Array:
     """Standard deviation for what weighs on small sizes and is extended away, in logarithms.
 
     Both are shares of the time that half sizes account for, on as many ranks.
-
-    >>> doubt_of_small_sizes(np.array([0.05]), np.array([0.25]))
-    array([0.1])
     """
     return np.asarray(SMALL_ALLOWANCE * np.maximum(calibrated - there, 0.0))
 
@@ -87,11 +79,6 @@ def doubt_of_small_sizes(there: Array, calibrated: Array) -> Array:
 def interval(
     predicted: Array, spread: tuple[float, float], deviation: Array
 ) -> tuple[Array, Array]:
-    """Ends of the 90 % interval of a run [s], from what `scatter` gave and its law's deviation.
-
-    >>> lower, upper = interval(np.array([1.0]), (0.0, 0.03), np.array([0.02]))
-    >>> lower.round(3), upper.round(3)
-    (array([0.968]), array([1.046]))
-    """
+    """Ends of the 90 % interval of a run [s], from what `scatter` gave and its law's deviation."""
     low, high = (np.hypot(x, Z * deviation) for x in spread)
     return np.asarray(predicted * np.exp(-low)), np.asarray(predicted * np.exp(high))

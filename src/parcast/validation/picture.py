@@ -125,9 +125,5 @@ def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
 
 
 def _short(size: float) -> str:
-    """Text of a size on an axis.
-
-    >>> _short(2000.0), _short(3e6)
-    ('2000', '3e6')
-    """
+    """Text of a size on an axis."""
     return f"{size:.0f}" if size < 1e4 else f"{size:.0e}".replace("e+0", "e").replace("e+", "e")

@@ -77,8 +77,7 @@ def waiting_in(
 ) -> Callable[[int], float]:
     """Give the share of a run of some size that is no computing, by a trial of two sizes [1].
 
-    What runs of n and 2n take beside computing is split into messages and bytes, with costs of at
-    least 0. Where messages do not grow with n there is no trial, and the share is 0.
+    It is split into messages and bytes; where messages do not grow with n, the share is 0.
     """
     tried = [n, 2 * n]
     counted = subject.counted(tried, float(p))
@@ -132,9 +131,8 @@ def chosen_sizes(
 ) -> Sizes:
     """Choose the sizes, from the seconds of a step, `each`, and the memory [B].
 
-    `longest` [s] bounds a predicted run on one processor, `calibrated` [s] the largest calibrated
-    one. Below the factor `middle` calibrated sizes shrink; `lowest` is still taken where, by
-    `waiting` of a size on `most_p` ranks, waiting is nearly all.
+    Below the factor `middle` calibrated sizes shrink; `lowest` is still taken where, by `waiting`
+    of a size on `most_p` ranks, waiting is nearly all.
     """
     grain = subject.block * most_p if subject.block > 1 else 1
     fewest = max(SMALLEST, 4 * most_p * subject.block)
@@ -169,23 +167,15 @@ def _grown(base: int, most: int, waiting: Callable[[int], float], share: float) 
 
 
 def _whole(n: float, grain: int) -> int:
-    """Nearest size that can be dealt out evenly, of one piece at least. [1].
-
-    >>> _whole(1600.0, 512), _whole(100.0, 512), _whole(7.6, 1)
-    (1536, 512, 8)
-    """
+    """Nearest size that can be dealt out evenly, of one piece at least. [1]."""
     return max(round(n / grain), 1) * grain
 
 
 def calibrated_counts(p: Sequence[int]) -> tuple[int, ...]:
     """Counts of ranks to calibrate with: 1, 2, the largest, and one that lies well between.
 
-    The source calibrates W with one, u with two processors, an upper bound, and with all of them,
-    a lower bound. What waiting for each other costs need not lie between these: a count that is
-    asked for and that has a factor of `WELL` to both sides is calibrated too [D].
-
-    >>> calibrated_counts([1, 2, 3, 5, 8]), calibrated_counts([1]), calibrated_counts([4])
-    ((1, 2, 5, 8), (1,), (1, 2, 4))
+    W is calibrated with one, u with two processors, an upper, and with all, a lower bound [S];
+    what waiting costs need not lie between, so a count apart by `WELL` from both is added [D].
     """
     most = max(p)
     if most == 1:
@@ -197,9 +187,5 @@ def calibrated_counts(p: Sequence[int]) -> tuple[int, ...]:
 
 
 def repetitions_for(time: float, *, most: int, within: float) -> int:
-    """Repetitions in a launch: as many as take so long, at least 2. [1].
-
-    >>> [repetitions_for(t, most=10, within=0.3) for t in (0.001, 0.09, 5.0)]
-    [10, 3, 2]
-    """
+    """Repetitions in a launch: as many as take so long, at least 2. [1]."""
     return int(np.clip(within / time, 2, most))

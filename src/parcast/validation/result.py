@@ -36,8 +36,7 @@ class TimedRun:
 class Capacity:
     """One constant of a calibrated law, with its 90 % interval; its value may not be determined.
 
-    Without a value the runs do not show what it costs, and the finite end of the interval is a
-    bound: a rate is at least `lower`, a startup at most `upper`.
+    Then the finite end is a bound: a rate is at least `lower`, a startup at most `upper`.
     """
 
     symbol: str  # "W", "n_half", "m_half", "m_2", "u", "t0", "B", "S0"
@@ -263,9 +262,8 @@ class Validation(Result):
     def measurement_rows(self) -> Iterator[dict[str, Any]]:
         """Give runs as rows of a table of measurements, one for each figure of a run.
 
-        The pair of columns `metric,value` holds the time, which a forecast reads, and all else,
-        which it passes over, such as the time of a disturbed run that does not count.
-        Repetitions are counted over all launches.
+        Under `metric,value` a forecast reads the time and passes over all else. Repetitions are
+        counted over all launches.
         """
         made: Counter[tuple[str, int, int]] = Counter()
         for row in self.rows():

@@ -133,10 +133,9 @@ def jobs_of(
 def launched(
     name: str, jobs: Sequence[Job], *, runner: Runner, seed: int, watch: Stopwatch
 ) -> dict[tuple[int, int], list[Sample]]:
-    """Make launches until all are made, the time is over or the user interrupts.
+    """Samples by size and count of ranks, until all launches are made or time is over.
 
-    The answer has the samples by size and count of ranks; each round has its own input, from
-    `seed` on. A wrong result is an error: a wrong program is not timed.
+    Each round has its own input, from `seed` on. A wrong result is an error.
     """
     cells: dict[tuple[int, int], list[Sample]] = {}
     try:
@@ -178,10 +177,9 @@ def launched_again(
     seed: int,
     watch: Stopwatch,
 ) -> dict[tuple[int, int], list[Sample]]:
-    """Make launches again with the sizes of which fewer than `fewest` runs were undisturbed.
+    """Launch again, in at most so many `rounds`, where fewer than `fewest` runs were undisturbed.
 
-    Those of the first round are made again, in at most so many `rounds`; the answer has the old
-    samples too. A size and count without a run is not lacking: time was over.
+    The answer has the old samples too. A cell without a run is not lacking: time was over.
     """
     last = max((job.launch for job in jobs), default=0)
     samples = joined(cells, {})

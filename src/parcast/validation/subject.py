@@ -37,12 +37,7 @@ class Subject:
 
 
 def subject_named(name: str) -> Subject:
-    """Give a program of the registry and its law, which must count steps, messages and bytes.
-
-    >>> subject = subject_named("monte_carlo")
-    >>> subject.phase.law, float(subject.counted(1000, 1).steps)
-    ('monte_carlo', 64000.0)
-    """
+    """Give a program of the registry and its law, which must count steps, messages and bytes."""
     kernel = kernel_named(name)
     law = kernel.phase["law"]
     phase = law_named(law).model_validate(kernel.phase)

@@ -38,9 +38,8 @@ def verdict_of(
 ) -> tuple[bool | None, tuple[str, ...]]:
     """Tell whether a law holds, None where nothing can tell, and the rules that decided.
 
-    A law is refused by points outside and by counts; it holds only where the points could have
-    refused it. If more than half of the `calibration` runs that count were disturbed, points
-    decide nothing.
+    It holds only where the points could have refused it; they decide nothing if more than half of
+    the `calibration` runs that count were disturbed.
     """
     differing = [check for check in counts if not check.agrees and check.what != "messages"]
     rules = [_counted(check) for check in differing]
@@ -119,11 +118,7 @@ def _apart(x: Comparison) -> float:
 
 
 def points_allowed(points: int) -> int:
-    """Points that may lie outside their 90 % intervals by chance.
-
-    >>> [points_allowed(m) for m in (1, 6, 20)]
-    [1, 2, 4]
-    """
+    """Points that may lie outside their 90 % intervals by chance."""
     share, tail = 1.0 - INTERVAL, 1.0
     for outside in range(points + 1):
         tail -= comb(points, outside) * share**outside * (1 - share) ** (points - outside)
@@ -142,8 +137,7 @@ def is_far(x: Comparison) -> bool:
 def count_checks(subject: Subject, cells: Cells, *, least: int) -> tuple[CountCheck, ...]:
     """Compare what the law counts with what the program counted.
 
-    Runs on several ranks count from the size `least` on, if a rank has `BLOCKS` rows or blocks:
-    fewer cannot be dealt out evenly.
+    Runs on several ranks count from size `least` on, if a rank has `BLOCKS` rows or blocks.
     """
     runs = [
         s.runs[0]

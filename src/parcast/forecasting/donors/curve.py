@@ -151,9 +151,8 @@ def donated_curve(
 ) -> DonatedCurve:
     """Forecast times and intervals at `targets`, (points,) at least 1 [1], from runs and donors.
 
-    A series of `here` has one count or more, and two where it has no donor; a donor has two or
-    more. `of`, (series, donors), gives the rows of `elsewhere` that are donors of each series, -1
-    as padding; `likeness`, (series, donors) from 0 to 1, how alike the machines are.
+    `of`, (series, donors), gives the rows of `elsewhere` that are donors, of two counts or more,
+    -1 as padding; `likeness`, from 0 to 1, says how alike the machines are.
     """
     rows = np.arange(len(here.p))
     first, last = here.p[:, 0], here.p[rows, here.count - 1]

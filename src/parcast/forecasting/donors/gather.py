@@ -43,11 +43,7 @@ def gather(
     series: Series,
     machines: Sequence["Machine"] = (),
 ) -> Elsewhere:
-    """Find the donors of every series of the `measurements`.
-
-    `donors` are made by `parcast.forecasting.donors.tables.table_of_donors`; of described
-    `machines` those like the target weigh more.
-    """
+    """Find the donors of every series; described `machines` like the target weigh more."""
     _check_callpaths(donors, measurements)
     grouped = donors.series()
     matched = _matched(donors, measurements, series, grouped.by)
@@ -98,12 +94,7 @@ def gather(
 
 
 def likeness(here: Mapping[str, float], there: Mapping[str, float]) -> float:
-    """Weight of a donor by the figures of both machines, above 0 and in the same units. [1].
-
-    >>> t3e = {"compute.rate": 1.2e9, "network.bandwidth": 300e6}
-    >>> likeness(t3e, t3e), round(likeness(t3e, {"compute.rate": 0.3e9}), 2), likeness(t3e, {})
-    (1.0, 0.5, 0.5)
-    """
+    """Weight of a donor by the figures of both machines, above 0 and in the same units. [1]."""
     shared = [name for name in here if name in there]
     if not shared:
         return UNKNOWN
@@ -116,8 +107,7 @@ def figures_of(
 ) -> dict[str, dict[str, float]]:
     """Figures of described machines that do not depend on anything, by the name of the machine.
 
-    One description of none of the machines `named` by the runs is that of the target, if its runs
-    name no machine: it is called "".
+    One description of no machine `named` by the runs is that of the target, if it has no name: "".
     """
     described: dict[str, dict[str, float]] = {}
     strangers = []
@@ -181,8 +171,7 @@ def _matched(
 ) -> list[str]:
     """Columns in which a donor must be as the series is: callpath, and axes that stay with p.
 
-    An axis may go along with `p`, as the size of a weak-scaling study does. From a single count
-    nothing tells that, so the donors tell it for both: it does unless it stands in `apart`.
+    From a single count the donors tell whether an axis does: it does unless it stands in `apart`.
     """
     known = measurements.columns
     single = bool(np.all(series.count == 1))

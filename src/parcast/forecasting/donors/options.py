@@ -21,9 +21,7 @@ def read_with_donors(
 ) -> tuple["Measurements", "Measurements | None", dict[str, Any], list[dict[str, Any]]]:
     """Runs of `file` that are asked about, those on other machines, and where both come from.
 
-    `select` and `ignore` are columns to take and to pass over; `targets` are machines of the file
-    that are asked about, with the others in it as donors. What stands in several tables of donors
-    counts once; that is told on standard error. Messages call the file `argument`.
+    `targets` are machines of the file that are asked about; the others in it are donors.
     """
     from parcast.cli.reading import read_file
     from parcast.forecasting.donors.tables import joined

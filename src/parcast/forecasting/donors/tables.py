@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Argument, ParameterError, Text
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, as_measurements
 from parcast.timings.series import number_groups
 from parcast.words import listed
 
@@ -16,16 +16,9 @@ from parcast.words import listed
 def table_of_donors(
     donors: Measurements | Sequence[Any] | Any,
 ) -> tuple[Measurements, tuple[str, ...]]:
-    """One table of the runs on other machines, and which of them count once, as of `joined`.
-
-    They have a column `machine`; the tables of a list are joined.
-
-    >>> t3e = Measurements(p=[1, 2], time=[8.0, 4.5], machine="T3E")
-    >>> table_of_donors([t3e, {"p": [1, 2], "time_ms": [9000, 5000], "machine": "SP"}])[0]
-    Measurements(4 rows: p 1 to 2, machine 2 names, time 4.5 to 9 s)
-    """
+    """One table of runs on other machines, by a column `machine`, and which of them count once."""
     table, remarks = (
-        _joined_list(donors) if isinstance(donors, list | tuple) else (_table(donors), ())
+        _joined_list(donors) if isinstance(donors, list | tuple) else (as_measurements(donors), ())
     )
     if "machine" not in table.labels:
         raise ParameterError(
@@ -42,15 +35,11 @@ def joined(
 ) -> tuple[Measurements, tuple[str, ...]]:
     """One table of the rows of all, which messages call by `names`, and which runs count once.
 
-    Repetitions are no longer numbered. Where every run on a machine that one table has stands in
-    others too, to the last digit, it is taken for a copy and counts once: as repetitions without
-    any spread copies would make a forecast too sure. Other runs on the same machine add up.
+    Where every run on a machine of one table stands in others too, to the last digit, it is taken
+    for a copy: as repetitions without any spread copies would make a forecast too sure.
 
     >>> tables = [Measurements(p=[1, x], time=[8, 9 / x], machine="SP") for x in (2, 4, 2)]
-    >>> table, remarks = joined(tables, ["a.csv", "b.csv", "c.csv"])
-    >>> table
-    Measurements(4 rows: p 1 to 4, machine 'SP', time 2.25 to 8 s)
-    >>> remarks
+    >>> joined(tables, ["a.csv", "b.csv", "c.csv"])[1]
     ('c.csv: all its runs stand in a.csv too. They count once.',)
     """
     if len(tables) == 1:
@@ -90,8 +79,7 @@ def donors_of(
 ) -> Measurements | None:
     """Runs that may help to forecast one of several machines: those on the others, and donors.
 
-    Of a machine that both tables name, only `runs` count; what `donors` hold of `machine` itself
-    is kept, so that the forecast can tell that it is no donor of itself.
+    Of a machine that both tables name, only `runs` count.
     """
     tables = {"the runs": without(runs, [machine])}
     if donors is not None:
@@ -110,7 +98,7 @@ def _joined_list(given: Sequence[Any]) -> tuple[Measurements, tuple[str, ...]]:
     tables = []
     for name, table in zip(names, given, strict=True):
         try:
-            tables.append(_table(table))
+            tables.append(as_measurements(table))
         except ParameterError as error:
             raise error.named(f"{name}: {error.name}") from None
     return joined(tables, names)
@@ -155,11 +143,6 @@ def _without_copies(
         named = listed([names[j] for j in others])
         remarks.append(f"{names[i]}: {which} stand in {named} too. They count once.")
     return kept, tuple(remarks)
-
-
-def _table(given: Measurements | Any) -> Measurements:
-    """Take measurements as they are, and any other table by its columns."""
-    return given if isinstance(given, Measurements) else Measurements.from_table(given)
 
 
 def _remedy(missing: list[str]) -> Text:

@@ -68,14 +68,9 @@ class Transfer:
 def agreement(difference: Array, distance: Array) -> Array:
     """How well the donors' shapes agree with the known times: weights, (series, donors).
 
-    `difference` is the change of log time from each known count to the last one that the donor was
-    run at, the donor's less the target's; NaN where nothing is known. `distance` is the logarithm
-    of that last count over each; both (series, donors, counts). A weight is 1 for the same shape
-    and where nothing can be compared, falls to 1/2 where the shapes differ by 0.1 and 0.5 for each
-    e-folding of processors between the counts, and is 0 beyond.
-
-    >>> agreement(np.array([[[0.0, 0.0], [0.5, 0.0], [1.0, 0.0]]]), np.array([[[1.4, 0.0]] * 3]))
-    array([[1.        , 0.71..., 0.        ]])
+    `difference`, (series, donors, counts), is the change of log time from each known count to the
+    last one, the donor's less the target's, NaN where unknown; `distance` that of log p. A weight
+    falls to 1/2 where shapes differ by 0.1 and 0.5 for each e-folding of p, then to 0.
     """
     compared = np.isfinite(difference) & (distance > 0)
     count = np.maximum(compared.sum(axis=-1), 1)
@@ -90,11 +85,9 @@ def transfer(
 ) -> Transfer:
     """Forecast how log time changes from a known count, from its changes on other machines.
 
-    `change` of each donor's log time, NaN where there is none; `slower`, log of the donor's time
-    at the known count over the target's; `agreement`, its weight from 0 to 1; `outside`, half-
-    width of `change` where it was not run at both counts, else 0: (series, points, donors) each.
-    `reach` is the distance from the known count in log p, `counts` of the target [1]: the more,
-    the less it leans, and infinite not to lean; both (series, points).
+    `slower` is the log of the donor's time there over the target's, `outside` the half-width of
+    `change` where the donor was not run at both counts: (series, points, donors). The more
+    `counts` the target has within `reach` in log p, the less it leans; an infinite one leans not.
     """
     there = np.isfinite(change)
     best = np.where(there, outside, np.inf).min(axis=-1, keepdims=True, initial=WIDE) ** 2
@@ -148,28 +141,19 @@ def transfer(
 def leaning(log_time: Array, weights: Array, much: Array) -> Array:
     """Weights, (..., donors), whose median has the least relative error, not logarithmic one.
 
-    Of times ``t`` with weights ``w``, the ``x`` with the least mean of ``|x - t| / t`` is their
-    median by the weights ``w / t``: shorter than the median by ``w``, the more so the more the
-    times scatter. Lest one time that is far too short decide alone, none weighs more than e times
-    what it would, nor less than 1/e. `much`, (...), is 1 for that and 0 for `weights` as they are.
-
-    >>> times = np.log([10.0, 11.0, 12.0, 20.0, 40.0])
-    >>> leaning(times, np.ones(5), np.array(1.0)).round(2)
-    array([1.2 , 1.09, 1.  , 0.6 , 0.37])
+    The ``x`` with the least mean of ``w |x - t| / t`` is the median by the weights ``w / t``.
+    These weigh at most e times what `weights` do, at least 1/e, if `much`, (...), is 1; if 0, the
+    same.
     """
     off = log_time - _median(log_time, weights)[..., None]
     return np.asarray(weights * np.exp(-much[..., None] * np.clip(off, -FURTHEST, FURTHEST)))
 
 
 def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
-    """Share of the donors in a forecast, from 0 to 1, the rest being the target's own.
+    """Share of the donors in a forecast, from 0 to 1, by precision; the rest is the target's own.
 
-    By precision, the donors' counted double: measured beside the forecasts from two to four own
-    counts they were better than their width says. From four own counts on that wears off. `own`
-    and `donors` are half-widths of log time, infinite where there is none.
-
-    >>> share_of_donors(own=np.array([0.4]), donors=np.array([0.4]), counts=np.array([2, 8, 16]))
-    array([0.66..., 0.33..., 0.11...])
+    The donors' counts double up to four own counts [D]: measured, they were better than their
+    width says. `own` and `donors` are half-widths of log time, infinite where there is none.
     """
     trust = OVER_OWN * np.minimum(1.0, (OWN_TELLS / counts) ** 2)
     theirs, ours = trust / donors**2, 1 / own**2
@@ -177,12 +161,7 @@ def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
 
 
 def half_width_together(*, own: Array, donors: Array, share: Array, apart: Array) -> Array:
-    """Half-width of log time of both forecasts, `apart` in log time: narrower where they agree.
-
-    >>> both = {"own": np.array(0.4), "donors": np.array(0.4), "share": np.array(0.5)}
-    >>> half_width_together(**both, apart=np.array([0.0, 1.0]))
-    array([0.31..., 0.87...])
-    """
+    """Half-width of log time of both forecasts, `apart` in log time: narrower where they agree."""
     mixed = share * (1 - share)
     joint = (1 + RELATED * mixed) ** 2 / np.maximum(1 / own**2 + 1 / donors**2, TINY)
     return np.asarray(np.sqrt(joint + mixed * (NORMAL_90 * apart) ** 2))

@@ -127,12 +127,7 @@ def plan_of(estimate: SurfaceForecast, axes: Array, targets: Array) -> Plan:
 def shortened(targets: Array, made: Array, levels: Array) -> Array:
     """Part of the half-width along p, (runs, targets), left after each of some runs alone.
 
-    All arguments are logarithms of counts: of the targets, the runs, and those with runs,
-    ascending.
-
-    >>> shortened(np.log([64.0]), np.log([32.0, 64.0]), np.log([1.0, 2.0, 4.0])).round(2)
-    array([[0.38],
-           [0.  ]])
+    All arguments are logarithms of counts: of targets, runs, and those with runs, ascending.
     """
     nearest = np.abs(targets[:, None] - levels).min(axis=1)
     beyond = (targets > levels[-1]) | (targets < levels[0])

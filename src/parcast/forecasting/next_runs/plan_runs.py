@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError, as_whole
+from parcast.forecasting.donors.curve import Elsewhere
 from parcast.forecasting.donors.gather import gather
 from parcast.forecasting.donors.tables import table_of_donors
 from parcast.forecasting.next_runs.method import Plan, plan_of
@@ -23,7 +24,7 @@ from parcast.forecasting.next_runs.result import (
     costs_of,
     words_of_reach,
 )
-from parcast.forecasting.next_runs.with_donors import Help, help_of, planned_with_donors
+from parcast.forecasting.next_runs.with_donors import planned_with_donors
 from parcast.forecasting.question import Question, counts_of, question_of
 from parcast.forecasting.surface.runs import (
     Runs,
@@ -165,13 +166,13 @@ def plan_runs(
     allowed = None if counts is None else counts_of("counts", counts)
     most = float(requested.max()) if upto is None else float(counts_of("upto", upto)[0])
     programs, values, series = _programs(question)
-    helped = _help(question, series)
+    elsewhere = _elsewhere(question, series)
     options: dict[str, Any] = {"runs": runs, "cost": cost}
     combinations = grid_of(values)
     planned: dict[int, list[PlannedRun]] = {}
     refused, with_donors = [], {}
     for i, program in enumerate(programs):
-        has_donors = helped is not None and helped.is_there(i)
+        has_donors = elsewhere is not None and bool((elsewhere.of[i] >= 0).any())
         if not has_donors and (why := why_refused(program, requested, values)):
             refused.append(why)
             continue
@@ -186,10 +187,16 @@ def plan_runs(
             with_donors[i] = candidates[:, 0]
         else:
             planned[i] += _planned(program, requested, combinations, candidates, **options)
-    if helped is not None and with_donors:
-        rows, counts_of_each = list(with_donors), list(with_donors.values())
-        lists = planned_with_donors(helped, rows, requested, counts_of_each, **options)
-        planned |= dict(zip(rows, lists, strict=True))
+    if series is not None and elsewhere is not None and with_donors:
+        rows = np.array(list(with_donors))
+        lists = planned_with_donors(
+            series.take(rows),
+            elsewhere.take(rows),
+            requested,
+            list(with_donors.values()),
+            **options,
+        )
+        planned |= dict(zip(with_donors, lists, strict=True))
     if len(refused) == len(programs):
         raise FitFailed(refused[0], outcome="No forecast.")
     return [run for i in sorted(planned) for run in planned[i]]
@@ -221,7 +228,7 @@ def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series 
     return programs, {}, series
 
 
-def _help(question: Question, series: Series | None) -> Help | None:
+def _elsewhere(question: Question, series: Series | None) -> Elsewhere | None:
     """Find the donors of every series, where there are any."""
     if question.donors is None:
         return None
@@ -232,7 +239,7 @@ def _help(question: Question, series: Series | None) -> Help | None:
             hint="All runs with the same callpath and machine are planned from together.",
         )
     donors, _ = table_of_donors(question.donors)  # what is to be said of them, `forecast` says
-    return help_of(series, gather(donors, question.measurements, series, question.machines))
+    return gather(donors, question.measurements, series, question.machines)
 
 
 def _planned(

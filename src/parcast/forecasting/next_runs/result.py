@@ -71,11 +71,7 @@ def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:
 
 
 def words_of_reach(target: float, before: Array, after: Array) -> str:
-    """Say how much nearer the counts with runs come to the one asked for.
-
-    >>> words_of_reach(64.0, np.array([1.0, 4.0]), np.array([1.0, 4.0, 32.0]))
-    'p = 64 is then 2 times beyond the measured counts, not 16'
-    """
+    """Say how much nearer the counts with runs come to the one asked for."""
     reaches = [np.exp(np.abs(np.log(target / counts)).min()) for counts in (before, after)]
     was, then = (format_quantity(float(x), "count") for x in reaches)
     target_p = whole(float(np.round(target)))

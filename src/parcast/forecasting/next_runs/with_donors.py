@@ -22,6 +22,7 @@ from parcast.forecasting.donors.curve import (
     DonatedCurve,
     Elsewhere,
     Timings,
+    curve_with_donors,
     donated_curve,
     timings_of,
 )
@@ -53,10 +54,9 @@ class DonatedPlan:
     share: Array  # (series, targets): of the donors in the forecast, now
 
     def after(self, series: NDArray[np.intp], counts: Array, times: Array) -> tuple[Array, Array]:
-        """Half-widths and shares of the donors, (runs, targets), after each of some runs alone.
+        """Half-widths and shares of donors, (runs, targets), after each of some runs alone.
 
-        `series`, ascending, is the one that each run is for, which has none yet at its count;
-        `times` [s] is what they are pretended to take. All (runs,).
+        Each is for one `series`, ascending, at a new count, pretended to take its `times` [s].
         """
         curves = 1 + self.of.shape[1]
         points = curves * (2 * len(self.targets) + self.here.p.shape[1] + 1)
@@ -117,29 +117,9 @@ def _ordered(p: Array, time: Array, count: NDArray[np.int64], noise: Array) -> T
     return Timings(p=p, time=time, count=count, noise=noise)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Help:
-    """Series of one table, and what helps to forecast each of them; made by `help_of`."""
-
-    series: Series
-    elsewhere: Elsewhere
-    ours: Timings  # of `series`
-    theirs: Timings  # of the donors
-
-    def is_there(self, i: int) -> bool:
-        """Whether a series has a donor."""
-        return bool((self.elsewhere.of[i] >= 0).any())
-
-
-def help_of(series: Series, elsewhere: Elsewhere) -> Help:
-    """Bring series and their donors to what plans are made from."""
-    ours, theirs = timings_of(series), timings_of(elsewhere.runs)
-    return Help(series=series, elsewhere=elsewhere, ours=ours, theirs=theirs)
-
-
 def planned_with_donors(
-    helped: Help,
-    rows: Sequence[int],
+    series: Series,
+    elsewhere: Elsewhere,
     requested: Array,
     candidates: Sequence[Array],
     *,
@@ -148,29 +128,24 @@ def planned_with_donors(
 ) -> list[list[PlannedRun]]:
     """Plan one run after the other for series with donors, each the best one for its cost.
 
-    For each of the series in `rows` there are `candidates`, counts at which no run was made. Fewer
-    than `runs` where no further one would narrow the interval by `TELLING`; a run that would widen
-    it, given what is forecast for it, is none of them.
+    Fewer than `runs` where no further one would narrow the interval by `TELLING`.
     """
     if len(requested) > MOST_TARGETS:
         at_once = 1  # each series has targets of its own
     else:
-        points = (
-            2 * (len(requested) + max(map(len, candidates), default=0)) + helped.ours.p.shape[1]
-        )
-        at_once = max(1, POINTS_AT_ONCE // points // (1 + helped.elsewhere.of.shape[1]))
+        points = 2 * (len(requested) + max(map(len, candidates), default=0)) + series.p.shape[1]
+        at_once = max(1, POINTS_AT_ONCE // points // (1 + elsewhere.of.shape[1]))
     planned: list[list[PlannedRun]] = []
-    for start in range(0, len(rows), at_once):
+    for start in range(0, len(series), at_once):
         part = slice(start, start + at_once)
-        planned += _planned(
-            helped, np.array(rows[part]), requested, candidates[part], runs=runs, cost=cost
-        )
+        some, donors = series.take(part), elsewhere.take(part)
+        planned += _planned(some, donors, requested, candidates[part], runs=runs, cost=cost)
     return planned
 
 
 def _planned(
-    helped: Help,
-    rows: NDArray[np.intp],
+    measured: Series,
+    elsewhere: Elsewhere,
     requested: Array,
     candidates: Sequence[Array],
     *,
@@ -178,11 +153,11 @@ def _planned(
     cost: Cost | None,
 ) -> list[list[PlannedRun]]:
     """Plan for some series at once."""
-    planned: list[list[PlannedRun]] = [[] for _ in rows]
+    planned: list[list[PlannedRun]] = [[] for _ in candidates]
     counts = np.concatenate(candidates)
     every = np.unique(counts)
-    plan, donated = _begun(helped, rows, requested, every)
-    series = np.repeat(np.arange(len(rows)), [len(x) for x in candidates])
+    plan, donated = _begun(measured, elsewhere, requested, every)
+    series = np.repeat(np.arange(len(measured)), [len(x) for x in candidates])
     place = len(requested) + np.searchsorted(every, counts)
     curve = donated.curve
     time, lower, upper = (np.exp(x[series, place]) for x in (curve.log_time, *curve.ends))
@@ -214,7 +189,7 @@ def _planned(
             target = float(plan.targets[widest[i]])
             levels = plan.here.p[i, : plan.here.count[i]]
             run = PlannedRun(
-                key=helped.series.keys[rows[i]],
+                key=measured.keys[i],
                 at={"p": float(counts[k])},
                 time=float(time[k]),
                 lower=float(lower[k]),
@@ -233,15 +208,10 @@ def _planned(
 
 
 def _begun(
-    helped: Help, rows: NDArray[np.intp], requested: Array, every: Array
+    series: Series, elsewhere: Elsewhere, requested: Array, every: Array
 ) -> tuple[DonatedPlan, DonatedCurve]:
     """Forecast at what is asked and at every count that a run may have; begin the plan."""
-    ours = helped.ours
-    here = Timings(
-        p=ours.p[rows], time=ours.time[rows], count=ours.count[rows], noise=ours.noise[rows]
-    )
-    of, likeness = helped.elsewhere.of[rows], helped.elsewhere.likeness[rows]
-    donated = donated_curve(here, helped.theirs, of, np.concatenate([requested, every]), likeness)
+    donated = curve_with_donors(series, elsewhere, np.concatenate([requested, every]))
     half_width, share = (
         donated.curve.half_width[:, : len(requested)],
         donated.share[:, : len(requested)],
@@ -250,10 +220,10 @@ def _begun(
     if len(requested) > MOST_TARGETS:
         kept = np.argsort(-half_width[0], kind="stable")[:MOST_TARGETS]
     plan = DonatedPlan(
-        here=here,
-        elsewhere=helped.theirs,
-        of=of,
-        likeness=likeness,
+        here=timings_of(series),
+        elsewhere=timings_of(elsewhere.runs),
+        of=elsewhere.of,
+        likeness=elsewhere.likeness,
         targets=requested[kept],
         half_width=half_width[:, kept],
         share=share[:, kept],

@@ -95,12 +95,7 @@ def matern(distance: Array) -> Array:
 
 
 def vary_together(u: Array) -> NDArray[np.bool_]:
-    """Whether runs vary two axes at once, beyond what each does alone, shape (axes, axes).
-
-    >>> lines = np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    >>> bool(vary_together(lines).all()), bool(vary_together(np.append(lines, [[1, 1]], 0)).all())
-    (False, True)
-    """
+    """Whether runs vary two axes at once, beyond what each does alone, shape (axes, axes)."""
     axes = u.shape[1]
     degrees = [min(len(np.unique(u[:, j])) - 1, MOST_BENDS) for j in range(axes)]
     alone = [u[:, j, None] ** np.arange(1, degrees[j] + 1) for j in range(axes)]
@@ -226,11 +221,9 @@ class Split:
 
 
 def krige(u: Array, log_time: Array, *, doubling: float) -> Surface:
-    """Fit log time, (runs,), over several axes at `u`, (runs, axes), no point twice.
+    """Fit log time, (runs,), at `u`, (runs, axes) in [-1, 1] with both ends measured and p first.
 
-    Processors come first; each axis is in [-1, 1], with the two ends measured. `doubling` says by
-    how much the logarithm of processors changes where the first axis changes by 1; 0 where they do
-    not vary.
+    `doubling` is the change of log p where the first axis changes by 1; 0 where p does not vary.
     """
     plain = _fit(u, log_time, None)
     split = _split(u, plain, doubling)

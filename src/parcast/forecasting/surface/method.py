@@ -87,10 +87,8 @@ def forecast_surface(
 ) -> SurfaceForecast:
     """Forecast times at `targets`, (points, axes), from `time`, (runs,) [s], measured at `axes`.
 
-    These, (runs, axes), have processors first, no point twice, and are ordered by p; every axis
-    takes two values or more, except p where the targets have no other count. Targets are above 0
-    in every axis in which all measured values are. `noise` is the standard deviation of log time
-    among repetitions; 0 for exact times.
+    These, (runs, axes), have p first, ascending, and no point twice. Targets are above 0 where all
+    measured values are. `noise` is the standard deviation of log time among repetitions.
     """
     coordinates = coordinates_of(axes)
     logs, requested = coordinates.logs(axes), coordinates.logs(targets)
@@ -229,10 +227,9 @@ def _members(logs: Array, log_time: Array, requested: Array) -> _Members:
 
 
 def _sane(forecast: Array, log_time: Array, u: Array, v: Array, half: Array) -> Array:
-    """Keep log times told at `v` from running away where runs at `u` contradict each other.
+    """Keep log times forecast at `v` from running away where runs at `u` contradict each other.
 
-    No axis may do more within its range than all of them did, nor beyond it go with more than
-    the sixth power.
+    No axis may do more within its range than all of them did, nor beyond it pass a sixth power.
     """
     beyond = np.maximum(np.abs(v) - 1.0, 0.0) @ half
     room = u.shape[1] * np.ptp(log_time) + 1.0 + STEEPEST * beyond

@@ -30,9 +30,8 @@ def notes_of_values(
 ) -> list[SeriesNotes]:
     """Notes of every combination of values, (combinations, axes besides p).
 
-    `answered` is at `p`, (points,) [1], first, with `furthest` the place of the largest of them;
-    `slopes` of log time in the logarithm of each axis there are (combinations, axes). `strong` and
-    `reasons` say how time goes with p at each; axes in `left_out` go along with p.
+    `slopes` of log time in the logarithm of each axis are those at `answered`, where the largest
+    of `p`, (points,) [1], stands at `furthest`; axes in `left_out` go along with p.
     """
     runs = answered.runs
     shape = answered.log_time.shape

@@ -55,8 +55,7 @@ def axes_of_question(
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Values of every axis besides p that a forecast is made for, and what was left out.
 
-    An axis that is not asked for takes each of its measured values, unless it goes along with p
-    and so tells nothing that p does not.
+    An axis not asked for takes each of its measured values, unless it goes along with p.
     """
     check_axes(measurements, at)
     known = [name for name in measurements.axes if name != "p"]
@@ -173,11 +172,7 @@ def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Write names with "and" before the last.
-
-    >>> _listed(["p", "n", "theta"])
-    'p, n and theta'
-    """
+    """Write names with "and" before the last."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 

@@ -42,8 +42,7 @@ def sum_of_products(
 ) -> Array:
     """Log time at `targets`, (points, axes), from a sum of products fitted to `log_time`, (runs,).
 
-    `x`, (runs, axes), and `targets` are coordinates of the axes besides p: logarithms, whose
-    differences are those of powers. `log_p` and `target_log_p` are logarithms of processors.
+    `x`, (runs, axes), and `targets` are logarithms of the axes besides p.
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
 
@@ -116,13 +115,7 @@ class Coordinates:
 
 
 def coordinates_of(values: Array) -> Coordinates:
-    """Coordinates for the measured values of axes, shape (runs, axes).
-
-    >>> found = coordinates_of(np.array([[1.0, 0.0], [4.0, 10.0]]))
-    >>> found.unit(found.logs(np.array([[2.0, 5.0], [16.0, 10.0]])))
-    array([[0., 0.],
-           [3., 1.]])
-    """
+    """Coordinates for the measured values of axes, shape (runs, axes)."""
     is_log = np.all(values > 0, axis=0)
     logs = np.where(is_log, np.log(np.where(is_log, values, 1.0)), values)
     least, most = logs.min(axis=0), logs.max(axis=0)
@@ -141,10 +134,6 @@ def questions(
     """Group points, (points, axes), by the directions in which they leave the measured range.
 
     Each group is given by the places of its points, and [None] where they do not leave it.
-
-    >>> inside, above = np.array([[False], [True]]), np.array([[True], [True]])
-    >>> [(points.tolist(), directions) for points, directions in questions(inside, above)]
-    [([0], [None]), ([1], [(0, True)])]
     """
     side = np.where(is_beyond, np.where(is_above, 1, -1), 0)
     kinds, which = np.unique(side, axis=0, return_inverse=True)
@@ -161,9 +150,9 @@ def chained_errors(
 ) -> Array | None:
     """Errors of forecasts of what lies furthest in a direction from the rest, (held, members).
 
-    `logs` are coordinates of the runs, (runs, axes), `log_time` what was measured. Without a
-    direction every fifth run is held back; None where too little would be left. `forecasts` gives
-    (points, members) at other coordinates from coordinates and log times of some runs.
+    Without a direction every fifth run is held back; None where too little would be left.
+    `forecasts` gives (points, members) at other coordinates from `logs` and log times of some
+    runs.
     """
     if direction is None:
         held = np.arange(len(log_time)) % FOLD == FOLD // 2
