@@ -6,6 +6,8 @@ the command line can call them by its options. A fault in a file also says where
 of a file come back together.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -123,7 +125,7 @@ class ParameterError(ParcastError, ValueError):
         advice = f" {spelled(self.hint)}" if self.hint else ""
         return f"must {spelled(self.must)}{given}.{advice}"
 
-    def named(self, name: str) -> "ParameterError":
+    def named(self, name: str) -> ParameterError:
         """Make the same refusal of what is called otherwise."""
         return ParameterError(name, must=self.must, got=self.got, hint=self.hint)
 

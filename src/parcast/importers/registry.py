@@ -5,6 +5,8 @@ entry points of the group `parcast.importers`. A module is loaded when its forma
 file has to be recognised.
 """
 
+from __future__ import annotations
+
 import difflib
 import os
 import warnings
