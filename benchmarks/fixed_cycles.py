@@ -102,7 +102,7 @@ def answers(at: Configuration) -> dict[str, float]:
     law = gamma_times(at.delay_cv, bursts=n)
     i = np.arange(1, k + 1)
     response = repairman_equilibrium(i, delay=1.0, service=x).response.value
-    longest = n * float(expected_maximum(k, law).value)
+    longest = n * float(expected_maximum(k, law))
     ours = fixed_cycles_time(
         k, cycles=n, delay=1.0, service=x, delay_cv=at.delay_cv, service_cv=at.service_cv
     )

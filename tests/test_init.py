@@ -1,6 +1,7 @@
 """`import parcast`: every public name is there, and nothing is loaded before it is asked for."""
 
 import importlib
+import inspect
 import subprocess
 import sys
 
@@ -62,3 +63,12 @@ def test_forecast_is_the_function_even_when_its_module_was_loaded_first():
         "print(callable(parcast.forecast), callable(parcast.Measurements))"
     )
     assert fresh(code) == ["True", "True"]
+
+
+def test_signatures_name_types_as_their_author_did():
+    for name in parcast.__all__:
+        signature = str(inspect.signature(getattr(parcast, name)))
+        assert "numpy._typing" not in signature, name
+        assert "dtype[" not in signature, name
+        assert "Annotated" not in signature, name
+        assert "collections.abc" not in signature, name

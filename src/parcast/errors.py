@@ -6,6 +6,8 @@ the command line can call them by its options. A fault in a file also says where
 of a file come back together.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,15 +34,15 @@ class Argument:
         return self.python or (self.name if self.value is None else f"{self.name}={self.value!r}")
 
 
-def selection(column: str, value: object, *, of: str = "") -> Argument:
-    """Name the call that selects the rows with one value in a column, of what is told before it.
+def selection(column: str, value: object) -> Argument:
+    """Name the call that selects the rows with one value in a column.
 
-    >>> print(selection("machine", "T3E"), selection("n", 1000.0, of="runs."))
-    select(machine='T3E') runs.select(n=1000)
+    >>> print(selection("machine", "T3E"), selection("n", 1000.0))
+    select(machine='T3E') select(n=1000)
     """
     text = value if isinstance(value, str) else f"{value:g}"
     written = repr(value) if isinstance(value, str) else text
-    return Argument("select", {column: text}, python=f"{of}select({column}={written})")
+    return Argument("select", {column: text}, python=f"select({column}={written})")
 
 
 Text: TypeAlias = str | tuple[str | Argument, ...]
@@ -123,7 +125,7 @@ class ParameterError(ParcastError, ValueError):
         advice = f" {spelled(self.hint)}" if self.hint else ""
         return f"must {spelled(self.must)}{given}.{advice}"
 
-    def named(self, name: str) -> "ParameterError":
+    def named(self, name: str) -> ParameterError:
         """Make the same refusal of what is called otherwise."""
         return ParameterError(name, must=self.must, got=self.got, hint=self.hint)
 
@@ -220,12 +222,7 @@ def as_number(name: str, value: object, *, hint: str) -> float:
 
 
 def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
-    """Value as an int: what is no whole number of at least `least` is refused in words.
-
-    >>> as_whole("seed", float("inf"), least=0, hint="Any will do.")
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: seed must be a whole number of at least 0, got inf. Any will do.
-    """
+    """Value as an int: what is no whole number of at least `least` is refused in words."""
     number = as_number(name, value, hint=hint)
     ok = number >= least and number.is_integer()
     require(name, value, ok, must=f"be a whole number of at least {least}", hint=hint)
@@ -233,12 +230,7 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
 
 
 def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
-    """Refuse in words what is not of a class.
-
-    >>> require_kind("title", 3, str, hint="Give a text.")
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: title must be a str, got int. Give a text.
-    """
+    """Refuse in words what is not of a class."""
     if not isinstance(value, kind):
         raise ParameterError(
             name, must=f"be a {kind.__name__}", got=type(value).__name__, hint=hint
@@ -246,12 +238,7 @@ def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
 
 
 def as_list(name: str, values: object, *, hint: str) -> list[Any]:
-    """Values as a list: one alone, text or None is refused in words.
-
-    >>> as_list("p", 2.5, hint="Give such as [1, 2, 4].")
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: p must be a sequence, got 2.5. Give such as [1, 2, 4].
-    """
+    """Values as a list: one alone, text or None is refused in words."""
     if isinstance(values, Iterable) and not isinstance(values, str | bytes):
         with suppress(TypeError):  # an array without axes
             return list(values)

@@ -16,7 +16,7 @@ from parcast.queueing.two_queues import two_queues
 from tests.queueing.reference.bounds import balanced_job_bounds
 
 DATA = Path(__file__).parent / "data"
-FIELDS = tuple(module.TwoQueues.__dataclass_fields__)[:6]  # slopes: test_response_slopes
+FIELDS = tuple(module.TwoQueues.__dataclass_fields__)
 DEMANDS = ("delay", "x", "y")
 
 customers = st.integers(1, 300)

@@ -6,6 +6,8 @@ Ranks are pinned, each to a core of its own where there are enough, since an unp
 one of two times, on the same core or on another, and which one no statistics can tell.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from os import PathLike

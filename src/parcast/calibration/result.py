@@ -1,5 +1,7 @@
 """What `calibrate` answers: parameters of a machine, each with spread and how it was measured."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite

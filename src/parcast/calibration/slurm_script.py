@@ -57,10 +57,6 @@ def slurm_script(
 
     The job is given more than the `time_limit` of the calibration [s]; `script` is its file's
     name.
-
-    >>> text = slurm_script(["-np", "4"], ranks=4, time_limit=600.0, script="job.sh")
-    >>> [line for line in text.splitlines() if "--nodes" in line or "--time" in line]
-    ['#SBATCH --nodes=4', '#SBATCH --time=00:15:00']
     """
     allowed = max(MARGIN * time_limit, LEAST) if time_limit is not None else USUAL
     return SCRIPT.format(

@@ -6,6 +6,8 @@ Iterations, calls and bytes become formulas of p and n, loops get the time of an
 what communicates or accesses files is left to the machine's figures.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Final, cast
 

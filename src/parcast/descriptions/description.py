@@ -7,6 +7,7 @@ together. Its JSON Schema (`model_json_schema()`) is what the documentation is m
 import difflib
 from collections.abc import Iterator, Sequence
 from functools import partial
+from inspect import Parameter, Signature
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -63,6 +64,17 @@ class Description(BaseModel):
             super().__init__(**keys)
         except ValidationError as refusal:
             raise DescriptionError(type(self).__name__, _problems(refusal, self)) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Show the keys and their defaults in a signature, and not how each is checked."""
+        super().__pydantic_init_subclass__(**options)
+        keys = []
+        for name, field in cls.model_fields.items():
+            default = Parameter.empty if field.is_required() else field.get_default()
+            shown_default = ... if isinstance(default, Description) else default
+            keys.append(Parameter(name, Parameter.KEYWORD_ONLY, default=shown_default))
+        cls.__signature__ = Signature(keys)
 
     def __getstate__(self) -> dict[Any, Any]:
         """Keep what was given; what is worked out from it and cached may hold functions."""

@@ -4,6 +4,8 @@ They are written back as they stood, with other amounts: what a fit gives is put
 stand in the user's own file, and comments, order and layout stay.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import tomllib

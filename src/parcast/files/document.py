@@ -22,17 +22,7 @@ ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
 
 
 def json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
-    """Text of strict JSON, piece by piece: a line for each key, and for each row of a list.
-
-    >>> print("".join(json_pieces({"interval": 0.9, "rows": [{"p": 1}, {"p": 2}]})), end="")
-    {
-      "interval": 0.9,
-      "rows": [
-        {"p": 1},
-        {"p": 2}
-      ]
-    }
-    """
+    """Text of strict JSON, piece by piece: a line for each key, and for each row of a list."""
     before = "{"
     for key, value in document.items():
         yield f"{before}\n  {_json(key)}: "

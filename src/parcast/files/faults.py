@@ -87,14 +87,7 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 
 
 def as_paths(paths: AnyPath | Sequence[AnyPath], *, hint: str) -> list[AnyPath]:
-    """Paths as a list: one alone will do; `hint` says what to do where they are something else.
-
-    >>> as_paths("a.csv", hint="Name files."), as_paths(["a.csv", "b.csv"], hint="Name files.")
-    (['a.csv'], ['a.csv', 'b.csv'])
-    >>> as_paths([], hint="Name files.")
-    Traceback (most recent call last):
-    parcast.errors.ParameterError: paths must name a file, got none. Name files.
-    """
+    """Paths as a list: one alone will do; `hint` says what to do where they are something else."""
     if isinstance(paths, str | os.PathLike):
         return [paths]
     listed: list[AnyPath] = as_list("paths", paths, hint=hint)

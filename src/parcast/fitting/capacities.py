@@ -5,6 +5,8 @@ gives the lower bound of u and the smallest the upper one. With ``method="fit"``
 the startup of messages are those that explain all runs best.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 

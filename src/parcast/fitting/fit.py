@@ -19,6 +19,8 @@ References
    :doi:`10.1109/TPDS.2002.1158268`, section on parameter estimation.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal

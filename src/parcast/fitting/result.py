@@ -1,5 +1,7 @@
 """What `fit` answers: parameters with their intervals, and what the runs do not determine."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

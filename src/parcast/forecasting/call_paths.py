@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting import measured as doubt
 from parcast.forecasting.measured import curve_from
 from parcast.timings.series import Series
 
@@ -198,7 +197,7 @@ def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array
     rows = profile.tree.totals
     rows = rows[np.isfinite(profile.own[rows, 0])]
     if rows.size:
-        noise = doubt.noise(series.spread, series.repetitions > 1)[rows]
+        noise = measured.noise(series.spread, series.repetitions > 1)[rows]
         alone = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
         log_own[rows], half_width[rows] = alone.log_time, alone.half_width
     return log_own, half_width

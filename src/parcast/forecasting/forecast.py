@@ -4,6 +4,8 @@ Four objects in a row: the question, the evidence that it is answered from, the 
 computed from this, and the notes on them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +30,7 @@ def forecast(
     *,
     hold_out: ArrayLike | None = None,
     donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence["Machine"] = (),
+    machines: Sequence[Machine] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     progress: Callable[[int, int], None] | None = None,

@@ -1,5 +1,7 @@
 """The count of processors beyond which more of them are no longer worth it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -89,7 +91,7 @@ def knee(
     upto: int,
     min_efficiency: float = 0.5,
     donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence["Machine"] = (),
+    machines: Sequence[Machine] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
 ) -> list[Knee]:

@@ -1,5 +1,7 @@
 """Which call paths take most of the time where most processors are asked for."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What a question is answered with: times, their intervals, and what they rest on."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan
@@ -101,7 +103,7 @@ class Forecast(Result):
         for name, value in zip(names, state, strict=True):
             object.__setattr__(self, name, value)
 
-    def take(self, rows: NDArray[np.intp]) -> "Forecast":
+    def take(self, rows: NDArray[np.intp]) -> Forecast:
         """Keep some of the series, by their numbers and in that order.
 
         Call paths that were made to agree with others still do.
@@ -179,7 +181,7 @@ class Forecast(Result):
             "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
         }
 
-    def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> "Figure":
+    def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> Figure:
         """Draw every series in one matplotlib figure, as `figure_of` does."""
         return self._drawn(quantity=quantity)
 

@@ -129,11 +129,7 @@ def _refuse_without_p(names: Sequence[str], likely: Sequence[str], faults: Fault
 def chosen_metric(
     metrics: Sequence[str], wanted: str | None, faults: Faults
 ) -> tuple[str, float, list[str]]:
-    """Find the metric that is the time of a run: its name, the seconds in its unit, and notes.
-
-    >>> chosen_metric(["time_ms"], None, Faults("profile.txt"))
-    ('time_ms', 0.001, [])
-    """
+    """Find the metric that is the time of a run: its name, the seconds in its unit, and notes."""
     there = listed([shown(metric) or "one without a name" for metric in metrics], MOST_METRICS)
     if wanted is not None:
         if wanted not in metrics:

@@ -5,6 +5,8 @@ entry points of the group `parcast.importers`. A module is loaded when its forma
 file has to be recognised.
 """
 
+from __future__ import annotations
+
 import difflib
 import os
 import warnings
@@ -107,11 +109,6 @@ def recognised(path: str | os.PathLike[str]) -> Format | None:
 
     None where no format is certain: of a table of measurements as CSV, of a file that cannot be
     read, and where several formats could be meant.
-
-    >>> recognised("examples/finite_difference/times.csv") is None
-    True
-    >>> recognised("examples/imports/jobs.txt").name
-    'slurm'
     """
     head = b""
     if os.path.isfile(path):  # of a pipe nothing may be taken away

@@ -229,6 +229,7 @@ def _count(value: Any) -> int | None:
 
 DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 WANTED = ("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus")
+ANOTHER_MARK = "Print it with another mark (sacct -P --delimiter), or leave JobName out."
 SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is not
 
 
@@ -242,16 +243,11 @@ def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
         if columns is None:
             columns = _columns(cells, faults, line)
             continue
-        if len(cells) < len(columns):
+        if len(cells) != len(columns):
+            # a bar in a name of a job cannot be told from one between columns
+            hint = CUT_OFF if len(cells) < len(columns) else ANOTHER_MARK
             faults.refuse(
-                f"must have {len(columns)} columns as the header has, got {len(cells)}. {CUT_OFF}",
-                line=line,
-            )
-        # a bar in a name of a job cannot be told from one between columns
-        if len(cells) > len(columns):
-            faults.refuse(
-                f"must have {len(columns)} columns as the header has, got {len(cells)}. "
-                "Print it with another mark (sacct -P --delimiter), or leave JobName out.",
+                f"must have {len(columns)} columns as the header has, got {len(cells)}. {hint}",
                 line=line,
             )
         row = {x: y.strip() for x, y in zip(columns, cells, strict=True) if x in WANTED}

@@ -1,5 +1,7 @@
 """What a program calls: `region` and `profile_parameters`, and the profiling behind them."""
 
+from __future__ import annotations
+
 import atexit
 import os
 import sys
@@ -69,7 +71,7 @@ class Profiling:
         self.parameters = {}
         profile_parameters(program=program, **parameters)
 
-    def stop(self) -> "RankRecord | None":
+    def stop(self) -> RankRecord | None:
         """Write what was timed and time no more; give the record, None if there is none.
 
         A file that cannot be written is left as it was before. A ParameterError says that numbers
@@ -96,7 +98,7 @@ class Profiling:
             )
 
 
-def _append(place: str, record: "RankRecord") -> None:
+def _append(place: str, record: RankRecord) -> None:
     """Add a line to a file that other ranks write too, all of it or nothing."""
     import json
     from contextlib import suppress
@@ -132,7 +134,7 @@ def region(
     calls: float = 1,
     volume: float = 0,
     counts: Mapping[str, float] | None = None,
-) -> "Timed | Off":
+) -> Timed | Off:
     """Time what stands in a ``with`` block, or all calls of a function, as a region.
 
     Parameters

@@ -112,12 +112,6 @@ class Kernel:
         `directory`. `repetition`, from 1, and `cores`, that the ranks may use, are told of the
         run; `quanta` times work around and in it. RunFailed says that the input cannot be computed
         with, such as a singular matrix, or that a file cannot be written.
-
-        >>> from parcast.kernels.ledger import Alone
-        >>> from parcast.kernels.registry import kernel_named
-        >>> run = kernel_named("monte_carlo").run(Alone(), 1000)
-        >>> run.p, run.steps, run.messages, run.is_correct
-        (1, (64000,), (0,), True)
         """
         require("n", n, n >= 0, must="be at least 0", hint=f"It counts {self.size}.")
         require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")

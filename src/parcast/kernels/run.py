@@ -1,5 +1,7 @@
 """Run a reference program on some counts of ranks and at some sizes, and give its times."""
 
+from __future__ import annotations
+
 import json
 import os
 import tempfile

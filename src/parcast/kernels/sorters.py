@@ -113,10 +113,6 @@ def merge_sorted_parts(keys: Keys, bounds: list[int]) -> int:
 
     NumPy's stable sort is a merge sort that finds what is sorted already, so on two sorted parts
     it is one merge.
-
-    >>> keys = np.array([2, 5, 1, 9, 0])
-    >>> merge_sorted_parts(keys, [0, 2, 4, 5]), keys
-    (9, array([0, 1, 2, 5, 9]))
     """
     steps = 0
     while len(bounds) > 2:

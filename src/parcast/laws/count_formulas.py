@@ -92,13 +92,6 @@ def count_formula(
     `n` is None where the program has none. Of a time, which was measured and is `smooth`, only
     powers of n with half exponents are tried, and a simpler one is taken where its error is at
     most twice as high and 3 % more.
-
-    >>> n = [10, 20, 40, 10, 20, 40]
-    >>> p = [1, 1, 1, 2, 2, 2]
-    >>> [count_formula(x, p, n).text for x in ([64, 324, 1444] * 2, [50, 200, 800, 25, 100, 400])]
-    ['(n - 2)^2', '1/2*n^2/p']
-    >>> count_formula([1.02, 1.99, 4.03], [1, 1, 1], [10, 20, 40], smooth=True).text
-    '0.10075*n'
     """
     counted, at_p, at_n = _checked(value, p, n)
     has_p, has_n = (len(np.unique(axis)) > 1 for axis in (at_p, at_n))

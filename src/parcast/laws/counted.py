@@ -140,14 +140,7 @@ class CountedWork:
             yield f"volume of {name}", values
 
     def at(self, p: ArrayLike) -> "CountedAt":
-        """Everything on `p` processors; of a single counted number no other is known.
-
-        >>> p, sent = np.array([1.0, 4.0]), np.array([0.0, 96.0])
-        >>> same = {"messages": sent, "volume": 8 * sent, "in_turn": sent / p}
-        >>> work = CountedWork(p=p, compute=8 * p, busiest=np.array([8.0, 8.0]), **same)
-        >>> float(work.at(2).compute.round(6)), float(work.at(2).messages)
-        (16.0, 48.0)
-        """
+        """Everything on `p` processors; of a single counted number no other is known."""
         wanted = np.asarray(p, dtype=np.float64)
         if len(self.p) == 1 and np.any(wanted != self.p):
             raise ParameterError(
@@ -394,9 +387,6 @@ def tables_of_counts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     Each row has "p" and "compute", and perhaps "busiest", "messages", "volume", "in_turn", and
     "calls" and "volumes" by collective.
-
-    >>> tables_of_counts([{"p": 2, "compute": 3.0, "calls": {"barrier": 4.0}}])
-    [{'p': 2, 'compute': '3.0 s', 'call': [{'kind': 'barrier', 'calls': '4.0'}]}]
     """
     units = {"compute": " s", "busiest": " s", "messages": "", "volume": " B", "in_turn": ""}
     tables = []

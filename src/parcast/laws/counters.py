@@ -40,10 +40,6 @@ def unit_times(counts: ArrayLike, time: ArrayLike) -> UnitTimes:
     """Time of one pass through each small region, from loop times [s] and inserted counters.
 
     `counts`, (rows, regions), says how often each region ran in what each `time`, (rows,), holds.
-
-    >>> fitted = unit_times([[10, 1], [20, 5], [40, 2]], [0.12, 0.3, 0.44])
-    >>> fitted.fit.coefficients.round(6), fitted.condition < 10
-    (array([0.01, 0.02]), True)
     """
     matrix = np.asarray(counts, dtype=np.float64)
     fit = fit_non_negative(matrix, time)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.matching.result import Candidate
 from parcast.show.canvas import any_letters
-from parcast.show.colours import MACHINE_COLOURS as COLOURS
+from parcast.show.colours import MACHINE_COLOURS
 from parcast.show.label_places import Label, marks, places
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def name_counts(
             continue
         back = {
             "arrowstyle": "-",
-            "color": COLOURS[i],
+            "color": MACHINE_COLOURS[i],
             "lw": 0.8,
             "shrinkA": 1,
             "shrinkB": RING / 2,
@@ -141,7 +141,7 @@ def _style(i: int, *, is_minor: bool) -> dict[str, Any]:
     return {
         "fontsize": "small",
         "fontweight": "normal" if is_minor else "bold",
-        "color": COLOURS[i],
+        "color": MACHINE_COLOURS[i],
         "ha": "center",
         "va": "center",
         "path_effects": [withStroke(linewidth=2.5, foreground="white")],

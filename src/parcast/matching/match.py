@@ -7,6 +7,8 @@ all that is uncertain drawn together (`parcast.matching.outcomes`). What the tim
 in words: measured, forecast from which runs, projected.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal

@@ -18,8 +18,7 @@ from parcast.matching.labels import RING, WIDEST_BAND, Curve, curve_of, name_cou
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
 from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
-from parcast.show.colours import GREY, MARKERS
-from parcast.show.colours import MACHINE_COLOURS as COLOURS
+from parcast.show.colours import GREY, MACHINE_COLOURS, MARKERS
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
 from parcast.units import TIME_UNITS, format_quantity, shown
 
@@ -43,7 +42,7 @@ def figure_of_match(match: Match) -> "Figure":
     Of more than 8 machines the first 8 of the ranking are drawn.
     """
     priced = [x for x in match.candidates if x.cost is not None]
-    shown_ones = (priced or match.candidates)[: len(COLOURS)]
+    shown_ones = (priced or match.candidates)[: len(MACHINE_COLOURS)]
     with house_style():
         figure = new_figure(height=5.8)
         ax = figure.subplots()
@@ -68,7 +67,7 @@ def figure_of_match(match: Match) -> "Figure":
 
 def _draw(ax: "Axes", candidate: Candidate, curve: Curve, i: int) -> None:
     """Draw the band, the curve, its counts and the one that was chosen."""
-    colour, marker = COLOURS[i], MARKERS[i]
+    colour, marker = MACHINE_COLOURS[i], MARKERS[i]
     kept = curve.within()
     x, y = (
         np.concatenate([low, high[::-1]]) for low, high in zip(kept.low, kept.high, strict=True)

@@ -1,5 +1,7 @@
 """The count of processors with which a described program takes least time."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Final
 

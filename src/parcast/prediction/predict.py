@@ -1,5 +1,7 @@
 """A program and a machine in, times out, for every configuration that is requested."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,5 +1,7 @@
 """What `predict` answers: times over a grid of configurations, and where each of them goes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -125,7 +127,7 @@ class Prediction(OnGrid):
             "scaling": self.scaling,
         }
 
-    def plot(self, picture: str | None = None) -> "Figure":
+    def plot(self, picture: str | None = None) -> Figure:
         """Draw it, as `parcast.prediction.picture.figure_of_prediction` does."""
         return self._drawn(picture=picture)
 

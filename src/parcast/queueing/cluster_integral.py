@@ -16,9 +16,7 @@ References
    elasticities to 3e-9.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +38,6 @@ TINY = 1e-300
 UNSEEN = 1e-18  # probability that may be left out beside 1
 NEVER = 1e100  # Z/y beyond which the own queue is never found busy
 SHORTEST = 1e-30  # least Z/y, instead of 0
-More: TypeAlias = Callable[["Network", "Given", Array, Array], Array] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,15 +73,14 @@ class Given:
     log_empty: Array  # logarithm of the probability that the own queue is empty [1]
 
 
-def averages(network: Network, more: More = None) -> tuple[Array, Array]:
+def averages(network: Network) -> tuple[Array, Array]:
     """Means of every group, shape (rows, groups, points), and their estimated relative error.
 
     The rows are throughput, customers at the own queue and at the shared one, and the derivatives
-    of throughput by delay, own and shared service; then six that `more` makes of the nodes and
-    their shares in the integral. Arguments are not checked.
+    of throughput by delay, own and shared service. Arguments are not checked.
     """
     groups, points = network.customers.shape
-    rows, error = np.empty((12 if more else 6, groups, points)), np.full(points, np.inf)
+    rows, error = np.empty((6, groups, points)), np.full(points, np.inf)
     ends = np.empty((2, points))
     with np.errstate(all="ignore"):  # each branch of a choice is evaluated where it has no meaning
         for parts in HALVES:
@@ -94,11 +90,11 @@ def averages(network: Network, more: More = None) -> tuple[Array, Array]:
                 here = network.at(some)
                 if parts == HALVES[0]:
                     ends[:, some] = _interval(here)
-                rows[:, :, some], error[some] = _quadrature(here, ends[:, some], parts, more)
+                rows[:, :, some], error[some] = _quadrature(here, ends[:, some], parts)
     return rows, error
 
 
-def _quadrature(network: Network, ends: Array, parts: int, more: More) -> tuple[Array, Array]:
+def _quadrature(network: Network, ends: Array, parts: int) -> tuple[Array, Array]:
     low, high = ends
     places = ((NODES + 1.0) / 2.0 + np.arange(parts)[:, None]).ravel() / parts
     t = low + (high - low) * places[:, None]
@@ -121,8 +117,6 @@ def _quadrature(network: Network, ends: Array, parts: int, more: More) -> tuple[
         rows.append((weight * partial).sum(axis=1) + (aside * centred).sum(axis=1))
     centred = total - (weight * total).sum(axis=0)
     whole = (density * np.tile(WEIGHTS, parts)[:, None] * total).sum(axis=0) / parts
-    if more:
-        rows += list(more(network, given, t, weight))
     return np.stack(rows), _estimate(density * centred, 0.5 * whole, parts)
 
 
@@ -138,7 +132,7 @@ def _given(network: Network, t: Array) -> Given:
     """Every cluster on its own, with the delay that values of t, shape (..., points), make."""
     longer = np.maximum(network.delay + network.shared * t, SHORTEST * network.own)
     load = np.minimum(longer / network.own, NEVER)
-    each = states(network.customers, load)
+    each = _states(network.customers, load)
     utilisation, length, relief, log_empty = (np.stack(x) for x in zip(*each, strict=True))
     lonely = network.customers[:, None] / longer  # the limit of no service at the own queue
     waited = load < NEVER
@@ -155,7 +149,7 @@ def _given(network: Network, t: Array) -> Given:
     )
 
 
-def states(customers: Array, load: Array) -> list[State]:
+def _states(customers: Array, load: Array) -> list[State]:
     """A cluster of each group, customers of shape (groups, points), alone under the same load."""
     solved: list[State] = []
     for i, k in enumerate(customers):

@@ -16,26 +16,6 @@ integrand as density, and sums of positive terms::
 Derivatives come from the same nodes: ``dE[f] = E[df] + Cov(f, dln density)``. With x = 0 or y = 0
 the network is one of machine repairmen, and with one cluster it is that of `two_queues`.
 
-The slopes of response times are averages over another density. A customer of group g that arrives
-anywhere sees the network with one customer less in its own cluster [3]_. The integrand of that
-network is the one above times the throughput X(k_g) of its cluster alone, and with E the averages
-over it [D]_::
-
-    R_own = y E[1 + Q(k_g - 1, Z/y)],    R_shared = x E[t],    Z = z + x t
-
-    by z:  dQ = -V / y      s = sum over h of c_h X(k_h) + dlnX(k_g)/dZ
-    by y:  dQ = V Z / y^2   s = sum over h of c_h Q(k_h) / y + dlnX(k_g)/dy
-    by x:  t times what z has, and d(x t)/dx = t
-
-where s is the derivative of the logarithm of that integrand, V = -dQ/da, and X and Q are those of
-one cluster alone, t given. The lengths with one customer less are solved for, not told from those
-with all of them: the waits of a queue that hardly anybody meets keep their digits.
-
-Errors of these slopes, relative to response time over demand or to the slope, whichever is larger,
-were below 1e-9 in thousands of networks drawn to be hard, of up to 300,000 customers [D]_. Two or
-three customers that spend less than 1e-6 of their time elsewhere than at the shared queue are an
-exception: slopes by the demands that are next to nothing there are right to 1e-7.
-
 References
 ----------
 .. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
@@ -44,8 +24,6 @@ References
 .. [2] J. McKenna and D. Mitra, "Integral representations and asymptotic expansions for closed
    Markovian queueing networks: normal usage," Bell Syst. Tech. J., vol. 61, no. 5, pp. 661-683,
    1982: an integral over one variable for each queue.
-.. [3] K. C. Sevcik and I. Mitrani, "The distribution of queuing network states at input and output
-   instants," J. ACM, vol. 28, no. 2, pp. 358-371, 1981.
 .. [D] parcast's own derivation: the own queues are summed out of that integral.
 """
 
@@ -57,22 +35,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 from parcast.queueing.arguments import mean_time, require_time, whole
-from parcast.queueing.cluster_integral import Given, Network, averages, states
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClusterSlopes:
-    """Derivatives of the response times of `clusters` by its demands.
-
-    Arrays of shape (..., groups), without unit [s/s]; 0 for a group without customers.
-    """
-
-    own_by_delay: Array  # of the response at the own queue
-    own_by_own: Array
-    own_by_shared: Array
-    shared_by_delay: Array  # of the response at the shared queue
-    shared_by_own: Array
-    shared_by_shared: Array
+from parcast.queueing.cluster_integral import Network, averages
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -91,7 +54,6 @@ class Clusters:
     throughput_by_own: Array  # shape (..., groups) [1/s^2]
     throughput_by_shared: Array  # shape (..., groups) [1/s^2]
     error: Array  # estimated relative error of the throughputs, shape (...) [1]
-    response_slopes: ClusterSlopes | None  # of the response times, if requested
 
 
 def deal(customers: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
@@ -118,23 +80,16 @@ def clusters(
     delay: ArrayLike,
     own: ArrayLike,
     shared: ArrayLike,
-    slopes: bool = False,
 ) -> Clusters:
     """Means of closed networks of clusters with one queue each and a queue for all.
 
     Of each group, `customers` of one cluster and `count` of clusters, (..., groups), are whole; of
     one cycle the `delay` and the services at the `own` and the `shared` queue, (...), are not all
-    0 [s]. `slopes` adds the derivatives of the response times, for 2.6 times the time.
-
-    Two clusters of eight customers, and what slower queues of their own hold back from the shared
-    one:
+    0 [s].
 
     >>> network = clusters([8], [2], delay=1.0, own=1 / 8, shared=1 / 16)
     >>> network.throughput, network.total_throughput
     (array([5.55279254]), array(11.10558507))
-    >>> slow = clusters([8], [2], delay=1.0, own=1 / 8, shared=1 / 16, slopes=True)
-    >>> slow.response_slopes.shared_by_own
-    array([-0.4737926])
     """
     customers, count, delay, own, shared = (
         np.asarray(v, dtype=np.float64) for v in (customers, count, delay, own, shared)
@@ -147,7 +102,7 @@ def clusters(
         *(np.broadcast_to(v, (*shape, groups)).reshape(-1, groups).T for v in (customers, count)),
         *(np.broadcast_to(v, shape).ravel() for v in (delay, own, shared)),
     )
-    rows, error = averages(network, _response_slopes if slopes else None)
+    rows, error = averages(network)
     throughput, at_own, at_shared, *by = (
         np.moveaxis(row, 0, -1).reshape(*shape, groups) for row in rows
     )
@@ -161,7 +116,6 @@ def clusters(
         throughput_by_own=by[1],
         throughput_by_shared=by[2],
         error=error.reshape(shape),
-        response_slopes=ClusterSlopes(*by[3:]) if slopes else None,
     )
 
 
@@ -182,35 +136,3 @@ def _check(customers: Array, count: Array, delay: Array, own: Array, shared: Arr
         mean_time(name, value)
     cycle = delay + own + shared
     require_time("delay + own + shared", cycle, cycle)
-
-
-def _response_slopes(network: Network, given: Given, t: Array, weight: Array) -> Array:
-    """Rows of `ClusterSlopes`, in its order, shape (6, groups, points).
-
-    `given` is every cluster on its own, with the delay that t makes; the nodes `t` and `weight`,
-    their share in the integral, have shape (values of t, points).
-    """
-    own, shared, count = network.own, network.shared, network.count[:, None]
-    before = states(np.maximum(network.customers - 1.0, 0.0), given.load)
-    turns = np.stack([1.0 + one.length for one in before])
-    relief = np.stack([one.relief for one in before]) * (own > 0)
-    through = np.where(given.throughput > 0, given.throughput, 1.0)  # for no customers, no matter
-    weight = weight * through
-    weight /= weight.sum(axis=1, keepdims=True)
-    by_delay = (count * given.throughput).sum(axis=0) + given.by_delay / through
-    by_own = (count * given.waits).sum(axis=0) + given.by_own / through
-    slopes = [_centred(slope, weight) for slope in (by_delay, by_own, t * by_delay)]
-    off_own, off_shared = (v * _centred(f, weight) for v, f in ((own, turns), (shared, t)))
-    partials = (-relief, turns + given.load * relief, -t * relief)
-    rows = [
-        (weight * (partial + off_own * slope)).sum(axis=1)
-        for partial, slope in zip(partials, slopes, strict=True)
-    ]
-    rows += [(weight * off_shared * slope).sum(axis=1) for slope in slopes]
-    rows[-1] += (weight * t).sum(axis=1)
-    return np.where(network.customers > 0, np.stack(rows), 0.0)
-
-
-def _centred(value: Array, weight: Array) -> Array:
-    """Value less its mean over the nodes, shape (groups, values of t, points)."""
-    return np.asarray(value - (weight * value).sum(axis=1, keepdims=True))

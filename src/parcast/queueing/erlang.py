@@ -66,9 +66,6 @@ def state(n: ArrayLike, a: ArrayLike) -> State:
     `n`, customers, broadcasts with `a`, delay over service, infinity included. n is at least -1;
     below 0 it is the continuation that makes ``1 + Q(n-1)``, the services a customer waits for and
     receives, hold for n below 1.
-
-    >>> state(1, 3.0).relief
-    array(0.0625)
     """
     customers, load = np.asarray(n, dtype=np.float64), np.asarray(a, dtype=np.float64)
     shape = np.broadcast_shapes(customers.shape, load.shape)

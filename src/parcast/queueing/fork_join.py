@@ -49,9 +49,6 @@ def departure_sum(jobs: ArrayLike, *, delay: ArrayLike, service: ArrayLike) -> S
     """Sum of (z + R(i))/i over i = 1..`jobs`, with its derivatives. [s].
 
     `jobs`, whole and at least 0, broadcast with the mean `delay` z and `service` x. [s].
-
-    >>> departure_sum([1, 4], delay=2.485, service=0.075).value
-    array([2.56      , 5.33768261])
     """
     k, z, x = np.broadcast_arrays(
         whole("jobs", jobs, 0, hint="Count the jobs that start together."),

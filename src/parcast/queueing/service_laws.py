@@ -52,12 +52,7 @@ class ServiceLaw:
 
 
 def gamma_service(cv: ArrayLike) -> ServiceLaw:
-    """Gamma law of that `cv`, at least 0; cv = 1/sqrt(k) is Erlang's with k stages.
-
-    >>> law = gamma_service(1.0)
-    >>> law.odds(np.exp([-20.0, 0.0, 3.0]), law.cv).log
-    array([-20.,   0.,   3.])
-    """
+    """Gamma law of that `cv`, at least 0; cv = 1/sqrt(k) is Erlang's with k stages."""
     spread = at_least("cv", cv, 0, hint="Give standard deviation over mean.")
     return ServiceLaw(name="gamma", cv=spread, odds=_gamma_odds)
 

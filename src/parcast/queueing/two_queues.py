@@ -19,8 +19,7 @@ lead from there to N [2]_ [S]_, so that response times are accurate however shor
     R_x(N) = x (1 + Q_x(N-1)),   X(N) = N / (z + R_x(N) + R_y(N)),   Q_x(N) = X(N) R_x(N)
 
 R_x(N) is R2(N, z, x, y) of [1]_, equation (22), which sums factorials. The populations N - 1 also
-give the derivatives [D]_: dX/dz = X (X(N-1) - X), and dlnX/dlnx = Q_x(N-1) - Q_x(N). Those of
-response times are in `two_queue_slopes`.
+give the derivatives [D]_: dX/dz = X (X(N-1) - X), and dlnX/dlnx = Q_x(N-1) - Q_x(N).
 
 N need not be whole: 1/n! and B have continuations for which all of this stays true.
 
@@ -38,7 +37,7 @@ References
 .. [D] parcast's own derivation, by partial fractions of the generating function 1/((1-xs)(1-ys)).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -47,24 +46,15 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.queueing.arguments import customers_from_one, mean_time, require_time
 from parcast.queueing.erlang import State, state
-from parcast.queueing.two_queue_slopes import (
-    MOST_LOAD,
-    TwoQueueSlopes,
-    apart,
-    near,
-    one_more,
-    slopes_of,
-)
 
 Pair: TypeAlias = Array | tuple[Array, Array]  # of the queue x and of another
 
 CLOSE = -0.3  # ln r above which the integral is used
-SLOPES_CLOSE = -1.2  # and above which it is used for slopes, which lose more digits
-SMOOTH = 0.3  # n (1 - y/x)^2 up to which lengths between y and x are smooth enough for it
 NEXT_TO = 0.03  # -ln r and 1 - y/x below which four nodes do
 FEW, MANY = (np.polynomial.legendre.leggauss(nodes) for nodes in (4, 8))
 BLOCK = 16_384  # networks solved together, so that their arrays stay in the cache
 UNSEEN = 1e-18  # probability that may be left out beside 1
+MOST_LOAD = 1e150  # delay over service beyond which a queue is never found busy
 NOTHING = -700.0  # least logarithm of y/x, that of 0 included
 
 
@@ -81,22 +71,16 @@ class TwoQueues:
     throughput_by_delay: Array  # derivative of throughput by the delay [1/s^2]
     throughput_by_x: Array  # by the service of the first queue [1/s^2]
     throughput_by_y: Array  # by the service of the second [1/s^2]
-    response_slopes: TwoQueueSlopes | None = field(default=None, kw_only=True)  # if requested
 
 
-def two_queues(
-    customers: ArrayLike, *, delay: ArrayLike, x: ArrayLike, y: ArrayLike, slopes: bool = False
-) -> TwoQueues:
+def two_queues(customers: ArrayLike, *, delay: ArrayLike, x: ArrayLike, y: ArrayLike) -> TwoQueues:
     """Means of closed networks of one delay and two queues.
 
     Arguments broadcast together: `customers`, at least 1, not only whole numbers, checked up to
     1e7; of one cycle the `delay` and the services `x` and `y` at the queues, not all 0 [s].
-    `slopes` adds the derivatives of the response times, for 1.2 to 1.7 times the time.
 
     >>> two_queues([1, 4], delay=2.0, x=0.5, y=1.0).response_x
     array([0.5       , 0.72532189])
-    >>> two_queues([1, 4], delay=2.0, x=0.5, y=1.0, slopes=True).response_slopes.x_by_y
-    array([ 0.        , -0.13234725])
     """
     customers = customers_from_one(customers)
     delay, x, y = mean_time("delay", delay), mean_time("x", x), mean_time("y", y)
@@ -104,23 +88,18 @@ def two_queues(
     require_time("delay + x + y", cycle, cycle)
     arguments = np.broadcast_arrays(customers, delay, x, y)
     flat = [v.ravel() for v in arguments]
-    answer = np.empty((12 if slopes else 6, flat[0].size))
+    answer = np.empty((6, flat[0].size))
     with np.errstate(all="ignore"):  # each branch of a choice is evaluated where it has no meaning
         for start in range(0, flat[0].size, BLOCK):
             block = slice(start, start + BLOCK)
-            answer[:, block] = _solve(*(v[block] for v in flat), slopes=slopes)
-    rows = [row.reshape(arguments[0].shape) for row in answer]
-    response_slopes = TwoQueueSlopes(*rows[6:]) if slopes else None
-    return TwoQueues(*rows[:6], response_slopes=response_slopes)
+            answer[:, block] = _solve(*(v[block] for v in flat))
+    return TwoQueues(*(row.reshape(arguments[0].shape) for row in answer))
 
 
-def _solve(
-    customers: Array, delay: Array, x: Array, y: Array, *, slopes: bool
-) -> tuple[Array, ...]:
+def _solve(customers: Array, delay: Array, x: Array, y: Array) -> tuple[Array, ...]:
     """Rows of the answer, in the order of the fields of `TwoQueues`."""
     slow, fast = np.maximum(x, y), np.minimum(x, y)
-    start = _turns(customers - 2.0, delay, slow, fast, slopes=slopes)
-    slow_turns, fast_turns = start[:2]
+    slow_turns, fast_turns = _turns(customers - 2.0, delay, slow, fast)
     swapped, alone = x < y, customers == 1.0
     turns_x = np.where(alone, 1.0, np.where(swapped, fast_turns, slow_turns))
     turns_y = np.where(alone, 1.0, np.where(swapped, slow_turns, fast_turns))
@@ -128,7 +107,7 @@ def _solve(
     now_x, now_y = 1.0 + before * x * turns_x, 1.0 + before * y * turns_y
     response_x, response_y = x * now_x, y * now_y
     throughput = customers / (delay + response_x + response_y)
-    means = (
+    return (
         throughput,
         response_x,
         response_y,
@@ -136,25 +115,10 @@ def _solve(
         throughput * (before * turns_x - throughput * now_x),
         throughput * (before * turns_y - throughput * now_y),
     )
-    if not slopes:
-        return means
-    falls = one_more(customers - 1.0, delay, slow, fast, start)
-    few = customers < 2.0  # where the step would start from less than nobody
-    if few.any():
-        some = (customers[few] - 1.0, delay[few], slow[few], fast[few])
-        falls[:, few] = _turns(*some, slopes=True)[2:]
-        falls[:, alone] = 0.0
-    now = np.where(swapped, (now_y, now_x), (now_x, now_y))
-    seen = np.concatenate([now, np.maximum(falls, 0.0)])  # rounding may go below 0
-    rows = slopes_of(delay, slow, fast, seen)
-    return (*means, *np.where(swapped, rows[[3, 5, 4, 0, 2, 1]], rows))
 
 
-def _turns(n: Array, delay: Array, x: Array, y: Array, *, slopes: bool) -> Array:
-    """Services that an arrival waits for and receives, 1 + Q(n), at the queues x >= y.
-
-    With `slopes`, three rows follow: `pair`, `relief_x` and `relief_y` of `two_queue_slopes`.
-    """
+def _turns(n: Array, delay: Array, x: Array, y: Array) -> Array:
+    """Services that an arrival waits for and receives, 1 + Q(n), at the queues x >= y."""
     gap = x - y
     less = np.where(x > 0, gap / x, 0.0)  # 1 - y/x
     log_y_to_x = np.maximum(np.where(less < 0.5, np.log1p(-less), np.log(y / x)), NOTHING)
@@ -166,27 +130,19 @@ def _turns(n: Array, delay: Array, x: Array, y: Array, *, slopes: bool) -> Array
     rest = -np.expm1(log_r)
     turns_x = (1.0 + length_x) / rest - y / gap
     turns_y = x / gap - (1.0 + length_y) * np.exp(log_r) / rest
-    falls = apart(load, one, log_constants, log_r, less) if slopes else ()
-    rows = np.stack([turns_x, turns_y, *falls])
+    rows = np.stack([turns_x, turns_y])
     close = ~(log_r <= CLOSE)
     next_to = close & (log_r > -NEXT_TO) & (less < NEXT_TO)
-    nearly = slopes & ~close & (log_r > SLOPES_CLOSE) & (less * less * n < SMOOTH)
-    for some, rule, first in ((next_to, FEW, 0), (close & ~next_to, MANY, 0), (nearly, MANY, 2)):
+    for some, rule in ((next_to, FEW), (close & ~next_to, MANY)):
         if some.any():
-            rows[first:, some] = _close_turns(
-                n[some], load[0, some], one.log_empty[0, some], less[some], rule, slopes=slopes
-            )[first:]
+            rows[:, some] = _close_turns(
+                n[some], load[0, some], one.log_empty[0, some], less[some], rule
+            )
     return rows
 
 
 def _close_turns(
-    n: Array,
-    load: Array,
-    log_empty: Array,
-    less: Array,
-    rule: tuple[Array, Array],
-    *,
-    slopes: bool,
+    n: Array, load: Array, log_empty: Array, less: Array, rule: tuple[Array, Array]
 ) -> Array:
     """The same where y = x (1 - less) is so near that G(n) is the better integral over y to x."""
     nodes, weights = rule
@@ -202,8 +158,7 @@ def _close_turns(
     slope *= weight / (1.0 - short)
     at_x = (s * slope).sum(axis=0) / total
     at_y = ((1.0 - s) * slope).sum(axis=0) * (1.0 - less) / total
-    falls = near(load_v, one, weight * (1.0 + length) / total, s, less) if slopes else ()
-    return np.stack([1.0 + at_x, 1.0 + at_y, *falls])
+    return np.stack([1.0 + at_x, 1.0 + at_y])
 
 
 def _load(delay: Array, x: Array) -> Array:

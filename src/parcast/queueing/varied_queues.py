@@ -89,15 +89,6 @@ def two_varied_queues(
     varies, of mean `delay` and `delay_cv`, and a `steady` one [s]; `first` and `second` are the
     mean services of one visit [s], of the `laws`. Not all times may be 0. This is the
     approximation alone, not its ratio to the one for exponential services.
-
-    >>> from parcast.queueing.service_laws import deterministic_service, exponential_service
-    >>> for law in exponential_service(), deterministic_service():
-    ...     cycle = two_varied_queues(
-    ...         8, 8, visits=5, delay=1.0, first=0.05, second=0.3, delay_cv=0.1, laws=(law, law)
-    ...     )
-    ...     print(cycle.time.round(4))
-    5.8048
-    5.5801
     """
     hint = "Count the jobs from 1."
     big, small, n, z, f, x, y, c, cv_x, cv_y = np.broadcast_arrays(

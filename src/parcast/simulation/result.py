@@ -1,5 +1,7 @@
 """What `simulate` answers: simulated times over a grid, and what the law says beside them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isnan

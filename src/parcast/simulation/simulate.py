@@ -1,5 +1,7 @@
 """A program and a machine in, simulated times out, beside those of the law."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import fields, replace

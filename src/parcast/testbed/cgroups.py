@@ -35,10 +35,6 @@ class Hierarchy:
 
         `cap` is processor time for each second [1], `disk` the rate each way [B/s] of the device
         "MAJOR:MINOR".
-
-        >>> one = Hierarchy(root=ROOT / "cpu", controllers=("cpu",), version=1)
-        >>> one.limits(cap=0.1, disk=None, device="")
-        {'cpu.cfs_period_us': '10000', 'cpu.cfs_quota_us': '1000'}
         """
         files: dict[str, str] = {}
         if cap is not None and "cpu" in self.controllers:

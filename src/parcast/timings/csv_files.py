@@ -5,6 +5,8 @@ a pair `metric,value`, and perhaps `machine`, `callpath` and `repetition`. Lines
 `#` are comments.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -19,7 +19,6 @@ References
    clusters," IEEE Cluster 2004, pp. 371-377.
 """
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -61,14 +60,14 @@ def least_quantum(of_runs: Iterable[Sequence[float]]) -> float | None:
     return least if least > 0 else None
 
 
-def counting(kinds: Sequence[Hashable], quiet: Sequence[bool], *, enough: int = 1) -> list[bool]:
-    """Whether each run counts: quiet ones, and all of a kind of which too few are.
+def counting(kinds: Sequence[Hashable], quiet: Sequence[bool]) -> list[bool]:
+    """Whether each run counts: quiet ones, and all of a kind of which none is.
 
     >>> counting(["a", "a", "b"], [True, False, False])
     [True, False, True]
     """
-    known = Counter(kind for kind, is_quiet in zip(kinds, quiet, strict=True) if is_quiet)
-    return [is_quiet or known[kind] < enough for kind, is_quiet in zip(kinds, quiet, strict=True)]
+    known = {kind for kind, is_quiet in zip(kinds, quiet, strict=True) if is_quiet}
+    return [is_quiet or kind not in known for kind, is_quiet in zip(kinds, quiet, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,8 @@ was varied, such as `n` or `d`), its wall time, and perhaps on which `machine` a
 `callpath` of the program. Rows that agree in all of these are repetitions, and are kept.
 """
 
+from __future__ import annotations
+
 import html
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +96,7 @@ class Measurements:
         set_field(self, "_axes", columns)
 
     @classmethod
-    def from_table(cls, table: Any) -> "Measurements":
+    def from_table(cls, table: Any) -> Measurements:
         """Read a table that has its columns by name: a dict, pandas, polars, a structured array.
 
         Parameters
@@ -170,7 +172,7 @@ class Measurements:
         """Return the number of rows."""
         return len(self._time)
 
-    def select(self, **wanted: Any) -> "Measurements":
+    def select(self, **wanted: Any) -> Measurements:
         """Keep the rows that have the wanted value, or one of the wanted values, in each column.
 
         Raises
@@ -270,7 +272,7 @@ class Measurements:
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, which arrays cannot hash
 
-    def __reduce__(self) -> tuple[Callable[..., "Measurements"], tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[Callable[..., Measurements], tuple[dict[str, Any]]]:
         """Pickle as columns, so that the copy is checked and read-only too."""
         return _rebuild, (self.columns,)
 

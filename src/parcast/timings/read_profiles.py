@@ -5,6 +5,8 @@ runs that one file holds come one after the other. Files are read up to a limit,
 is named by mistake does not fill the memory.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

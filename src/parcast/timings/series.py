@@ -42,12 +42,7 @@ class Series:
         return len(self.keys)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Series":
-        """Keep some of the series, by a mask, their numbers or a slice.
-
-        >>> runs = group_into_series({}, by=[], p=np.array([1.0]), time=np.array([8.0]))
-        >>> len(runs.take(slice(1)))
-        1
-        """
+        """Keep some of the series, by a mask, their numbers or a slice."""
         place = np.arange(len(self))[rows].tolist()
         columns = ("count", "p", "time", "repetitions", "spread")
         kept = {name: getattr(self, name)[rows] for name in columns}
@@ -72,12 +67,6 @@ def group_into_series(
     as floats. Series come in the order in which the combinations of `by` first appear. Text that
     is not in `by` must not differ within a series, an axis not within one `p`; it may follow `p`,
     as under weak scaling the problem grows with the processors.
-
-    >>> series = group_into_series(
-    ...     {}, by=[], p=np.array([1, 2, 2, 2.0]), time=np.array([8, 5, 4, 4.5])
-    ... )
-    >>> series.p, series.time, series.repetitions
-    (array([[1., 2.]]), array([[8. , 4.5]]), array([[1, 3]]))
     """
     series_of_row, first_row = number_groups([columns[name] for name in by], len(p))
     order = np.lexsort((time, p, series_of_row))
@@ -128,10 +117,6 @@ def follows_p(
 
     Such an axis does not tell series apart: it is the problem size of a weak-scaling study, or
     the nodes that go with the processors.
-
-    >>> p = np.array([1.0, 2, 4])
-    >>> follows_p(100 * p, p=p, labels=[]), follows_p(p * 0 + 100, p=p, labels=[])
-    (True, False)
     """
     pairs, by_p, by_value = (
         len(number_groups([*labels, *columns], len(p))[1])

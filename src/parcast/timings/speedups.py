@@ -5,6 +5,8 @@ metric is `speedup`. Speedups s(p, d) are over one processor and one disk; they 
 in units of the time there, 1/s.
 """
 
+from __future__ import annotations
+
 import csv
 import io
 import os

@@ -12,8 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
-from parcast.show.colours import MACHINE_COLOURS as COLOURS
-from parcast.show.colours import MARKERS
+from parcast.show.colours import MACHINE_COLOURS, MARKERS
 from parcast.show.scales import round_ticks, scale_time, span
 from parcast.units import shown
 from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
@@ -31,7 +30,7 @@ OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count h
 PALENESS: Final = 0.4  # of points where others used the processors
 GREY: Final = "#444444"
 MOST_PANELS: Final = 9
-MOST_COUNTS: Final = len(COLOURS)
+MOST_COUNTS: Final = len(MACHINE_COLOURS)
 
 
 def figure_of_validation(validation: Validation) -> "Figure":
@@ -90,7 +89,7 @@ def _draw_count(
     p: int,
 ) -> None:
     """Draw one count of ranks of a program."""
-    colour, marker = COLOURS[i], MARKERS[i]
+    colour, marker = MACHINE_COLOURS[i], MARKERS[i]
     if points:
         n = [x.n for x in points]
         ends = [x.lower for x in points], [x.upper for x in points]

@@ -1,5 +1,7 @@
 """What `validate` answers: what a law predicted for real programs, beside what they took."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -326,7 +328,7 @@ class Validation(Result):
             "inputs": dict(self.inputs or {}),
         }
 
-    def plot(self) -> "Figure":
+    def plot(self) -> Figure:
         """Draw times over sizes, as `parcast.validation.picture.figure_of_validation` does."""
         return self._drawn()
 

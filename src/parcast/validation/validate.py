@@ -13,6 +13,8 @@ One mechanism for every program that has a kernel and a law that counts:
 What is predicted is predicted before it runs: no run of step 5 has a part in step 3 or 4.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -12,6 +12,8 @@ References
    :doi:`10.1214/aoms/1177730196`).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
@@ -19,12 +21,19 @@ from scipy import special
 from parcast.aliases import Array
 from parcast.errors import require
 from parcast.queueing.arguments import whole
-from parcast.queueing.order import HINT, Slowest
+from parcast.queueing.order import HINT
 from parcast.queueing.time_laws import TimeLaw
 
 BLOCK = 2**20  # values held at once
 REACH = 55.0  # exp(-55) is nothing, even times the longest of times
 STEP = 0.6  # of the rule for spacings, in standard deviations of its narrowest term
+
+
+class Slowest(NamedTuple):
+    """Mean of the largest of c, and its derivative with respect to c; arrays of one shape."""
+
+    value: Array
+    by_count: Array
 
 
 def expected_maximum_of_sample(c: ArrayLike, sample: ArrayLike) -> Slowest:

@@ -8,8 +8,6 @@
 What a cache may have done is told: whether writes were not forced to the disk (-e), and reads
 were of what the same node had written (no -C, or one node only).
 
-Results of IOR, whatever form they are in: a row for each access, with its line.
-
 All three forms give rates in MiB/s (2^20 B/s), sizes in KiB in the results and in bytes among the
 parameters, and times in seconds. JSON is searched for the flat objects that hold results and not
 parsed as a whole: releases before 4 write it with commas too many, brackets too few, quotes that
@@ -133,25 +131,24 @@ def _of_table(text: str, form: Form, faults: Faults) -> Iterator[tuple[int, dict
 
 def _run(row: dict[str, str], line: int, faults: Faults) -> Run | None:
     """Read one result, or note what is wrong with it."""
-    values: dict[str, float | None] = {}
-    for name, titles in COLUMNS.items():
-        word = next((row[title] for title in titles if title in row), "-")
-        values[name] = _number(word)
-        if name == "rate" and not (values[name] or 0) > 0:
-            got = shown(repr(word), limit=24)
-            faults.add(
-                f"must be a rate above 0, got {got}. Run it again, or leave this result out.",
-                line=line,
-                field="bw",
-            )
-            return None
-    rate = values["rate"]
-    assert rate is not None  # checked above
+    words = {
+        name: next((row[title] for title in titles if title in row), "-")
+        for name, titles in COLUMNS.items()
+    }
+    rate = _number(words["rate"])
+    if not rate:
+        got = shown(repr(words["rate"]), limit=24)
+        faults.add(
+            f"must be a rate above 0, got {got}. Run it again, or leave this result out.",
+            line=line,
+            field="bw",
+        )
+        return None
     return Run(
         access=row["access"],
         rate=rate * MEBIBYTE,
-        open=values["open"],
-        total=values["total"],
+        open=_number(words["open"]),
+        total=_number(words["total"]),
     )
 
 

@@ -60,9 +60,8 @@ def network_figures(tables: Sequence[Table], notes: list[str]) -> Iterator[Figur
     rate = _fitted_rate(tables, notes) or _highest_rate(tables, notes)
     if rate is not None:
         yield Figure(key="network.bandwidth", text=written(rate[0], "rate"), source=rate[1])
-    together = max(
-        [*_rates_of_pairs(tables, notes), *_rates_of_alltoall(tables, notes)], default=None
-    )
+    of_pairs = _highest(tables, "pairs", "network.saturation", notes)
+    together = max([*of_pairs, *_rates_of_alltoall(tables, notes)], default=None)
     if together is not None:
         yield Figure(
             key="network.saturation", text=written(together[0], "rate"), source=together[1]
@@ -134,11 +133,6 @@ def _highest_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str
     """Give the highest rate of a stream of messages from one process to another."""
     rates = [*_highest(tables, "rate", "network.bandwidth", notes)]
     return rates[0][:2] if rates else None
-
-
-def _rates_of_pairs(tables: Sequence[Table], notes: list[str]) -> Iterator[Rate]:
-    """Give the highest rate of several pairs at once, for each count of processes."""
-    yield from _highest(tables, "pairs", "network.saturation", notes)
 
 
 def _highest(tables: Sequence[Table], kind: str, key: str, notes: list[str]) -> Iterator[Rate]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting import measured as doubt
-from parcast.forecasting.donors import transfer as donors
+from parcast.forecasting import measured
+from parcast.forecasting.donors import transfer
 from parcast.forecasting.measured import WIDEST, MeasuredCurve, curve_from
 from parcast.timings.series import Series
 
@@ -112,7 +112,7 @@ class _There:
 
         Without its noise, so that a donor does not lose its say a count beyond its last run.
         """
-        squares = self.half_width**2 - (doubt.NORMAL_90 * self.noise) ** 2
+        squares = self.half_width**2 - (measured.NORMAL_90 * self.noise) ** 2
         is_guess = (self.reach > INSIDE) | is_between
         return np.sqrt(np.where(is_guess & (squares > 0), squares, 0.0))
 
@@ -132,7 +132,7 @@ class DonatedCurve:
 
 def timings_of(series: Series) -> Timings:
     """Give the arrays of some series as the models take them."""
-    noise = doubt.noise(series.spread, series.repetitions > 1)
+    noise = measured.noise(series.spread, series.repetitions > 1)
     return Timings(p=series.p, time=series.time, count=series.count, noise=noise)
 
 
@@ -169,7 +169,7 @@ def donated_curve(
     agree = _agreement(here, y, known, there)
     above = at > last[:, None]
     has_say = ~is_between | _was_run_between(elsewhere, of, base)
-    moved = donors.transfer(
+    moved = transfer.transfer(
         change=np.where(has_say, to.log_time - begin, np.nan),
         slower=begin - base.log_time[..., None],
         agreement=np.broadcast_to((agree * likeness)[:, None, :], begin.shape),
@@ -177,18 +177,18 @@ def donated_curve(
         reach=base.away,
         counts=np.where(above, here.count[:, None], np.inf),  # only upwards is leaning measured
     )
-    scatter = np.minimum(doubt.NORMAL_90 * moved.sd, WIDEST)
-    theirs = doubt.with_noise(scatter, here.noise)
+    scatter = np.minimum(measured.NORMAL_90 * moved.sd, WIDEST)
+    theirs = measured.with_noise(scatter, here.noise)
     tells = np.isfinite(moved.change) & (base.away > 0)
     both = {
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
         "donors": np.where(tells, theirs, np.inf),
     }
-    share = donors.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
+    share = transfer.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
     apart = np.where(tells, base.log_time + moved.change - own.log_time, 0.0)
     has_donors = share > 0
-    half = donors.half_width_together(**both, share=share, apart=apart)
-    least = doubt.NORMAL_90 * here.noise[:, None]  # both rest on the last run
+    half = transfer.half_width_together(**both, share=share, apart=apart)
+    least = measured.NORMAL_90 * here.noise[:, None]  # both rest on the last run
     half = np.maximum(half, least)
     skew = np.where(tells, share * moved.skew * (scatter / theirs) ** 2, 0.0)
     room = 1 - least / half
@@ -290,4 +290,4 @@ def _agreement(here: Timings, y: Array, known: Array, there: _There) -> Array:
     difference = np.take_along_axis(apart, last, axis=1) - apart
     x = np.broadcast_to(np.log(known)[..., None], apart.shape)
     distance = np.where(was_run, np.take_along_axis(x, last, axis=1) - x, 0.0)
-    return donors.agreement(difference.swapaxes(1, 2), distance.swapaxes(1, 2))
+    return transfer.agreement(difference.swapaxes(1, 2), distance.swapaxes(1, 2))

@@ -3,6 +3,8 @@
 They may be at counts and values that were measured, are asked for, or lie between and beyond.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -108,7 +110,7 @@ def plan_runs(
     counts: ArrayLike | None = None,
     cost: Cost | None = None,
     donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence["Machine"] = (),
+    machines: Sequence[Machine] = (),
     by: Sequence[str] | None = None,
     **at: ArrayLike,
 ) -> list[PlannedRun]:

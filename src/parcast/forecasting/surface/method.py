@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting import measured as doubt
+from parcast.forecasting import measured
 from parcast.forecasting.ensemble import TRUST
 from parcast.forecasting.measured import WIDEST, curve_from
 from parcast.forecasting.surface.kriging import Surface, krige, vary_together
@@ -62,7 +62,7 @@ class Doubts:
     def half_width(self) -> Array:
         """Half-width of the 90 % interval of log time, shape (points,)."""
         squares = self.along**2 + self.beyond**2 + self.noise**2
-        squares = squares + (DEVIATIONS * doubt.NORMAL_90 * self.deviation) ** 2
+        squares = squares + (DEVIATIONS * measured.NORMAL_90 * self.deviation) ** 2
         squares = squares + (DISAGREEMENTS * self.disagreement) ** 2
         return np.asarray(np.minimum(np.sqrt(squares), WIDEST))
 
@@ -120,7 +120,7 @@ def forecast_surface(
     disagreement = (weights * np.abs(members.log_time - mean[:, None])).sum(axis=1)
     doubts = Doubts(
         along=members.along,
-        beyond=doubt.beyond(
+        beyond=measured.beyond(
             reach=beyond[:, 1:].sum(axis=1),
             disagreement=disagreement,
             backtest=backtest,
@@ -128,7 +128,7 @@ def forecast_surface(
         ),
         deviation=members.deviation if axes.shape[1] > 1 else np.zeros(len(requested)),
         disagreement=disagreement,
-        noise=doubt.NORMAL_90 * noise * noise_carried(np.unique(logs[:, 0]), requested[:, 0]),
+        noise=measured.NORMAL_90 * noise * noise_carried(np.unique(logs[:, 0]), requested[:, 0]),
     )
     return SurfaceForecast(
         log_time=mean,
@@ -151,8 +151,8 @@ def noise_carried(levels: Array, requested: Array) -> Array:
     times = []
     for known, at in ((levels, requested), (-levels, -requested)):
         last = known.max(axis=-1, keepdims=True)
-        reach, step = np.maximum(at - last, 0.0), doubt.step_before(last - known)
-        times.append(doubt.noise_carried(reach=reach, step=step))
+        reach, step = np.maximum(at - last, 0.0), measured.step_before(last - known)
+        times.append(measured.noise_carried(reach=reach, step=step))
     return np.maximum(*times)
 
 

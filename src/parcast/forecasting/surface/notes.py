@@ -1,7 +1,7 @@
 """What a forecast over several axes says of itself: what it rests on, and what to doubt."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations as pairs_of
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +135,7 @@ def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]
     names = [runs.names[j] for j in kept]
     apart = [
         f"{names[i]} and {names[j]}"
-        for i, j in pairs_of(range(len(names)), 2)
+        for i, j in combinations(range(len(names)), 2)
         if not together[i, j]
     ]
     if apart:

@@ -90,10 +90,6 @@ def measured_primitive(times: Times) -> PrimitiveFit:
 
     Its error is cross-validated where there are three counts or more, and else the mean absolute
     relative residual of the line.
-
-    >>> fit = measured_primitive({4: {8: 2.008e-6, 1000: 3e-6, 1000000: 1.002e-3}})
-    >>> fit.startup_form, round(fit.startup[0] * 1e6, 6), round(1 / fit.byte[0] / 1e9, 6)
-    ('constant', 2.0, 1.0)
     """
     runs = [(p, m, t) for p, of_size in times.items() for m, t in of_size.items()]
     if not runs:
@@ -141,11 +137,6 @@ def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> Primitive
     Each count of processors `p`, three or more, is left out in turn; `volume` [B] has two sizes
     or more and `time` [s] is that of one call, all (runs,). Of equal errors the simplest pair of
     forms is taken.
-
-    >>> p, m = np.meshgrid([2.0, 4, 8, 16, 32, 64], [8.0, 1e3, 1e6])
-    >>> fit = fit_primitive(p.ravel(), m.ravel(), (2e-5 * np.log2(p) + 1e-8 * m).ravel())
-    >>> fit.startup_form, fit.byte_form, float(fit.time(128, 0).round(6))
-    ('logarithmic', 'constant', 0.00014)
     """
     counts, sizes, times = (np.asarray(x, dtype=np.float64).ravel() for x in (p, volume, time))
     if not len(counts) == len(sizes) == len(times):
@@ -191,12 +182,6 @@ def with_least_startup(
 
     a(P) is then raised to suffice at each, and b(P) fitted anew to what it leaves of the times. Of
     fewer than three counts only the largest is looked at, which stands for every P.
-
-    >>> through_0 = PrimitiveFit(
-    ...     startup_form="constant", byte_form="constant", startup=(0, 0), byte=(1e-9, 0), error=0
-    ... )
-    >>> with_least_startup(through_0, {2: {8: 2e-6, 10**6: 1e-3}}).startup
-    (1e-06, 0.0)
     """
     if len(times) < FEWEST_COUNTS:
         times = {max(times): times[max(times)]}
@@ -334,10 +319,6 @@ def fit_message(volume: ArrayLike, time: ArrayLike) -> MessageFit:
     Of the lines through two of the runs, and those through one and the origin or of no slope, that
     with the least sum of absolute relative residuals, which is the least of all lines. Of more
     than 64 runs, 64 spread evenly over them by size are fitted.
-
-    >>> fit = fit_message([1e3, 1e4, 1e5, 1e6], [2e-6, 1.1e-5, 9.0, 1.001e-3])
-    >>> print(f"{fit.startup:.3g} s, {1 / fit.byte:.3g} B/s")
-    1e-06 s, 1e+09 B/s
     """
     volumes, times = _checked(volume, time)
     one, other = np.triu_indices(len(volumes), k=1)
@@ -362,10 +343,6 @@ def protocol_switch(volume: ArrayLike, time: ArrayLike) -> float | None:
 
     It is the first size of the upper of two lines, where these halve a mean relative error of at
     least 10 % that one line has; None where one line does, or there are too few sizes.
-
-    >>> sizes = 2.0 ** np.arange(4, 21)
-    >>> protocol_switch(sizes, np.where(sizes < 8192, 1e-6, 2e-5) + sizes / 1e10)
-    8192.0
     """
     volumes, times = _checked(volume, time)
     whole = fit_message(volumes, times)

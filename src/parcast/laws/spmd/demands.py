@@ -246,7 +246,7 @@ class Burst:
 def burst_of(phase: SpmdTables, demand: Demands) -> Burst:
     """Delay of a burst, equation (15)."""
     law = phase.compute.law
-    slowest = expected_maximum(demand.group, law).value
+    slowest = expected_maximum(demand.group, law)
     delay = slowest * demand.computing + demand.delay
     cv = deviation_of_maximum(demand.group, law) / slowest
     return Burst(slowest=slowest, delay=delay, cv=cv)

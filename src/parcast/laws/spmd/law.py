@@ -60,13 +60,7 @@ class SpmdPhase(SpmdTables):
         return self.solve(self.demands(machine, at)).breakdown
 
     def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes]:
-        """Time of all cycles, and its derivatives by the logarithms of the amounts [s].
-
-        >>> phase = SpmdPhase(law="spmd", compute={"parallel": "8 s", "serial": "1 s"})
-        >>> time, slopes = phase.slopes(Machine(), {"p": [1.0, 4.0]})
-        >>> time, slopes["compute.parallel"]
-        (array([9., 3.]), array([8., 2.]))
-        """
+        """Time of all cycles, and its derivatives by the logarithms of the amounts [s]."""
         demand = self.demands(machine, at)
         solved = self.solve(demand)
         slopes = spmd_slopes(self, machine, at, demand, solved)

@@ -37,12 +37,6 @@ def sampler(name: str, law: Law, *, largest_of: int = 1) -> Sampler:
 
     `name` is what messages call the law. A function must be importable by name if the simulation
     is to run in other processes; that it returns times is checked at each draw.
-
-    >>> rng = np.random.default_rng(1)
-    >>> float(sampler("cpu_law", "exponential")(rng, 10**5).mean().round(2))
-    1.0
-    >>> float(sampler("cpu_law", "exponential", largest_of=4)(rng, 10**5).mean().round(1))
-    2.1
     """
     if callable(law):
         return partial(_largest_of_draws, partial(_checked, name, law), largest_of)

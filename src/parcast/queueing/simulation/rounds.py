@@ -110,11 +110,7 @@ def merged(a: Moments, b: Moments) -> Moments:
 
 
 def warm_up(series: Array) -> tuple[int, bool]:
-    """How many of at least 2 successive values to drop, and whether fewer than half were enough.
-
-    >>> warm_up(np.r_[9.0, 6.0, 4.0, 3.0, 2.5, np.tile([2.0, 2.1], 20)])
-    (5, True)
-    """
+    """How many of at least 2 successive values to drop, and whether less than half were enough."""
     group = GROUP if series.size >= 4 * GROUP else 1
     whole = series[: series.size // group * group].reshape(-1, group).mean(axis=1)
     most = whole.size // 2

@@ -113,12 +113,6 @@ def simulate_joined(
     """Mean cycle and its parts where all jobs join before each I/O.
 
     Such cycles are independent: each of at least 2 `replications` is one sample.
-
-    >>> cycle = Cycle(jobs=4, bursts=1, cpu=2.485, cpu_law="none", service=0.075, io=8.05)
-    >>> simulated = simulate_joined(cycle, replications=2000)
-    >>> exact = 2.485 + 4 * 0.075
-    >>> simulated.joined.low < exact < simulated.joined.high
-    True
     """
     joins = cycle.io_kind == "synchronous"
     hint = "Use simulate_steady for jobs that never join."
@@ -158,13 +152,6 @@ def simulate_steady(
     Samples are means of batches, at least two in all. One batch and many replications are
     independent samples; many batches of one replication drop only one warm-up, and must be long to
     be nearly independent.
-
-    >>> from parcast.queueing.two_queues import two_queues
-    >>> striped = Cycle(jobs=4, io_kind="striped", cpu=2.0, service=0.5, io=1.0)
-    >>> simulated = simulate_steady(striped, seed=3)
-    >>> exact = 4 / two_queues(4, delay=2.0, x=0.5, y=1.0).throughput
-    >>> simulated.method, bool(simulated.cycle.low < exact < simulated.cycle.high)
-    ('64 replications', True)
     """
     apart = cycle.io_kind != "synchronous"
     hint = "Use simulate_joined for jobs that join."
@@ -221,11 +208,6 @@ def simulate_runs(
     With synchronous I/O it is `cycles` mean cycles. Otherwise it is more than `cycles` times the
     cycle of the long run if they are few, since the program ends with its slowest job. A whole run
     is one sample.
-
-    >>> alone = Cycle(jobs=1, io_kind="striped", bursts=2, cpu=1.0, cpu_law="none", io=0.5,
-    ...               io_law="none")
-    >>> simulate_runs(alone, cycles=4).makespan.value
-    10.0
     """
     whole("cycles", cycles, 1, hint="Count the cycles of every job.")
     whole("replications", replications, 2, hint="One run tells no deviation.")
