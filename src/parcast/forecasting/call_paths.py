@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.measured import curve_from
+from parcast.forecasting.measured import curve_from, noise
 from parcast.timings.series import Series
 
 CORRELATED = 0.5  # errors of the parts of one total [D]
@@ -197,8 +197,8 @@ def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array
     rows = profile.tree.totals
     rows = rows[np.isfinite(profile.own[rows, 0])]
     if rows.size:
-        noise = measured.noise(series.spread, series.repetitions > 1)[rows]
-        alone = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
+        of_runs = noise(series.spread, series.repetitions > 1)[rows]
+        alone = curve_from(series.p[rows], profile.own[rows], series.count[rows], of_runs, targets)
         log_own[rows], half_width[rows] = alone.log_time, alone.half_width
     return log_own, half_width
 
