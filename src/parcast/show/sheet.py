@@ -4,7 +4,7 @@ A result makes one sheet; `show.terminal` and `show.html` render it. A sheet hol
 numbers as texts, and what may be left out where there is little room, but no layout.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -88,23 +88,3 @@ class Sheet:
     conclusion: tuple[Fact, ...] = ()  # facts below the warnings
     parts: tuple["Sheet", ...] = ()  # of single series or programs
     left_out: str = ""  # "3 of 9 rows are shown. All of them": a page says where they are
-
-    def cautions(self) -> dict[str, tuple[str, ...]]:
-        """Every warning once, here and in the parts, with the titles of what it holds for.
-
-        >>> series = (Sheet(title="T3E", warnings=("Few runs.",)), Sheet(title="SP2"))
-        >>> Sheet(parts=series).cautions()
-        {'Few runs.': ('T3E',)}
-        """
-        holders: dict[str, tuple[str, ...]] = {}
-        for title, text in self._warned():
-            titles = holders.get(text, ())
-            holders[text] = titles if title in titles or not title else (*titles, title)
-        return holders
-
-    def _warned(self) -> Iterator[tuple[str, str]]:
-        """Give each warning with the title above it."""
-        for text in self.warnings:
-            yield self.title, text
-        for part in self.parts:
-            yield from part._warned()
