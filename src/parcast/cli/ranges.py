@@ -1,9 +1,8 @@
-"""Lists and ranges of numbers with a unit: `10..1000 MB/s`, `10..1000x1.5 MB/s`, `0..1+0.1`.
+"""Lists and ranges as text: counts `512,1024`, `1..1024x2`, and values `10..1000x1.5 MB/s`.
 
-A parameter is varied over the whole of a range, so that both its ends belong to it. Problem sizes
-are lists as counts are, of numbers that need not be whole.
-
-Counts of processors or disks as text: `512,1024`, `1..16`, `1..1024x2`, and mixes.
+Counts are whole numbers of processors or disks; problem sizes are lists alike, of numbers that
+need not be whole. A parameter is varied over the whole of a range, so that both its ends belong
+to it.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The faults found while a file is read, gathered so that all of them come back together.
 
-One path or several, as the functions that read files take them.
+Beside them stands how a reader takes one path or several.
 """
 
 import os

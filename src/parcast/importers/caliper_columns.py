@@ -1,10 +1,8 @@
-"""Which column of a Caliper profile is the time of a region, told by its name and unit.
+"""Records of a Caliper profile, and which of its columns is the time of a region.
 
 Caliper names a column by what was done to it, the last step first: `max#inclusive#sum#
 time.duration` is the largest over the ranks of the sum over the visits, inclusive of the regions
 called. Reports may call it by an alias instead: `time`, `time (inc)`, `Max time/rank`.
-
-The records of one Caliper profile, in whichever form they were written down.
 """
 
 import math

@@ -20,10 +20,8 @@ case and 1 in the other; it is expected half-way, and learnt where runs vary bot
 Use it for interpolation in all axes and for short extrapolation. Its standard deviation is that
 of the model; whether the model holds beyond the measured range it cannot know.
 
-How alike log time is at two points of several axes: a sum over axes, pairs of axes, and all.
-
-Points are coordinates in [-1, 1]. See `parcast.forecasting.surface.kriging` for what the parts
-mean, and for the sources.
+The covariance says how alike log time is at two points: a sum over axes, pairs of axes, and all.
+Points are coordinates in [-1, 1].
 
 References
 ----------
