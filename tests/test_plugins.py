@@ -25,7 +25,7 @@ from parcast.timings.measurements import Measurements
 PLUGINS = Path(__file__).parent / "plugins"
 HOW_TO = Path(__file__).parents[1] / "docs" / "howto" / "add-a-law.md"
 FARM = {"law": "farm", "tasks": 1000, "task": "2 s", "dealing": "50 ms"}
-LAW = "a class derived from Phase whose law is a literal of its name"
+LAW = "a class derived from Phase with a cycle, whose law is a literal of its name"
 BROKEN = """[parcast.laws]
 absent = parcast_absent:Law
 ends = parcast_ends:Law
@@ -149,6 +149,28 @@ def test_a_command_names_what_it_passes_over_and_answers(broken, tmp_path):
     assert 'the plugin "absent" of parcast-broken' in said.stderr
     assert "must be the name of a law, got 'absent'." in said.stderr
     assert "Traceback" not in said.stderr
+
+
+def test_a_fault_in_a_plugin_is_told_as_one_of_the_plugin(tmp_path):
+    source = (PLUGINS / "parcast_demo" / "farm.py").read_text(encoding="utf-8")
+    begin = source.index("    def cycle")
+    (tmp_path / "parcast_slip.py").write_text(
+        source[:begin]
+        + "    def cycle(self, machine, at):\n        return self.values(at)['tosks']\n"
+    )
+    info = tmp_path / "parcast_slip-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-slip\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[parcast.laws]\nfarm = parcast_slip:FarmPhase\n")
+    program, machine = tmp_path / "program.toml", tmp_path / "machine.toml"
+    program.write_text('[[phase]]\nlaw = "farm"\ntasks = 9\ntask = "2 s"\ndealing = "1 s"\n')
+    machine.write_text('name = "any"\n')
+    answer = parcast("predict", program, machine, "-p", "4", path=[tmp_path])
+    assert answer.returncode == 70
+    assert answer.stderr == (
+        "parcast: this is a fault of the plugin \"farm\" of parcast-slip: KeyError: 'tosks'\n"
+        "Run it again with --debug and report what it prints.\n"
+    )
 
 
 @pytest.mark.usefixtures("broken")

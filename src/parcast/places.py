@@ -11,6 +11,9 @@ from typing import Any, Final
 LONGEST: Final = 200  # characters of what a failing import says
 
 
+_LOADED: dict[str, str] = {}  # modules of plugins in use, and what each is called
+
+
 class PluginWarning(UserWarning):
     """A plugin of another package is passed over."""
 
@@ -51,11 +54,27 @@ def plugins(
                 why = f"{type(error).__name__}: {error}".partition("\n")[0][:LONGEST]
                 fault = f"{point.value} cannot be loaded, {why.rstrip('.')}"
             else:
-                if is_one(point.name, one):
-                    loaded[point.name] = one
-                    continue
-                fault = f"{point.value} must be {what}"
+                if not is_one(point.name, one):
+                    fault = f"{point.value} must be {what}"
         package = f" of {point.dist.name}" if point.dist else ""
-        remark = f'the plugin "{point.name}"{package} in {group} is passed over: {fault}.'
-        warnings.warn(remark, PluginWarning, stacklevel=2)
+        plugin = f'the plugin "{point.name}"{package}'
+        if fault:
+            remark = f"{plugin} in {group} is passed over: {fault}."
+            warnings.warn(remark, PluginWarning, stacklevel=2)
+        else:
+            loaded[point.name] = one
+            _LOADED[point.value.partition(":")[0]] = plugin
     return loaded
+
+
+def plugin_at_fault(error: BaseException) -> str:
+    """Name the plugin in whose module an error came up; "" where it is none's.
+
+    >>> plugin_at_fault(ValueError("raised nowhere"))
+    ''
+    """
+    plugin, trace = "", error.__traceback__
+    while trace is not None:
+        plugin = _LOADED.get(trace.tb_frame.f_globals.get("__name__", ""), plugin)
+        trace = trace.tb_next
+    return plugin

@@ -20,7 +20,7 @@ from parcast.errors import (
     RunFailed,
     spelled,
 )
-from parcast.places import PluginWarning
+from parcast.places import PluginWarning, plugin_at_fault
 
 ANSWERED: Final = 0
 ANSWER_IS_NO: Final = 1
@@ -169,7 +169,8 @@ def meaning(failure: BaseException) -> tuple[str, int]:
             text, status = "out of memory. Ask for fewer counts or series.", NO_FORECAST
         case _:
             text = (
-                f"this is a fault of parcast itself: {type(failure).__name__}: {text}\n"
+                f"this is a fault of {plugin_at_fault(failure) or 'parcast itself'}: "
+                f"{type(failure).__name__}: {text}\n"
                 "Run it again with --debug and report what it prints."
             )
             status = OUR_BUG

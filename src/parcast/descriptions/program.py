@@ -140,7 +140,7 @@ def laws_of_plugins() -> dict[str, type[Phase]]:
             return False
         return name in get_args(kind.model_fields["law"].annotation)
 
-    what = "a class derived from Phase whose law is a literal of its name"
+    what = "a class derived from Phase with a cycle, whose law is a literal of its name"
     return plugins(GROUP, taken=LAWS, is_one=is_law, what=what)
 
 
