@@ -9,8 +9,6 @@ from importlib import import_module
 from typing import Any, Final
 
 LONGEST: Final = 200  # characters of what a failing import says
-
-
 _LOADED: dict[str, str] = {}  # modules of plugins in use, and what each is called
 
 

@@ -119,7 +119,7 @@ def test_between_scales_with_its_leading_factor(monkeypatch):
 
 
 def noise(spread, repeated):
-    return float(doubt.noise(np.array([spread], dtype=float), np.array([repeated]))[0])
+    return float(doubt.pooled_noise(np.array([spread], dtype=float), np.array([repeated]))[0])
 
 
 @given(spread=st.lists(st.floats(0.01, 3), min_size=1, max_size=6))
@@ -141,7 +141,7 @@ def test_no_series_is_trusted_to_repeat_perfectly():
 
 def test_each_series_has_its_own_noise():
     spread = np.array([[0.03, 0.04], [0.1, np.nan]])
-    found = doubt.noise(spread, np.array([[True, True], [True, False]]))
+    found = doubt.pooled_noise(spread, np.array([[True, True], [True, False]]))
     np.testing.assert_allclose(found, [np.sqrt(0.00125), 0.1])
 
 

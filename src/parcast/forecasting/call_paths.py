@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.measured import curve_from
-from parcast.forecasting.measured import noise as pooled_noise
+from parcast.forecasting.measured import curve_from, pooled_noise
 from parcast.timings.series import Series
 
 CORRELATED = 0.5  # errors of the parts of one total [D]

@@ -52,7 +52,7 @@ NEARLY_DOUBLING = DOUBLING * (1 - 1e-9)
 NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
 
 
-def noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
+def pooled_noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
     """Pool the standard deviation of log time among repetitions over each series, (series,).
 
     `spread`, (series, counts), is heeded where `repeated`. At least 0.005; 0.05 without

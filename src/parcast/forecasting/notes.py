@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from parcast.forecasting.call_paths import Profile
 from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
-from parcast.forecasting.measured import noise as pooled_noise
+from parcast.forecasting.measured import pooled_noise
 from parcast.forecasting.result import SeriesNotes
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent

@@ -132,7 +132,7 @@ class DonatedCurve:
 
 def timings_of(series: Series) -> Timings:
     """Give the arrays of some series as the models take them."""
-    noise = measured.noise(series.spread, series.repetitions > 1)
+    noise = measured.pooled_noise(series.spread, series.repetitions > 1)
     return Timings(p=series.p, time=series.time, count=series.count, noise=noise)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
-from parcast.forecasting.measured import noise as pooled_noise
+from parcast.forecasting.measured import pooled_noise
 from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
