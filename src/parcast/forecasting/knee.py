@@ -1,4 +1,4 @@
-"""The count of processors beyond which more of them are no longer worth it."""
+"""The knee: the largest processor count at which efficiency holds and time still falls."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Knee:
-    """Where one series stops being worth more processors, looked for up to `upto`."""
+    """The knee of one series, searched up to `upto`."""
 
     key: Key
-    p: int  # the largest count still worth it; `upto` if none is reached [1]
-    lower: int  # the same by the upper ends of the times' intervals; `upto` if none is reached [1]
-    upper: int  # the same by the lower ends; `upto` likewise [1]
+    p: int  # the knee; `upto` if it is not reached [1]
+    lower: int  # the same for the upper ends of the times' intervals [1]
+    upper: int  # the same for the lower ends of the times' intervals [1]
     efficiency: float  # at `p` [1]
     fastest: int  # the count with the least time; `upto` where it still falls there [1]
     because: str  # "efficiency", "time" or "not reached"
@@ -48,12 +48,12 @@ class Knee:
 
     @property
     def lower_is_limit(self) -> bool:
-        """Whether `lower` is only where the search ended: that end of the interval lies beyond."""
+        """Whether `lower` is where the search ended: that end of the interval is larger."""
         return self.lower >= self.upto
 
     @property
     def upper_is_limit(self) -> bool:
-        """Whether `upper` is only where the search ended: that end of the interval lies beyond."""
+        """Whether `upper` is where the search ended: that end of the interval is larger."""
         return self.upper >= self.upto
 
     def to_document(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Knee:
         }
 
     def __str__(self) -> str:
-        """Say the knee in a sentence; an end of its interval beyond the search is ">64"."""
+        """Give the knee in a sentence; an end of its interval beyond the search is ">64"."""
         upper = f">{self.upto}" if self.upper_is_limit else f"{self.upper}"
         interval = f" (90 % interval {self.lower} to {upper})"
         if self.because == "not reached":
@@ -111,9 +111,9 @@ def knee(
     Returns
     -------
     list of Knee
-        One for each series that has a forecast. The interval of a knee is where the two ends of
-        the times' interval put it, and `upto` where they put it beyond that: `lower_is_limit`
-        and `upper_is_limit` say so.
+        One for each series that has a forecast. The interval of a knee is found from the two
+        ends of the times' intervals. An end beyond the search is `upto`, and `lower_is_limit` or
+        `upper_is_limit` is true.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a question is answered with: times, their intervals, and what they rest on."""
+"""The answer to a question: times, their intervals, and what they are based on."""
 
 from __future__ import annotations
 
@@ -23,33 +23,43 @@ if TYPE_CHECKING:
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
 SHARES = ("share_measured", "share")
+Limit = Literal["", "scales well", "overhead", "growing cost"]
 
 
 class Donor(NamedTuple):
-    """Another machine that was used, and what it says at one count."""
+    """Another machine that was used, its weight in the forecast, and its own forecast."""
 
     machine: str
-    weight: float  # part of the forecast that it has a say in [1]
-    p: float  # at which: the largest count asked for at which donors have a say [1]
-    time: float  # there, if it goes on as on that machine, its speed allowed for [s]
+    weight: float  # of this machine in the forecast at `p` [1]
+    p: float  # the largest count asked for at which donors have any weight [1]
+    time: float  # at `p`, if scaling continues as on that machine, at the speed of this one [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesNotes:
-    """What a forecast of one series rests on, in words, with the numbers behind the words."""
+    """What the forecast of one series is based on, in words and in numbers."""
 
     key: Key
     measured: tuple[float, float]  # smallest and largest measured count [1]
     scaling: str  # "strong" or "weak"
     scaling_reason: str
-    limited_by: str
-    rests_on: str
+    limited_by: str  # what holds it back at the largest count asked for, in a sentence
+    rests_on: str  # the runs that it is based on, and how it was tested
     backtest: float | None  # relative error of the largest count's forecast from the others
     noise: float | None  # relative standard deviation among repetitions; None without any
     warnings: tuple[str, ...]
     donors: tuple[Donor, ...] = ()  # other machines used, the heaviest first
-    elsewhere: str = ""  # how long it takes if it goes on as on each of them, in words
+    elsewhere: str = ""  # the time if scaling continues as on each of them, in words
     shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
+    limit: Limit = ""  # what holds it back, in one or two words; "" over several axes
+    laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
+        known = fields(self)
+        values = [*state, *(field.default for field in known[len(state) :])]
+        for field, value in zip(known, values, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def label(self) -> str:
@@ -59,28 +69,28 @@ class SeriesNotes:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Forecast(Result):
-    """Times at processors asked for, each with a 90 % interval and what it rests on.
+    """Times at the processor counts asked for, with 90 % intervals and what they are based on.
 
-    The arrays have the shape of the `p` asked for; where the measurements hold several series
-    (`by` is not empty) one more axis for the series comes first.
+    The arrays have the shape of `p`. Where the measurements hold several series (`by` is not
+    empty), they have one more axis, the first, for the series.
     """
 
     _sheet: ClassVar[str] = "parcast.forecasting.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.forecasting.picture:figure_of"
 
-    p: Array  # processors asked for [1]
+    p: Array  # processor counts asked for [1]
     time: Array  # [s]
     lower: Array  # of the interval [s]
     upper: Array  # of the interval [s]
     speedup: Array  # over the smallest measured count [1]
     efficiency: Array  # [1]
-    reach: Array  # how many times beyond the measured counts; 1 inside [1]
-    observed: Array  # median measured at these counts, held out or not; NaN where none [s]
-    by: tuple[str, ...]  # the columns that tell the series apart
+    reach: Array  # extrapolation: p over the largest measured p; 1 inside [1]
+    observed: Array  # median time measured at these counts, held out or not; NaN where none [s]
+    by: tuple[str, ...]  # the columns that distinguish the series
     notes: tuple[SeriesNotes, ...]  # one a series
-    refused: Mapping[str, str]  # label of each series that has no answer, and why
-    measured: Series  # what the answered series were forecast from
-    interval: float = 0.9  # the share of forecasts whose interval is meant to hold
+    refused: Mapping[str, str]  # label of each series without a forecast, and why
+    measured: Series  # the runs that the forecast is based on
+    interval: float = 0.9  # nominal coverage of the intervals [1]
     law: str = "weighted median of simple laws"
     sources: tuple[str, ...] = ()
     is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
@@ -106,7 +116,7 @@ class Forecast(Result):
     def take(self, rows: NDArray[np.intp]) -> Forecast:
         """Keep some of the series, by their numbers and in that order.
 
-        Call paths that were made to agree with others still do.
+        Call paths that were adjusted to agree with others stay as they are.
         """
         return replace(
             self,
@@ -121,7 +131,7 @@ class Forecast(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Every warning of every series, with the name of the series before it."""
+        """All warnings of all series, each after the name of its series."""
         of_series = [
             f"{note.label}: {text}" if note.label else text
             for note in self.notes
@@ -132,7 +142,7 @@ class Forecast(Result):
 
     @property
     def limited_by(self) -> tuple[str, ...]:
-        """What holds each series back at the largest count asked for."""
+        """What limits each series at the largest count asked for."""
         return tuple(note.limited_by for note in self.notes)
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -208,14 +218,16 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
 
 
 def _note_document(note: SeriesNotes) -> dict[str, Any]:
-    """One series of the document: its key and what is said of it."""
+    """One series of the document: its key and its notes."""
     return {
         **{name: whole(value) for name, value in note.key.items()},
         "measured_p": [whole(x) for x in note.measured],
         "scaling": note.scaling,
         "scaling_reason": note.scaling_reason,
         "limited_by": note.limited_by,
+        "limit": note.limit,
         "rests_on": note.rests_on,
+        "laws": dict(note.laws),
         "backtest_error": note.backtest,
         "noise": note.noise,
         "donors": [

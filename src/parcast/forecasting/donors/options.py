@@ -48,8 +48,7 @@ def parts_of_targets(
 
     if "machine" not in runs.labels:
         raise click.UsageError(
-            f"--target must be a machine of {argument}, but {argument} has no column machine. "
-            "Leave it out."
+            f"--target requires a column machine in {argument}, which has none. Leave it out."
         )
     here, others = runs.select(machine=list(targets)), without(runs, targets)
     return here, [] if others is None else [others]
@@ -73,7 +72,7 @@ def read_donors(
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
         if same is not None and source["sha256"] is not None:
-            click.echo(f"parcast: {file} holds the same as {same}. It counts once.", err=True)
+            click.echo(f"parcast: {file} is the same as {same}. It is used once.", err=True)
             continue
         if "format" in source and "machine" not in runs.labels:
             runs = _of_machine(runs, file)
@@ -94,7 +93,7 @@ def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     from pathlib import Path
 
     name = Path(file).stem.strip() or file
-    click.echo(f"parcast: {file} names no machine; it is called {name!r:.60}.", err=True)
+    click.echo(f"parcast: {file} names no machine. It is called {name!r:.60}.", err=True)
     return type(runs)(machine=name, **runs.columns)
 
 

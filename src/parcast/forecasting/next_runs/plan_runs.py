@@ -1,4 +1,4 @@
-"""The next runs that would narrow the interval at what is asked for most, for what they cost.
+"""The next runs that narrow the interval of a forecast most for their cost.
 
 They may be at counts and values that were measured, are asked for, or lie between and beyond.
 """
@@ -114,7 +114,7 @@ def plan_runs(
     by: Sequence[str] | None = None,
     **at: ArrayLike,
 ) -> list[PlannedRun]:
-    """Next runs that would narrow the interval most for their cost, the best first.
+    """Next runs that narrow the interval of a forecast most for their cost, the best first.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def plan_runs(
         Counts that runs may have. By default those measured, the next ones by factors of two,
         and those between measured ones that lie more than a factor of two apart. [1]
     cost : callable, optional
-        Cost of runs with so many processors that take so long [s], two arrays in, one out; by
-        default processors times time.
+        Cost of runs as a function of two arrays, p and time [s], that returns one; by default
+        their product.
     donors, machines
-        As for `parcast.forecast`, which one own count is enough for; not with `at`.
+        As for `parcast.forecast`: with them one own count is enough. Not with `at`.
     by : sequence of str, optional
-        Columns that tell series apart, as for `parcast.forecast`; not with `at`.
+        Columns that distinguish series, as for `parcast.forecast`; not with `at`.
     **at : array_like
         Values of other axes asked for, as for `parcast.forecast`; a run takes measured values of
         these, those asked for, or doublings between them.
@@ -145,7 +145,7 @@ def plan_runs(
     Returns
     -------
     list of PlannedRun
-        Fewer than asked for where no further run would save 5 % of the interval's width.
+        Fewer than asked for where no further run would narrow the interval by 5 %.
 
     Raises
     ------
@@ -240,9 +240,9 @@ def _elsewhere(question: Question, series: Series | None) -> Elsewhere | None:
         raise ParameterError(
             "donors",
             must=f"be left out where values of {', '.join(question.at)} are asked for",
-            hint="All runs with the same callpath and machine are planned from together.",
+            hint="All runs with the same callpath and machine are used together.",
         )
-    donors, _ = table_of_donors(question.donors)  # what is to be said of them, `forecast` says
+    donors, _ = table_of_donors(question.donors)  # `forecast` gives the remarks on them
     return gather(donors, question.measurements, series, question.machines)
 
 
@@ -307,7 +307,7 @@ def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
 
 
 def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
-    """Say which doubt the run removes most of, at the target."""
+    """Say which part of the uncertainty at the target the run reduces most."""
     now, then = plan.doubts, following.doubts
     falls = {
         "along": float(now.along[0] ** 2 - then.along[0] ** 2)
@@ -325,7 +325,7 @@ def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
             for j, name in enumerate(names)
             if following.most[j] > plan.most[j] or following.least[j] < plan.least[j]
         ]
-        return f"it goes beyond the measured {' and '.join(changed)}"
+        return f"extends the measured range of {' and '.join(changed)}"
     saved = 1 - float(then.deviation[0] / now.deviation[0])
     act = " and ".join([", ".join(names[:-1]), names[-1]])
-    return f"it tells how {act} act together: {percent(saved)} of that doubt goes"
+    return f"shows the combined effect of {act}: {percent(saved)} less uncertainty from it"
