@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.forecasting.curve import Curve
+from parcast.forecasting.call_paths import PATH
+from parcast.forecasting.curve import Columns, Curve
+from parcast.forecasting.totals import Totals, totals_of
 from parcast.show.result import Result
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
@@ -145,6 +147,20 @@ class Forecast(Result):
         """What limits each series at the largest count asked for."""
         return tuple(note.limited_by for note in self.notes)
 
+    @property
+    def totals(self) -> Totals | None:
+        """Times of whole profiles, those of all their call paths; None without call paths."""
+        if self.curve is None or PATH not in self.by:
+            return None
+        every = self.curve
+        answers: Forecast | Columns = self
+        if every.chosen is not None:
+            every = replace(every, chosen=None)
+            answers = every.at(self.p)
+        shape = (len(every.series), -1)
+        columns = {name: getattr(answers, name) for name in ("time", "lower", "upper")}
+        return totals_of(every.series, **{k: np.reshape(x, shape) for k, x in columns.items()})
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one tidy row for each series and count, with the keys of the JSON document."""
         columns = (
@@ -189,7 +205,28 @@ class Forecast(Result):
             "inputs": dict(self.inputs or {}),
             "series": [_note_document(note) for note in self.notes],
             "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
+            **self._totals_document(),
         }
+
+    def _totals_document(self) -> dict[str, Any]:
+        """Times of whole profiles that are sums of call paths, in the document."""
+        totals = self.totals
+        if totals is None:
+            return {}
+        counts = [whole(x) for x in np.ravel(self.p).tolist()]
+        rows = [
+            {
+                **{name: whole(value) for name, value in totals.keys[i].items()},
+                **{"callpaths": int(totals.parts[i]), "p": p},
+                "time_s": float(totals.time[i, j]),
+                "lower_s": float(totals.lower[i, j]),
+                "upper_s": float(totals.upper[i, j]),
+            }
+            for i in range(len(totals.keys))
+            for j, p in enumerate(counts)
+            if totals.parts[i] > 1
+        ]
+        return {"totals": rows} if rows else {}
 
     def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> Figure:
         """Draw every series in one matplotlib figure, as `figure_of` does."""

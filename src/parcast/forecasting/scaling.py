@@ -80,7 +80,7 @@ def scaling_with_donors(
     strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
     teller = _longest_parts(series, np.where(single, series.time[:, 0], np.inf))
     for i in np.flatnonzero(single).tolist():
-        reasons[i] = why if teller[i] == i else _as_for(series, int(teller[i]))
+        reasons[i] = why if teller[i] == i else as_for(str(series.keys[teller[i]]["callpath"]))
     return strong[teller], reasons
 
 
@@ -126,7 +126,8 @@ def scaling_of_runs(
         known = {}
     reason = {i: known.get(i) or _reason(series, i, bool(alone[i])) for i in tellers}
     reasons = [
-        reason[i] if i == own else _as_for(series, i) for own, i in enumerate(teller.tolist())
+        reason[i] if i == own else as_for(str(series.keys[i]["callpath"]))
+        for own, i in enumerate(teller.tolist())
     ]
     return alone[teller], reasons
 
@@ -184,9 +185,9 @@ def _longest_parts(series: Series, time: NDArray[np.float64]) -> NDArray[np.intp
     return np.array([longest[run] for run in runs])
 
 
-def _as_for(series: Series, teller: int) -> str:
-    """Say that another call path of the same run tells the scaling."""
-    return f"as for {series.keys[teller]['callpath']}, the longest call path"
+def as_for(callpath: str) -> str:
+    """Say that another call path of the same run decides the scaling."""
+    return f"as for {callpath}, the longest call path"
 
 
 def _reason(series: Series, i: int, strong: bool) -> str:

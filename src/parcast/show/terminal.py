@@ -94,15 +94,18 @@ class Block:
     holds_facts: bool = False
 
 
-def _blocks(sheet: Sheet, page: Page) -> tuple[list[Block], list[str]]:
-    """Blocks of a sheet and its parts, and what is to be said of what they leave out."""
+def _blocks(sheet: Sheet, page: Page, *, is_whole: bool = True) -> tuple[list[Block], list[str]]:
+    """Blocks of a sheet and its parts, and what is to be said of what they leave out.
+
+    A part of which nothing is shown has no title either.
+    """
     title = one_line(sheet.title)
     entries = [*_entries(sheet, page)]
     blocks: list[Block] = []
     left_out = [sheet.left_out]
     if sheet.tables:
         blocks.append(Block([*map(page.bold, page.wrapped(title, indent=0))] if title else []))
-    elif title:
+    elif title and (entries or is_whole):
         entries.insert(0, page.bold(title))
     for table in sheet.tables:
         more, missing = _table(table, page)
@@ -112,7 +115,7 @@ def _blocks(sheet: Sheet, page: Page) -> tuple[list[Block], list[str]]:
     if entries:
         blocks.append(Block(entries, holds_facts=True))
     for part in sheet.parts:
-        lines, missing_too = _blocks(part, page)
+        lines, missing_too = _blocks(part, page, is_whole=False)
         blocks += lines
         missed += missing_too
     return blocks, missed
@@ -166,6 +169,8 @@ def _conclusions(sheet: Sheet) -> Iterator[Fact]:
 def _facts(facts: Sequence[Fact], page: Page) -> Iterator[str]:
     """Write facts below each other."""
     for fact in facts:
+        if fact.is_detail and not page.is_verbose:
+            continue
         yield from page.entry(fact.label, one_line(fact.text), is_marked=fact.is_marked)
 
 
