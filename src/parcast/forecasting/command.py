@@ -441,7 +441,9 @@ def show_plan(planned: "Sequence[PlannedRun] | None", question: Question) -> Non
 
     show([""])
     largest = max(question.p.values) if question.p else 0
-    where = f"below p = {largest}" if question.upto is None else f"up to p = {question.upto}"
+    where = f"up to p = {question.upto}"
+    if question.upto is None:
+        where = f"below p = {largest} (the default of --upto)"
     show_sheet(sheet_of_plan(planned, question.plan_runs, where=where))
 
 

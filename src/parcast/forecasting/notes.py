@@ -143,7 +143,7 @@ def _warnings(
     curve, targets = estimate.curve, estimate.targets[:-1]
     widest = int(np.argmax(curve.half_width[i, :-1]))
     width = float(np.exp(2 * curve.half_width[i, widest]))
-    yield from warning_of_width(whole(float(targets[widest])), width)
+    yield from warning_of_width(whole(float(targets[widest])), width, helped=helped)
     other = curve.without_last[i, furthest]
     change = abs(other - curve.log_time[i, furthest])
     if targets[furthest] > last and change > np.log(DEPENDS):
@@ -176,17 +176,19 @@ def _warnings(
         yield warning_of_noise(noise)
 
 
-def warning_of_width(p: float, width: float) -> Iterator[str]:
+def warning_of_width(p: float, width: float, *, helped: bool = False) -> Iterator[str]:
     """Warn of an interval with so large a factor between its ends at a count."""
     if width <= WIDE:
         return
-    is_too_wide = width > TOO_WIDE
-    remedy = ": measure at a larger p, or add runs on other machines (donors)"
+    remedy = ""
+    if width > TOO_WIDE:
+        remedy = ": measure at a larger p"
+        remedy += "" if helped else ", or add runs on other machines (donors)"
     yield RankedWarning(
         f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}"
-        f"{remedy if is_too_wide else ''}.",
+        f"{remedy}.",
         kind="wide interval",
-        rank=Rank.SERIOUS if is_too_wide else Rank.MINOR,
+        rank=Rank.SERIOUS if remedy else Rank.MINOR,
         size=width,
     )
 

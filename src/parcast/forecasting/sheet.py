@@ -93,7 +93,7 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
     yield Fact("limited by", note.limited_by)
     yield Fact("based on", note.rests_on)
     if note.elsewhere:
-        yield Fact("as others", note.elsewhere)
+        yield Fact("donors", note.elsewhere)
     if note.laws:
         laws = ", ".join(f"{name} {percent(weight)}" for name, weight in note.laws[:NAMED_LAWS])
         yield Fact("laws", f"those that weigh most: {laws}", is_detail=True)

@@ -101,7 +101,8 @@ def _of_values(
     """Give the warnings about one combination."""
     half = answered.half_width[i, : len(p)]
     widest = int(np.argmax(half))
-    yield from warning_of_width(whole(float(p[widest])), float(np.exp(2 * half[widest])))
+    width = float(np.exp(2 * half[widest]))
+    yield from warning_of_width(whole(float(p[widest])), width, helped=True)  # no donors here
     kept = answered.runs.used
     for place, j in enumerate(kept):
         far = beyond[:, place]
