@@ -204,9 +204,9 @@ def _no_forecast(
         why = "Fewer than two counts are left to forecast from. Hold out fewer."
     elif len(np.unique(known.p[:, 0])) > 1:
         why = (
-            f"The columns {', '.join(known.by)} divide the runs into {len(known)} series of one "
-            "processor count each. Ignore columns that are no parameter of the program, or "
-            "measure each series at two counts or more."
+            f"Grouped by {', '.join(known.by)} the runs form {len(known)} series of one processor "
+            "count each. Ignore columns that are no parameter of the program, or measure each "
+            "series at two counts or more."
         )
     else:
         why = next(iter(refused.values()))

@@ -44,7 +44,7 @@ def remedy_of_lone_runs(
     names = [shown(name) for name in columns]
     run = f"run {of}" if of else "run"
     differ = "differs" if len(names) == 1 else "differ"
-    text = f"{' and '.join(names)} {differ} in nearly every {run}, which makes each a series. "
+    text = f"{' and '.join(names)} {differ} in nearly every {run}: each is a series of its own. "
     if len(names) > 1:
         return text + (
             "Ignore columns that are no parameter of the program "

@@ -183,7 +183,7 @@ def warning_of_width(p: float, width: float, *, helped: bool = False) -> Iterato
     remedy = ""
     if width > TOO_WIDE:
         remedy = ": measure at a larger p"
-        remedy += "" if helped else ", or add runs on other machines (donors)"
+        remedy += "" if helped else ", or add runs on other machines"
     yield RankedWarning(
         f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}"
         f"{remedy}.",

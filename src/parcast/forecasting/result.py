@@ -16,6 +16,7 @@ from parcast.forecasting.call_paths import PATH
 from parcast.forecasting.curve import Columns, Curve
 from parcast.forecasting.totals import Totals, totals_of
 from parcast.show.result import Result
+from parcast.show.warning import said_of
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
@@ -135,7 +136,7 @@ class Forecast(Result):
     def warnings(self) -> tuple[str, ...]:
         """All warnings of all series, each after the name of its series."""
         of_series = [
-            f"{note.label}: {text}" if note.label else text
+            said_of(note.label, text) if note.label else text
             for note in self.notes
             for text in note.warnings
         ]

@@ -45,6 +45,17 @@ def ranked(text: str) -> RankedWarning:
     return text if isinstance(text, RankedWarning) else RankedWarning(text)
 
 
+def said_of(name: str, text: str) -> RankedWarning:
+    """Put the name of what a warning is about before it; it keeps its rank, and is a kind apart.
+
+    >>> said_of("T3E", RankedWarning("Wide.", kind="wide", rank=Rank.MINOR)).rank.name
+    'MINOR'
+    """
+    warning = ranked(text)
+    kind = f"{name}: {warning.kind}"
+    return RankedWarning(f"{name}: {text}", kind=kind, rank=warning.rank, size=warning.size)
+
+
 def by_rank(warnings: Iterable[str]) -> list[RankedWarning]:
     """Order warnings, the gravest first and else as they are."""
     return sorted(map(ranked, warnings), key=lambda warning: warning.rank)

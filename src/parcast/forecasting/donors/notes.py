@@ -39,15 +39,15 @@ def words_of_left_out(elsewhere: Elsewhere, i: int) -> Iterator[str]:
     if left_out.once:
         were = "has runs" if len(left_out.once) == 1 else "have runs"
         yield RankedWarning(
-            f"{listed(left_out.once)} {were} at one processor count only and cannot be used as "
-            f"{_donor(len(left_out.once))}.",
+            f"{listed(left_out.once)} {were} at one processor count only and cannot be used to "
+            "forecast other machines.",
             kind="donors with one count",
             rank=Rank.MINOR,
         )
     if left_out.is_alone:
         with_it = f" with {left_out.kind}" if left_out.kind else ""
         yield RankedWarning(
-            "There is no donor for this forecast: no other machine has runs at two processor "
+            "No other machine can be used for this forecast: none has runs at two processor "
             f"counts or more{with_it}.",
             kind="no donor",
             rank=Rank.SERIOUS,
@@ -89,7 +89,7 @@ def notes_with_donors(
         rests_on = _own_runs(series, i) if series.count[i] == 1 else note.rests_on
         if used:
             rests_on += _weights(used, donated.share[i], targets, furthest)
-            rests_on += " (those like this machine more)" if elsewhere.is_described else ""
+            rests_on += " (similar machines weighted more)" if elsewhere.is_described else ""
         warnings = (
             *note.warnings,
             *_odd_ones(series, i, elsewhere),
@@ -108,6 +108,7 @@ def notes_with_donors(
             replace(
                 note,
                 rests_on=rests_on,
+                laws=() if series.count[i] == 1 else note.laws,
                 donors=used,
                 elsewhere=_as_there(used, at),
                 warnings=warnings,
