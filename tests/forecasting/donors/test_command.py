@@ -154,7 +154,7 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
         (
             ["--donors", "once.csv"],
             4,
-            "Y has runs at one processor count only and cannot be used to forecast other machines.",
+            "Y has runs at one processor count only and is ignored.",
         ),
     ],
 )

@@ -148,10 +148,7 @@ def test_a_donor_with_one_run_is_of_no_use_and_told():
     columns["time"].append(3.0)
     columns["machine"].append("Z")
     told = forecast(ONE, 8, donors=Measurements(**columns))
-    assert (
-        "Z has runs at one processor count only and cannot be used to forecast other machines."
-        in only(told).warnings
-    )
+    assert "Z has runs at one processor count only and is ignored." in only(told).warnings
     assert "Z" not in named(only(told))
 
 
@@ -159,8 +156,8 @@ def test_donors_with_one_run_each_cannot_help_one_run():
     with pytest.raises(FitFailed) as caught:
         forecast(ONE, 8, donors=Measurements(p=[4, 8], time=[2, 1.0], machine=["Y", "Z"]))
     assert str(caught.value).endswith(
-        "Y, Z have runs at one processor count only and cannot be used to forecast other machines. No "
-        "other machine can be used for this forecast: none has runs at two processor counts or more."
+        "Y, Z have runs at one processor count only and are ignored. No other machine can be "
+        "used for this forecast: none has runs at two processor counts or more."
     )
 
 
@@ -169,7 +166,7 @@ def test_donors_of_no_use_leave_the_plain_forecast():
     told = forecast(known, 8, donors=Measurements(p=4, time=2, machine="Z"))
     assert told.time == pytest.approx(forecast(known, 8).time)
     assert only(told).warnings[-2:] == (
-        "Z has runs at one processor count only and cannot be used to forecast other machines.",
+        "Z has runs at one processor count only and is ignored.",
         "No other machine can be used for this forecast: none has runs at two processor counts "
         "or more.",
     )

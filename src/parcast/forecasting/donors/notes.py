@@ -37,10 +37,10 @@ def words_of_left_out(elsewhere: Elsewhere, i: int) -> Iterator[str]:
             f"{left_out.both} is among the donors as well: its runs there were not used.{REPEATED}"
         )
     if left_out.once:
-        were = "has runs" if len(left_out.once) == 1 else "have runs"
+        is_one = len(left_out.once) == 1
+        have, are = ("has", "is") if is_one else ("have", "are")
         yield RankedWarning(
-            f"{listed(left_out.once)} {were} at one processor count only and cannot be used to "
-            "forecast other machines.",
+            f"{listed(left_out.once)} {have} runs at one processor count only and {are} ignored.",
             kind="donors with one count",
             rank=Rank.MINOR,
         )
