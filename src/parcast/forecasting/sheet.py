@@ -146,8 +146,8 @@ def _basis_of_all(forecast: Forecast) -> str:
         if len(errors) > 2:
             text += f", median {percent(float(np.median(errors)))}"
     if untested := len(notes) - len(errors):
-        some = f"{untested} series have " if errors else ""
-        text += f"; {some}too few counts to be tested"
+        some = f"not tested: {untested} series with too few counts"
+        text += f"; {some if errors else 'too few counts to be tested'}"
     if any(note.donors for note in notes):
         weights = sorted(sum(donor.weight for donor in note.donors) for note in notes)
         text += f"; weight of other machines {_range(*(percent(weights[i]) for i in (0, -1)))}"

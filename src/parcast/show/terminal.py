@@ -16,6 +16,7 @@ from parcast.units import shown
 LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 GAP: Final = "  "
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
+STUCK: Final = "\x00"  # stands for a space at which no line is broken: "p = 8", "90 %"
 LONGEST: Final = 10_000  # characters of a text; a name from a file may hold anything
 
 
@@ -59,8 +60,9 @@ class Page:
         if self.width is None:
             return [text]
         room = max(self.width - indent, 20)
+        text = text.replace(" = ", f"{STUCK}={STUCK}").replace(" %", f"{STUCK}%")
         lines = textwrap.wrap(text, width=room, break_long_words=False, break_on_hyphens=False)
-        return lines or [""]
+        return [line.replace(STUCK, " ") for line in lines] or [""]
 
 
 def text_of(sheet: Sheet) -> str:
