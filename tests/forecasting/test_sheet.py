@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.regions import largest_regions
 from parcast.show.terminal import Page, lay_out
 from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
@@ -162,6 +163,16 @@ def test_the_total_of_exclusive_call_paths_is_the_last_row():
     lines = str(told).splitlines()
     assert lines[5].startswith("total of 3  32  ")
     assert "100" in lines[5]
+
+
+def test_the_total_is_shown_where_the_call_path_that_holds_all_others_is_not(profile):
+    lines = str(largest_regions(profile, 2)).splitlines()
+    assert [line.split()[0] for line in lines[2:5]] == [
+        *("main->dot->MPI_Allreduce", "main->checkpoint", "total")
+    ]
+    main = str(profile).splitlines()[2].split()
+    assert lines[4].split()[:6] == ["total", *main[1:6]]
+    assert "total" not in str(profile)
 
 
 def test_what_limits_a_series_stands_at_the_largest_count():

@@ -69,7 +69,10 @@ def table_of(
 
 
 def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]:
-    """Rows of a forecast with what limits each series and its share, then those of totals."""
+    """Rows of a forecast with what limits each series and its share.
+
+    Then those of profiles, as far as none of the call paths shown is all of one.
+    """
     counts = np.ravel(forecast.p).tolist()
     furthest = len(counts) - 1 - int(np.argmax(counts[::-1]))
     whole_time = _whole_times(forecast, totals)
@@ -84,10 +87,13 @@ def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]
     if totals is None:
         return
     empty = dict.fromkeys(row, None)
+    shown = np.reshape(forecast.time, (len(forecast.notes), len(counts)))
     for i, parts in enumerate(totals.parts.tolist()):
-        for j, p in enumerate(counts if parts > 1 else []):
+        is_shown = parts == 1 and np.isclose(shown, totals.time[i], rtol=1e-12).all(axis=1).any()
+        for j, p in enumerate([] if is_shown else counts):
             times = {f"{x}_s": float(getattr(totals, x)[i, j]) for x in ("time", "lower", "upper")}
-            key = {**totals.keys[i], PATH: f"total of {parts}", "p": whole(p), "reach": 1.0}
+            name = f"total of {parts}" if parts > 1 else "total"
+            key = {**totals.keys[i], PATH: name, "p": whole(p), "reach": 1.0}
             yield {**empty, **key, **times, "share": 1.0, "limit": ""}
 
 
