@@ -6,6 +6,7 @@ import pytest
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.regions import largest_regions
 from parcast.show.terminal import Page, lay_out
+from parcast.show.warning import Rank
 from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
 
@@ -18,6 +19,11 @@ def table(**machines):
         machine=np.repeat(list(machines), len(P)),
         time=np.concatenate(list(machines.values())),
     )
+
+
+def callpaths(paths):
+    columns = table(**paths).columns
+    return {"p": columns["p"], "time": columns["time"], "callpath": columns["machine"]}
 
 
 def facts(told):
@@ -155,11 +161,7 @@ def test_a_factor_that_is_the_same_in_all_rows_is_said_once(profile):
 
 
 def test_the_total_of_exclusive_call_paths_is_the_last_row():
-    paths = {"solve": 9 / P, "halo": 2 + 0 * P, "io": 1 / P}
-    rows = table(**paths).columns
-    told = forecast(
-        {**rows, "callpath": rows["machine"], "machine": ["T"] * 15}, 32, by=["callpath"]
-    )
+    told = forecast(callpaths({"solve": 9 / P, "halo": 2 + 0 * P, "io": 1 / P}), 32)
     lines = str(told).splitlines()
     assert lines[5].startswith("total of 3  32  ")
     assert "100" in lines[5]
@@ -173,6 +175,16 @@ def test_the_total_is_shown_where_the_call_path_that_holds_all_others_is_not(pro
     main = str(profile).splitlines()[2].split()
     assert lines[4].split()[:6] == ["total", *main[1:6]]
     assert "total" not in str(profile)
+
+
+def test_warnings_on_call_paths_that_take_hardly_any_time_are_minor():
+    odd = np.array([8, 5, 3, 2.5, 9.0])
+    paths = {"solve": 900 / P, "odd": odd}
+    told = forecast(callpaths(paths), 64)
+    assert "warning:    odd: " in str(told)
+    told = forecast(callpaths(paths | {"odd": odd / 1e4}), 64)
+    assert told.notes[1].warnings[0].rank == Rank.SERIOUS
+    assert "warning:" not in str(told)
 
 
 def test_what_limits_a_series_stands_at_the_largest_count():

@@ -13,11 +13,12 @@ from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.forecasting.scaling import as_for
 from parcast.forecasting.table import table_of
 from parcast.show.sheet import Fact, Sheet
-from parcast.show.warning import Rank, RankedWarning
+from parcast.show.warning import Rank, RankedWarning, minor
 from parcast.units import percent
 from parcast.words import listed, whole
 
 MOST_SERIES: Final = 20  # shown unless all are asked for
+NEARLY_ALL: Final = 0.95  # of the time: warnings on call paths that take the rest are minor [D]
 NAMED_LAWS: Final = 3  # those that weigh most
 REFUSED: Final[dict[str, Any]] = {"kind": "no forecast", "rank": Rank.UNUSABLE}
 
@@ -45,9 +46,9 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
                 fact if is_one else replace(fact, is_detail=True)
                 for fact in (_facts(note) if note.label in labels else ())
             ),
-            warnings=note.warnings,
+            warnings=note.warnings if matters else tuple(map(minor, note.warnings)),
         )
-        for note in forecast.notes
+        for note, matters in zip(forecast.notes, _matter(forecast), strict=True)
     ]
     parts += [
         Sheet(title=label, warnings=(RankedWarning(f"No forecast. {why}", **REFUSED),))
@@ -67,6 +68,21 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
         parts=tuple(parts),
         left_out=left_out,
     )
+
+
+def _matter(forecast: Forecast) -> list[bool]:
+    """Tell which series may take notable time at the largest count, by the ends of intervals.
+
+    Call paths outside the largest ones, which make up nearly all of the time, do not.
+    """
+    if forecast.totals is None:
+        return [True] * len(forecast.notes)
+    most = np.reshape(forecast.upper, (len(forecast.notes), -1))[:, np.argmax(forecast.p)]
+    order = np.argsort(-most, kind="stable")
+    before = np.cumsum(most[order]) - most[order]
+    matters = np.empty(len(most), dtype=bool)
+    matters[order] = before < NEARLY_ALL * most.sum()
+    return matters.tolist()
 
 
 def _slowest(forecast: Forecast) -> Forecast:

@@ -45,6 +45,12 @@ def ranked(text: str) -> RankedWarning:
     return text if isinstance(text, RankedWarning) else RankedWarning(text)
 
 
+def minor(text: str) -> RankedWarning:
+    """Make a warning one that is shown only where all are."""
+    warning = ranked(text)
+    return RankedWarning(text, kind=warning.kind, rank=Rank.MINOR, size=warning.size)
+
+
 def said_of(name: str, text: str) -> RankedWarning:
     """Put the name of what a warning is about before it; it keeps its rank, and is a kind apart.
 
