@@ -89,7 +89,7 @@ def test_series_that_scale_otherwise_are_named():
     told = forecast(table(A=9 / P, B=5 + 0 * P, C=8 / P + 0.1), 32)
     assert facts(told)["scaling"] == "strong: A, C; weak: B"
     told = forecast(table(A=9 / P, C=8 / P + 0.1), 32)
-    assert facts(told)["scaling"] == "strong (all 2 series)"
+    assert facts(told)["scaling"] == "strong (both series)"
     told = forecast(table(A=9 / P, C=8 / P + 0.1), 32, scaling="weak")
     assert facts(told)["scaling"] == "weak: as requested"
 
@@ -175,6 +175,13 @@ def test_the_total_is_shown_where_the_call_path_that_holds_all_others_is_not(pro
     main = str(profile).splitlines()[2].split()
     assert lines[4].split()[:6] == ["total", *main[1:6]]
     assert "total" not in str(profile)
+
+
+def test_the_effects_of_several_axes_are_those_on_the_slowest():
+    rows = [(p, n, n / p + 0.1) for p in (1, 2, 4, 8) for n in (10, 20, 40)]
+    p, n, time = zip(*rows, strict=True)
+    told = forecast({"p": p, "n": n, "time": time}, 8, n=[20, 40, 10])
+    assert facts(told)["limited by"] == f"{told.notes[1].limited_by} (n = 40)"
 
 
 def test_warnings_on_call_paths_that_take_hardly_any_time_are_minor():

@@ -118,7 +118,7 @@ def test_warnings_stand_below_the_facts_of_a_single_part_and_apart_from_those_of
     ]
     assert lines_of(Sheet(parts=(part, replace(part, title="SP"))))[-4:] == [
         *("law         usl", ""),
-        *("warning:    All 2 series: Wide.", "warning:    All 2 series: Plain."),
+        *("warning:    Both series: Wide.", "warning:    Both series: Plain."),
     ]
 
 

@@ -85,12 +85,12 @@ def _matter(forecast: Forecast) -> list[bool]:
     return matters.tolist()
 
 
-def _slowest(forecast: Forecast) -> Forecast:
+def _slowest(forecast: Forecast, most: int = MOST_SERIES) -> Forecast:
     """Keep the series with the largest times at the largest count, the largest first."""
     places = (len(forecast.notes), -1)
     last = int(np.argmax(forecast.p))
     at_last = np.reshape(forecast.time, places)[:, last]
-    kept = np.argsort(-at_last, kind="stable")[:MOST_SERIES]
+    kept = np.argsort(-at_last, kind="stable")[:most]
     columns = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
     return replace(
         forecast,
@@ -118,6 +118,9 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
 def _facts_on_all(forecast: Forecast) -> Iterator[Fact]:
     """Give how several series scale, and what their forecasts are based on."""
     yield Fact("scaling", _scaling_of_all(forecast.notes))
+    if forecast.is_surface:  # the table has no room for the effects of several axes
+        slowest = _slowest(forecast, 1).notes[0]
+        yield Fact("limited by", f"{slowest.limited_by} ({slowest.label})")
     yield Fact("based on", _basis_of_all(forecast))
 
 
@@ -136,7 +139,7 @@ def _scaling_of_all(notes: Sequence[SeriesNotes]) -> str:
     for note in notes:
         if reasons == {note.scaling_reason, as_for(str(note.key.get("callpath")))}:
             return f"{scaling}: {note.scaling_reason} ({note.label})"
-    return f"{scaling} (all {len(notes)} series)"
+    return f"{scaling} ({'both' if len(notes) == 2 else f'all {len(notes)}'} series)"
 
 
 def _names(labels: Sequence[str]) -> str:

@@ -93,7 +93,7 @@ def gathered(sheet: Sheet) -> Gathered:
 
     >>> parts = [Sheet(title=x, warnings=("Too few runs.",)) for x in ("SP", "T3E")]
     >>> gathered(Sheet(parts=tuple(parts))).shown
-    ['All 2 series: Too few runs.']
+    ['Both series: Too few runs.']
     """
     kinds: dict[str, dict[str, RankedWarning]] = {}
     for name, text in _named(sheet):
@@ -141,7 +141,7 @@ def _who(names: Sequence[str], warnings: Sequence[RankedWarning], parts: int, no
         return worst
     if len(set(warnings)) == 1:
         if len(names) == parts:
-            return f"All {parts} {noun}"
+            return f"Both {noun}" if parts == 2 else f"All {parts} {noun}"
         return ", ".join(names) if len(names) == 2 else f"{worst} and {len(others)} more {noun}"
     if len({warning.size for warning in warnings}) == 1:
         return f"{worst}, and similarly {len(others)} more {noun}"

@@ -76,9 +76,9 @@ def test_a_target_that_was_measured_comes_back_nearly_and_narrowly():
 def test_every_axis_beyond_its_range_is_told_with_how_far():
     told = forecast(full(), p=64, n=1600, theta=0.05)
     said = " ".join(told.notes[0].warnings)
-    assert "p = 64 is 4 times beyond the largest measured p (16)." in said
-    assert "n = 1600 is 4 times beyond the largest measured n (400)." in said
-    assert "theta = 0.05 is 2 times below the smallest measured theta (0.1)." in said
+    assert "p = 64 is an extrapolation to 4x the largest measured p (16)." in said
+    assert "n = 1600 is an extrapolation to 4x the largest measured n (400)." in said
+    assert "theta = 0.05 is an extrapolation to 1/2 of the smallest measured theta (0.1)." in said
     assert told.reach[0] == pytest.approx(4)
     assert "furthest out in p and n and theta" in told.notes[0].rests_on
 

@@ -75,6 +75,8 @@ def words_of_reach(target: float, before: Array, after: Array) -> str:
     reaches = [np.exp(np.abs(np.log(target / counts)).min()) for counts in (before, after)]
     was, then = (format_quantity(float(x), "count") for x in reaches)
     target_p = whole(float(np.round(target)))
+    if reaches[1] <= 1:
+        return f"measures the time at p = {target_p} itself"
     if after.max() > before.max() or after.min() < before.min():
         return f"reduces the extrapolation to p = {target_p} from {was}x to {then}x"
     return f"p = {target_p} is then a factor of {then} from a measured count, instead of {was}"

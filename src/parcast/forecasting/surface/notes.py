@@ -115,11 +115,13 @@ def _of_values(
         if value < end:
             side, end = ("smallest", measured.min())
         name = answered.runs.names[j]
+        times = format_quantity(float(np.exp(far[at])), "count")
         if measured.min() <= 0:
             much = f"lies {format_quantity(abs(value - float(end)), 'count')} beyond"
+        elif side == "largest":
+            much = f"is an extrapolation to {times}x"
         else:
-            much = f"is {format_quantity(float(np.exp(far[at])), 'count')} times "
-            much += "below" if side == "smallest" else "beyond"
+            much = f"is an extrapolation to 1/{times} of"
         yield RankedWarning(
             f"{name} = {whole(value)} {much} the {side} measured {name} ({whole(float(end))}).",
             kind=f"extrapolation of {name}",
