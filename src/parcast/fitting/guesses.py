@@ -59,7 +59,7 @@ def with_guesses(
             elif not _has(machine, key):
                 raise ParameterError(
                     name,
-                    must="be described, as it is not fitted here",
+                    must="be described, as it is not fitted",
                     hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
                     '" }.',
                 )
@@ -72,11 +72,8 @@ def with_guesses(
 def guesses_in_words(guesses: Mapping[str, str]) -> Iterator[str]:
     """Say what was guessed, where anything was."""
     if guesses:
-        is_one = len(guesses) == 1
-        yield (
-            f"{', '.join(guesses)} {'is' if is_one else 'are'} not described: the fit began at "
-            f"{'a guess' if is_one else 'guesses'} from the runs, {', '.join(guesses.values())}."
-        )
+        texts = ", ".join(f"{name} = {text}" for name, text in guesses.items())
+        yield f"Not described, so the fit started from estimates based on the runs: {texts}."
 
 
 def _has(machine: Machine, key: str) -> bool:

@@ -151,8 +151,8 @@ def beyond_machine(machine: Machine, p: Array) -> Iterator[str]:
     most = machine.processors
     if most is not None and p.max() > most:
         yield (
-            f"{machine.name} has {most} processor{'s' if most > 1 else ''}: results for p > {most} "
-            "assume a larger machine of the same kind."
+            f"{machine.name} has {most} processor{'s' if most > 1 else ''}: results for p > "
+            f"{most} assume a larger machine of the same kind."
         )
 
 
