@@ -266,7 +266,8 @@ def test_rates_and_amounts_that_only_occur_together_are_said_to():
     runs = times_of(latency, p, np.ones(4), machine, noise=0.01)
     found = fit(latency, runs, machine, free=["communication.messages", "network.latency"])
     assert found.undetermined == (
-        "only the product communication.messages x network.latency is determined, not each of them.",
+        "only the product communication.messages x network.latency is determined, not each of "
+        "them.",
     )
 
 
