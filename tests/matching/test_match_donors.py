@@ -87,8 +87,8 @@ def test_the_law_says_what_the_forecasts_rest_on(runs, few):
         "forecast of T3E from its runs and those on the donor O2000"
     )
     assert law(alone, p=[4, 8], donors=two) == (
-        "forecast of T3E from its runs and those on the donors O2000, SP; measured times as they "
-        "are"
+        "forecast of T3E from its runs and those on the donors O2000, SP; measured times "
+        "where there are any"
     )
 
 

@@ -11,7 +11,7 @@ from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, rounded, rounded_interval, supported_digits
 
 LEGENDS: Final = {
-    "best": "P(best): probability of being the best machine within the limits",
+    "best": "P(best): probability of being the best machine",
     "holds": "P(limits): probability of meeting all limits",
     "-": "-: does not meet the limits; shown at the processor count that comes nearest",
 }
@@ -53,7 +53,7 @@ def _facts(match: Match) -> Iterator[Fact]:
     """Give the recommended machine, or what fails, and what the times are based on."""
     best = match.best
     if best is not None:
-        yield Fact("recommended", _advice(match, best))
+        yield Fact("choose", _advice(match, best))
     for i, text in enumerate(match.verdict):
         yield Fact("" if i else "none fits", text)
     yield Fact("law" if match.program else "based on", match.law)

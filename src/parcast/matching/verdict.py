@@ -83,7 +83,7 @@ def _failure(outcomes: Outcomes, constraints: Constraints) -> str:
         misses.append(
             f"costs {rounded(cost, 3)}, {_over(cost, constraints.budget)} {constraints.budget:g}"
         )
-    both = " and ".join(misses)
+    both = ", and ".join(misses)
     if constraints.certainty is not None:
         required = f"the required probability of {percent(constraints.certainty)}"
         both = (
@@ -91,7 +91,7 @@ def _failure(outcomes: Outcomes, constraints: Constraints) -> str:
             if misses
             else f"meets each limit, but not both with {required}"
         )
-    return f"{outcomes.machine} comes nearest at p = {_count(outcomes, i)}: it {both}."
+    return f"{outcomes.machine} at best (p = {_count(outcomes, i)}) {both}."
 
 
 def _remedies(outcomes: Sequence[Outcomes], constraints: Constraints) -> Iterator[str]:
