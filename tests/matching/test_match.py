@@ -17,6 +17,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
 from parcast.matching.outcomes import SHARED
 from parcast.prediction.predict import predict
+from parcast.show.warning import gathered
 from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
 
@@ -90,11 +91,12 @@ def test_the_most_efficient_count_is_the_smallest_that_is_fast_enough(runs):
     assert t3e.efficiency[t3e.chosen] == pytest.approx(17.04 / 2 / 9.002)
 
 
-def test_an_extrapolation_that_is_doubtful_is_told(runs, machines):
+def test_an_interval_that_is_wide_is_told_of_the_machine_with_the_widest(runs, machines):
     told = match(runs, machines, p=[128])
-    assert any(
-        text.startswith("T3E: Doubtful") or ", T3E: Doubtful" in text for text in told.warnings
-    )
+    wide = [text for text in told.warnings if "The 90 % interval at p = 128 spans" in text]
+    assert any(text.startswith("T3E: ") for text in wide)
+    shown = [text for text in gathered(told.to_sheet()).shown if text.kind == "wide interval"]
+    assert shown == [max(wide, key=lambda text: text.size)]
 
 
 # probabilities

@@ -27,6 +27,7 @@ from parcast.fitting.capacity_result import (
 )
 from parcast.fitting.capacity_sums import NAMES, fitted
 from parcast.laws.counting import SteadyStatePhase
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, as_measurements
 
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
@@ -233,8 +234,9 @@ def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> I
     if len(good) > 1:
         ordered = good[0].value >= good[-1].value
         meaning = "these are its upper and lower bound" if ordered else "no contention is visible"
-        yield (
+        yield RankedWarning(
             f"With W = {result.compute} from the runs on one processor, the network's rate is "
-            f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}."
+            f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}.",
+            rank=Rank.MINOR,
         )
     yield from result.network_warnings

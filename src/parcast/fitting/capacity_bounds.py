@@ -21,6 +21,7 @@ from parcast.fitting.capacity_result import (
 )
 from parcast.fitting.capacity_sums import INTERVAL, capacity
 from parcast.laws.counting import SteadyStatePhase
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity
 
 SAMPLES: Final = 400  # of times, for the interval of the disk's rate alone
@@ -194,11 +195,14 @@ def _between(by_p: list[Capacity]) -> Capacity | None:
 def _negative(bound: Capacity, took: float, should: float) -> str:
     """Explain a u that cannot be."""
     value = format_quantity(bound.value, "rate") if np.isfinite(bound.value) else "infinite"
-    return (
+    return RankedWarning(
         f"{bound.symbol} is {'negative ' if bound.value < 0 else ''}({value}): p = {bound.p:g} "
         f"took {took:.3g} s, but computing and the disk alone should take {should:.3g} s. So W is "
         "underestimated: a processor is faster in the parallel run, for example because its part "
-        "fits into a cache. Measure W with a smaller serial run, or fit all runs together."
+        "fits into a cache. Measure W with a smaller serial run, or fit all runs together.",
+        kind="negative u",
+        rank=Rank.SERIOUS,
+        size=should / took,
     )
 
 

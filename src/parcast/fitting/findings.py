@@ -30,6 +30,7 @@ from parcast.fitting.identifiability import (
 from parcast.fitting.model import HOLD, Model, Parameter
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise, Runs
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 
 DIGITS: Final = 6
@@ -287,14 +288,16 @@ def _warnings(
 ) -> Iterator[str]:
     """Say what the reader must know."""
     if not has_converged:
-        yield (
+        yield RankedWarning(
             "The fit has not converged, so its values may not be the best ones. Use more starts "
-            "(--starts), or fix some parameters (--fix)."
+            "(--starts), or fix some parameters (--fix).",
+            rank=Rank.SERIOUS,
         )
     if noise.level > POOR:
-        yield (
+        yield RankedWarning(
             f"The law deviates from these runs by {in_percent(noise.level)} %. Check that it is "
-            "the right law for this program, and the values that are fixed or written with +-."
+            "the right law for this program, and the values that are fixed or written with +-.",
+            rank=Rank.SERIOUS,
         )
     if noise.from_runs < FEW_FREEDOM and noise.level <= POOR:
         yield (

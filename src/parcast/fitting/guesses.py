@@ -20,6 +20,7 @@ from parcast.fitting.capacity_result import timed_runs
 from parcast.fitting.capacity_sums import NAMES
 from parcast.fitting.model import usual_names
 from parcast.laws.counting import SteadyStatePhase
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_quantity
 
@@ -73,7 +74,10 @@ def guesses_in_words(guesses: Mapping[str, str]) -> Iterator[str]:
     """Say what was guessed, where anything was."""
     if guesses:
         texts = ", ".join(f"{name} = {text}" for name, text in guesses.items())
-        yield f"Not described, so the fit started from estimates based on the runs: {texts}."
+        yield RankedWarning(
+            f"Not described, so the fit started from estimates based on the runs: {texts}.",
+            rank=Rank.MINOR,
+        )
 
 
 def _has(machine: Machine, key: str) -> bool:

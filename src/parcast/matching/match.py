@@ -34,6 +34,7 @@ from parcast.matching.question import (
 )
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import Constraints, verdict_of
+from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.timings.measurements import Measurements
 from parcast.words import listed, whole
 
@@ -273,14 +274,15 @@ def _warnings(
     sizes: Mapping[str, int | None],
 ) -> list[str]:
     """Give what a reader of the ranking must know; `sizes` are the processors of each machine."""
-    warnings = []
+    warnings: list[str] = []
     by_name = {x.machine: x for x in outcomes}
     good = [x for x in candidates if x.fits]
     if len(good) > 1 and max(x.best or 0.0 for x in good) < SURE:
-        warnings.append(
+        text = (
             "The order is uncertain: no machine is the best with a probability of 50% or more. "
             "Compare the intervals; further runs on the first machines would narrow them."
         )
+        warnings.append(RankedWarning(text, rank=Rank.SERIOUS))
     if goal != "time" and constraints.within is None:
         first = "cheapest" if goal == "cost" else "most efficient"
         warnings.append(
@@ -302,8 +304,9 @@ def _warnings(
         for text in texts:
             about.setdefault(text, []).append(x.machine)
     for text, names in about.items():
-        of_all = len(names) == len(candidates) > 1
-        warnings.append(text if of_all else f"{', '.join(names)}: {text}")
+        known, of_all = ranked(text), len(names) == len(candidates) > 1
+        said = known if of_all else f"{', '.join(names)}: {known}"
+        warnings.append(RankedWarning(said, kind=known.kind, rank=known.rank, size=known.size))
     return warnings
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from parcast.aliases import Array
 from parcast.matching.result import Candidate, Match
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, rounded, rounded_interval, supported_digits
 
@@ -20,7 +21,10 @@ SMALL: Final = 0.01  # a probability below is "<1", and one as near to 1 ">99"
 
 def sheet_of(match: Match) -> Sheet:
     """Everything that is said of a match."""
-    left_out = (f"{machine} is not ranked. {why}" for machine, why in match.left_out.items())
+    left_out = (
+        RankedWarning(f"{machine} is not ranked. {why}", rank=Rank.SERIOUS)
+        for machine, why in match.left_out.items()
+    )
     return Sheet(
         title=title_of(match),
         tables=(_table(match),),

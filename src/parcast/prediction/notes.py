@@ -12,6 +12,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.prediction.best_processors import least_between
+from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.units import Dimension, format_quantity
 from parcast.words import axis_value
 
@@ -125,9 +126,11 @@ def warnings_of(
     yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
     if servers is not None and "d" in axes and axes["d"].max() > servers:
-        yield (
+        yield RankedWarning(
             f"{machine.name} has {servers} I/O server{'s' if servers > 1 else ''}: results for "
-            f"d > {servers} assume that more of the same kind are added."
+            f"d > {servers} assume that more of the same kind are added.",
+            kind="beyond the servers",
+            size=float(axes["d"].max()) / servers,
         )
     known = machine.parameters() | program.parameters()
     if "n" in axes and not any("n" in amount.expression.axes for amount in known.values()):
@@ -136,14 +139,22 @@ def warnings_of(
             'amounts that grow with the problem size as formulas, such as "2 flop * n^3".'
         )
     for i, phase in enumerate(program.phase):
-        label = program.label(i)
         for text in phase.warnings(machine):
-            yield f"{label}: {text}" if label else text
+            yield labelled(program, i, text)
     if uncertain:
         yield (
             "The interval covers the uncertainty of the parameters (+-), not the error of the law "
             "itself. Measured runs show that error: parcast validate."
         )
+
+
+def labelled(program: Program, i: int, warning: str) -> str:
+    """Write the name of a phase, where it has one, before a warning."""
+    label, known = program.label(i), ranked(warning)
+    if not label:
+        return known
+    kind = f"{label}: {known.kind}"
+    return RankedWarning(f"{label}: {known}", kind=kind, rank=known.rank, size=known.size)
 
 
 def beyond_machine(machine: Machine, p: Array) -> Iterator[str]:
@@ -169,4 +180,4 @@ def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) ->
                 if own
                 else ""
             )
-            yield f"No time depends on {name}.{wins}"
+            yield RankedWarning(f"No time depends on {name}.{wins}", rank=Rank.SERIOUS)
