@@ -38,6 +38,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase
 from parcast.errors import ParameterError
 from parcast.projection.ratio import Ratio, on_base, on_target, ratio_of
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import percent, shown
 from parcast.words import whole
@@ -166,15 +167,15 @@ def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
                 "communication",
                 must="name call paths of the runs",
                 got=shown(repr(path)),
-                hint="There is "
-                f"{', '.join(map(str, there[:8])) or 'none: add a column callpath'}.",
+                hint="Available: "
+                f"{', '.join(map(str, there[:8])) or 'none; add a column callpath'}.",
             )
     left = [path for path in there if path not in priced]
     if priced and not left:
         raise ParameterError(
             "communication",
-            must="leave call paths that compute",
-            got="all of them",
+            must="leave at least one call path that computes",
+            got="all call paths",
             hint="Name fewer.",
         )
     return runs.select(callpath=left) if priced else runs
@@ -203,7 +204,8 @@ def _doubtful(counts: Array, factor: Array) -> list[str]:
     wide = float(factor[i] ** 2)
     if wide <= DOUBTFUL:
         return []
-    return [f"Doubtful: at p = {counts[i]:g} the interval spans a factor of {wide:.2g}."]
+    text = f"The 90 % interval at p = {counts[i]:g} spans a factor of {wide:.2g}: measure there."
+    return [RankedWarning(text, kind="wide interval", rank=Rank.SERIOUS, size=wide)]
 
 
 def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:
@@ -242,25 +244,36 @@ def _warnings(
     """Give what a reader of the times must know."""
     if not priced:
         yield (
-            f"All of the time on {base.name} is scaled by {kappa.value:.3g}: no call path is "
-            "known to communicate, so the network of the target has no say."
+            f"The whole time on {base.name} is multiplied by {kappa.value:.3g}: no call path is "
+            f"known to communicate, so the network of {target.name} has no effect. Describe the "
+            "call paths that communicate."
         )
     for path, phase in priced.items():
         for text in phase.warnings(target):
             yield f"{path}: {text}"
     if ratio_is != "run":
         exact = kappa.half_width == 0.0
-        yield (
-            f"No run on {target.name}: the ratio {kappa.value:.3g} comes from "
-            f"{'compute.rate of both machines' if ratio_is == 'rates' else 'you'}"
+        yield RankedWarning(
+            f"No run on {target.name}: the ratio {kappa.value:.3g} is "
+            f"{'that of compute.rate of both machines' if ratio_is == 'rates' else 'as given'}"
             + (
-                ", taken as exact. Say how well it is known, as +- 20%, for an honest interval."
+                " and taken as exact. Write its uncertainty, such as +- 20%, so that the interval "
+                "includes it."
                 if exact
-                else f", give or take {percent(np.expm1(kappa.half_width))}."
-            )
+                else f", with an uncertainty of {percent(np.expm1(kappa.half_width))}."
+            ),
+            rank=Rank.SERIOUS if exact else Rank.PLAIN,
         )
     elif kappa.at > 1:
-        yield f"The ratio is known at p = {kappa.at:g}, not at p = 1 as the method has it."
+        yield (
+            f"The ratio is known at p = {kappa.at:g}, while the method expects p = 1. Run the "
+            f"program on one processor of {target.name}."
+        )
     if others is None:
-        yield "How far the ratio moves with p is that of other programs and machines."
-    yield "Both machines must have been given the same optimisation level."
+        yield RankedWarning(
+            "How the ratio changes with p is estimated from other programs and machines.",
+            rank=Rank.MINOR,
+        )
+    yield RankedWarning(
+        "The same compiler optimisation on both machines is assumed.", rank=Rank.MINOR
+    )
