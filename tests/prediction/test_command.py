@@ -355,8 +355,8 @@ def test_no_file_is_overwritten_that_is_read(parcast, changed, tmp_path):
 @pytest.mark.parametrize(
     "case",
     [
-        (MACHINE, "saturation", "saturatoin", "is no key known here. Did you mean saturation?"),
-        (PROGRAM, "cycles =", "cycle =", "is no key known here. Did you mean cycles?"),
+        (MACHINE, "saturation", "saturatoin", "is not a known key. Did you mean saturation?"),
+        (PROGRAM, "cycles =", "cycle =", "is not a known key. Did you mean cycles?"),
         (
             MACHINE,
             "27 MB/s",
@@ -376,7 +376,8 @@ def test_a_fault_in_a_file(parcast, changed, case):
 def test_files_in_the_wrong_order(parcast):
     said = refused(parcast("predict", MACHINE, PROGRAM, "-p", "4"), 3)
     assert said.endswith(
-        "must describe a program, but has no [[phase]], as a machine. Check the order.\n"
+        "must describe a program, but has no [[phase]], like a machine. "
+        "Check the order of the files.\n"
     )
 
 
@@ -432,7 +433,8 @@ def test_a_file_that_is_not_there(parcast):
             "10 MB",
             "1 MB * n",
             ("-p", "4"),
-            'io.volume must be given every axis it uses, got none for n in "1 MB * n". '
+            "io.volume must have a value for each variable in its formula, got none for n in "
+            '"1 MB * n". '
             "Give it with -n.\n",
         ),
         (

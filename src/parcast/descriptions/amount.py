@@ -64,9 +64,9 @@ class Amount:
         if len(after) > 1:
             raise ParameterError(
                 name,
-                must='have one "+-" at most',
+                must='have at most one "+-"',
                 got=f'"{shown(text)}"',
-                hint='Write such as "6.9 s +- 5%".',
+                hint='Write for example "6.9 s +- 5%".',
             )
         return cls(text, expression, _spread(after[0].strip(), expression, name))
 
@@ -132,10 +132,10 @@ def _spread(text: str, expression: Expression, name: str) -> float:
         if expression.axes:
             raise ParameterError(
                 f"{name} after +-",
-                must="be a percentage where the value depends on "
+                must=f"be a percentage, as the value depends on "
                 f"{', '.join(sorted(expression.axes))}",
                 got=f'"{shown(text)}"',
-                hint='Write such as "+- 5%".',
+                hint='Write for example "+- 5%".',
             )
         value = float(expression())
         width = quantity(text, expression.dimension, name=f"{name} after +-")
@@ -145,7 +145,7 @@ def _spread(text: str, expression: Expression, name: str) -> float:
             f"{name} after +-",
             must=f"lie between 0 and {WIDEST:g} times the value",
             got=f'"{shown(text)}"',
-            hint='Write such as "+- 5%".',
+            hint='Write for example "+- 5%".',
         )
     return spread
 

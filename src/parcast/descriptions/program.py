@@ -121,7 +121,7 @@ def law_named(law: object) -> type[Phase]:
     if not isinstance(law, str) or law not in others:
         known = sorted(LAWS | others)
         near = difflib.get_close_matches(str(law).casefold(), known, n=1, cutoff=0.6)
-        hint = f'Did you mean "{near[0]}"?' if near else f"Known are {', '.join(known)}."
+        hint = f'Did you mean "{near[0]}"?' if near else f"Known laws: {', '.join(known)}."
         message = f"must be the name of a law, got {shown(repr(law))}. {hint}"
         raise DescriptionError("Phase", [Problem(message=message, field="law")])
     return others[law]
@@ -133,7 +133,7 @@ def laws() -> dict[str, type[Phase]]:
 
 
 def laws_of_plugins() -> dict[str, type[Phase]]:
-    """Laws of other packages by their names; what is broken is passed over with a warning."""
+    """Laws of other packages by their names; broken ones are ignored with a warning."""
 
     def is_law(name: str, kind: object) -> bool:
         if not isinstance(kind, type) or not issubclass(kind, Phase) or isabstract(kind):
@@ -173,10 +173,10 @@ class Program(Description):
     array([276., 138.])
     """
 
-    name: str = Field(default="a program", description="What to call it.")
-    source: str = Field(default="", description="Where the figures come from.")
+    name: str = Field(default="a program", description="Name of the program.")
+    source: str = Field(default="", description="Source of the figures.")
     phase: Annotated[tuple[_AnyPhase, ...], tables("phase", "[[phase]]")] = Field(
-        description="Phases, in their order."
+        description="Phases, in order of execution."
     )
 
     @model_validator(mode="after")

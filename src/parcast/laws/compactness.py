@@ -23,6 +23,7 @@ from parcast.aliases import Array
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.expressions import Expression, Overflow
+from parcast.show.warning import Rank, RankedWarning
 
 FAR: Final = (1e40, 1e80)  # sizes between which growth is taken: n^3 is still a float there
 LEAST: Final = 0.02  # power of n that is one: that of lg(n) seems to be 0.009 there
@@ -40,8 +41,8 @@ class Compactness:
         """Say what follows."""
         if self.is_compact:
             return (
-                "compact: no parallel version needs fewer steps, so a speedup above p would come "
-                "from something else"
+                "compact: no parallel version needs fewer steps, so a speedup above p must have "
+                "another cause"
             )
         return (
             f"not compact (epsilon = {self.epsilon:.2g}): superlinear speedup is possible, and a "
@@ -65,7 +66,7 @@ def compactness(solution: str, verification: str) -> Compactness:
             "solution and verification",
             must="not both grow faster than any power of n",
             got=f'"{solution}" and "{verification}"',
-            hint="Divide both by what they have in common.",
+            hint="Divide both by their common factor.",
         )
     epsilon = round(difference, 2) + 0.0
     return Compactness(epsilon=epsilon, is_compact=bool(difference < LEAST))
@@ -80,29 +81,30 @@ def _power(text: str, name: str) -> float:
         return float("inf")
     if not (near > 0 and far > 0):
         raise ParameterError(
-            name, must="be above 0 for large n", got=f'"{text}"', hint='Write such as "n^2".'
+            name, must="be above 0 for large n", got=f'"{text}"', hint='Write for example "n^2".'
         )
     return float(np.log(far / near) / np.log(FAR[1] / FAR[0]))
 
 
 def superlinear_warnings(program: Program, p: Array, speedup: Array) -> Iterator[str]:
-    """Say where speedup is above p, and what to think of it, if laws know of their compactness."""
+    """Say where speedup is above p, and why that may be, if the laws state their compactness."""
     known = [phase.is_compact for phase in program.phase if phase.is_compact is not None]
     p, speedup = np.broadcast_arrays(p, speedup)
     above = speedup > p * (1.0 + HAIR)
     if not known or not above.any():
         return
     most = np.unravel_index(np.argmax(speedup / p), p.shape)
-    claim = f"Speedup is above p: {speedup[most]:.3g} at p = {p[most]:g}."
+    claim = f"The speedup is above p: {speedup[most]:.3g} at p = {p[most]:g}."
     if all(known):
-        yield (
-            f"{claim} The algorithm is search-space compact, no parallel version needs fewer "
-            "steps. Look for what else grows with p: caches, disks, rates that are formulas in p, "
-            "or a slow sequential run."
+        yield RankedWarning(
+            f"{claim} No parallel version of this algorithm needs fewer steps (it is search-space "
+            "compact). Check what else grows with p: caches, disks, rates that are formulas in p, "
+            "or a slow sequential run.",
+            rank=Rank.SERIOUS,
         )
     else:
         yield (
-            f"{claim} The algorithm is not search-space compact, so this may be real. A better "
-            "sequential program takes the advantage away: one that does the parts in turn, or "
-            "needs fewer steps."
+            f"{claim} This may be real, as the algorithm is not search-space compact. A better "
+            "sequential program would remove the advantage: one that processes the parts one "
+            "after another, or needs fewer steps."
         )

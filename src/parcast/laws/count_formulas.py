@@ -113,7 +113,7 @@ def _checked(value: ArrayLike, p: ArrayLike, n: ArrayLike | None) -> tuple[Array
     if not len(counted) == len(at_p) == len(at_n) or not len(counted):
         raise ParameterError(
             "value, p and n",
-            must="be of one length, at least 1",
+            must="have the same length, at least 1",
             got=f"{len(counted)}, {len(at_p)} and {len(at_n)}",
             hint="Give each run all three.",
         )

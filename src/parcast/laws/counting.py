@@ -65,7 +65,7 @@ def sizes(
     require("p", p, ok, must="be at least 1", hint="Count processors from 1.")
     limit = n if most is None else np.asarray(most, dtype=np.float64)
     ok = p <= limit
-    hint = f"No more than n have work ({why}). Take fewer processors or a larger n."
+    hint = f"At most n processors have work ({why}). Use fewer processors or a larger n."
     require("p", np.broadcast_to(p, ok.shape), ok, must="be at most n", hint=hint)
     return n, p
 
@@ -104,26 +104,26 @@ def positive(name: str, value: ArrayLike) -> Array:
 
 
 class Capacities(Description):
-    """Capacities of the machine for this program alone; they win over those of the machine."""
+    """Capacities of the machine for this program; they override those of the machine."""
 
     compute: Annotated[Amount, Of("operation_rate", name="capacities.compute")] | None = parameter(
-        None, "Steps that one processor does in a second, W."
+        None, "Steps per second of one processor, W."
     )
     together: Annotated[Amount, Of("operation_rate", name="capacities.together")] | None = (
         parameter(
             None,
-            "Steps that p unequal processors do in a second, the sum of their W; compute "
-            "is then that of the slowest. p * compute if it is not given.",
+            "Steps per second of p unequal processors, the sum of their W; compute is then that "
+            "of the slowest. By default p * compute.",
         )
     )
     network: Annotated[Amount, Of("rate", name="capacities.network")] | None = parameter(
-        None, "Rate of the network with all processors transmitting, u."
+        None, "Bandwidth of the network when all processors send, u."
     )
     disk: Annotated[Amount, Of("rate", name="capacities.disk")] | None = parameter(
-        None, "Rate of one disk, B."
+        None, "Bandwidth of one disk, B."
     )
     latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = parameter(
-        None, "Startup of a message, t0."
+        None, "Startup time of one message, t0."
     )
 
 
@@ -132,12 +132,12 @@ class SteadyStatePhase(Phase):
 
     is_compact = True
     workers: ClassVar[str] = "one for each input"  # why no more than n processors have work
-    size: Annotated[Amount, Of("count")] = parameter("n", "Problem size that the law calls n.")
+    size: Annotated[Amount, Of("count")] = parameter("n", "Problem size, the law's n.")
     messages: Annotated[Amount, Of("count")] | None = parameter(
-        None, "Messages of a cycle that wait for each other; by default those of the law."
+        None, "Messages of a cycle sent one after another; by default those of the law."
     )
     disks: Annotated[Amount, Of("count")] = parameter(
-        "1", 'Disks that work at once: "d", or "p" if every processor has its own.'
+        "1", 'Disks that work in parallel: "d", or "p" if every processor has its own.'
     )
     capacities: Capacities = Capacities()
 

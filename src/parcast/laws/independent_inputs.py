@@ -40,8 +40,8 @@ class FractalPhase(SteadyStatePhase):
 
     source = "Shi c. 1996, equations (4.1) to (4.4)"
     law: Literal["fractal"] = LAW_KEY
-    alpha: Count = parameter("32000", "Steps of an input.")
-    beta: Size = parameter("8 B", "Bytes that are sent for an input.")
+    alpha: Count = parameter("32000", "Steps per input.")
+    beta: Size = parameter("8 B", "Bytes sent per input.")
 
     @staticmethod
     def law_counts(n: Array, p: Array, *, alpha: Array, beta: Array) -> Counts:
@@ -71,9 +71,9 @@ class MonteCarloPhase(SteadyStatePhase):
 
     source = "Shi c. 1996, equations (5.1) to (5.4)"
     law: Literal["monte_carlo"] = LAW_KEY
-    alpha: Count = parameter("1", "Steps of a sample.")
+    alpha: Count = parameter("1", "Steps per sample.")
     beta: Size = parameter(
-        "8 B", 'Bytes that are sent for a sample; "8 B * p / n" for one sum a processor.'
+        "8 B", 'Bytes sent per sample; "8 B * p / n" for one sum per processor.'
     )
     slices: Count = parameter("1", "Time slices.")
 
@@ -88,7 +88,7 @@ class MonteCarloPhase(SteadyStatePhase):
         >>> MonteCarloPhase(law="monte_carlo").grain(1e6, 10, k=4)
         (25000.0, 100000.0)
         """
-        each, hint = share(n, p), "1 is one piece for each processor."
+        each, hint = share(n, p), "1 is one piece per processor."
         require("k", np.asarray(k), 1 <= k <= each, must="lie between 1 and n/p", hint=hint)
         return each / k, each
 

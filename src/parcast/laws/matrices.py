@@ -52,10 +52,10 @@ class MatmulPhase(SteadyStatePhase):
     source = "Shi c. 1996, equations (6.1) to (6.3)"
     workers = "one row of the matrix for each"
     law: Literal["matmul"] = LAW_KEY
-    alpha: Count = parameter("1", "Steps of a multiplication and the addition after it.")
-    beta: Size = parameter("8 B", "Bytes of an entry.")
+    alpha: Count = parameter("1", "Steps of one multiplication and addition.")
+    beta: Size = parameter("8 B", "Bytes of one matrix entry.")
     kappa: Count = parameter("0", "How often the product is sent back.")
-    broadcast: bool = parameter(False, "Whether the network sends to all at once by itself.")
+    broadcast: bool = parameter(False, "Whether the network has a hardware broadcast.")
 
     @staticmethod
     def law_counts(
@@ -89,10 +89,10 @@ class GaussPhase(SteadyStatePhase):
     source = "Shi c. 1996, equations (7.1) to (7.3)"
     workers = "one row of the matrix for each"
     law: Literal["gauss"] = LAW_KEY
-    alpha: Count = parameter("3", "Steps of an entry in a wave.")
-    beta: Size = parameter("16 B", "Bytes of an entry in a wave, sent out and back.")
+    alpha: Count = parameter("3", "Steps per entry in one elimination step.")
+    beta: Size = parameter("16 B", "Bytes per entry in one elimination step, sent out and back.")
     exchange: Exchange = parameter(
-        "rows", "What travels in a wave: all rows, or the pivot row alone."
+        "rows", "What is sent in one elimination step: all rows, or the pivot row only."
     )
 
     @staticmethod

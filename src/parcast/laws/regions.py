@@ -54,23 +54,23 @@ class Region(Description):
     """A part of a program between two points at which processors join or exchange data."""
 
     kind: Literal[KINDS] = Field(  # type: ignore[valid-type]  # made from PRIMITIVES
-        description="loop: its iterations are dealt out; replicated: every processor does all of "
-        "them; the communication primitive that it calls; halo: messages to neighbours and back; "
-        "write or read: files."
+        description="loop: iterations distributed over the processors; replicated: every "
+        "processor does all iterations; a communication primitive; halo: messages to neighbours "
+        "and back; write or read: files."
     )
-    name: str = Field(default="", description="What to call it.")
+    name: str = Field(default="", description="Name of the region.")
     iterations: Annotated[Amount, Of("count")] = parameter("1", "Iterations of a loop, I.")
     iteration: Annotated[Amount, Of("time", "operations")] | None = parameter(
         None, "Time, or operations, of one iteration of a loop, E."
     )
-    calls: Annotated[Amount, Of("count")] = parameter("1", "How often it is run or called.")
+    calls: Annotated[Amount, Of("count")] = parameter("1", "Number of runs or calls.")
     volume: Annotated[Amount, Of("size")] | None = parameter(
         None,
-        "Bytes of one call: of the message, as its primitive counts it; of a halo to "
-        "one neighbour; of files those of all processors together.",
+        "Bytes of one call: for a primitive the message as defined for it; for a halo the message "
+        "to one neighbour; for files the bytes of all processors together.",
     )
     neighbours: Annotated[Amount, Of("count")] = parameter(
-        "2", "Neighbours in a halo, of the processor with the most."
+        "2", "Neighbours in a halo, of the processor with the most neighbours."
     )
 
     @model_validator(mode="after")
@@ -78,7 +78,7 @@ class Region(Description):
         if self.is_loop and self.iteration is None:
             raise ParameterError(
                 "region",
-                must="give iteration where its kind is loop or replicated",
+                must="give iteration if its kind is loop or replicated",
                 hint="Add the time of one iteration.",
             )
         wrong = {"volume"} if self.is_loop else {"iteration", "iterations"}
@@ -88,7 +88,7 @@ class Region(Description):
         if odd:
             raise ParameterError(
                 "region",
-                must=f"not give {odd[0]} where its kind is {self.kind}",
+                must=f"not give {odd[0]} if its kind is {self.kind}",
                 hint="Leave it out, or make it another region.",
             )
         return self
@@ -194,8 +194,9 @@ class RegionsPhase(Phase):
         if unknown:
             takes = "; ".join(f"{name}: {WORDS[name]}" for name in unknown)
             yield (
-                f"{machine.name} has no [primitives] for {', '.join(unknown)}: priced by latency "
-                f"and bandwidth of its network ({takes}). Measure them for better times."
+                f"{machine.name} has no [primitives] for {', '.join(unknown)}: their times are "
+                f"estimated from the latency and bandwidth of its network ({takes}). Measure them "
+                "for better times."
             )
 
     def _label(self, i: int) -> str:

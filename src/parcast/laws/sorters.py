@@ -45,10 +45,13 @@ from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, in_para
 
 Merge = Literal["scan", "tree"]
 Parts = Annotated[Amount, Of("count", least=1.0, most="n", hint="1 is all keys at once.")]
-ALPHA = "Steps of a comparison while sorting; splitting and merging take one each."
-BETA = "Bytes of a key sent, each way."
-GAMMA = "Bytes of a key on the disk, each way."
-MERGE = "How parts are merged: scan looks at the heads of all (n*p steps), tree at two (n*lg(p))."
+ALPHA = "Steps of a comparison in sorting; splitting and merging take one step per key."
+BETA = "Bytes sent per key, each way."
+GAMMA = "Bytes per key on the disk, each way."
+MERGE = (
+    "How parts are merged: scan compares the heads of all parts (n*p steps), tree those of two "
+    "(n*lg(p))."
+)
 
 
 class SortPhase(SteadyStatePhase):
@@ -99,7 +102,7 @@ class SquareSortPhase(SteadyStatePhase):
     gamma: Size = parameter("8 B", GAMMA)
     merge: Merge = parameter("scan", MERGE)
     partitions: Parts | None = parameter(
-        None, "Parts that one processor sorts in turn and merges."
+        None, "Parts that one processor sorts one after another and merges."
     )
 
     @staticmethod
@@ -130,7 +133,7 @@ class MergeSortPhase(SteadyStatePhase):
     source = "Shi c. 1996, equations (1.1) and (1.2)"
     law: Literal["merge_sort"] = LAW_KEY
     alpha: Count = parameter("1", "Steps of a comparison.")
-    gamma: Size = parameter("8 B", "Bytes of a key on the disk, each way.")
+    gamma: Size = parameter("8 B", GAMMA)
 
     @staticmethod
     def law_counts(n: Array, p: Array, *, alpha: Array, gamma: Array) -> Counts:  # noqa: ARG004 - the same on any p

@@ -45,8 +45,8 @@ class StencilPhase(SteadyStatePhase):
     workers = "one row of the grid for each"
     law: Literal["stencil"] = LAW_KEY
     time_steps: Count = parameter("1", "Time steps of a cycle.")
-    checkpoints: Count = parameter("0", "Times that a cycle writes the grid.")
-    number: Size = parameter("8 B", "Bytes of a number.")
+    checkpoints: Count = parameter("0", "How often a cycle writes the grid.")
+    number: Size = parameter("8 B", "Bytes of one number.")
 
     @staticmethod
     def law_counts(
