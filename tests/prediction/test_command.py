@@ -418,8 +418,8 @@ def test_a_file_that_is_not_there(parcast):
             "6\\*sqrt\\(p\\)",
             "log(p - 16)",
             ("-p", "32,16,8"),
-            "communication.messages must be finite: log(p - 16) is -inf at p = 16. Give that "
-            'case its own value with "... if ... else ...".\n',
+            "communication.messages must be finite: log(p - 16) is -inf at p = 16. Write a "
+            'separate value for that case, with "... if ... else ...".\n',
         ),
         (
             MACHINE,
