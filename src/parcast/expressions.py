@@ -4,9 +4,10 @@ A text is read by Python's own parser into a syntax tree, and the tree is transl
 into calls of the functions listed here. Whatever has no translation is refused by name and place,
 so a text can compute a number and do nothing else: it is never evaluated as Python.
 
-A number directly followed by a unit is a quantity, replaced by its SI value before parsing; where
-an axis has the name of a unit (`d`), the axis wins. Each quantity must be of the dimension the
-expression stands for, and like is only added to like, so "10 MB + 5" is refused. `^` is a power.
+A number directly followed by a unit is a quantity, replaced by its SI value before parsing; if an
+axis has the name of a unit (`d`), the axis takes precedence. Each quantity must have the dimension
+of the result, and only quantities of the same kind can be added, so "10 MB + 5" is refused. `^` is
+a power.
 """
 
 import ast
@@ -34,7 +35,7 @@ _Node: TypeAlias = "float | str | tuple[Callable[..., Any], tuple[_Node, ...]]"
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A number as a function of the axes; one that cannot be computed safely does not exist.
+    """A number as a function of the axes; texts that cannot be computed safely are refused.
 
     `text` is a number, or at most 1000 characters of numbers, quantities, axes, `pi`, `+ - * / //
     % ^ **`, comparisons, `a if p > 4 else b`, and the functions sqrt, log (natural), log2, log10,

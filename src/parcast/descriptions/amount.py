@@ -1,8 +1,8 @@
-"""Numbers as a description writes them: with a unit, perhaps a formula, perhaps uncertain.
+"""Numbers in a description: with a unit, optionally a formula, optionally uncertain.
 
-`"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. What follows `+-` is
-how far the 90 % interval reaches, a share s of the value or in the value's own unit: from the
-value over 1 + s to the value times 1 + s.
+`"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. `+-` gives the extent
+of the 90 % interval, as a share s of the value or in the unit of the value: from the value divided
+by 1 + s to the value times 1 + s.
 """
 
 import re
@@ -28,7 +28,7 @@ Point = Mapping[
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number with its unit as a function of the axes, and how well it is known.
+    """A number with its unit as a function of the axes, and its uncertainty.
 
     Build one from text with `Amount.of`; it is then called with the axes.
     """

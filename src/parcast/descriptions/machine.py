@@ -1,4 +1,4 @@
-"""What a program runs on: processors, network and storage, and what using them costs.
+"""Machines: processors, network and storage, and the price of using them.
 
 Any key may be missing as long as the program does not need it; otherwise the message names it.
 """
@@ -33,7 +33,7 @@ class Compute(Description):
 
 
 class Network(Description):
-    """What connects the processors."""
+    """The network between the processors."""
 
     latency: Annotated[Amount, Of("time", name="network.latency")] | None = parameter(
         None, "Startup time of one message; by default 0."
@@ -67,7 +67,7 @@ class Network(Description):
 
 
 class Storage(Description):
-    """The disks, or the servers in front of them."""
+    """The disks, or the I/O servers."""
 
     servers: int | None = Field(
         default=None,

@@ -1,7 +1,7 @@
-"""What runs: a sequence of phases, each a timing law repeated a number of times.
+"""Programs: a sequence of phases, each a timing law repeated a number of times.
 
-A phase names its law, and the law, a class derived from `Phase`, knows the other keys. Which laws
-there are stands in `parcast.descriptions.law_names`.
+A phase names its law, and the law, a class derived from `Phase`, defines the other keys. The laws
+are listed in `parcast.descriptions.law_names`.
 """
 
 import difflib
@@ -37,7 +37,7 @@ LAW_KEY: Final[Any] = Field(description="Timing law of the phase.")
 
 
 class Phase(Description):
-    """A timing law with its parameters, and how often it is repeated.
+    """A timing law with its parameters and its number of repetitions.
 
     A law is a class derived from this one: its fields are its parameters, each declared once with
     its unit, domain, default and meaning, and `cycle` is its formula.
@@ -76,8 +76,8 @@ class Phase(Description):
     def times(self, machine: Machine, at: Point) -> Breakdown:
         """Time of all cycles at every point of a grid, of the shape of what it depends on [s].
 
-        `at` has "p" processors and perhaps "d" disks and "n" problem size, which broadcast; a
-        parameter's name ("network.bandwidth") replaces its value [SI].
+        `at` has "p" processors and optionally "d" disks and "n" problem size, which broadcast; an
+        entry with the name of a parameter ("network.bandwidth") replaces its value [SI].
         """
         with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
             return self.cycle(machine, at) * self.cycles(at)

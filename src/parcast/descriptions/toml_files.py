@@ -1,7 +1,7 @@
 """Descriptions of machines and programs as TOML files, every fault with its line.
 
-They are written back as they stood, with other amounts: what a fit gives is put where the amounts
-stand in the user's own file, and comments, order and layout stay.
+They are written back with other amounts only: the results of a fit replace the amounts in the
+user's own file, and comments, order and layout stay unchanged.
 """
 
 from __future__ import annotations

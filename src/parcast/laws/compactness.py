@@ -2,10 +2,11 @@
 
     not compact:  g(n) >= c * n^epsilon * f(n)   for some epsilon > 0      [S in words, exponent R]
 
-f(n) is what it costs to verify a solution, g(n) to find one. Where finding costs a power of n more
-than verifying, an algorithm looks at more than it must, and splitting the problem may save steps:
-speedup may be above P. Then so may a better sequential program. Sorting in n^2 steps is not
-compact (epsilon = 1: a look at each pair of neighbours verifies), sorting in n*lg(n) steps is.
+f(n) is the cost of verifying a solution, g(n) that of finding one. If finding costs a power of n
+more than verifying, the algorithm examines more than necessary, and splitting the problem may save
+steps: the speedup may be above P. But then a better sequential program may save them as well.
+Sorting in n^2 steps is not compact (epsilon = 1: comparing neighbours verifies a solution in n
+steps); sorting in n*lg(n) steps is.
 
 References
 ----------
@@ -32,7 +33,7 @@ HAIR: Final = 1e-9  # by which rounding may bring a speedup above p
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compactness:
-    """How much more it costs to find a solution than to verify one."""
+    """How much more expensive it is to find a solution than to verify one."""
 
     epsilon: float  # power of n between the two, 0 or less where there is none; may be infinite
     is_compact: bool

@@ -1,4 +1,4 @@
-"""Programs of which only counts are known: what they compute, send and call, for each p.
+"""Programs described by counts only: what they compute, send and call, for each p.
 
     T(P) = pace * C_max(P) + sum over collectives of calls / P * T_q(P, m) + S(P)            [D]
     S(P) = max(m * (t0 + V / M / r_inf),  V / r_sat(P))                                      [D]
@@ -11,19 +11,19 @@ t0, r_inf  startup and rate of one message [1]_, r_sat rate of all pairs togethe
 T_q        time of a collective, see `laws.primitives.price`; an alltoall that was not measured
            is never faster than all its bytes at r_sat
 
-The two sides of the maximum are the bounds that a queue in front of the network obeys: each rank
-sends its messages one after another, and all bytes pass what all ranks share. Messages have
-sizes that the counts do not tell, so a straight line for all sizes is what they can be priced by.
+The two sides of the maximum are bounds for a queue in front of the network: each rank sends its
+messages one after another, and all bytes pass through what all ranks share. The counts do not
+contain the sizes of messages, so one straight line is used for all sizes.
 
-Use it where a trace or a profile has counted a program and nobody has described it. Counts do not
-say which message waits for which. Where ranks send in turn, as in a wavefront that enters a grid
-of q * r ranks at one corner, the inner ranks wait for two messages a step while all wait for
-2 - 1/q - 1/r on average [2]_: give m then, or the time is too short. Messages sent while the
-program computes take less than this says.
+Use it if a trace or a profile has counted a program that nobody has described. Counts do not show
+which message waits for which. If ranks send in turn, as in a wavefront that enters a grid of q * r
+ranks at one corner, the inner ranks wait for two messages a step while all wait for
+2 - 1/q - 1/r on average [2]_: then give m, or the time is too short. Messages sent while the
+program computes take less time than predicted.
 
-Between two counted numbers of processors a quantity is taken on the straight line in log-log, and
-in log p alone where it is 0 at one of them, as the messages of one processor are. Beyond the
-counted numbers the last two of them set the line [D].
+Between two counted p a quantity is interpolated linearly in log-log, and in log p only if it is 0
+at one of them, as the messages of one processor are. Beyond the counted p it is extrapolated from
+the last two [D].
 
 References
 ----------
@@ -62,7 +62,7 @@ LONG: Final = ("alltoall", "allgather", "gather", "scatter")  # what data are mo
 
 
 class Calls(Description):
-    """Calls of one collective on one count of processors."""
+    """Calls of one collective at one processor count."""
 
     kind: Literal[COLLECTIVES] = Field(description="Name of the collective.")  # type: ignore[valid-type]  # made from PRIMITIVES
     calls: Annotated[Amount, Of("count")] = Field(description="Calls of all ranks together.")
@@ -72,7 +72,7 @@ class Calls(Description):
 
 
 class Count(Description):
-    """What was counted on one count of processors."""
+    """What was counted at one processor count."""
 
     p: int = Field(ge=1, description="Processors of the counted run.")
     compute: Annotated[Amount, Of("time")] = Field(
@@ -211,7 +211,7 @@ class CountedCosts:
 
 
 class CountedPhase(Phase):
-    """A phase of which counts are known.
+    """A phase described by counts.
 
     >>> phase = CountedPhase(
     ...     law="counted",

@@ -1,4 +1,4 @@
-"""What inserted counters tell: unit times of the small regions of a loop, and their own price.
+"""Inserted counters: unit times of the small regions of a loop, and the cost of the counters.
 
     t_j = sum over k of n_jk * tau_k ,   j = 1..J, J >= m              [S] (2) to (5) [1]_
 

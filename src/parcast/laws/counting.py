@@ -3,15 +3,15 @@
     T = steps / W + network bytes / u + messages * t0 + disk bytes / B
 
 Every law of this kind is one function that counts, for a problem of size n on P processors, what
-lies one after the other: the steps of the processor that has most of them, the bytes that all
-send through the network, the bytes of the disk. W, u and B are the capacities of a processor, of
-the network with all processors transmitting, and of the disk *for this program*: they are measured
-with it (`parcast.fitting.capacity_sums`), not taken from a data sheet.
+happens one after another: the steps of the processor with most of them, the bytes that all send
+through the network, the bytes of the disk. W, u and B are the capacities of a processor, of the
+network when all processors send, and of the disk *for this program*: they are measured with it
+(`parcast.fitting.capacity_sums`), not taken from a data sheet.
 
-Use it for programs whose counts are known and that keep everybody busy. Nobody waits for anybody
+Use it for programs whose counts are known and that keep all processors busy. There is no waiting
 in it, so it is a lower bound of the time for algorithms that are search-space compact, see
-`parcast.laws.compactness`, and says little of the others. Startups of messages are this
-project's addition [D]; the source has t0 = 0.
+`parcast.laws.compactness`; for others it is not reliable. Startups of messages are this project's
+addition [D]; the source has t0 = 0.
 
 References
 ----------

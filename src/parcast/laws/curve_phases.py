@@ -1,9 +1,9 @@
-"""Laws of the processors alone as phases of a program: their times are those of no machine.
+"""Laws in p only as phases of a program: their times do not depend on the machine.
 
-A forecast fits these laws to timings as curves (`parcast.laws.curves`, where formulas, assumptions
-and sources stand); a description names them where a phase is known by its serial fraction, or by
-what its terms take. Phases have the parameters of the sources, curves the coefficients of terms.
-Amdahl's two terms count as computing, what grows as communication [D].
+A forecast fits these laws to timings as curves (`parcast.laws.curves`, with formulas, assumptions
+and sources); a description uses them if a phase is known by its serial fraction, or by the times
+of its terms. Phases have the parameters of the sources, curves the coefficients of terms.
+Amdahl's two terms count as computing, the growing term as communication [D].
 """
 
 from abc import abstractmethod
@@ -36,7 +36,7 @@ Share: TypeAlias = Annotated[Amount, Of("fraction", most=1.0, hint=PERCENT)]
 
 
 class CurvePhase(Phase):
-    """A phase whose time follows from p and the parameters of its law alone."""
+    """A phase whose time depends only on p and the parameters of its law."""
 
     @abstractmethod
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
@@ -55,7 +55,7 @@ class CurvePhase(Phase):
 
 
 class AmdahlPhase(CurvePhase):
-    """Fixed work, of which a fraction cannot be shared.
+    """Fixed work with a serial fraction.
 
     >>> phase = AmdahlPhase(law="amdahl", t1="80 s", serial="25 %")
     >>> phase.times(Machine(), {"p": [1, 2, 8]}).time
@@ -74,7 +74,7 @@ class AmdahlPhase(CurvePhase):
 
 
 class UslPhase(CurvePhase):
-    """Contention for what is shared, and keeping it coherent.
+    """Contention for shared resources, and the cost of keeping them coherent.
 
     >>> phase = UslPhase(law="usl", t1="100 s", contention="10 %", coherency="1 %")
     >>> phase.times(Machine(), {"p": [1, 2, 10]}).time
@@ -100,7 +100,7 @@ class UslPhase(CurvePhase):
 
 
 class GustafsonPhase(CurvePhase):
-    """Work that grows with the processors, so that time stays.
+    """Work that grows with p, so that the time stays the same.
 
     >>> phase = GustafsonPhase(law="gustafson", time="100 s", serial="60 %")
     >>> phase.work(Machine(), {"p": [1, 10]}) / phase.times(Machine(), {"p": [1, 10]}).time

@@ -1,21 +1,21 @@
 """Programs as regions: loops that compute and primitives that communicate, one after the other.
 
-    loop         M(P) = E * ceil(I / P)        iterations dealt out to the processors    [S] (1)
+    loop         M(P) = E * ceil(I / P)        iterations distributed over processors    [S] (1)
     replicated   M(P) = E * I                  every processor does all of them     [S in words]
     primitive    calls * T_q(P, m)             see `parcast.laws.primitives.price`       [R]
     halo         min(k, P - 1) * T_send(m)     messages to k neighbours, and as many back    [D]
     write, read  t0 + V / (d * B)              V bytes of all processors on d disks          [D]
     program      T(P) = sum of its regions, each the maximum over the processors             [D]
 
-A loop that is run several times, as in every time step, has `calls` as well: M(P) is the time of
-one, as what is left over by I / P is left over in each. Of a halo, messages to the neighbours go
-out one after the other while those of the neighbours come in; where all pairs together are
-limited, all messages of all processors take at least their bytes over that rate. Disks are shared
-evenly and without a queue.
+A loop that runs several times, as in every time step, has `calls` as well: M(P) is the time of one
+run, because the remainder of I / P occurs in each. In a halo, a processor sends messages to its
+neighbours one after another while theirs arrive; if the rate of all pairs together is limited, all
+messages take at least their bytes divided by that rate. Disks are shared evenly and without a
+queue.
 
-Use it where a program is known loop by loop: iterations, the time of one, and what is sent between
-them. It knows no queues: messages and disks that are waited for take longer than it says, and the
-`spmd` law is the one for that. Neither does it know caches: E stays the same for every P.
+Use it if a program is known loop by loop: iterations, the time of one, and what is sent between
+the loops. It has no queues: waiting for messages or disks takes additional time, for which there
+is the `spmd` law. It has no caches either: E is the same for every P.
 
 References
 ----------

@@ -64,9 +64,9 @@ def project_counts(
 ) -> CountedProjection:
     """Times of a program of law "counted" at `p` processors on a machine.
 
-    Of the `known` runs on the machine that at the smallest count, best p = 1, gives the pace. Of
-    `donors`, runs on other machines at two counts or more, the smallest gives theirs. The interval
-    joins, on the log scale, what the model leaves out and the +- of the machine.
+    The pace comes from the `known` run on the machine at the smallest p, best p = 1. `donors` are
+    runs on other machines at two processor counts or more; the smallest gives their pace. The
+    interval combines, on the log scale, the error of the model and the +- of the machine.
     """
     phase = phase_of(program)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))

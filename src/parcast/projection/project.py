@@ -3,20 +3,20 @@
     T_target(P) = kappa * sum T_comp,base(P) + sum T_comm,target(P)         [S in words] [1]_
     kappa       = T_target(P0) / T_base(P0)
 
-Call paths that communicate are priced on the target, by its primitives; all others are scaled by
-kappa, best known at P0 = 1. Where the runs name no call paths, the whole is scaled, and that is
-said.
+Call paths that communicate are computed for the target, from its primitives; all others are scaled
+by kappa, best determined at P0 = 1. If the runs have no call paths, the whole time is scaled, with
+a warning.
 
-The ratio of two machines does not stay what it was: the one with the faster processors waits more
-for its network. How far it moves was measured [D]: on seven public sets of runs every machine in
-turn was the target, told one run, and every other machine the base. The half-width of the 90 %
-interval of log time that served well grows with the distance from the known count and with how
-unlike the machines are,
+The ratio of two machines is not constant: the one with the faster processors waits more for its
+network. How much it changes was measured [D]: on seven public sets of runs every machine in turn
+was the target, with one known run, and every other machine the base. A suitable half-width of the
+90 % interval of log time grows with the distance from the known count and with the difference of
+the machines,
 
     half-width = sqrt( (0.5 + 0.4 * min(|ln kappa|, 1.5))^2 * ln(P / P0) + (1.645 * 0.05)^2 )
 
-Other machines that were run at the same counts tell it better. Each adds how far the base's ratio
-to it moved; the formula then counts as three machines. The study is in
+Other machines with runs at the same counts improve it. Each contributes the change of the base's
+ratio to it; the formula then counts as three machines. The study is in
 ``docs/explanation/projection.md``.
 
 References
@@ -59,10 +59,10 @@ class Projection:
     time: Array  # [s]
     lower: Array  # of the 90 % interval [s]
     upper: Array  # [s]
-    scaled: Array  # what was scaled by the ratio [s]
-    communication: Array | None  # what was priced on the target; None: no call path is known [s]
+    scaled: Array  # part that was scaled by the ratio [s]
+    communication: Array | None  # part computed for the target; None: no call path is known [s]
     ratio: float  # kappa [1]
-    ratio_from: str  # where it comes from, in words
+    ratio_from: str  # what it is based on, in words
     widths: Mapping[str, Array]  # half-widths of log time by what they come from
     base: str
     target: str
@@ -110,11 +110,12 @@ def project(
 ) -> Projection:
     """Times at `p` processors of a target machine, scaled from runs on a base machine.
 
-    With a column `callpath` the times of `runs` must add up; what `communication` describes is
-    priced on the target. The `known` run on the target at the smallest count gives the ratio; else
-    it is given, as "0.15 +- 10%", or is the base's `compute.rate` over the target's. The interval
-    joins, on the log scale, the doubt of the base's forecast, that of the ratio, how far ratios
-    move with p among `others`, and the +- of the target.
+    With a column `callpath` the times of `runs` must add up; the times of what `communication`
+    describes are computed for the target. The ratio comes from the `known` run on the target at
+    the smallest count; otherwise it is given, as "0.15 +- 10%", or is the base's `compute.rate`
+    divided by the target's. The interval combines, on the log scale, the uncertainty of the base's
+    forecast, that of the ratio, the change of ratios with p among `others`, and the +- of the
+    target.
     """
     runs = as_measurements(runs)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))

@@ -4,9 +4,9 @@ A cycle is `bursts_per_io` bursts of computing and communicating, then one I/O. 
 the network and the disks are a closed queueing network (`parcast.laws.spmd.networks`), the demands
 on it come from the descriptions of program and machine (`parcast.laws.spmd.demands`).
 
-The law says "in every cycle n bursts" where the published equation (16) has a geometric number
-of bursts with mean n [1]_: real programs write every n-th step. `bursts = "geometric"` is the
-published reading, and `reading = "published"` takes the equations of a cycle as printed, see
+The law has exactly n bursts in every cycle, while the published equation (16) has a geometrically
+distributed number with mean n [1]_: real programs write every n-th step. `bursts = "geometric"`
+is the published reading, and `reading = "published"` uses the equations of a cycle as printed, see
 `docs/reference/spmd.md`.
 
 References
