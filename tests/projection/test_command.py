@@ -131,7 +131,7 @@ def test_one_of_several_programs_is_chosen(project, files):
         (("-", "-", "-p", "4"), 2, "One file alone may be -, standard input."),
         ((*QUESTION, "-o", "told.svg"), 2, "-o must be a path that ends in .csv, .json"),
         (("here.toml", "here.toml", "-p", "4"), 3, "is not a known column"),
-        (("counts.csv", "counts.csv", "-p", "4"), 3, "must be TOML"),
+        (("counts.csv", "counts.csv", "-p", "4"), 3, "must be valid TOML"),
         (("counts.csv", "no.toml", "-p", "4"), 3, "must exist, but is not in"),
         ((*QUESTION, "--donors", "old.csv", "--donor-machine", "here.toml"), 4, "include 'old'"),
     ],
