@@ -74,7 +74,7 @@ def told_of(law, **keys):
 
 def test_superlinear_speedup_of_a_poor_program_may_be_real():
     (warning,) = told_of("square_sort").warnings
-    assert warning.startswith("The speedup is above p: ")
+    assert warning.startswith("Speedup is above p: ")
     assert "p = 5. This may be real, as the algorithm is not search-space compact." in warning
     assert "A better sequential program would remove the advantage" in warning
 
@@ -82,7 +82,7 @@ def test_superlinear_speedup_of_a_poor_program_may_be_real():
 def test_superlinear_speedup_of_a_compact_algorithm_is_doubted():
     (warning,) = told_of("fractal", capacities={"compute": "1 Mflop/s * p"}).warnings
     assert warning == (
-        "The speedup is above p: 25 at p = 5. No parallel version of this algorithm needs fewer "
+        "Speedup is above p: 25 at p = 5. No parallel version of this algorithm needs fewer "
         "steps (it is search-space compact). Check what else grows with p: caches, disks, rates "
         "that are formulas in p, or a slow sequential run."
     )
@@ -101,5 +101,5 @@ def test_laws_that_say_nothing_of_it_are_left_alone():
 def test_the_point_that_is_named_is_that_with_most_speedup_a_processor():
     program = Program(phase=[{"law": "sort"}])
     [said] = superlinear_warnings(program, np.array([2.0, 3.0, 8.0]), np.array([2.5, 6.0, 9.0]))
-    assert said.startswith("The speedup is above p: 6 at p = 3.")
+    assert said.startswith("Speedup is above p: 6 at p = 3.")
     assert not list(superlinear_warnings(program, np.array([2.0]), np.array([2.0])))

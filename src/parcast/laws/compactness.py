@@ -95,7 +95,7 @@ def superlinear_warnings(program: Program, p: Array, speedup: Array) -> Iterator
     if not known or not above.any():
         return
     most = np.unravel_index(np.argmax(speedup / p), p.shape)
-    claim = f"The speedup is above p: {speedup[most]:.3g} at p = {p[most]:g}."
+    claim = f"Speedup is above p: {speedup[most]:.3g} at p = {p[most]:g}."
     if all(known):
         yield RankedWarning(
             f"{claim} No parallel version of this algorithm needs fewer steps (it is search-space "
