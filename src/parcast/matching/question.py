@@ -199,7 +199,7 @@ def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) 
             "p",
             must="be numbers",
             got=f"{p!r:.60}",
-            hint=("Give such as ", Argument("p", [1, 2]), "."),
+            hint=("Give for example ", Argument("p", [1, 2]), "."),
         ) from None
     most = MOST_POINTS // machines
     if not 0 < counts.size <= most:
