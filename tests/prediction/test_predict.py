@@ -7,6 +7,7 @@ from parcast.descriptions.machine import Machine, Storage
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.prediction.predict import predict
+from parcast.show.warning import Rank
 
 MACHINE = Machine(
     name="a cluster",
@@ -144,12 +145,6 @@ def test_it_warns_of_a_larger_machine():
     assert not predict(program(), MACHINE, p=[1, 64]).warnings
 
 
-def test_warnings_of_phases_have_their_names():
-    talks = {"law": "spmd", "communication": {"transfer": "1 s"}, "compute": {"serial": "1 s"}}
-    told = predict(Program(phase=[{**talks, "name": "halo"}, talks]), Machine(), p=[1])
-    assert [text.split(":")[0] for text in told.warnings] == ["halo", "phase 2"]
-
-
 def test_a_document_holds_everything():
     told = predict(program(), MACHINE, p=[1, 2])
     document = told.to_document()
@@ -278,3 +273,22 @@ def test_a_parameter_that_nothing_asks_for_is_named():
     disks = CLUSTER.model_copy(update={"storage": Storage(bandwidth="1 GB/s")})
     told = predict(PRODUCT, disks, p=[1, 4], n=100, vary={"storage.bandwidth": [1e9, 2e9]})
     assert told.warnings == ("No time depends on storage.bandwidth.",)
+
+
+def test_a_warning_of_every_phase_is_given_once_and_that_of_one_names_it():
+    sends = {"law": "spmd", "compute": {"parallel": "8 s"}, "communication": {"volume": "1 MB"}}
+    machine = Machine(network={"bandwidth": "10 MB/s"})
+    both = Program(phase=[sends | {"name": "a"}, sends | {"name": "b"}])
+    (warning,) = predict(both, machine, p=[1, 2]).warnings
+    assert warning.startswith("No contention in the network is assumed")
+    one = Program(phase=[sends | {"name": "a"}, {"law": "amdahl", "t1": "1 s", "serial": 0}])
+    (warning,) = predict(one, machine, p=[1, 2]).warnings
+    assert warning.startswith("a: No contention in the network is assumed")
+    assert (warning.kind, warning.rank) == (warning, Rank.PLAIN)
+
+
+def test_a_parameter_without_effect_is_a_serious_warning():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    machine = Machine(network={"bandwidth": "10 MB/s"})
+    told = predict(program, machine, p=[1, 2], vary={"network.bandwidth": [1e6, 1e7]})
+    assert [x.rank for x in told.warnings if "No time depends on" in x] == [Rank.SERIOUS]

@@ -138,9 +138,15 @@ def warnings_of(
             "The times do not depend on n: no formula in the descriptions uses it. Write the "
             'amounts that grow with the problem size as formulas, such as "2 flop * n^3".'
         )
+    about: dict[str, list[int]] = {}  # phases of which the same is said
     for i, phase in enumerate(program.phase):
         for text in phase.warnings(machine):
-            yield labelled(program, i, text)
+            about.setdefault(text, []).append(i)
+    for text, phases in about.items():
+        if len(phases) == len(program.phase):
+            yield text
+        else:
+            yield from (labelled(program, i, text) for i in phases)
     if uncertain:
         yield (
             "The interval covers the uncertainty of the parameters (+-), not the error of the law "
