@@ -75,9 +75,9 @@ def _along(p: Array, dominant: NDArray[np.intp], share: Array) -> str:
     limits = []
     for start in starts:
         what = SPENT_ON[COMPONENTS[dominant[start]]]
-        since = "" if start == 0 and len(starts) == 1 else f" from p = {p[start]:.0f}"
+        since = f" from p = {p[start]:.0f}" if start else ""
         limits.append(f"{what}{since}")
-    return f"{', '.join(limits)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
+    return f"{', then '.join(limits)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
 
 
 def fastest_of(
