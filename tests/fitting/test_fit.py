@@ -188,7 +188,7 @@ def test_a_constant_that_the_runs_want_to_be_nothing_is_named():
     assert not found.is_settled
     [said] = [x for x in found.warnings if "io.startup" in x]
     assert said.startswith("The runs fit best with 0 for io.startup (at most ")
-    assert "io.startup            0 s  at most " in str(found)
+    assert "io.startup            0 s  up to " in str(found)
 
 
 def test_constants_at_a_bound_are_named_together():

@@ -70,9 +70,9 @@ def test_a_fit_without_intervals_shows_none(found):
     ("lower", "upper", "determined", "shown"),
     [
         (0.0, np.inf, "not", "unlimited"),
-        (0.5, np.inf, "only from below", "at least 2.5 s"),
-        (0.0, 3.0, "only from above", "at most 15 s"),
-        (0.5, 3.0, "only from above", "at most 15 s"),
+        (0.5, np.inf, "only from below", "from 2.5 s"),
+        (0.0, 3.0, "only from above", "up to 15 s"),
+        (0.5, 3.0, "only from above", "up to 15 s"),
     ],
 )
 def test_an_interval_with_one_end_says_so(found, lower, upper, determined, shown):

@@ -11,8 +11,8 @@ SHORT = 5  # digits of a value without an interval
 DETERMINED = {  # what documents say of a parameter, in words; the others are words already
     "not": "nothing",
     "+- alone": "+- only",
-    "only from above": "runs, upper limit only",
-    "only from below": "runs, lower limit only",
+    "only from above": "upper limit only",
+    "only from below": "lower limit only",
     "on its bound": "at its bound",
 }
 
@@ -69,8 +69,8 @@ def _texts(parameter: FittedParameter) -> tuple[str, str, str]:
         fitted, _, interval = format_interval(value, low, high, dimension).partition("  (")
         return f"{fitted}{unit}", interval.removesuffix(")"), described
     if isfinite(high):
-        return f"{fitted}{unit}", f"at most {format_quantity(high, dimension)}", described
-    least = f"at least {format_quantity(low, dimension)}" if low > 0 else "unlimited"
+        return f"{fitted}{unit}", f"up to {format_quantity(high, dimension)}", described
+    least = f"from {format_quantity(low, dimension)}" if low > 0 else "unlimited"
     return f"{fitted}{unit}", least, described
 
 

@@ -12,9 +12,9 @@ from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, rounded, rounded_interval, supported_digits
 
 LEGENDS: Final = {
-    "best": "P(best): probability of being the best machine",
-    "holds": "P(limits): probability of meeting all limits",
-    "-": "-: does not meet the limits; shown at the processor count that comes nearest",
+    "best": "best: probability of being the best machine",
+    "holds": "fits: probability of meeting all limits",
+    "-": "-: does not meet the limits (shown at the processor count that comes nearest)",
 }
 SMALL: Final = 0.01  # a probability below is "<1", and one as near to 1 ">99"
 
@@ -131,9 +131,9 @@ def _table(match: Match) -> Table:
     at = len(columns)
     columns.append(Column(title="efficiency", unit="[%]", cells=efficiency))
     if match.best:
-        columns.append(Column(title="P(best)", unit="[%]", cells=best))
+        columns.append(Column(title="best", unit="[%]", cells=best))
     if match.has_constraints:
-        columns.append(Column(title="P(limits)", unit="[%]", cells=holds))
+        columns.append(Column(title="fits", unit="[%]", cells=holds))
     shorter = [*columns]
     shorter[at] = replace(columns[at], title="eff.", heading="efficiency [%]")
     meanings = [LEGENDS["best"]] if match.best else []
@@ -150,8 +150,8 @@ def _table(match: Match) -> Table:
                     f"{cost[0]} {match.currency}  ({cost[1]} to {cost[2]})" if cost[0] else "",
                 ),
                 Fact("efficiency", f"{efficiency[i]} %"),
-                Fact("P(best)", f"{best[i]} %" if best[i] else ""),
-                Fact("P(limits)", f"{holds[i]} %" if holds[i] else ""),
+                Fact("best", f"{best[i]} %" if best[i] else ""),
+                Fact("fits", f"{holds[i]} %" if holds[i] else ""),
             ),
         )
         for i, (rank, x, time, cost) in enumerate(zip(ranks, every, times, costs, strict=True))

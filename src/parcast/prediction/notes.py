@@ -150,7 +150,7 @@ def warnings_of(
     if uncertain:
         yield (
             "The interval covers the uncertainty of the parameters (+-), not the error of the law "
-            "itself. Measured runs show that error: parcast validate."
+            "(see parcast validate)."
         )
 
 

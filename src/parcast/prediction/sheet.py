@@ -372,7 +372,8 @@ def legend_of_shares(titles: Collection[str]) -> str:
     """Say what the columns of shares mean; "" where these titles have none of them."""
     *most, waiting = SHORT.values()
     named = [title for title in most if title in titles]
-    texts = [f"{', '.join(named)}: shares of the time"] if named else []
+    shares = "shares" if len(named) > 1 else "share"
+    texts = [f"{', '.join(named)}: {shares} of the time"] if named else []
     if waiting in titles:
         texts.append(f"{waiting}: share spent waiting for the slowest processor")
     return "; ".join(texts)
