@@ -94,9 +94,6 @@ def _facts(fit: Fit) -> Iterator[Fact]:
         f"the runs scatter by {_percent(fit.noise)} about the law "
         f"({fit.freedom:.0f} degrees of freedom)",
     )
-    count = len(fit.parameters)
-    if fit.rank < count:
-        yield Fact("rank", f"the runs determine {fit.rank} combinations of the {count} parameters")
     for text in fit.undetermined:
         yield Fact("unresolved", text, is_marked=True)
     for text in fit.advice:
