@@ -234,7 +234,7 @@ def test_the_answer_is_text_with_what_was_found():
         in text
     )
     assert "donors      here; the times are multiplied by 1.00 to " in text
-    assert "fastest     p = 4, of the requested ones" in text
+    assert "fastest     p = 4 (among the requested p)" in text
 
 
 def test_one_count_has_no_least():

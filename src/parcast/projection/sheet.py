@@ -53,7 +53,7 @@ def _facts(projection: CountedProjection) -> Iterator[Fact]:
         yield Fact("donors", f"{names}; the times are multiplied by {low:.2f} to {high:.2f}")
     if len(projection.p) > 1:
         best = projection.p[int(np.argmin(projection.time))]
-        yield Fact("fastest", f"p = {best:g}, of the requested ones")
+        yield Fact("fastest", f"p = {best:g} (among the requested p)")
 
 
 def _forms(projection: CountedProjection) -> Iterator[Form]:
