@@ -154,7 +154,9 @@ def test_columns_are_left_out_until_the_table_fits(profile, width, kept):
 def test_a_factor_that_is_the_same_in_all_rows_is_said_once(profile):
     text = str(profile)
     assert "x4" not in text
-    assert "\nextrapolated by a factor of 4; speedup and efficiency: over p = 8, the" in text
+    assert (
+        "\nextrapolated by a factor of 4; speedup and efficiency: relative to p = 8, the" in text
+    )
     text = str(forecast(table(A=9 / P, B=5 / P), [32, 64]))
     assert "xN: extrapolated by a factor of N" in text
     assert text.count("x4") == 2

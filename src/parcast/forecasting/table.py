@@ -235,15 +235,15 @@ def _legend(forecast: Forecast, columns: Mapping[str, Column]) -> str:
     else:
         meanings = [f"extrapolated by a factor of {_times(float(np.max(forecast.reach)))}"]
     first = {note.measured[0] for note in forecast.notes}
-    over = ""
+    base = ""
     if first != {1}:
-        over = f"p = {whole(min(first))}, " if len(first) == 1 else ""
-        over = f"over {over}the smallest measured p"
+        only = f"p = {whole(min(first))}, " if len(first) == 1 else ""
+        base = f"relative to {only}the smallest measured p"
     ratios = [columns[name].title for name in SPEEDUP if name in columns]
     if ratios == [SHORT]:
-        meanings.append(f"{SHORT}: efficiency {over}".strip())
-    elif ratios and over:
-        meanings.append(f"{' and '.join(ratios)}: {over}")
+        meanings.append(f"{SHORT}: efficiency {base}".strip())
+    elif ratios and base:
+        meanings.append(f"{' and '.join(ratios)}: {base}")
     if "share" in columns:
         of = "of the time of all call paths"
         is_own = columns["share"].title != "share"
