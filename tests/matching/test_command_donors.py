@@ -158,7 +158,7 @@ def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, as
         (
             ("unnamed.csv", "--target", "SP"),
             2,
-            "--target requires a column machine in WHAT, which has",
+            "--target must be a machine of WHAT, but WHAT has",
         ),
         (
             (PROGRAM, FILES[0], "-p", "4", "--donors", "here.csv"),

@@ -36,42 +36,42 @@ def forecast(
     progress: Callable[[int, int], None] | None = None,
     **at: ArrayLike,
 ) -> Forecast:
-    """Forecast times at processor counts `p` from a few measured ones, with 90 % intervals.
+    """Times at `p` processors from the times measured at a few, with 90 % intervals.
 
     Parameters
     ----------
     measurements : Measurements, or a table that `Measurements.from_table` accepts
-        Runs at two processor counts or more for each series; with `donors`, at one or more.
+        At least two counts of processors for each series; with `donors`, at least one.
     p : array_like, any shape
         Processor counts to forecast: whole numbers of at least 1. By default the counts in
         `hold_out`, or else the next two doublings of the largest measured count. [1]
     hold_out : array_like, optional
-        Measured counts that are left out of the forecast, to compare it with the times measured
-        there, which are in `observed`. [1]
+        Measured counts that the forecast is not told, so that it can be compared with them: what
+        was measured there comes back in `observed`. [1]
     donors : Measurements, such a table, or a list of them, optional
-        Runs of the same program on other machines, with a column `machine`: their scaling, with
-        the same callpath and the same other axes, is used in the forecast.
+        Runs of the same program on other machines, with a column `machine`. How time goes on
+        there, with the same callpath and other axes, helps to forecast it here.
     machines : sequence of Machine
-        Descriptions of the machines of the runs: with `donors`, similar machines get more weight.
+        Descriptions of the machines of the runs: with `donors`, those like the target weigh more.
     by : sequence of str, optional
-        Columns that distinguish the series; by default every label and every axis besides `p`
-        that takes several values.
+        Columns that tell the series apart; by default every label there is and every axis besides
+        `p` that takes several values.
     scaling : {"auto", "strong", "weak"}
-        Whether the work was fixed or grew with `p`. It decides what speedup and efficiency mean,
-        and does not change the times. "auto" derives it from a column `n`, the problem size, or
-        from the times, in the same way for all call paths of a run.
+        Whether the work was fixed or grew with the processors. It decides what speedup and
+        efficiency mean, not the times. "auto" tells it from a column `n`, the size of the problem,
+        or from the times, for all call paths of a run alike.
     progress : callable, optional
-        Called with the number of series done and the number of all.
+        Called with the series done so far and in all.
     **at : array_like
-        Values of other axes, such as ``n=[1000, 2000], theta=0.5``. The forecast is then based on
-        all runs together and made for every combination of the values; an axis that is not named
-        takes its measured values. Not with `donors` or `by`.
+        Values of other axes asked for, such as ``n=[1000, 2000], theta=0.5``: all runs are then
+        forecast from together, in every combination of the values; an axis not named takes its
+        measured ones. Not with `donors` or `by`.
 
     Returns
     -------
     Forecast
         Its arrays have the shape of `p`; with one axis more, first, if there are columns in `by`.
-        Series with a single count and no donors are left out and listed in `refused`.
+        A series with a single count and no donors is left out and named in `refused`.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def forecast(
         If an argument lies outside its domain, `by` names a column that is not there, or a
         keyword is no axis.
     FitFailed
-        If no series has two processor counts, or one and donors.
+        If no series has two counts of processors, or one and donors.
 
     Examples
     --------

@@ -111,9 +111,9 @@ def knee(
     Returns
     -------
     list of Knee
-        One for each series that has a forecast. The interval of a knee is found from the two
-        ends of the times' intervals. An end beyond the search is `upto`, and `lower_is_limit` or
-        `upper_is_limit` is true.
+        One for each series that has a forecast. The interval of a knee is where the two ends of
+        the times' interval put it, and `upto` where they put it beyond that: `lower_is_limit`
+        and `upper_is_limit` say so.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from parcast.forecasting.result import Forecast
 
 
 def largest_regions(told: Forecast, top: int = 10) -> Forecast:
-    """Keep the call paths with the longest exclusive times at the largest count asked for.
+    """Keep the call paths that take most time themselves at the largest count asked for.
 
     Parameters
     ----------
@@ -24,14 +24,14 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
     Returns
     -------
     Forecast
-        The same for these alone, the longest first. The `shares` of their notes are the exclusive
-        times as shares of the time of their profile, at the largest measured count and at the
-        largest asked for. [1]
+        The same for these alone, the longest first. The `shares` of their notes are the parts of
+        the time of their profile, without what they call, at the largest measured count and at
+        the largest asked for. [1]
 
     Raises
     ------
     ParameterError
-        If the series are not distinguished by call path, or `top` is below 1.
+        If the series are not told apart by call path, or `top` is below 1.
 
     Examples
     --------

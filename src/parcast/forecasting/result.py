@@ -72,22 +72,22 @@ class SeriesNotes:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Forecast(Result):
-    """Times at the processor counts asked for, with 90 % intervals and what they are based on.
+    """Times at processors asked for, each with a 90 % interval and what it rests on.
 
-    The arrays have the shape of `p`. Where the measurements hold several series (`by` is not
-    empty), they have one more axis, the first, for the series.
+    The arrays have the shape of the `p` asked for; where the measurements hold several series
+    (`by` is not empty) one more axis for the series comes first.
     """
 
     _sheet: ClassVar[str] = "parcast.forecasting.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.forecasting.picture:figure_of"
 
-    p: Array  # processor counts asked for [1]
+    p: Array  # processors asked for [1]
     time: Array  # [s]
     lower: Array  # of the interval [s]
     upper: Array  # of the interval [s]
     speedup: Array  # over the smallest measured count [1]
     efficiency: Array  # [1]
-    reach: Array  # extrapolation: p over the largest measured p; 1 inside [1]
+    reach: Array  # how many times beyond the measured counts; 1 inside [1]
     observed: Array  # median time measured at these counts, held out or not; NaN where none [s]
     by: tuple[str, ...]  # the columns that distinguish the series
     notes: tuple[SeriesNotes, ...]  # one a series

@@ -135,7 +135,7 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
     ("options", "status", "says"),
     [
         (["--donors", "-"], 2, "--donors must be a file, got -. Write its name."),
-        (["--target", "SP"], 2, "--target requires a column machine in FILE, which has none."),
+        (["--target", "SP"], 2, "--target must be a machine of FILE, but FILE has no column"),
         (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
         (["--donors", "here.csv"], 2, "--donors must have a column machine, got none."),
         (

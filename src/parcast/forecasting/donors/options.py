@@ -48,7 +48,8 @@ def parts_of_targets(
 
     if "machine" not in runs.labels:
         raise click.UsageError(
-            f"--target requires a column machine in {argument}, which has none. Leave it out."
+            f"--target must be a machine of {argument}, but {argument} has no column machine. "
+            "Leave it out."
         )
     here, others = runs.select(machine=list(targets)), without(runs, targets)
     return here, [] if others is None else [others]

@@ -114,7 +114,7 @@ def plan_runs(
     by: Sequence[str] | None = None,
     **at: ArrayLike,
 ) -> list[PlannedRun]:
-    """Next runs that narrow the interval of a forecast most for their cost, the best first.
+    """Next runs that would narrow the interval most for their cost, the best first.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def plan_runs(
         Counts that runs may have. By default those measured, the next ones by factors of two,
         and those between measured ones that lie more than a factor of two apart. [1]
     cost : callable, optional
-        Cost of runs as a function of two arrays, p and time [s], that returns one; by default
-        their product.
+        Cost of runs with so many processors that take so long [s], two arrays in, one out; by
+        default processors times time.
     donors, machines
-        As for `parcast.forecast`: with them one own count is enough. Not with `at`.
+        As for `parcast.forecast`, which one own count is enough for; not with `at`.
     by : sequence of str, optional
-        Columns that distinguish series, as for `parcast.forecast`; not with `at`.
+        Columns that tell series apart, as for `parcast.forecast`; not with `at`.
     **at : array_like
         Values of other axes asked for, as for `parcast.forecast`; a run takes measured values of
         these, those asked for, or doublings between them.
@@ -145,7 +145,7 @@ def plan_runs(
     Returns
     -------
     list of PlannedRun
-        Fewer than asked for where no further run would narrow the interval by 5 %.
+        Fewer than asked for where no further run would save 5 % of the interval's width.
 
     Raises
     ------
