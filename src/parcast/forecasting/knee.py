@@ -29,7 +29,7 @@ REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Knee:
-    """The knee of one series, searched up to `upto`."""
+    """Largest processor count worth using, of one series, considered up to `upto`."""
 
     key: Key
     p: int  # the knee; `upto` if it is not reached [1]

@@ -10,7 +10,8 @@ from parcast.forecasting.call_paths import Profile
 from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
 from parcast.forecasting.measured import pooled_noise
-from parcast.forecasting.result import Limit, SeriesNotes
+from parcast.forecasting.result import SeriesNotes
+from parcast.forecasting.scaling import Limit
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent

@@ -14,6 +14,7 @@ from parcast.aliases import Array
 from parcast.errors import ParameterError
 from parcast.forecasting.call_paths import PATH
 from parcast.forecasting.curve import Columns, Curve
+from parcast.forecasting.scaling import Limit
 from parcast.forecasting.totals import Totals, totals_of
 from parcast.show.result import Result
 from parcast.show.warning import said_of
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
 SHARES = ("share_measured", "share")
-Limit = Literal["", "scales well", "overhead", "growing cost"]
 
 
 class Donor(NamedTuple):
@@ -206,28 +206,8 @@ class Forecast(Result):
             "inputs": dict(self.inputs or {}),
             "series": [_note_document(note) for note in self.notes],
             "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
-            **self._totals_document(),
+            **_totals_document(self),
         }
-
-    def _totals_document(self) -> dict[str, Any]:
-        """Times of whole profiles that are sums of call paths, in the document."""
-        totals = self.totals
-        if totals is None:
-            return {}
-        counts = [whole(x) for x in np.ravel(self.p).tolist()]
-        rows = [
-            {
-                **{name: whole(value) for name, value in totals.keys[i].items()},
-                **{"callpaths": int(totals.parts[i]), "p": p},
-                "time_s": float(totals.time[i, j]),
-                "lower_s": float(totals.lower[i, j]),
-                "upper_s": float(totals.upper[i, j]),
-            }
-            for i in range(len(totals.keys))
-            for j, p in enumerate(counts)
-            if totals.parts[i] > 1
-        ]
-        return {"totals": rows} if rows else {}
 
     def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> Figure:
         """Draw every series in one matplotlib figure, as `figure_of` does."""
@@ -275,3 +255,24 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
         **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
         "warnings": list(note.warnings),
     }
+
+
+def _totals_document(forecast: Forecast) -> dict[str, Any]:
+    """Times of whole profiles that are sums of call paths, in the document."""
+    totals = forecast.totals
+    if totals is None:
+        return {}
+    counts = [whole(x) for x in np.ravel(forecast.p).tolist()]
+    rows = [
+        {
+            **{name: whole(value) for name, value in totals.keys[i].items()},
+            **{"callpaths": int(totals.parts[i]), "p": p},
+            "time_s": float(totals.time[i, j]),
+            "lower_s": float(totals.lower[i, j]),
+            "upper_s": float(totals.upper[i, j]),
+        }
+        for i in range(len(totals.keys))
+        for j, p in enumerate(counts)
+        if totals.parts[i] > 1
+    ]
+    return {"totals": rows} if rows else {}

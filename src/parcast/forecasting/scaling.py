@@ -41,6 +41,7 @@ FALL = 0.175  # of the logarithm of time: a sixth less, which noise seldom makes
 
 
 Scaling = Literal["auto", "strong", "weak"]
+Limit = Literal["", "scales well", "overhead", "growing cost"]  # in a word or two
 Size = Literal["", "grows", "fixed"]  # of the problem, over the counts of processors
 
 FIXED: Final = (
