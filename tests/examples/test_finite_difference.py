@@ -45,7 +45,7 @@ def test_a_line_says_whether_the_interval_holds(printed, told):
 
 
 def test_the_doubts_of_the_forecast_are_printed_in_its_own_words(printed, told):
-    assert any(warning.startswith("T3E: Doubtful") for warning in told.warnings)
+    assert any(warning.startswith("T3E: The 90 % interval") for warning in told.warnings)
     for warning in told.warnings:
         assert f"- {warning}\n" in printed
 

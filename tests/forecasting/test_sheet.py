@@ -74,7 +74,7 @@ def test_facts_on_each_of_several_series_are_details(profile):
     assert "main->dot" in every
     assert "main->dot" not in shown
     html = profile._repr_html_()
-    assert html.count("limited by: ") == html.partition("<details>")[2].count("limited by: ") == 7
+    assert html.count("limited by:") == html.partition("<details>")[2].count("limited by:") == 7
 
 
 def test_facts_on_a_single_series_are_shown_and_its_laws_are_a_detail():

@@ -94,7 +94,7 @@ def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     from pathlib import Path
 
     name = Path(file).stem.strip() or file
-    click.echo(f"parcast: {file} names no machine. It is called {name!r:.60}.", err=True)
+    click.echo(f"parcast: {file} names no machine; it is called {name!r:.60}.", err=True)
     return type(runs)(machine=name, **runs.columns)
 
 
