@@ -205,7 +205,7 @@ def _warning_of_reach(p: float, last: float, reach: float, *, helped: bool) -> s
         f"p = {p} is an extrapolation to {format_quantity(reach, 'count')}x the largest measured "
         f"p ({last}).{checked}",
         kind="extrapolation",
-        rank=Rank.SERIOUS if reach > FAR else Rank.MINOR,
+        rank=Rank.SERIOUS if reach > FAR and not helped else Rank.MINOR,
         size=reach,
     )
 

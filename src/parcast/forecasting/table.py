@@ -86,6 +86,7 @@ def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]
             yield {**row, "share": share, "limit": note.limit if j == furthest else ""}
     if totals is None:
         return
+    is_own = any(note.shares is not None for note in forecast.notes)
     empty = dict.fromkeys(row, None)
     shown = np.reshape(forecast.time, (len(forecast.notes), len(counts)))
     for i, parts in enumerate(totals.parts.tolist()):
@@ -94,7 +95,8 @@ def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]
             times = {f"{x}_s": float(getattr(totals, x)[i, j]) for x in ("time", "lower", "upper")}
             name = f"total of {parts}" if parts > 1 else "total"
             key = {**totals.keys[i], PATH: name, "p": whole(p), "reach": 1.0}
-            yield {**empty, **key, **times, "share": 1.0, "limit": ""}
+            share = 1.0 if j == furthest or not is_own else np.nan
+            yield {**empty, **key, **times, "share": share, "limit": ""}
 
 
 def _whole_times(forecast: Forecast, totals: Totals | None) -> Array:

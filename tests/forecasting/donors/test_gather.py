@@ -7,6 +7,7 @@ from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import one_series
+from parcast.show.warning import Rank
 from parcast.timings.measurements import Measurements
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -98,6 +99,9 @@ def test_with_two_own_counts_both_have_a_say():
     assert 0.5 < sum(donor.weight for donor in note.donors) < 1
     assert "2 runs at p = 2 and 4" in note.rests_on
     assert not any(text.startswith("Only two counts") for text in note.warnings)
+    (far,) = (x for x in forecast(known, 64, donors=DONORS).warnings if "extrapolation" in x)
+    assert far == "p = 64 is an extrapolation to 16x the largest measured p (4)."
+    assert far.rank == Rank.MINOR
 
 
 def test_many_own_runs_leave_the_donors_little_to_say():
