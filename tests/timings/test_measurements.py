@@ -455,3 +455,20 @@ def test_html_shows_the_first_rows_escaped_and_uncoloured():
 @pytest.mark.parametrize(("rows", "note"), [(10, "</table>"), (11, "<p>and 1 more row</p>")])
 def test_html_counts_the_rows_it_leaves_out(rows, note):
     assert Measurements(p=[1] * rows, time=1)._repr_html_().endswith(note)
+
+
+def test_a_table_alone_is_taken_as_from_table_takes_it():
+    frame = pd.DataFrame({"p": [1, 2], "time_ms": [80.0, 41.5]})
+    assert Measurements(frame) == Measurements.from_table(frame)
+    assert Measurements({"p": 1, "time": 2, "table": 3}).axes["table"].tolist() == [3]
+    with pytest.raises(ParameterError) as caught:
+        Measurements(frame, machine="A")
+    assert str(caught.value) == (
+        "table must be given alone, got machine as well. Put all columns into the table."
+    )
+
+
+@pytest.mark.parametrize("given", [{}, {"p": [1, 2]}, {"time": [8, 4]}])
+def test_without_p_and_time_there_are_no_measurements(given):
+    with pytest.raises(ParameterError, match=r"must be given\. Measurements need p and time, or "):
+        Measurements(**given)

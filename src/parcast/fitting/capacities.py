@@ -8,7 +8,7 @@ the startup of messages are those that explain all runs best.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -26,15 +26,16 @@ from parcast.fitting.capacity_result import (
     timed_runs,
 )
 from parcast.fitting.capacity_sums import NAMES, fitted
+from parcast.importers.registry import as_measurements
 from parcast.laws.counting import SteadyStatePhase
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
 
 
 def capacities(
     phase: SteadyStatePhase,
-    runs: Measurements | Any,
+    runs: MeasurementsLike,
     machine: Machine | None = None,
     *,
     method: Literal["source", "fit"] = "source",

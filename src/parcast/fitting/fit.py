@@ -23,14 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacities import bounds_in_words, with_disk_seconds
 from parcast.fitting.findings import findings
@@ -39,7 +40,8 @@ from parcast.fitting.model import Model, Parameter, parameters_of
 from parcast.fitting.result import Fit
 from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
 from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
-from parcast.timings.measurements import Measurements
+from parcast.importers.registry import as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import shown
 
 INTERVAL: Final = 0.9
@@ -52,9 +54,9 @@ MOST_STARTS: Final = 10_000
 
 
 def fit(
-    program: Program,
-    measurements: Measurements,
-    machine: Machine | None = None,
+    program: ProgramLike,
+    measurements: MeasurementsLike,
+    machine: MachineLike | None = None,
     *,
     free: Iterable[str] | None = None,
     fixed: Iterable[str] | None = None,
@@ -113,11 +115,10 @@ def fit(
     >>> round(found["compute.parallel"].value, 6), round(found["compute.serial"].value, 6)
     (10.0, 2.0)
     """
-    machine = Machine() if machine is None else machine
-    require_descriptions(program, machine)
+    program = as_program(program)
+    machine = Machine() if machine is None else as_machine(machine)
     _require_choices(quantity, starts)
-    if not isinstance(measurements, Measurements):
-        measurements = _as_measurements(measurements)
+    measurements = _as_measurements(measurements)
     free, fixed = None if free is None else list(free), list(fixed or ())
     guessed = free if quantity == "time" else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
@@ -239,16 +240,16 @@ def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _as_measurements(table: Any) -> Measurements:
-    """Measurements from any table that has columns."""
-    if isinstance(table, tuple | list) or table is None:
+def _as_measurements(given: MeasurementsLike) -> Measurements:
+    """Take measurements as `as_measurements` does, and say what to do with a pair."""
+    if isinstance(given, tuple | list) or given is None:
         raise ParameterError(
             "measurements",
             must="be Measurements or a table of columns",
-            got=shown(repr(table)),
+            got=shown(repr(given)),
             hint="read_runs gives a pair: runs, quantity = read_runs(path).",
         )
-    return Measurements.from_table(table)
+    return as_measurements(given)
 
 
 def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:

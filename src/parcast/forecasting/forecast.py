@@ -7,7 +7,7 @@ computed from this, and the notes on them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,19 +18,19 @@ from parcast.forecasting.question import Question, question_of
 from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.forecasting.scaling import Scaling
 from parcast.forecasting.surface.evidence import SurfaceEvidence, surface_evidence
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import MeasurementsLike
 
 if TYPE_CHECKING:
-    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 def forecast(
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     p: ArrayLike | None = None,
     *,
     hold_out: ArrayLike | None = None,
-    donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence[Machine] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     progress: Callable[[int, int], None] | None = None,

@@ -14,13 +14,14 @@ from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
 from parcast.forecasting.question import question_of
 from parcast.forecasting.scaling import Scaling
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.importers.registry import as_measurements
+from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Key, label_of
 from parcast.units import percent
 from parcast.words import whole
 
 if TYPE_CHECKING:
-    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
@@ -87,12 +88,12 @@ class Knee:
 
 
 def knee(
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     *,
     upto: int | None = None,
     min_efficiency: float = 0.5,
-    donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence[Machine] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
 ) -> list[Knee]:

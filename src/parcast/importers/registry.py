@@ -22,6 +22,8 @@ from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, refuse_packed
 from parcast.importers.runs import Imported, Runs
 from parcast.places import PluginWarning, load, plugins
+from parcast.timings.csv_files import read_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import shown
 
 GROUP: Final = "parcast.importers"  # of entry points
@@ -142,6 +144,26 @@ def _recognises(known: Format, start: bytes, path: Path) -> bool:
         remark = f'the plugin "{known.name}" in {GROUP} is passed over: recognises fails, {why}.'
         warnings.warn(remark, PluginWarning, stacklevel=2)
         return False
+
+
+class ImportNote(UserWarning):
+    """What was left out of imported timings, or taken for granted."""
+
+
+def as_measurements(given: MeasurementsLike) -> Measurements:
+    """Take measurements as they are, a table by its columns, and read a file by its path.
+
+    A file may be a table as CSV or in any format that is recognised, as on the command line; what
+    a reader of an import must know comes as an `ImportNote`, which is a warning.
+    """
+    if not isinstance(given, str | os.PathLike):
+        return given if isinstance(given, Measurements) else Measurements(given)
+    if recognised(given) is None:
+        return read_measurements(given)
+    imported = import_timings(given)
+    for note in imported.notes:
+        warnings.warn(f"{name_of(given)}: {note}", ImportNote, stacklevel=2)
+    return imported.measurements
 
 
 def import_timings(

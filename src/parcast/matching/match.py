@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import FitFailed, ParameterError, as_list, as_whole
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
+from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
 from parcast.matching.outcomes import Outcomes, described, measured, projected
@@ -28,13 +29,14 @@ from parcast.matching.question import (
     counts_of,
     donors_beside,
     machines_of,
+    program_or_runs,
     ranked_ones,
     require_prices,
     unrepeated,
 )
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import Constraints, verdict_of
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.words import listed, whole
 
 Goal = Literal["time", "cost", "efficiency"]
@@ -43,8 +45,8 @@ SURE: Final = 0.5  # probability of being best below which the order is open
 
 
 def match(
-    what: Program | Measurements | Any,
-    machines: Machine | Sequence[Machine] = (),
+    what: ProgramLike | MeasurementsLike,
+    machines: MachineLike | Sequence[MachineLike] = (),
     *,
     p: ArrayLike | None = None,
     d: float | None = None,
@@ -54,7 +56,7 @@ def match(
     budget: float | None = None,
     certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
-    donors: Measurements | Sequence[Any] | Any | None = None,
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
     seed: int = 0,
 ) -> Match:
     """Machines in the order of a goal, each at its best count of processors.
@@ -114,11 +116,8 @@ def match(
         raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
     seed = as_whole("seed", seed, least=0, hint="Any will do.")
     constraints = constraints_of(within, budget, certainty)
-    if not isinstance(what, Program | Measurements):
-        what = Measurements.from_table(what)
-    hint = "Give Machines, or leave it out where the runs name them."
-    one = isinstance(machines, Machine)
-    given = as_list("machines", [machines] if one else machines, hint=hint)
+    what = program_or_runs(what)
+    given = as_machines(machines)
     helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, given, helping)
     named = machines_of(what, given, prices or {})

@@ -10,7 +10,8 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError
 from parcast.prediction.grid import require_times
 
@@ -43,8 +44,8 @@ class BestProcessors:
 
 
 def best_processors(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     upto: int,
     n: float | None = None,
@@ -84,7 +85,7 @@ def best_processors(
     >>> print(best_processors(program, machine, n=1000, upto=1000))
     p = 35 is best: 5.74 s, 17.4 times as fast as one processor
     """
-    require_descriptions(program, machine)
+    program, machine = as_program(program), as_machine(machine)
     if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
         raise ParameterError(
             "upto",

@@ -14,6 +14,7 @@ from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import Argument, ParameterError
 from parcast.laws.compactness import superlinear_warnings
 from parcast.prediction.grid import grid_of, require_times, uncertain_amounts
@@ -27,8 +28,8 @@ INTERVAL: Final = 0.9
 
 
 def predict(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     p: ArrayLike,
     d: ArrayLike | None = None,
@@ -81,6 +82,7 @@ def predict(
     >>> predict(program, Machine(), p=[1, 2, 4]).time
     array([9., 5., 3.])
     """
+    program, machine = as_program(program), as_machine(machine)
     grid = grid_of(program, machine, {"p": p, "d": d, "n": n}, vary or {}, most=MOST_POINTS)
     axes, shape, at = grid.axes, grid.shape, grid.at()
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))

@@ -25,7 +25,7 @@ The study behind the constants is in ``docs/explanation/counted-programs.md``.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,11 +35,12 @@ from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, require
+from parcast.importers.registry import as_measurements
 from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
 from parcast.projection.result import PARTS, CountedProjection
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import MeasurementsLike
 from parcast.units import percent, shown
 
 COMPUTE: Final = 0.03  # half-width of log time of computing alone
@@ -57,8 +58,8 @@ def project_counts(
     machine: Machine,
     p: ArrayLike,
     *,
-    known: Measurements | Any | None = None,
-    donors: Measurements | Any | None = None,
+    known: MeasurementsLike | None = None,
+    donors: MeasurementsLike | None = None,
     donor_machines: Sequence[Machine] = (),
 ) -> CountedProjection:
     """Times of a program of law "counted" at `p` processors on a machine.
@@ -113,7 +114,7 @@ def phase_of(program: Program) -> CountedPhase:
     return phase
 
 
-def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
+def _medians(runs: MeasurementsLike, *, what: str) -> tuple[Array, Array]:
     """Give counts and medians of the times of runs, which must be alike in all else."""
     runs = as_measurements(runs)
     others = {name: values for name, values in runs.axes.items() if name != "p"}
@@ -167,7 +168,7 @@ def _costs(phase: CountedPhase, machine: Machine, counts: Array) -> CountedCosts
 
 def _corrections(
     phase: CountedPhase,
-    donors: Measurements | Any | None,
+    donors: MeasurementsLike | None,
     described: Sequence[Machine],
     here: CountedCosts,
     counts: Array,

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError, as_number, require
 from parcast.laws.spmd.demands import Demands
 from parcast.laws.spmd.law import SpmdPhase
@@ -35,8 +36,8 @@ PARTS: Final = ("compute", "communication", "io")
 
 
 def simulate(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     p: ArrayLike,
     d: ArrayLike | None = None,
@@ -102,7 +103,7 @@ def simulate(
     >>> bool(np.all(abs(simulation.difference) < 0.03))
     True
     """
-    require_descriptions(program, machine)
+    program, machine = as_program(program), as_machine(machine)
     phases = _spmd_phases(program)
     _require_effort(precision, replications, most_seconds, seed)
     given = _laws_of(program, laws or {})

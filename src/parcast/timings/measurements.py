@@ -12,12 +12,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.aliases import TableLike
 from parcast.errors import ParameterError, as_list
+from parcast.files.faults import AnyPath
 from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
 from parcast.timings.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
@@ -33,8 +35,10 @@ class Measurements:
 
     Parameters
     ----------
+    table : dict, data frame or structured array, optional
+        All columns by name, as `from_table` takes them, in place of the following.
     p : array_like, shape (rows,) or ()
-        Processors: whole, at least 1. [1]
+        Processor counts: whole, at least 1. [1]
     time : array_like, shape (rows,) or ()
         Wall time of the run: finite, above 0. [s]
     machine, callpath : array_like of str, shape (rows,) or (), optional
@@ -67,24 +71,27 @@ class Measurements:
 
     def __init__(
         self,
+        table: TableLike | None = None,
         /,
         *,
-        p: ArrayLike,
-        time: ArrayLike,
+        p: ArrayLike | None = None,
+        time: ArrayLike | None = None,
         machine: ArrayLike | None = None,
         callpath: ArrayLike | None = None,
         repetition: ArrayLike | None = None,
         **other_axes: ArrayLike,
     ) -> None:
-        for name in other_axes:
-            if fault := axis_name_fault(name):
-                raise fault
-        numbers = {"p": p} | other_axes | {"time": time}
-        if repetition is not None:
-            numbers["repetition"] = repetition
-        labels = {"callpath": callpath, "machine": machine}
-        columns: dict[str, NDArray[Any]] = {x: to_numbers(x, y) for x, y in numbers.items()}
-        columns |= {x: to_names(x, y) for x, y in labels.items() if y is not None}
+        own = {"p": p, "time": time, "repetition": repetition}
+        own |= {"callpath": callpath, "machine": machine}
+        given = other_axes | {name: x for name, x in own.items() if x is not None}
+        if table is not None and given:
+            raise ParameterError(
+                "table",
+                must="be given alone",
+                got=f"{_names([*given])} as well",
+                hint="Put all columns into the table.",
+            )
+        columns = _checked(given if table is None else _columns_of(table))
         if "repetition" in columns:
             columns["repetition"] = columns["repetition"].astype(np.int64)
         columns = _broadcast(columns)
@@ -96,7 +103,7 @@ class Measurements:
         set_field(self, "_axes", columns)
 
     @classmethod
-    def from_table(cls, table: Any) -> Measurements:
+    def from_table(cls, table: TableLike) -> Measurements:
         """Read a table that has its columns by name: a dict, pandas, polars, a structured array.
 
         Parameters
@@ -117,25 +124,7 @@ class Measurements:
         >>> Measurements.from_table({"p": [1, 2], "time_ms": [80.0, 41.5]}).time
         array([0.08  , 0.0415])
         """
-        names = _column_names(table)
-        times = [name for name in names if name == "time" or time_unit(name)]
-        if "p" not in names:
-            raise ParameterError(
-                "table",
-                must="have a column p",
-                got=_names(names),
-                hint="Rename the column of processors to p.",
-            )
-        if len(times) != 1:
-            raise ParameterError(
-                "table",
-                must="have one column of times",
-                got=_names(times or names),
-                hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
-            )
-        columns = {name: table[name] for name in names}
-        seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
-        return cls(time=seconds, **columns)
+        return cls(table)
 
     @property
     def axes(self) -> Mapping[str, NDArray[np.float64]]:
@@ -297,9 +286,48 @@ class Measurements:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
 
 
-def as_measurements(given: Measurements | Any) -> Measurements:
-    """Take measurements as they are, and any other table by its columns."""
-    return given if isinstance(given, Measurements) else Measurements.from_table(given)
+MeasurementsLike: TypeAlias = Measurements | TableLike | AnyPath
+
+
+def _columns_of(table: TableLike) -> dict[str, Any]:
+    """Take the columns of a table, its times in seconds."""
+    names = _column_names(table)
+    times = [name for name in names if name == "time" or time_unit(name)]
+    if "p" not in names:
+        raise ParameterError(
+            "table",
+            must="have a column p",
+            got=_names(names),
+            hint="Rename the column of processors to p.",
+        )
+    if len(times) != 1:
+        raise ParameterError(
+            "table",
+            must="have one column of times",
+            got=_names(times or names),
+            hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
+        )
+    columns = {name: table[name] for name in names}
+    seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
+    return columns | {"time": seconds}
+
+
+def _checked(given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Take columns as arrays: `p`, other axes, `time`, `repetition`, labels; each checked."""
+    for name in ("p", "time"):
+        if name not in given:
+            raise ParameterError(
+                name,
+                must="be given",
+                hint="Measurements need p and time, or one table that has them.",
+            )
+    others = [x for x in given if x not in ("p", "time", "repetition", *LABELS)]
+    for name in others:
+        if fault := axis_name_fault(name):
+            raise fault
+    numbers = [x for x in ("p", *others, "time", "repetition") if x in given]
+    columns: dict[str, NDArray[Any]] = {x: to_numbers(x, given[x]) for x in numbers}
+    return columns | {x: to_names(x, given[x]) for x in LABELS if x in given}
 
 
 def _column_names(table: Any) -> list[str]:

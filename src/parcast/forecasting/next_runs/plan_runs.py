@@ -38,12 +38,12 @@ from parcast.forecasting.surface.runs import (
     why_refused,
 )
 from parcast.forecasting.surface.terms import coordinates_of
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Series
 from parcast.units import percent
 
 if TYPE_CHECKING:
-    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 MOST_CANDIDATES = 400  # runs that are compared; those nearest to what is asked for where more
@@ -102,15 +102,15 @@ def answers_itself(
 
 
 def plan_runs(
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     p: ArrayLike | None = None,
     *,
     runs: int = 3,
     upto: int | None = None,
     counts: ArrayLike | None = None,
     cost: Cost | None = None,
-    donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence[Machine] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
     **at: ArrayLike,
 ) -> list[PlannedRun]:
