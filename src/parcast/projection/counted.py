@@ -160,8 +160,10 @@ project_counts = project  # its name before it was public
 
 def _program(given: ProgramLike, name: str | None) -> Program:
     """Take a program, or read it from a description or from a table of counts."""
-    is_table = isinstance(given, str | PathLike) and Path(given).suffix.lower() != ".toml"
-    programs = read_counts(given) if is_table else (as_program(given),)
+    if isinstance(given, str | PathLike) and Path(given).suffix.lower() != ".toml":
+        programs = read_counts(given)
+    else:
+        programs = (as_program(given),)
     chosen = [x for x in programs if name in (None, x.name)]
     if len(chosen) != 1:
         names = ", ".join(shown(repr(x.name)) for x in programs[:MOST_NAMED])
