@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from parcast.descriptions.machine import Machine
 from parcast.descriptions.toml_files import (
     LARGEST,
     as_machine,
@@ -146,3 +147,10 @@ def test_a_description_is_taken_as_it_is_or_read_by_its_path():
         as_program(files / "sp2.toml")
     with pytest.raises(ParameterError, match=r"machines\[1\] must be a Machine, got dict. Give"):
         as_machines([machine, {}])
+
+
+def test_a_description_is_shown_by_the_keys_that_were_given():
+    machine = Machine(name="SP", network={"bandwidth": "27 MB/s", "latency": "1 us +- 5%"})
+    shown = "Machine(name='SP', network=Network(latency='1 us +- 5%', bandwidth='27 MB/s'))"
+    assert repr(machine) == shown
+    assert repr(Machine()) == "Machine()"

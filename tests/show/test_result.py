@@ -125,15 +125,40 @@ def test_a_picture_is_saved_where_there_is_one(result, tmp_path):
         result.save(tmp_path / "a.svg")
         assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
     else:
-        with pytest.raises(ParameterError, match="must end in"):
+        with pytest.raises(ParameterError, match=r"must end in \.csv or \.json, got"):
             result.save(tmp_path / "a.svg")
+
+
+def test_an_ending_that_is_no_format_is_refused_with_all_that_are(made):
+    with pytest.raises(ParameterError) as refusal:
+        made("Forecast").save("x.bmp")
+    assert str(refusal.value) == (
+        'path must end in .csv, .json, .svg, .png or .pdf, got "x.bmp". '
+        "The ending chooses the format."
+    )
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.json", "x.svg"])
+def test_a_folder_that_is_not_there_is_named(made, tmp_path, name):
+    with pytest.raises(FileNotFoundError) as refusal:
+        made("Forecast").save(tmp_path / "no" / name)
+    assert refusal.value.filename == str(tmp_path / "no")
 
 
 def test_its_rows_are_a_table_of_pandas(result):
     pandas = pytest.importorskip("pandas")
     frame = result.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
-    assert len(frame) == len([*result.rows()])
+    rows = [*result.rows()]
+    assert len(frame) == len(rows)
+    filled = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    assert [*frame.columns] == filled
+
+
+def test_its_representation_is_one_short_line(result):
+    assert len(repr(result)) < 120
+    assert "\n" not in repr(result)
+    assert repr(result).startswith(f"{type(result).__name__}(")
 
 
 def test_a_place_is_loaded():

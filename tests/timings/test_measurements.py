@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -441,15 +442,14 @@ def test_the_repr_is_one_line():
 
 def test_html_shows_the_first_rows_escaped_and_uncoloured():
     shown = Measurements(p=range(1, 13), time=0.5, callpath="<b>&main")._repr_html_()
-    assert shown.startswith(
+    assert re.sub(r' style="[^"]*"', "", shown).startswith(
         "<table><thead><tr><th>p</th><th>callpath</th><th>time [s]</th></tr></thead>"
         "<tbody><tr><td>1</td><td>&lt;b&gt;&amp;main</td><td>0.5</td></tr>"
     )
-    assert shown.count("<tr>") == 11
+    assert shown.count("<tr") == 11
     assert shown.endswith("</table><p>and 2 more rows</p>")
     assert "<b>" not in shown
     assert "color" not in shown
-    assert "style" not in shown
 
 
 @pytest.mark.parametrize(("rows", "note"), [(10, "</table>"), (11, "<p>and 1 more row</p>")])

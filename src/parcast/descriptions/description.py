@@ -76,6 +76,13 @@ class Description(BaseModel):
             keys.append(Parameter(name, Parameter.KEYWORD_ONLY, default=shown_default))
         cls.__signature__ = Signature(keys)
 
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        """Show the keys that were given, amounts as the texts that they were given as."""
+        for key in type(self).model_fields:
+            if key in self.model_fields_set:
+                value = getattr(self, key)
+                yield key, value.text if isinstance(value, Amount) else value
+
     def __getstate__(self) -> dict[Any, Any]:
         """Keep what was given; what is worked out from it and cached may hold functions."""
         state = super().__getstate__()

@@ -57,6 +57,10 @@ class Knee:
         """Whether `upper` is only where the search ended: that end of the interval lies beyond."""
         return self.upper >= self.upto
 
+    def __repr__(self) -> str:
+        """Say the series and its knee."""
+        return f"Knee({self.label}{': ' if self.label else ''}{self})"
+
     def to_document(self) -> dict[str, Any]:
         """Give the knee as it stands in a JSON document."""
         return {

@@ -7,7 +7,6 @@ was varied, such as `n` or `d`), its wall time, and perhaps on which `machine` a
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import TableLike
 from parcast.errors import ParameterError, as_list
 from parcast.files.faults import AnyPath
+from parcast.show.html import html_of
+from parcast.show.result import data_frame
+from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
 from parcast.timings.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
@@ -242,13 +244,7 @@ class Measurements:
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the time as `time_s`; `from_table` takes it back."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ModuleNotFoundError(
-                "to_pandas needs pandas. Install with: pip install pandas", name="pandas"
-            ) from None
-        return pd.DataFrame({("time_s" if x == "time" else x): y for x, y in self.columns.items()})
+        return data_frame({("time_s" if x == "time" else x): y for x, y in self.columns.items()})
 
     def __eq__(self, other: object) -> bool:
         """Compare column by column; the order of the axes does not matter."""
@@ -274,16 +270,18 @@ class Measurements:
 
     def _repr_html_(self) -> str:
         """Show the first rows as a table in a notebook."""
-        columns = {("time [s]" if x == "time" else x): y for x, y in self.columns.items()}
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        shown = [[_short(x) for x in column[:HTML_ROWS]] for column in columns.values()]
-        rows = (
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*shown, strict=True)
-        )
+        columns = [
+            Column(
+                title=name,
+                unit="[s]" if name == "time" else "",
+                cells=[_short(x) for x in column[:HTML_ROWS]],
+                align="left" if name in self.labels else "right",
+            )
+            for name, column in self.columns.items()
+        ]
         more = len(self) - HTML_ROWS
-        note = f"<p>and {more} more row{'s' if more > 1 else ''}</p>" if more > 0 else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+        note = (Fact("", f"and {more} more row{'s' if more > 1 else ''}"),) if more > 0 else ()
+        return html_of(Sheet(tables=(Table(forms=(Form(columns=columns),), notes=note),)))
 
 
 MeasurementsLike: TypeAlias = Measurements | TableLike | AnyPath

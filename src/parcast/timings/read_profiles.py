@@ -41,6 +41,10 @@ class ProfilesRead:
     notes: tuple[str, ...] = ()
     files: tuple[tuple[str, str, int], ...] = ()  # name, SHA-256 and runs of each
 
+    def __repr__(self) -> str:
+        """Count the runs; each is its own object in `runs`."""
+        return f"ProfilesRead({len(self.runs)} run{'' if len(self.runs) == 1 else 's'})"
+
 
 def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
     """Runs in profiles that `parcast.region` wrote.
