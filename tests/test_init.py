@@ -72,3 +72,10 @@ def test_signatures_name_types_as_their_author_did():
         assert "dtype[" not in signature, name
         assert "Annotated" not in signature, name
         assert "collections.abc" not in signature, name
+
+
+def test_the_signature_of_a_description_shows_its_keys_and_their_defaults():
+    signature = str(inspect.signature(parcast.Machine)).replace("'", "")
+    assert "name: str = a machine, source: str = , processors: int | None = None" in signature
+    assert "compute: Compute = Compute()" in signature
+    assert "Ellipsis" not in signature
