@@ -56,12 +56,12 @@ def as_machines(given: MachineLike | Sequence[MachineLike]) -> list[Machine]:
 
 
 def read_machine(path: AnyPath) -> Machine:
-    """Machine that a TOML file describes.
+    """Read the description of a machine from a TOML file.
 
     Parameters
     ----------
-    path : path
-        "-" is standard input.
+    path : str or path
+        The file; "-" is standard input.
 
     Returns
     -------
@@ -71,12 +71,39 @@ def read_machine(path: AnyPath) -> Machine:
     ------
     FileProblems
         If the file cannot be read, or something in it is wrong: all faults, with their lines.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> parcast.read_machine("examples/matching/sp.toml").name
+    'SP'
     """
     return _read(path, Machine, "compute, network and storage", _refuse_program)
 
 
 def read_program(path: AnyPath) -> Program:
-    """Program that a TOML file describes; as `read_machine`."""
+    """Read the description of a program from a TOML file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; "-" is standard input.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    FileProblems
+        If the file cannot be read, or something in it is wrong: all faults, with their lines.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> parcast.read_program("examples/btio/program.toml").name
+    'BTIO, class A'
+    """
     return _read(path, Program, "[[phase]]", _refuse_machine)
 
 

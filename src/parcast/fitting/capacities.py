@@ -15,6 +15,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws
+from parcast.descriptions.toml_files import MachineLike, as_machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacity_bounds import by_source, disk_rate
 from parcast.fitting.capacity_result import (
@@ -36,52 +37,53 @@ UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetition
 def capacities(
     phase: SteadyStatePhase,
     runs: MeasurementsLike,
-    machine: Machine | None = None,
+    machine: MachineLike | None = None,
     *,
     method: Literal["source", "fit"] = "source",
     samples: int = 400,
     seed: int = 0,
 ) -> FoundCapacities:
-    """Capacities of a program from runs of it.
+    """Find the capacities (compute, network, disk) of a counting law from measured times.
 
     Parameters
     ----------
     phase : SteadyStatePhase
-        Its law counts. Its own capacities, and those of `machine`, are used where the runs do not
-        say: the disk rate, the startup of messages.
-    runs : Measurements or table
-        Axes p and n, times, and perhaps `disk_s`: seconds of them that the disk took. Rows that
-        agree in the axes are repetitions.
-    machine : Machine, optional
-        What they ran on.
+        A phase with a counting law. Its own capacities and those of `machine` are used where the
+        runs do not determine one: the disk rate, the startup time of messages.
+    runs : Measurements, table or path
+        Measured times with the axes p and n; `disk_s` may give the seconds that the disk took.
+        Rows with the same values of the axes are repetitions.
+    machine : Machine or path, optional
+        The machine of the runs.
     method : {"source", "fit"}, default "source"
         "source": B from `disk_s`, W from the serial runs, u from the parallel runs of each count.
         "fit": all of them, and the startup of messages, by non-negative least squares on relative
         residuals.
     samples : int, default 400
-        Sets of times that the intervals of the first method are made from. [1]
+        Number of sets of times that the intervals of "source" are computed from. [1]
     seed : int, default 0
-        Of these sets.
+        Seed of these sets.
 
     Returns
     -------
     FoundCapacities
-        With the second method its phase has "+-" at `cycles` too: how far off the law was at
-        runs that were left out.
+        Values with 90 % intervals [SI]. With "fit" its phase has "+-" at `cycles`: the error of
+        the law at runs that were left out.
 
     Raises
     ------
     ParameterError
-        If the law is not of this kind, or a run lies outside its domain.
+        If the law is no counting law, or a run lies outside its domain.
     FitFailed
-        If the runs do not say enough.
+        If the runs do not determine the capacities.
 
     Examples
     --------
+    >>> import parcast
     >>> from parcast.laws.sorters import SquareSortPhase
     >>> law = SquareSortPhase(law="square_sort", capacities={"disk": "3.5 MB/s"})
-    >>> runs = Measurements(p=[1, 2, 5], time=[320.2, 90.5, 25.0], n=40_000)
-    >>> found = capacities(law, runs)
+    >>> runs = parcast.Measurements(p=[1, 2, 5], time=[320.2, 90.5, 25.0], n=40_000)
+    >>> found = parcast.capacities(law, runs)
     >>> found.compute.text, {u.symbol: str(u) for u in found.network_by_p}
     ('4.99973 Mflop/s', {'u_2': '62.2 kB/s', 'u_5': '53.5 kB/s'})
     """
@@ -108,7 +110,7 @@ def capacities(
             hint="Add it afterwards.",
         )
     runs = as_measurements(runs)
-    machine = Machine() if machine is None else machine
+    machine = Machine() if machine is None else as_machine(machine)
     timed = timed_runs(runs)
     counts = counts_of_runs(phase, timed)
     if method == "fit":

@@ -65,53 +65,56 @@ def fit(
     seed: int = 0,
     interval: bool = True,
 ) -> Fit:
-    """Constants of a program's law that explain measured times best.
+    """Fit the constants of a described program to measured times.
 
     Parameters
     ----------
-    program : Program
-        Its amounts are where the fit starts; those with +- are measurements of their own.
-        Capacities that a law that counts needs, and nothing gives, are guessed from the runs.
-    measurements : Measurements
-        Axes p, perhaps d and n, and times; of repetitions the median is taken, and each run
-        counts alike. Of a law that counts, `disk_s` may hold the seconds that the disk took.
-        With `quantity="speedup"` the times are over that of one processor and one disk, 1/s, as
-        `read_speedups` gives them.
-    machine : Machine, optional
-        What it ran on.
+    program : Program or path
+        The program, or the path of its TOML file. Its amounts are the initial values; an amount
+        with +- counts as a measurement of its own. Capacities that a law needs and that are not
+        given are estimated from the runs first.
+    measurements : Measurements, table or path
+        Measured times with the axes p and, where the program uses them, d and n. Of repetitions
+        the median is taken; every configuration has the same weight. For a law with capacities,
+        `disk_s` may give the seconds that the disk took. With ``quantity="speedup"``, times
+        relative to that of one processor and one disk, as `parcast.read_runs` gives them.
+    machine : Machine or path, optional
+        The machine of the runs, or the path of its TOML file.
     free : iterable of str, optional
-        Names of the amounts to fit, as `program.parameters()` and `machine.parameters()` have
-        them. Default: all that the phases' compute, communication, io and capacities give and
-        that are not 0.
+        Names of the amounts to fit, as in `program.parameters()` and `machine.parameters()`. By
+        default all nonzero amounts of compute, communication, io and capacities of the phases.
     fixed : iterable of str, optional
-        Names to leave as described.
+        Names of amounts to leave as described.
     quantity : {"time", "speedup"}, default "time"
-        What is compared.
+        What the measurements are.
     starts : int, default 10
-        Sets of values to start from: the description, and others within a factor of 30. [1]
+        Number of sets of initial values: the described ones, and others within a factor of 30. [1]
     seed : int, default 0
-        Of these sets.
+        Seed of these sets.
     interval : bool, default True
-        Whether to find the 90 % interval of every parameter.
+        Whether to compute the 90 % interval of every constant.
 
     Returns
     -------
     Fit
+        Values with 90 % intervals [SI], which of them the runs determine, and the fitted program.
 
     Raises
     ------
     ParameterError
-        If a name is not known, the runs have an axis the program does not know, or the law
-        cannot answer at one of them.
+        If a name is unknown, the runs have an axis that the program does not use, or the law has
+        no answer at one of them.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     FitFailed
-        If there are fewer runs than parameters without +-, or the runs tell nothing.
+        If there are fewer runs than constants without +-, or the runs determine none.
 
     Examples
     --------
-    >>> program = Program(
-    ...     phase=[{"law": "spmd", "compute": {"parallel": "5 s", "serial": "1 s"}}]
-    ... )
-    >>> found = fit(program, Measurements(p=[1, 2, 4, 8], time=[12.0, 7.0, 4.5, 3.25]))
+    >>> import parcast
+    >>> work = {"parallel": "5 s", "serial": "1 s"}
+    >>> program = parcast.Program(phase=[{"law": "spmd", "compute": work}])
+    >>> found = parcast.fit(program, {"p": [1, 2, 4, 8], "time": [12.0, 7.0, 4.5, 3.25]})
     >>> round(found["compute.parallel"].value, 6), round(found["compute.serial"].value, 6)
     (10.0, 2.0)
     """

@@ -181,32 +181,34 @@ def import_timings(
     paths : path or sequence of path
         The files, all in one format; their rows are joined.
     format : str, optional
-        Name of the format: "extrap", "slurm", "hyperfine" ... Default: recognised.
+        Name of the format: "extrap", "slurm", "hyperfine" ... By default it is recognised.
     metric : str, optional
         The metric that is the time, where there are several.
     rename : mapping of str to str, optional
-        New names of parameters: ``{"processes": "p"}``.
+        New names of parameters, such as ``{"processes": "p"}``.
     constants : mapping, optional
-        Axes that the files do not tell, ``{"p": 64}``, or a label, ``{"machine": "T3E"}``.
+        Axes that the files do not contain, such as ``{"p": 64}``, or a label, ``{"machine":
+        "T3E"}``.
 
     Returns
     -------
     Imported
-        The measurements, and notes on what was left out or taken for granted.
+        The measurements, and notes on what was left out or assumed.
 
     Raises
     ------
     ParameterError
-        If there is no such format, it cannot be recognised, it describes machines, or what is
-        to be renamed is not there.
+        If the format is unknown, not recognised or describes machines, or a parameter to rename
+        does not exist.
     FileProblems
-        If a file is not in the format, or nothing tells the processors.
+        If a file is not in the format, or does not contain the processor counts.
     ModuleNotFoundError
         If the format needs an extra that is not installed.
 
     Examples
     --------
-    >>> weather = import_timings("examples/imports/weather.txt")
+    >>> import parcast
+    >>> weather = parcast.import_timings("examples/imports/weather.txt")
     >>> weather.measurements
     Measurements(10 rows: p 1 to 16, callpath 2 names, time 3.02 to 61.4 s)
     """

@@ -59,56 +59,62 @@ def match(
     donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
     seed: int = 0,
 ) -> Match:
-    """Machines in the order of a goal, each at its best count of processors.
+    """Rank machines by time, cost or efficiency, each at its best processor count.
 
     Parameters
     ----------
-    what : Program, Measurements, or a table
-        A description of the program, or its runs with a column `machine`.
-    machines : Machine or sequence of Machine
-        Which ones. Beside runs they say prices, `processors` and, of a machine without runs, the
-        `compute.rate` by which it is projected; machines of the runs need not be given.
-    p : array_like, optional
-        Counts of processors to choose from; those of the runs by default. [1]
+    what : Program, Measurements, table or path
+        A description of the program, or its measured times with a column `machine`. A path that
+        ends in .toml is that of a description; every other one is that of measured times.
+    machines : Machine or path, or a sequence of them, optional
+        Machines to rank. Required for a program. For measured times they give prices, `processors`
+        and, of a machine without runs, the `compute.rate` by which it is projected; the machines
+        of the runs need not be given.
+    p : int or array_like, optional
+        Processor counts to choose from. By default those of the runs; required for a program. [1]
     d, n : float, optional
-        Disks and problem size, where a program is described. [1]
-    goal : {"time", "cost", "efficiency"}
-        What is to be least, least and largest.
+        Disks and problem size, for a program. [1]
+    goal : {"time", "cost", "efficiency"}, default "time"
+        What to minimise ("time", "cost") or maximise ("efficiency").
     within : float or str, optional
-        Longest time allowed, "2 h" or a number in seconds. [s]
+        Longest time allowed: a number, or text such as "2 h". [s]
     budget : float, optional
         Highest cost allowed, in the currency of the prices.
     certainty : float in [0.5, 1), or text such as "90%", optional
-        Probability with which both must hold together. By default the middle of time and of cost
-        must hold, which is an even chance. [1]
-    prices : mapping from machines to number or str, optional
-        Price of one processor for an hour, in place of what a description says.
-    donors : Measurements, a table, or a list of them, optional
-        Runs of the same program on machines that are not to be ranked, with a column `machine`:
-        they help to forecast those that are, as in `parcast.forecast`. Of a machine that is among
-        the runs too, the runs count. A projection does not use them.
+        Probability with which `within` and `budget` must both hold. By default the medians of time
+        and cost must lie within them. [1]
+    prices : mapping of str to float or str, optional
+        Price of one processor-hour by the name of the machine, instead of that in its description.
+    donors : Measurements, table or path, or a list of them, optional
+        Runs of the same program on machines that are not to be ranked, with a column `machine`.
+        They improve the forecasts as in `parcast.forecast`; projections do not use them.
     seed : int, default 0
-        Of the samples; the same question has the same answer.
+        Seed of the samples; the same question has the same answer.
 
     Returns
     -------
     Match
-        Those that fit first, in the order of the goal; then the others, the nearest first.
+        Machines that fulfil `within` and `budget` first, in the order of the goal; then the
+        others, those that miss least first.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, a machine has no price where the cost matters, the
-        runs hold more than one program, or donors name no machine or have other columns.
+        If an argument lies outside its domain, a machine has no price where the cost is needed,
+        the runs are of more than one program, or `donors` have no column `machine` or other
+        columns.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     FitFailed
         If no machine has an answer.
 
     Examples
     --------
-    >>> runs = Measurements(
+    >>> import parcast
+    >>> runs = parcast.Measurements(
     ...     p=[1, 2, 4, 1, 2, 4], time=[90, 50, 30, 60, 40, 35], machine=["A"] * 3 + ["B"] * 3
     ... )
-    >>> matched = match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
+    >>> matched = parcast.match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
     >>> [(x.machine, x.best_p) for x in matched.candidates], round(matched.candidates[0].best, 2)
     ([('A', 4), ('B', 4)], 1.0)
     """

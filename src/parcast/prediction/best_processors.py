@@ -51,38 +51,45 @@ def best_processors(
     n: float | None = None,
     d: float | None = None,
 ) -> BestProcessors:
-    """Count up to `upto` with which a program takes least time.
+    """Find the processor count up to `upto` at which a described program takes least time.
 
-    All counts are looked at, or where there are more than 4096 a geometric series of them, and
-    then those between the neighbours of its best, until no count lies between. Of a time with
-    several minima this may find another than the least.
+    Up to 4096 counts are all evaluated. Of more, a geometric series of them is evaluated, and then
+    the counts around the best of these. Where the time has several minima, the result may be
+    another minimum than the smallest.
 
     Parameters
     ----------
-    program : Program
-    machine : Machine
+    program : Program or path
+        The program, or the path of its TOML file.
+    machine : Machine or path
+        The machine, or the path of its TOML file.
     upto : int
         Largest count, at least 1. [1]
     n : float, optional
         Problem size, where the program uses it. [1]
     d : float, optional
-        Disks; by default those of the machine. [1]
+        Disks. By default those of the machine. [1]
 
     Returns
     -------
     BestProcessors
-        The least of the counts that are equally good.
+        The smallest count where several are equally good, its time [s] and that on one processor.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain or the law cannot answer somewhere.
+        If an argument lies outside its domain, or the law has no answer at a count.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
 
     Examples
     --------
-    >>> program = Program(phase=[{"law": "matmul"}])
-    >>> machine = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"})
-    >>> print(best_processors(program, machine, n=1000, upto=1000))
+    >>> import parcast
+    >>> program = parcast.Program(phase=[{"law": "matmul"}])
+    >>> machine = parcast.Machine(
+    ...     compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"}
+    ... )
+    >>> print(parcast.best_processors(program, machine, n=1000, upto=1000))
     p = 35 is best: 5.74 s, 17.4 times as fast as one processor
     """
     program, machine = as_program(program), as_machine(machine)
