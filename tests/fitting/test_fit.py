@@ -609,3 +609,6 @@ def test_files_are_read_where_descriptions_and_runs_are_taken(tmp_path):
     told = fit(*files)
     assert told["compute.parallel"].value == pytest.approx(8)
     assert told.machine.name == "gort"
+    (tmp_path / "speedups.csv").write_text("p,speedup\n2,1.6\n4,2.29\n8,2.9\n")
+    told = fit(files[0], tmp_path / "speedups.csv")
+    assert told.quantity == "speedup"

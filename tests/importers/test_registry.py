@@ -201,5 +201,8 @@ def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_pa
     with pytest.warns(ImportNote) as notes:
         assert as_measurements(hyperfine) == imported.measurements
     assert [str(x.message) for x in notes] == [f"{hyperfine}: {x}" for x in imported.notes]
+    assert {x.filename for x in notes} == {__file__}
     with pytest.raises(FileProblems, match="must exist"):
         as_measurements(tmp_path / "none.csv")
+    with pytest.raises(ParameterError, match="table must have columns by name, got NoneType"):
+        as_measurements(None)

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Literal
+from os import PathLike
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
@@ -40,10 +41,12 @@ from parcast.fitting.model import Model, Parameter, parameters_of
 from parcast.fitting.result import Fit
 from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
 from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
-from parcast.importers.registry import as_measurements
+from parcast.importers.registry import as_measurements, recognised
 from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.speedups import read_runs
 from parcast.units import shown
 
+Quantity: TypeAlias = Literal["time", "speedup"]
 INTERVAL: Final = 0.9
 SPREAD_OF_STARTS: Final = 30.0  # largest over least factor
 FIRST_STEPS: Final = 15  # of all starts; the best go on
@@ -60,7 +63,7 @@ def fit(
     *,
     free: Iterable[str] | None = None,
     fixed: Iterable[str] | None = None,
-    quantity: Literal["time", "speedup"] = "time",
+    quantity: Quantity = "time",
     starts: int = 10,
     seed: int = 0,
     interval: bool = True,
@@ -86,7 +89,7 @@ def fit(
     fixed : iterable of str, optional
         Names of amounts to leave as described.
     quantity : {"time", "speedup"}, default "time"
-        What the measurements are.
+        What the measurements are. A table in a file has a column of either.
     starts : int, default 10
         Number of sets of initial values: the described ones, and others within a factor of 30. [1]
     seed : int, default 0
@@ -121,7 +124,7 @@ def fit(
     program = as_program(program)
     machine = Machine() if machine is None else as_machine(machine)
     _require_choices(quantity, starts)
-    measurements = _as_measurements(measurements)
+    measurements, quantity = _runs_and_quantity(measurements, quantity)
     free, fixed = None if free is None else list(free), list(fixed or ())
     guessed = free if quantity == "time" else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
@@ -243,8 +246,10 @@ def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _as_measurements(given: MeasurementsLike) -> Measurements:
-    """Take measurements as `as_measurements` does, and say what to do with a pair."""
+def _runs_and_quantity(
+    given: MeasurementsLike, quantity: Quantity
+) -> tuple[Measurements, Quantity]:
+    """Take measurements as `as_measurements` does; a table in a file may hold speedups."""
     if isinstance(given, tuple | list) or given is None:
         raise ParameterError(
             "measurements",
@@ -252,7 +257,9 @@ def _as_measurements(given: MeasurementsLike) -> Measurements:
             got=shown(repr(given)),
             hint="read_runs gives a pair: runs, quantity = read_runs(path).",
         )
-    return as_measurements(given)
+    if isinstance(given, str | PathLike) and recognised(given) is None:
+        return read_runs(given)
+    return as_measurements(given), quantity
 
 
 def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:

@@ -12,7 +12,10 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import currentframe
+from itertools import takewhile
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any, Final, Literal, Protocol
 
 from parcast.errors import ParameterError
@@ -157,13 +160,19 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
     a reader of an import must know comes as an `ImportNote`, which is a warning.
     """
     if not isinstance(given, str | os.PathLike):
-        return given if isinstance(given, Measurements) else Measurements(given)
+        return given if isinstance(given, Measurements) else Measurements.from_table(given)
     if recognised(given) is None:
         return read_measurements(given)
     imported = import_timings(given)
     for note in imported.notes:
-        warnings.warn(f"{name_of(given)}: {note}", ImportNote, stacklevel=2)
+        warnings.warn(f"{name_of(given)}: {note}", ImportNote, stacklevel=_level_of_user())
     return imported.measurements
+
+
+def _level_of_user() -> int:
+    """Stack level of the first caller outside parcast: a warning names its line."""
+    names = (frame.f_globals.get("__name__", "") for frame, _ in walk_stack(currentframe()))
+    return sum(1 for _ in takewhile(lambda name: name.startswith("parcast."), names))
 
 
 def import_timings(

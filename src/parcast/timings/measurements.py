@@ -126,7 +126,7 @@ class Measurements:
         >>> Measurements.from_table({"p": [1, 2], "time_ms": [80.0, 41.5]}).time
         array([0.08  , 0.0415])
         """
-        return cls(table)
+        return cls(**_columns_of(table))
 
     @property
     def axes(self) -> Mapping[str, NDArray[np.float64]]:
