@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -151,8 +152,11 @@ def test_its_rows_are_a_table_of_pandas(result):
     assert isinstance(frame, pandas.DataFrame)
     rows = [*result.rows()]
     assert len(frame) == len(rows)
-    filled = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    assert [*frame.columns] == filled
+    assert [*frame.columns] == [name for name in rows[0] if name not in result._never_filled]
+    assert all(row[name] is None for row in rows for name in result._never_filled)
+    for name in frame.columns:
+        if all(row[name] is None for row in rows):
+            assert frame[name].dtype == np.float64
 
 
 def test_its_representation_is_one_short_line(result):
@@ -164,3 +168,25 @@ def test_its_representation_is_one_short_line(result):
 def test_a_place_is_loaded():
     assert load("math:pi") == np.pi
     assert load("parcast.places").load is load
+
+
+class Balanced(HTMLParser):
+    """Checks that every tag is closed in its place."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, _attributes):
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_its_html_closes_every_tag(result):
+    parser = Balanced()
+    parser.feed(result._repr_html_())
+    parser.close()
+    assert not parser.open

@@ -66,7 +66,7 @@ class FittedParameter:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Fit(Result):
-    """Parameters that explain the runs best, how well, and what the runs leave open."""
+    """Fitted constants of a program, how well they explain the runs, and which are determined."""
 
     _sheet: ClassVar[str] = "parcast.fitting.sheet:sheet_of"
 

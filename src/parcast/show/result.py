@@ -32,6 +32,7 @@ class Result(ABC):
 
     _sheet: ClassVar[str]  # "parcast.matching.sheet:sheet_of"
     _picture: ClassVar[str] = ""  # "" where there is none
+    _never_filled: ClassVar[tuple[str, ...]] = ()  # columns of rows that other results fill
 
     @abstractmethod
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -50,12 +51,14 @@ class Result(ABC):
         return sheet
 
     def to_pandas(self) -> Any:
-        """Rows as a pandas data frame, without the columns that are empty in every row.
+        """Rows as a pandas data frame; what is not known is NaN. pandas must be installed.
 
-        pandas must be installed. Its `to_latex`, `to_markdown` and `set_index` do the rest.
+        The columns are those of the CSV file, without those that no such result fills. For a
+        paper, pandas has `set_index`, `round`, `to_latex` and `to_markdown`.
         """
-        frame = data_frame(list(self.rows()))
-        return frame if frame.empty else frame.dropna(axis="columns", how="all")
+        frame = data_frame(list(self.rows())).drop(columns=[*self._never_filled], errors="ignore")
+        empty = [name for name in frame.columns if frame[name].isna().all()]
+        return frame.astype(dict.fromkeys(empty, float))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file: its rows, its document, or its picture if it has one.
