@@ -13,8 +13,9 @@ from parcast.show.sheet import Fact, Form, Sheet, Table
 from parcast.show.warning import gathered
 
 MOST_ROWS: Final = 60  # of a table; a notebook is no place for ten thousand
-ROW: Final = ' style="text-align:right;white-space:nowrap"'  # notebooks differ without it
-LEFT: Final = ' style="text-align:left;white-space:normal"'
+RIGHT: Final = ' style="text-align:right"'  # of a row; notebooks differ without it
+LEFT: Final = ' style="text-align:left"'
+STYLES: Final = {"left": LEFT, "right": "", "interval": ' style="white-space:nowrap"'}
 WHERE: Final = "to_document()"  # there is what is left out
 
 
@@ -96,7 +97,7 @@ def _table(table: Table) -> Iterator[str]:
 def _form(form: Form) -> Iterator[str]:
     """Give the rows of a form, as many as a notebook has room for: numbers to the right."""
     wide = len(form.columns)
-    styles = [LEFT if x.align == "left" else "" for x in form.columns]
+    styles = [STYLES[x.align] for x in form.columns]
     titles_of_columns = [x.full_title.strip() for x in form.columns]
     rows = [*zip(*(x.cells for x in form.columns), strict=True)]
     head = _cells("th", titles_of_columns, styles)
@@ -108,8 +109,8 @@ def _form(form: Form) -> Iterator[str]:
         if title:
             body += f'<tr><th colspan="{wide}"{LEFT}>{escape(title)}</th></tr>'
         for _, cells in group:
-            body += f"<tr{ROW}>{_cells('td', cells, styles)}</tr>"
-    yield f"<table><thead><tr{ROW}>{head}</tr></thead><tbody>{body}</tbody></table>"
+            body += f"<tr{RIGHT}>{_cells('td', cells, styles)}</tr>"
+    yield f"<table><thead><tr{RIGHT}>{head}</tr></thead><tbody>{body}</tbody></table>"
     if len(rows) > MOST_ROWS:
         yield f"<p>and {len(rows) - MOST_ROWS} more rows; all of them: {WHERE}</p>"
 
