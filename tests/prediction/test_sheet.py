@@ -277,7 +277,7 @@ def test_a_notebook_shows_the_same_texts():
     html = told._repr_html_()
     columns = columns_of(told)
     for time, interval in zip(columns["time [s]"], columns["90 % interval [s]"], strict=True):
-        assert f"<td>{time}</td><td>{interval}</td>" in html
+        assert f'<td>{time}</td><td style="white-space:nowrap">{interval}</td>' in html
     assert html.count("<tr") == 5
     assert "<li>The interval is that of" in html
     assert "more rows" not in html
