@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import cli_command
 from parcast.cli.failures import ANSWERED, INTERRUPTED, in_options
-from parcast.cli.options import cli_command, duration, json_option, output_option, text_option
+from parcast.cli.options import duration, json_option, output_option, text_option
 from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
 from parcast.units import shown
@@ -148,7 +149,9 @@ Examples:
 """
 
 
-@cli_command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
+@cli_command(
+    name="calibrate", help=HELP, short_help="Measure this machine and write its description."
+)
 @click.argument("more", metavar="", nargs=-1)
 @click.option(
     "-np",

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import OneOf, cli_command
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import answer_options, as_written, cli_command
+from parcast.cli.options import answer_options, as_written
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 
@@ -51,7 +52,11 @@ class Question:
     name: str | None
 
 
-@cli_command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
+@cli_command(
+    name="characterise",
+    help=HELP,
+    short_help="Describe a program by profiles of its timed regions.",
+)
 @click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True)
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
 @click.option(
@@ -62,7 +67,7 @@ class Question:
 )
 @click.option(
     "--clock",
-    type=click.Choice(["processor", "wall"]),
+    type=OneOf(["processor", "wall"]),
     default="processor",
     help="What times the loops (default processor).",
 )

@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 
 import click
 
+from parcast.cli.answering import in_our_words
 from parcast.errors import (
     Argument,
     FileProblems,
@@ -150,7 +151,7 @@ def meaning(failure: BaseException) -> tuple[str, int]:
             return "", PIPE_CLOSED
         case click.UsageError():
             path = failure.ctx.command_path if failure.ctx else "parcast"
-            text = f"{failure.format_message()}\nSee: {path} --help"
+            text = f"{in_our_words(failure)}\nSee: {path} --help"
         case NoAnswer():
             text, status = failure.format_message(), NO_FORECAST
         case click.ClickException():

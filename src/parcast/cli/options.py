@@ -1,4 +1,4 @@
-"""Options whose text is more than a word, those that several commands have, and `cli_command`.
+"""Options whose text is more than a word, those that several commands have.
 
 Most functions are click callbacks: they take the text of an option and return what it means.
 """
@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answering import Whole
 from parcast.cli.outputs import FIGURES, Outputs
 from parcast.cli.ranges import parse_counts, parse_sizes
 from parcast.errors import ParameterError
@@ -21,15 +22,6 @@ Option = Callable[[Function], Function]  # decorator that adds one
 json_option: Final = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."
 )
-
-
-class Answering(click.Command):
-    """A command with the option --debug, which `failures.run` looks for among the arguments."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        help = "Show a traceback when something fails."
-        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,18 +180,6 @@ def _plain_fraction(text: str) -> str | float:
         return text
 
 
-def cli_command(
-    *, name: str, help: str, short_help: str
-) -> Callable[[Callable[..., Any]], Answering]:
-    """Make a function a command: it takes the context, answers and returns its exit status."""
-
-    def decorate(function: Callable[..., Any]) -> Answering:
-        named = click.command(name=name, cls=Answering, help=help, short_help=short_help)
-        return named(click.pass_context(function))
-
-    return decorate
-
-
 def text_option(
     name: str, metavar: str, read: Callable[..., Any], help: str, **settings: Any
 ) -> Option[Any]:
@@ -257,7 +237,7 @@ def ignore_option(help: str) -> Option[Any]:
 
 def seed_option(help: str, **more: Any) -> Option[Any]:
     """Option for what makes random numbers repeat."""
-    return click.option("--seed", type=click.IntRange(0), default=0, help=help, **more)
+    return click.option("--seed", type=Whole(0), default=0, help=help, **more)
 
 
 def all_option(rows: str) -> Option[Any]:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import (
     answer_options,
     as_written,
-    cli_command,
     columns,
     ignore_option,
     seed_option,
@@ -70,7 +70,9 @@ class Question:
     interval: bool
 
 
-@cli_command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
+@cli_command(
+    name="fit", help=HELP, short_help="Fit the constants of a program's description to timings."
+)
 @click.argument("program")
 @click.argument("surface")
 @click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
@@ -81,7 +83,7 @@ class Question:
 @click.option(
     "--starts",
     metavar="COUNT",
-    type=click.IntRange(1, 10_000),
+    type=Whole(1, 10_000),
     default=10,
     help="Sets of values to start from (default 10).",
 )

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parcast.cli.answering import OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
     Counts,
     all_option,
     answer_options,
-    cli_command,
     columns,
     counts,
     efficiency,
@@ -138,7 +138,7 @@ def _numbers(axis: str, text: str) -> list[float]:
         raise click.UsageError(str(error) if ".." in text else numbers) from None
 
 
-@cli_command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
+@cli_command(name="forecast", help=HELP, short_help="Forecast run times from measured timings.")
 @click.argument("file")
 @processors("Counts to forecast.")
 @text_option("--hold-out", "LIST", counts, "Counts of FILE to keep back and compare with.")
@@ -156,7 +156,7 @@ def _numbers(axis: str, text: str) -> list[float]:
 )
 @click.option(
     "--scaling",
-    type=click.Choice(["auto", "strong", "weak"]),
+    type=OneOf(["auto", "strong", "weak"]),
     default="auto",
     help="Was the work fixed, or did it grow? By default told from n and the times.",
 )
@@ -170,7 +170,7 @@ def _numbers(axis: str, text: str) -> list[float]:
 )
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     metavar="N",
     help="Show the N call paths that take most time themselves at the largest count.",
 )
@@ -182,12 +182,12 @@ def _numbers(axis: str, text: str) -> list[float]:
 )
 @click.option(
     "--plan-runs",
-    type=click.IntRange(min=1, max=100),
+    type=Whole(min=1, max=100),
     help="Find the next runs that narrow the interval most for their cost.",
 )
 @click.option(
     "--upto",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     help="Largest count of a planned run. By default below those of -p.",
 )
 @answer_options()

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
 from parcast.cli.options import (
     Counts,
     answer_options,
-    cli_command,
     counts,
     seed_option,
     text_option,
@@ -86,7 +86,7 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
         raise click.UsageError(str(error)) from None
 
 
-@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI.")
+@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI, and time it.")
 @click.argument("name", required=False)
 @click.option("--n", "n", metavar="SIZES", callback=sizes, help="Problem sizes.")
 @click.option(
@@ -101,7 +101,7 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
 )
 @click.option(
     "--repetitions",
-    type=click.IntRange(1, 100_000),
+    type=Whole(1, 100_000),
     default=1,
     show_default=True,
     metavar="COUNT",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parcast.cli.answering import OneOf, cli_command
 from parcast.cli.failures import (
     ANSWER_IS_NO,
     ANSWERED,
@@ -26,7 +27,6 @@ from parcast.cli.options import (
     Sizes,
     answer_options,
     as_written,
-    cli_command,
     disks,
     duration,
     ignore_option,
@@ -182,7 +182,9 @@ class Question:
     seed: int
 
 
-@cli_command(name="match", help=HELP, short_help="Which machine, and how many processors?")
+@cli_command(
+    name="match", help=HELP, short_help="Rank machines for a program by time, cost or efficiency."
+)
 @click.argument("what")
 @click.argument("machines", nargs=-1)
 @processors("Counts to choose from.")
@@ -192,7 +194,7 @@ class Question:
 @click.option("-n", "--size", "n", metavar="SIZE", callback=sizes, help="Problem size, one.")
 @click.option(
     "--goal",
-    type=click.Choice(["time", "cost", "efficiency"]),
+    type=OneOf(["time", "cost", "efficiency"]),
     default="time",
     help="What is to be best: least time (default), least cost, highest efficiency.",
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answering import OneOf, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
 from parcast.cli.options import (
     Counts,
@@ -17,7 +18,6 @@ from parcast.cli.options import (
     all_option,
     answer_options,
     as_written,
-    cli_command,
     disks,
     processors,
     sizes,
@@ -122,7 +122,11 @@ def configurations(command: Command) -> Command:
     return command
 
 
-@cli_command(name="predict", help=HELP, short_help="Descriptions in, times out.")
+@cli_command(
+    name="predict",
+    help=HELP,
+    short_help="Predict run times from descriptions of program and machine.",
+)
 @configurations
 @click.option(
     "--interval/--no-interval",
@@ -132,7 +136,7 @@ def configurations(command: Command) -> Command:
 @answer_options()
 @click.option(
     "--picture",
-    type=click.Choice(["surface", "contours", "map", "lines"]),
+    type=OneOf(["surface", "contours", "map", "lines"]),
     help="What a picture shows. By default what suits the axes.",
 )
 @all_option("row")

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
-from parcast.cli.options import Counts, answer_options, cli_command, processors
+from parcast.cli.options import Counts, answer_options, processors
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.units import shown
 
@@ -59,7 +60,11 @@ class Question:
         return [self.counts_file, self.machine, *runs, *self.described]
 
 
-@cli_command(name="project", help=HELP, short_help="Counts and one run in, times out.")
+@cli_command(
+    name="project",
+    help=HELP,
+    short_help="Predict run times from counted work and one measured run.",
+)
 @click.argument("counts_file", metavar="COUNTS")
 @click.argument("machine")
 @processors("Counts of processors.", required=True)

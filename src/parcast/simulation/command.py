@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
     above_0,
     all_option,
     answer_options,
-    cli_command,
     seed_option,
     text_option,
     time_limit,
@@ -56,7 +56,11 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
     return above_0(option, text, "fraction", hint="Write such as 1%.")
 
 
-@cli_command(name="simulate", help=HELP, short_help="Check a law by simulation.")
+@cli_command(
+    name="simulate",
+    help=HELP,
+    short_help="Simulate a described program, as a check of its prediction.",
+)
 @configurations
 @text_option(
     "--precision",
@@ -75,7 +79,7 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
 @seed_option("Of the random numbers.", show_default=True)
 @click.option(
     "--jobs",
-    type=click.IntRange(1, 1024),
+    type=Whole(1, 1024),
     default=1,
     show_default=True,
     help="Processes that share the work; the times stay the same.",

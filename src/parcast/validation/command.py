@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
     answer_options,
-    cli_command,
     counts,
     plain,
     seed_option,
@@ -57,7 +57,11 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
 }
 
 
-@cli_command(name="validate", help=HELP, short_help="Does the law of a program hold here?")
+@cli_command(
+    name="validate",
+    help=HELP,
+    short_help="Test whether the law of a program predicts its runs here.",
+)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "-np", "--ranks", "p", metavar="LIST", callback=counts, help="Counts of ranks. [default: 1,2]"
@@ -71,7 +75,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
 )
 @click.option(
     "--repetitions",
-    type=click.IntRange(1, 1000),
+    type=Whole(1, 1000),
     default=4,
     show_default=True,
     help="Runs of each predicted size and count.",

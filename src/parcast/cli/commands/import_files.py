@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answering import cli_command
 from parcast.cli.failures import ANSWERED, in_options
-from parcast.cli.options import cli_command, output_option, repeated_option
+from parcast.cli.options import output_option, repeated_option
 from parcast.cli.outputs import Outputs, write_all
 from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
 
@@ -65,7 +66,9 @@ def pairs(
     return read
 
 
-@cli_command(name="import", help=HELP, short_help="Files of other tools in, a table out.")
+@cli_command(
+    name="import", help=HELP, short_help="Convert files of other tools to tables of timings."
+)
 @click.argument("files", metavar="[FORMAT] FILES...", nargs=-1)
 @click.option("--list", "is_list", is_flag=True, help="List the formats and what they need.")
 @click.option("--metric", metavar="NAME", help="The metric that is the time, of several.")

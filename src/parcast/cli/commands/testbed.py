@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 import click
 
+from parcast.cli.answering import Answering, Whole
 from parcast.cli.failures import in_options
-from parcast.cli.options import Answering
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
 
@@ -33,11 +33,11 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line c
     name="testbed",
     cls=Answering,
     help=HELP,
-    short_help="A cluster in a box: run a command on slow hosts.",
+    short_help="Run a command on virtual hosts with slow links and disks.",
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@click.option("--hosts", type=int, default=4, show_default=True, help="How many, 1 to 16.")
+@click.option("--hosts", type=Whole(), default=4, show_default=True, help="How many, 1 to 16.")
 @click.option(
     "--link",
     default="100Mbit",
