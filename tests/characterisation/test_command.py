@@ -105,11 +105,11 @@ def test_all_that_is_wrong_with_profiles_is_told(parcast, tmp_path):
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        ((), 2, "Missing argument 'PROFILE...'"),
-        (("-", "-"), 2, "Only one file must be -, got several."),
+        ((), 2, "PROFILE must be given. Usage: parcast characterise [OPTIONS] PROFILE..."),
+        (("-", "-"), 2, "Only one file may be -, standard input."),
         (("none.jsonl",), 3, "none.jsonl: 1 problem\n  file  must exist, but is not in"),
         ((PROFILE, "-o", "x.svg"), 2, "-o must be a path that ends in .toml, .json, .csv"),
-        ((PROFILE, "--clock", "sun"), 2, "'sun' is not one of 'processor', 'wall'"),
+        ((PROFILE, "--clock", "sun"), 2, "--clock must be processor or wall, got 'sun'."),
     ],
 )
 def test_wrong_use_is_told(parcast, args, status, says):

@@ -122,10 +122,10 @@ def test_one_of_several_programs_is_chosen(project, files):
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        (("counts.csv", "here.toml"), 2, "Missing option '-p'"),
+        (("counts.csv", "here.toml"), 2, "-p must be given. Write -p LIST."),
         ((*QUESTION, "--program", "sort"), 2, "COUNTS, got 'sort'. There are: 'solve'."),
-        ((*QUESTION, "--donors", "old.csv"), 2, "--donors and --donor-machine must be given"),
-        (("-", "-", "-p", "4"), 2, "One file alone may be -, standard input."),
+        ((*QUESTION, "--donors", "old.csv"), 2, "--donors and --donor-machine require each other"),
+        (("-", "-", "-p", "4"), 2, "Only one file may be -, standard input."),
         ((*QUESTION, "-o", "told.svg"), 2, "-o must be a path that ends in .csv, .json"),
         (("here.toml", "here.toml", "-p", "4"), 3, "is not a known column"),
         (("counts.csv", "counts.csv", "-p", "4"), 3, "must be TOML"),

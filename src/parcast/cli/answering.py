@@ -34,7 +34,7 @@ class Answering(click.Command):
             raise
         if rest and not ctx.resilient_parsing:
             raise click.UsageError(
-                f"{rest[0]!r:.60} is one argument too many. Usage: {_usage(ctx)}", ctx
+                f"{rest[0]!r:.60} is one argument too many. Usage: {usage(ctx)}", ctx
             )
         return rest
 
@@ -82,12 +82,17 @@ class Whole(click.IntRange):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            domain = f" of at least {self.min}" if self.min is not None else ""
-            if self.max is not None:
-                domain = f" from {self.min} to {self.max}"
+            link = " of " if self.max is None else " from "
+            domain = f"{link}{self._describe_range()}" if self.min is not None else ""
             raise click.UsageError(
                 f"{param.opts[0]} must be a whole number{domain}, got {value!r:.60}.", ctx
             ) from None
+
+    def _describe_range(self) -> str:
+        """Say what help and refusals say of the range."""
+        if self.min is None:
+            return ""
+        return f"at least {self.min}" if self.max is None else f"{self.min} to {self.max}"
 
 
 class OneOf(click.Choice):  # type: ignore[type-arg]  # in click 8.1 it has no parameter
@@ -124,7 +129,8 @@ def in_our_words(failure: click.UsageError) -> str:
         case click.MissingParameter(param=click.Option() as option):
             return f"{option.opts[0]} must be given. Write {option.opts[0]} {_value(option)}."
         case click.MissingParameter(param=click.Argument() as argument) if ctx:
-            return f"{argument.human_readable_name} must be given. Usage: {_usage(ctx)}"
+            name = argument.human_readable_name.removesuffix("...")
+            return f"{name} must be given. Usage: {usage(ctx)}"
     return failure.format_message()
 
 
@@ -138,6 +144,10 @@ def _value(option: click.Option) -> str:
     return option.metavar or "VALUE"
 
 
-def _usage(ctx: click.Context) -> str:
-    """How a command is called, in a line."""
-    return " ".join([ctx.command_path, *ctx.command.collect_usage_pieces(ctx)])
+def usage(ctx: click.Context, *, options: bool = True) -> str:
+    """How a command is called, in a line; without `options` its arguments alone."""
+    pieces = ctx.command.collect_usage_pieces(ctx)
+    return " ".join([ctx.command_path, *pieces] if options else pieces[1:])
+
+
+A_FILE: Final = click.Path(readable=False)  # a path that shells complete; who reads it checks it

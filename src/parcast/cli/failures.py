@@ -62,7 +62,7 @@ def _axis_given(axis: str) -> str:
 OPTIONS: Final[dict[str, Spelling]] = {
     "axis": _axis_given,
     "by": "--by",
-    "columns": lambda columns: str(list(columns)) if columns else "none",
+    "columns": "--column",
     "donors": "--donors",
     "donors.select": lambda callpath: f"keep only {callpath} in their files",
     "fixed": "--fix",
@@ -71,6 +71,7 @@ OPTIONS: Final[dict[str, Spelling]] = {
     "ignore": "--ignore",
     "interval": "leave the interval out with --no-interval",
     "min_efficiency": "--knee",
+    "named columns": lambda columns: str(list(columns)) if columns else "none",
     "picture": "--picture",
     "select": "--select",
     "vary": "--vary",
@@ -157,7 +158,7 @@ def meaning(failure: BaseException) -> tuple[str, int]:
         case click.ClickException():
             text = failure.format_message()
         case FileProblems():
-            status = BAD_FILE
+            text, status = in_options(failure), BAD_FILE
         case FitFailed() | RunFailed():
             status = NO_FORECAST
         case ParameterError():
