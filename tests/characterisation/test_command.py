@@ -73,6 +73,16 @@ def test_a_machine_and_times_without_regions_are_read(parcast, tmp_path):
     assert "flop" in document["toml"]
 
 
+def test_columns_of_plain_times_may_have_other_names(parcast, tmp_path):
+    plain = tmp_path / "plain.csv"
+    plain.write_text("p,n,time_s\n1,400,1e-3\n")
+    same = parcast("characterise", PROFILE, "--plain", plain)
+    plain.write_text("ranks,n,seconds\n1,400,1e-3\n")
+    options = ("--column", "p=ranks", "--column", "time_s=seconds")
+    said = parcast("characterise", PROFILE, "--plain", plain, *options)
+    assert (said.status, said.out) == (0, same.out)
+
+
 def test_small_regions_show_their_condition_number(parcast, tmp_path):
     place = tmp_path / "cells.jsonl"
     lines = []

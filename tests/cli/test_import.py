@@ -168,6 +168,14 @@ def test_axes_are_renamed_and_added(parcast):
     assert said.status == 0
 
 
+def test_a_parameter_is_renamed_in_either_direction(parcast):
+    one, other = (
+        parcast("import", ROOT / "examples" / "imports" / "weather.txt", option, text)
+        for option, text in (("--rename", "ranks=p"), ("--column", "p=ranks"))
+    )
+    assert (one.status, one.out) == (0, other.out)
+
+
 def test_the_formats_are_listed_with_what_they_need(parcast):
     said = parcast("import", "--list")
     assert (said.status, said.err) == (0, "")

@@ -135,6 +135,19 @@ def test_standard_input_may_be_one_of_the_files(parcast):
     assert "Only one file may be -, standard input." in said.err
 
 
+@pytest.mark.parametrize("quantity", ["time_s", "speedup"])
+def test_columns_of_the_timings_may_have_other_names(parcast, tmp_path, quantity):
+    table = tmp_path / "table.csv"
+    text = (tmp_path / "times.csv").read_text()
+    table.write_text(text.replace("time_s", quantity))
+    same = parcast("fit", "program.toml", "table.csv", "-o", "-")
+    table.write_text(text.replace("time_s", "measured").replace("p,", "ranks,", 1))
+    options = ("--column", "p=ranks", "--column", f"{quantity}=measured")
+    said = parcast("fit", "program.toml", "table.csv", *options, "-o", "-")
+    assert (said.status, said.out) == (same.status, same.out)
+    assert said.out
+
+
 def test_the_files_may_have_any_order(parcast):
     first = parcast("fit", "program.toml", "times.csv", "--machine", "machine.toml", "--json")
     for files in permutations(["program.toml", "times.csv", "machine.toml"]):

@@ -250,7 +250,7 @@ def refused(said, status):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "-p must be given. Write -p LIST.\n"),
+        ((), "-p must be given. Write such as -p 64,128.\n"),
         (
             ("-p", "0"),
             "-p must be whole numbers from 1 to 1000000000, got 0. "

@@ -15,6 +15,9 @@ FORMER: Final[Mapping[str, str]] = {  # spellings of options that were renamed; 
 }
 
 
+EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
+
+
 class Answering(click.Command):
     """A command with the option --debug, which `failures.run` looks for among the arguments."""
 
@@ -127,10 +130,11 @@ def in_our_words(failure: click.UsageError) -> str:
                 return f"{name} takes no value. Write {name} alone."
             return f"{name} must have a value, got none. Write {name} {_value(option)}."
         case click.MissingParameter(param=click.Option() as option):
-            return f"{option.opts[0]} must be given. Write {option.opts[0]} {_value(option)}."
+            example = EXAMPLES.get(_value(option), _value(option))
+            return f"{option.opts[0]} must be given. Write such as {option.opts[0]} {example}."
         case click.MissingParameter(param=click.Argument() as argument) if ctx:
-            name = argument.human_readable_name.removesuffix("...")
-            return f"{name} must be given. Usage: {usage(ctx)}"
+            needed = argument.human_readable_name.partition(" [")[0].removesuffix("...")
+            return f"{needed} must be given. Usage: {usage(ctx)}"
     return failure.format_message()
 
 

@@ -45,10 +45,10 @@ def in_places(
     """Put the files of a command into its places, by their content; each place has a list."""
     if list(files).count("-") > 1:
         raise click.UsageError("Only one file may be -, standard input. Name the others.", ctx)
-    kinds = {file: kind_of(file) for file in files}
-    taken = [[file for file in files if kinds[file] in place.kinds] for place in places]
+    given = [(file, kind_of(file)) for file in files]
+    taken = [[file for file, kind in given if kind in place.kinds] for place in places]
     every = {kind for place in places for kind in place.kinds}
-    unclear = [file for file in files if not kinds[file]]
+    unclear = [file for file, kind in given if not kind]
     for place, here in zip(places, taken, strict=True):
         while unclear and len(here) < place.least:
             here.append(unclear.pop(0))
@@ -57,36 +57,29 @@ def in_places(
             here.append(unclear.pop(0))
     missing = [x for x, here in zip(places, taken, strict=True) if len(here) < x.least]
     crowded = [x for x, here in zip(places, taken, strict=True) if len(here) > x.most]
-    foreign = [file for file in files if kinds[file] and kinds[file] not in every]
-    if missing or crowded or foreign or unclear:
-        _refuse(ctx, kinds, missing, crowded, [*foreign, *unclear])
+    many = {kind for place in crowded for kind in place.kinds}
+    wrong = [(x, y) for x, y in given if y in many or (y and y not in every) or x in unclear]
+    if missing and not any(kind for _, kind in given):
+        raise click.UsageError(f"{missing[0].argument} must be given. Usage: {usage(ctx)}", ctx)
+    if missing or wrong:
+        wanted = [*missing, *crowded]
+        needs = f"needs one {wanted[0].wanted}" if wanted else f"reads {usage(ctx, options=False)}"
+        raise click.UsageError(f"{ctx.info_name} {needs}; {_named(wrong or given)}.", ctx)
     return taken
 
 
-def _refuse(
-    ctx: click.Context,
-    kinds: dict[str, str],
-    missing: Sequence[Place],
-    crowded: Sequence[Place],
-    others: Sequence[str],
-) -> None:
-    """Say which file is missing, or is one too many."""
-    if missing and not any(kinds.values()):
-        raise click.UsageError(f"{missing[0].argument} must be given. Usage: {usage(ctx)}", ctx)
-    wanted = next(iter([*missing, *crowded]), None)
-    at_fault = {x for place in crowded for x in kinds if kinds[x] in place.kinds} | set(others)
-    named = {x: kind for x, kind in kinds.items() if x in at_fault or not at_fault}
+def _named(files: Sequence[tuple[str, str]]) -> str:
+    """Say what each of some files is."""
     sentences = []
-    for kind in dict.fromkeys(named.values()):
-        *some, last = [file for file in named if named[file] == kind]
+    for kind in dict.fromkeys(kind for _, kind in files):
+        *others, last = [file for file, own in files if own == kind]
         one, several = NAMED.get(kind, ("one file too many", "too many files"))
-        if some:
-            are = "are both" if len(some) == 1 else "are all"
-            sentences.append(f"{', '.join(some)} and {last} {are} {several}")
+        if others:
+            are = "are both" if len(others) == 1 else "are all"
+            sentences.append(f"{', '.join(others)} and {last} {are} {several}")
         else:
             sentences.append(f"{last} is {one}")
-    what = f"needs one {wanted.wanted}" if wanted else f"reads {usage(ctx, options=False)}"
-    raise click.UsageError(f"{ctx.info_name} {what}; {' and '.join(sentences)}.", ctx)
+    return " and ".join(sentences)
 
 
 def kind_of(file: str) -> str:

@@ -1,8 +1,9 @@
 """The files of a question: read with their progress, their digest taken, their rows selected."""
 
+import csv
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar
 
@@ -51,6 +52,37 @@ def read_file(
             digest = watched.sha256.hexdigest()
             inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
     return rows_selected(runs, select, name), inputs
+
+
+def columns_in(
+    file: str, *, among: Sequence[str], ignore: Sequence[str], columns: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Columns to ignore and with another name in one of several files.
+
+    They are those that it has, and those that no other has, so that their absence is told.
+    """
+    titles: Set[str] = {*ignore, *columns.values()}
+    if file != "-":
+        theirs = {title for other in among if other != "-" for title in _titles(other, titles)}
+        absent = set[str]() if "-" in among else titles - theirs
+        titles = _titles(file, titles) | absent
+    return (
+        [title for title in ignore if title in titles],
+        {name: title for name, title in columns.items() if title in titles},
+    )
+
+
+def _titles(file: str, wanted: Set[str]) -> Set[str]:
+    """Which titles of columns stand in the header of a file."""
+    from parcast.files.decoding import opened
+
+    if not wanted:
+        return set()
+    with opened(file) as (_, stream):
+        lines = (line if isinstance(line, bytes) else line.encode() for line in stream)
+        header = next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
+    there = next(csv.reader([header.decode("utf-8", errors="replace")]), [])
+    return wanted & {title.strip() for title in there}
 
 
 def read_surface(

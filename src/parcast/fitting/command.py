@@ -80,7 +80,7 @@ class Question:
 @cli_command(
     name="fit", help=HELP, short_help="Fit the constants of a program's description to timings."
 )
-@click.argument("files", nargs=-1, metavar="PROGRAM TIMINGS [MACHINE]", type=A_FILE)
+@click.argument("files", nargs=-1, required=True, metavar="PROGRAM TIMINGS [MACHINE]", type=A_FILE)
 @click.option("--machine", metavar="MACHINE", type=A_FILE, help="MACHINE, as an option.")
 @text_option("--free", "NAMES", columns, "Constants to fit; all others keep their values.")
 @text_option("--fix", "NAMES", columns, "Constants that keep their values.")

@@ -196,7 +196,9 @@ class Question:
 @cli_command(
     name="match", help=HELP, short_help="Rank machines for a program by time, cost or efficiency."
 )
-@click.argument("files", nargs=-1, metavar="{TIMINGS|PROGRAM} [MACHINE]...", type=A_FILE)
+@click.argument(
+    "files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM} [MACHINE]...", type=A_FILE
+)
 @processors("Processor counts to choose from.")
 @click.option(
     "-d", "--disks", "d", metavar="COUNT", callback=disks, help="Number of disks or I/O servers."

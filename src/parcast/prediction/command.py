@@ -96,7 +96,7 @@ class Described:
 def configurations(command: Command) -> Command:
     """Give a command the arguments and options of `Configurations`."""
     decorators: list[Callable[[Command], Command]] = [
-        click.argument("files", nargs=-1, metavar="PROGRAM MACHINE", type=A_FILE),
+        click.argument("files", nargs=-1, required=True, metavar="PROGRAM MACHINE", type=A_FILE),
         processors("Processor counts.", required=True),
         click.option(
             "-d",

@@ -124,7 +124,7 @@ def command(
 
 def _projected(question: Question) -> "CountedProjection":
     """Read the files and compute the answer."""
-    from parcast.cli.reading import read_description, read_file
+    from parcast.cli.reading import columns_in, read_description, read_file
     from parcast.descriptions.toml_files import read_machine
     from parcast.errors import ParameterError
     from parcast.projection.counted import project_counts
@@ -136,13 +136,23 @@ def _projected(question: Question) -> "CountedProjection":
         read_description(x, read_machine, argument="--donor-machine")[0]
         for x in question.described
     ]
+    tables = [file for file in (question.known, question.donors) if file]
     runs: dict[str, Any] = {
-        key: None if file is None else read_file(file, columns=question.columns)[0]
-        for key, file in (("known", question.known), ("donors", question.donors))
+        file: read_file(
+            file, (), *columns_in(file, among=tables, ignore=(), columns=question.columns)
+        )[0]
+        for file in tables
     }
     program = _chosen(programs, question.name)
     try:
-        return project_counts(program, on, question.p.values, **runs, donor_machines=others)
+        return project_counts(
+            program,
+            on,
+            question.p.values,
+            known=runs.get(question.known or ""),
+            donors=runs.get(question.donors or ""),
+            donor_machines=others,
+        )
     except ParameterError as refusal:
         raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
 

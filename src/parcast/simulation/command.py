@@ -40,13 +40,13 @@ standard input, for one of them. LIST, SIZES and RANGE are as in `parcast predic
 Exit status: 0  answered
              2  wrong use, or an output that cannot be written
              3  PROGRAM or MACHINE cannot be read, or something in it is wrong
-             4  it cannot be simulated: a rate is missing, a law is not "spmd",
-                or there are too many points
+             4  it cannot be simulated: a rate is missing, a law is not
+                "spmd", or there are too many points
 
 \b
 Examples:
   parcast simulate program.toml sp2.toml -p 1..256x4 -d 3
-  parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --time-limit 60s
+  parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --jobs 4
 """
 
 

@@ -82,7 +82,8 @@ def read_header(
     found: list[Column | None] = []
     seen: dict[str, str] = {}
     for i, (title, name) in enumerate(zip(titles, called, strict=True)):
-        column, fault, hint = None, "", ""
+        column, fault = None, ""
+        hint: Text = ""
         if name is not None:
             column, fault = _meaning(name, is_pair=is_pair)
             if name.lower() == "time":

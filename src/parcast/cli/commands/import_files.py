@@ -12,7 +12,7 @@ import click
 
 from parcast.cli.answering import A_FILE, cli_command, usage
 from parcast.cli.failures import ANSWERED, in_options
-from parcast.cli.options import output_option, repeated_option
+from parcast.cli.options import column_option, output_option, repeated_option
 from parcast.cli.outputs import Outputs, write_all
 from parcast.cli.stdin import beginning_of_stdin, stdin_as_file
 
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-ARGUMENTS: Final = {"rename": "--rename", "constants": "--set", "metric": "--metric"}
+ARGUMENTS: Final = {
+    "rename": "--rename",
+    "columns": "--column",
+    "constants": "--set",
+    "metric": "--metric",
+}
 
 HELP = """Convert files of other tools to tables of timings.
 
@@ -72,7 +77,10 @@ def pairs(
 @click.argument("files", metavar="[FORMAT] FILES...", nargs=-1, type=A_FILE)
 @click.option("--list", "is_list", is_flag=True, help="List the formats and what they require.")
 @click.option("--metric", metavar="NAME", help="Metric to use as the time, if there are several.")
-@repeated_option("--rename", "NAME=AXIS", "Rename a parameter of FILES: ranks=p.", pairs)
+@repeated_option(
+    "--rename", "NAME=AXIS", "Use parameter NAME of FILES as AXIS, as --column AXIS=NAME.", pairs
+)
+@column_option("FILES")
 @click.option(
     "--set",
     "constants",
@@ -200,7 +208,10 @@ def _imported(
         paths,
         known.name,
         metric=options["metric"],
-        rename=dict(options["rename"]),
+        rename={
+            **{old: new for new, old in options["columns"].items()},
+            **dict(options["rename"]),
+        },
         constants=dict(options["constants"]),
     )
     return lambda: measurements_pieces(imported.measurements), imported.notes

@@ -1,7 +1,6 @@
 """Runs on other machines for `forecast` and `match`: in files of their own, or in FILE itself."""
 
-import csv
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -30,21 +29,15 @@ def read_with_donors(
     `targets` are machines of the file that are asked about; the others in it are donors. Columns
     to ignore or with another name need not be in every file, but in one.
     """
-    from parcast.cli.reading import read_file
+    from parcast.cli.reading import columns_in, read_file
     from parcast.forecasting.donors.tables import joined
 
-    own = _of_this_file(file, donors, {*ignore, *columns.values()})
-    runs, source = read_file(
-        file,
-        select,
-        [name for name in ignore if name in own],
-        {name: title for name, title in columns.items() if title in own},
-        argument=argument,
-    )
+    here = columns_in(file, among=donors, ignore=ignore, columns=columns)
+    runs, source = read_file(file, select, *here, argument=argument)
     others: list[Measurements] = []
     if targets:
         runs, others = parts_of_targets(runs, targets, source["file"])
-    tables, sources = read_donors(donors, ignore, columns)
+    tables, sources = read_donors(donors, ignore, columns, beside=file)
     named = [*((source["file"], table) for table in others), *tables]
     if not named:
         return runs, None, source, sources
@@ -77,26 +70,22 @@ def parts_of_targets(
 
 
 def read_donors(
-    files: Sequence[str], ignore: Sequence[str], columns: Mapping[str, str]
+    files: Sequence[str], ignore: Sequence[str], columns: Mapping[str, str], *, beside: str
 ) -> tuple[list[tuple[str, "Measurements"]], list[dict[str, Any]]]:
     """Measurements of each file of donors by its name, and what they come from.
 
     A file with the same bytes as one before it is told and left out of the measurements.
     """
-    from parcast.cli.reading import read_file
+    from parcast.cli.reading import columns_in, read_file
 
     tables: list[tuple[str, Measurements]] = []
     inputs: list[dict[str, Any]] = []
     for file in files:
         if file == "-":
             raise click.UsageError("--donors must be a file, got -. Write its name.")
-        there = _present(file, {*ignore, *columns.values()})
-        runs, source = read_file(
-            file,
-            (),
-            [name for name in ignore if name in there],
-            {name: title for name, title in columns.items() if title in there},
-        )
+        others = [beside, *(other for other in files if other != file)]
+        there = columns_in(file, among=others, ignore=ignore, columns=columns)
+        runs, source = read_file(file, (), *there)
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
         if same is not None and source["sha256"] is not None:
@@ -108,14 +97,6 @@ def read_donors(
     return tables, inputs
 
 
-def _of_this_file(file: str, donors: Sequence[str], titles: Set[str]) -> Set[str]:
-    """Which titles are those of the file that is forecast: not those that donors alone have."""
-    if not donors or not titles or "-" in (file, *donors):
-        return titles
-    theirs = {title for other in donors for title in _present(other, titles)}
-    return _present(file, titles) | (titles - theirs)
-
-
 def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     """Call the machine of an import by its file: few other tools tell where a program ran."""
     from pathlib import Path
@@ -123,16 +104,3 @@ def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     name = Path(file).stem.strip() or file
     click.echo(f"parcast: {file} names no machine; it is called {name!r:.60}.", err=True)
     return type(runs)(machine=name, **runs.columns)
-
-
-def _present(file: str, titles: Set[str]) -> Set[str]:
-    """Which titles of columns stand in the header of a file."""
-    from parcast.files.decoding import opened
-
-    if not titles:
-        return set()
-    with opened(file) as (_, stream):
-        lines = (line if isinstance(line, bytes) else line.encode() for line in stream)
-        header = next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
-    there = next(csv.reader([header.decode("utf-8", errors="replace")]), [])
-    return titles & {title.strip() for title in there}
