@@ -183,7 +183,7 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
         (["-o", "-", "--json"], "-o - and --json must not share standard output"),
         (["--from", "missing.txt"], "missing.txt"),
         (["--slurm", "-o", "here.toml"], "-o must be a path that ends in .sh"),
-        (["--slurm", "--json"], "--json must not be asked of --slurm"),
+        (["--slurm", "--json"], "--json cannot be combined with --slurm"),
         (["--slurm", "-o", "a.sh", "-o", "b.sh"], "--slurm writes one script"),
     ],
 )
