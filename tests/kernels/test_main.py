@@ -146,8 +146,7 @@ def test_it_runs_under_mpiexec():
     assert {row["metric"]: row["value"] for row in rows}["is_correct"] == "1"
 
 
-def test_without_a_size_a_program_takes_one_of_its_own(monkeypatch):
-    asked = []
-    monkeypatch.setattr(program, "runs_of", lambda _, task: asked.append(task) or [])
-    assert program.main(["gauss"], Alone()) == 0
-    assert asked[0].sizes == (kernel_named("gauss").example,)
+def test_without_a_size_a_program_takes_one_of_its_own(capsys):
+    assert program.main(["gauss", "--no-check"], Alone()) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["n"] for row in rows} == {str(kernel_named("gauss").example)}
