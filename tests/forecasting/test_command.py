@@ -224,7 +224,7 @@ def test_standard_output_holds_one_document(parcast, times):
     for options in (("--json", "-o", "-"), ("-o", "-", "-o", "-")):
         said = parcast("forecast", times, "-p", "16", *options)
         assert said.status == 2
-        assert "must not share standard output" in said.err
+        assert "-o - and --json cannot be combined" in said.err
 
 
 def test_a_figure_without_matplotlib_names_the_extra(parcast, times, tmp_path, monkeypatch):

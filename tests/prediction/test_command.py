@@ -322,7 +322,7 @@ def refused(said, status):
         ),
         (
             ("-p", "4", "-o", "-", "--json"),
-            "-o - and --json must not share standard output. Leave one out.\n",
+            "-o - and --json cannot be combined: both print. Leave one out.\n",
         ),
     ],
 )
@@ -341,7 +341,7 @@ def test_standard_input_that_is_closed(monkeypatch, which):
 
     monkeypatch.setattr(sys, "stdin", None)
     argument = ("PROGRAM", "MACHINE")[which - 1]
-    with pytest.raises(Exception, match=f"{argument} must not be - where standard input is"):
+    with pytest.raises(Exception, match=f"{argument} must not be -: standard input is"):
         read_description("-", read_machine, argument=argument)
 
 
