@@ -200,7 +200,7 @@ def test_a_table_without_a_machine_is_of_one(parcast, times, price, name):
 def test_a_budget_without_prices_names_the_option(parcast, times):
     said = parcast("match", times, "--budget", "5")
     assert said.status == 4
-    assert said.err.startswith("parcast: --price must be given for here: ")
+    assert said.err.startswith("parcast: --price must be given for here, ")
     assert said.err.endswith('or give --price "here=0.05".\n')
 
 
