@@ -191,12 +191,24 @@ def _numbers(axis: str, text: str) -> list[float]:
     help="Largest count of a planned run. By default below those of -p.",
 )
 @answer_options()
+@click.option(
+    "--quantity",
+    type=click.Choice(["time", "speedup", "efficiency"]),
+    help="What a picture shows. By default the time.",
+)
+@click.option(
+    "--overlay/--panels",
+    default=None,
+    help="Draw the series in one panel, or one each? By default up to 4 share one.",
+)
 @all_option("series")
 def command(
     ctx: click.Context,
     /,
     *,
     outputs: Outputs,
+    quantity: str | None,
+    overlay: bool | None,
     show_all: bool,
     **options: Any,
 ) -> int:
@@ -212,7 +224,12 @@ def command(
             "Leave it out.",
             ctx,
         )
-    check_several(ctx, question, outputs)
+    check_several(ctx, question)
+    style = {} if quantity is None else {"quantity": quantity}
+    if (quantity or overlay is not None) and not outputs.pictures:
+        raise click.UsageError(
+            "--quantity, --overlay and --panels require a picture. Add -o forecast.svg.", ctx
+        )
     sources = [question.file, *question.donors, *question.machine]
     outputs.check(sources)
     forecast, knees, planned = _forecast(question)
@@ -231,22 +248,19 @@ def command(
         rows=lambda: rows_with_plan(forecast.rows(), planned),
         document=lambda: document,
         show=show_both,
-        write=lambda path: _draw(forecast, knees, planned, path),
+        write=lambda path: _draw(
+            forecast, path, knees=knees, planned=planned or (), overlay=overlay, **style
+        ),
     )
     return _status(question, knees)
 
 
-def _draw(
-    forecast: "Forecast",
-    knees: "Sequence[Knee]",
-    planned: "Sequence[PlannedRun] | None",
-    path: str,
-) -> None:
+def _draw(forecast: "Forecast", path: str, **options: Any) -> None:
     """Draw the answer."""
     from parcast.forecasting.picture import figure_of
     from parcast.show.canvas import save_figure
 
-    save_figure(figure_of(forecast, knees=knees, planned=planned or ()), path)
+    save_figure(figure_of(forecast, **options), path)
 
 
 def _forecast(
@@ -368,7 +382,7 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
     return ANSWER_IS_NO
 
 
-def check_several(ctx: click.Context, question: Question, outputs: Outputs) -> None:
+def check_several(ctx: click.Context, question: Question) -> None:
     """Refuse what does not go together with --at or --plan-runs."""
     if question.plan_runs is not None and question.p is None:
         raise click.UsageError("--plan-runs needs -p: the counts to plan for. Add -p 512.", ctx)
@@ -381,11 +395,6 @@ def check_several(ctx: click.Context, question: Question, outputs: Outputs) -> N
             raise click.UsageError(
                 f"--at must not be asked for with {other}. Leave one of them out.", ctx
             )
-    if question.at and outputs.pictures:
-        raise click.UsageError(
-            f"--at cannot be drawn yet, got -o {outputs.pictures[0]}. Write it as .csv or .json.",
-            ctx,
-        )
 
 
 def check_axes_of_file(runs: "Measurements", question: Question) -> None:

@@ -15,7 +15,6 @@ from parcast.show.label_places import Label, marks, places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 
@@ -70,7 +69,6 @@ def _ends(candidate: Candidate) -> tuple[Array, Array]:
 
 
 def name_counts(
-    figure: "Figure",
     ax: "Axes",
     candidates: Sequence[Candidate],
     curves: Sequence[Curve],
@@ -82,8 +80,9 @@ def name_counts(
 
     All else must be drawn already, since that decides how large the axes are.
     """
+    figure = ax.figure
     with any_letters():
-        figure.draw_without_rendering()  # lays out the axes
+        figure.canvas.figure.draw_without_rendering()  # lays out the axes, also of a sub-figure
     point = INCH / figure.dpi
     seen = [_seen(ax, curve.x, curve.y, point) for curve in curves]
     wanted = sorted(

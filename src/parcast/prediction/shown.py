@@ -4,7 +4,7 @@ A picture has one or two axes. Those of a prediction that have one value are no 
 of more than it can show, the first are shown and the others are fixed at their largest value.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.prediction.result import Prediction
+from parcast.show.canvas import source_of
 from parcast.show.scales import CHARACTER, LINE, MARGIN, fitting_ticks, inches, round_ticks
 from parcast.units import Dimension, format_quantity, quantity, shown
 from parcast.words import axis_value
@@ -149,7 +150,9 @@ class Shown:
             for name, values in self.prediction.axes.items()
         )
         positions = np.ix_(*(np.atleast_1d(each) for each in at))
-        return np.reshape(everything[positions], tuple(len(axis.values) for axis in self.axes))
+        names = [name for name in self.prediction.axes if name in own]
+        taken = everything[positions].reshape([len(own[name].values) for name in names])
+        return np.transpose(taken, [names.index(axis.name) for axis in self.axes])
 
     def even(self, array: Array, cells: int) -> tuple[list[Array], Array]:
         """Interpolate an array to `cells` places that are even along each of both axes."""
@@ -159,6 +162,15 @@ class Shown:
         places = [np.linspace(at[0], at[-1], cells) for at in given]
         values = interpolate.RegularGridInterpolator(given, self.of(array))(tuple(np.ix_(*places)))
         return places, np.asarray(values)
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands in small print below a picture."""
+        return [text for text in [source_of(self.prediction.inputs)] if text]
+
+    def turned(self) -> "Shown":
+        """Give the same with the second axis across."""
+        return replace(self, axes=self.axes[::-1])
 
     @property
     def title(self) -> str:

@@ -11,13 +11,22 @@ from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
+from parcast.show.canvas import (
+    add_legend,
+    add_legend_inside,
+    entries_of,
+    house_style,
+    new_figure,
+    plain_axes,
+    require_one_panel,
+)
 from parcast.show.colours import MACHINE_COLOURS, MARKERS
 from parcast.show.scales import round_ticks, scale_time, span
 from parcast.units import shown
 from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -33,31 +42,41 @@ MOST_PANELS: Final = 9
 MOST_COUNTS: Final = len(MACHINE_COLOURS)
 
 
-def figure_of_validation(validation: Validation) -> "Figure":
+def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "Figure":
     """One figure, 8 inches wide: time over size, a panel for each program.
 
-    Of more than 9 programs the first 9 are drawn, of more than 8 counts the first 8.
+    Of a single program it can be drawn in `ax`. Of more than 9 programs the first 9 are drawn, of
+    more than 8 counts the first 8.
     """
     programs = validation.programs[:MOST_PANELS]
     counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
+    if ax is not None:
+        require_one_panel(len(programs), "Leave it out, or draw a validation of one program.")
+        _draw(ax, programs[0], counts, ticks=4)
+        add_legend_inside(ax, _entries([ax], programs))
+        return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = min(len(programs), 3 if len(programs) > 4 else 2)
     rows = ceil(len(programs) / columns)
     with house_style():
         figure = new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
         grid = figure.subplots(rows, columns, squeeze=False)
-        for i, ax in enumerate(grid.flat):
+        for i, each in enumerate(grid.flat):
             if i >= len(programs):
-                ax.set_axis_off()
+                each.set_axis_off()
                 continue
-            _draw(ax, programs[i], counts, ticks=4 if columns < 3 else 3)
-        handles = entries_of(grid.flat)
-        if any(x.is_disturbed for program in programs for x in program.compared):
-            (pale,) = grid.flat[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
-            handles[DISTURBED] = pale
-        labels = sorted(handles, key=lambda label: label in OF_ALL)  # each by itself comes first
-        add_legend(figure, {label: handles[label] for label in labels}, columns=4)
+            _draw(each, programs[i], counts, ticks=4 if columns < 3 else 3)
         figure.suptitle("Predicted from small runs, and measured", fontsize="large")
+        add_legend(figure, _entries(list(grid.flat), programs))
     return figure
+
+
+def _entries(axes: "Sequence[Axes]", programs: Sequence[ValidatedProgram]) -> "dict[str, Artist]":
+    """What the legend explains: each count, and then what all have."""
+    handles = entries_of(axes)
+    if any(x.is_disturbed for program in programs for x in program.compared):
+        (pale,) = axes[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
+        handles[DISTURBED] = pale
+    return {x: handles[x] for x in sorted(handles, key=lambda label: label in OF_ALL)}
 
 
 def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks: int) -> None:

@@ -194,7 +194,6 @@ def test_options_not_used_are_not_in_the_document(parcast, times):
         (["-p", "8", "--at", "by=1"], 2, "--at by must be an axis of these measurements"),
         (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at must not be asked for with --by."),
         (["-p", "8", "--at", "n=1", "--knee"], 2, "--at must not be asked for with --knee."),
-        (["-p", "8", "--at", "n=1", "-o", "x.svg"], 2, "--at cannot be drawn yet, got -o x.svg."),
         (["-p", "8", "--plan-runs", "0"], 2, "Invalid value for '--plan-runs'"),
         (["--hold-out", "8", "--plan-runs", "1"], 2, "--plan-runs needs -p"),
         (["-p", "8", "--upto", "4"], 2, "--upto is for --plan-runs."),
