@@ -30,7 +30,7 @@ from parcast.show.colours import (
     PURPLE,
     VERMILLION,
 )
-from parcast.show.scales import MARGIN, apart, inches
+from parcast.show.scales import INCH, MARGIN, apart, inches
 from parcast.units import format_quantity, shown
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
-INCH: Final = 72.0  # [pt]
 PALEST: Final = 0.66  # of the colours of values, that is still seen on white [1]
 
 MEASURED, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"

@@ -12,6 +12,7 @@ from parcast.matching.result import Candidate
 from parcast.show.canvas import any_letters
 from parcast.show.colours import MACHINE_COLOURS
 from parcast.show.label_places import Label, marks, places
+from parcast.show.scales import INCH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,6 @@ RING: Final = 15.0  # across, of the ring around what was chosen [pt]
 MARKER: Final = 3.5  # radius of a marker [pt]
 BESIDE_RING, BESIDE_MARKER = 10.0, 5.0  # from a point to its number [pt]
 CROWDED: Final = 6.0  # between two points of a curve, of which one then has no number [pt]
-INCH: Final = 72.0  # [pt]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

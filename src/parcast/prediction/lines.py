@@ -20,7 +20,7 @@ from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.shown import GridAxis, Shown, thinned
 from parcast.show.canvas import add_legend, entries_of, new_figure, plain_axes, require_one_panel
 from parcast.show.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, add_bar
-from parcast.show.scales import CHARACTER, apart, inches, scale_speedup, scale_time
+from parcast.show.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
 from parcast.units import format_quantity
 from parcast.words import common_unit
 
@@ -43,7 +43,6 @@ SPENT_COLOURS: Final = {
     "synchronisation": PURPLE,
 }
 BELOW_CHARACTERS: Final = 90  # of a line below all panels
-INCH: Final = 72.0  # [pt]
 NAME_HEIGHT: Final = 0.2  # of a name in the stack, with some room [inch]
 PLACES: Final = 200  # across, where a name in the stack may stand
 BAR_WIDTH: Final = 3.5  # for the ticks of a colour bar [inch]

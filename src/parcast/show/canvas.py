@@ -184,9 +184,12 @@ def _widest_legend(
         columns = min(columns - 1, -(-len(entries) // (rows + 1)))
 
 
-def add_legend_inside(ax: "Axes", entries: "Mapping[str, Artist]") -> None:
+def add_legend_inside(
+    ax: "Axes", entries: "Mapping[str, Artist]", *, is_framed: bool = False
+) -> None:
     """Explain what is drawn where it hides least, in axes that were given."""
-    legend = ax.legend(list(entries.values()), list(entries), fontsize="small", frameon=False)
+    style: dict[str, Any] = {"fontsize": "small", "frameon": is_framed, "framealpha": 0.85}
+    legend = ax.legend(list(entries.values()), list(entries), **style)
     for text in legend.get_texts():
         text.set_parse_math(False)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LEAST_SPAN: Final = 4.0  # ratio of the ends of an axis of times: flat times look flat
 HIGHEST: Final = 2.0  # efficiency that is still shown [1]
+INCH: Final = 72.0  # [pt]
 TOUCHING: Final = 8.0  # between two markers of a line that are too close [pt]
 GAP: Final = 16.0  # between two markers of a line of which some were too close, at least [pt]
 MARGIN: Final = 0.04  # beyond what is drawn, as a share of the axis [1]

@@ -11,6 +11,8 @@ from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from parcast.show.canvas import (
     add_legend,
     add_legend_inside,
@@ -21,7 +23,7 @@ from parcast.show.canvas import (
     require_one_panel,
 )
 from parcast.show.colours import MACHINE_COLOURS, MARKERS
-from parcast.show.scales import round_ticks, scale_time, span
+from parcast.show.scales import fitting_ticks, inches, scale_time, span
 from parcast.units import shown
 from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
 
@@ -38,6 +40,7 @@ DISTURBED: Final = "pale: disturbed"
 OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
 PALENESS: Final = 0.4  # of points where others used the processors
 GREY: Final = "#444444"
+SHORTER: Final = 1.35  # times as short as the sizes written out, are the labels of ticks
 MOST_PANELS: Final = 9
 MOST_COUNTS: Final = len(MACHINE_COLOURS)
 
@@ -52,7 +55,7 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
     counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
     if ax is not None:
         require_one_panel(len(programs), "Leave it out, or draw a validation of one program.")
-        _draw(ax, programs[0], counts, ticks=4)
+        _draw(ax, programs[0], counts)
         add_legend_inside(ax, _entries([ax], programs))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = min(len(programs), 3 if len(programs) > 4 else 2)
@@ -64,7 +67,7 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
             if i >= len(programs):
                 each.set_axis_off()
                 continue
-            _draw(each, programs[i], counts, ticks=4 if columns < 3 else 3)
+            _draw(each, programs[i], counts)
         figure.suptitle("Predicted from small runs, and measured", fontsize="large")
         add_legend(figure, _entries(list(grid.flat), programs))
     return figure
@@ -79,7 +82,7 @@ def _entries(axes: "Sequence[Axes]", programs: Sequence[ValidatedProgram]) -> "d
     return {x: handles[x] for x in sorted(handles, key=lambda label: label in OF_ALL)}
 
 
-def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks: int) -> None:
+def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int]) -> None:
     """Draw one program."""
     small = _medians(program.calibration)
     for i, p in enumerate(counts):
@@ -92,7 +95,7 @@ def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks
     sizes = sorted({n for n, _ in small} | {x.n for x in program.comparisons})
     room = (sizes[-1] / sizes[0]) ** 0.06
     ax.set(xscale="log", xlim=(sizes[0] / room, sizes[-1] * room))
-    at = round_ticks(sizes[0], sizes[-1], ticks)
+    at = fitting_ticks(np.array(sizes, dtype=np.float64), SHORTER * inches(ax)[0])
     ax.set_xticks(at, labels=[_short(tick) for tick in at])
     ax.minorticks_off()
     ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
@@ -144,4 +147,5 @@ def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
 
 def _short(size: float) -> str:
     """Text of a size on an axis."""
-    return f"{size:.0f}" if size < 1e4 else f"{size:.0e}".replace("e+0", "e").replace("e+", "e")
+    mantissa, _, exponent = f"{size:.1e}".partition("e")
+    return f"{size:.0f}" if size < 1e4 else f"{float(mantissa):g}e{int(exponent)}"
