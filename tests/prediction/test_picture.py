@@ -432,6 +432,18 @@ def test_a_map_names_the_region_where_each_component_dominates():
         np.testing.assert_allclose(edge[:, 0], 16, rtol=0.03)
 
 
+def test_the_border_of_regions_is_straight_where_components_are_powers():
+    told = made(
+        {"p": [1, 4, 16, 64, 256], "n": [1, 4, 16, 64, 256, 1024]},
+        compute=lambda p, n: n / p,
+        communication=lambda p, n: p / n**0.5,
+    )
+    ax = figure_of_prediction(told, picture="map").axes[0]
+    edges = [np.concatenate(c.allsegs[0]) for c in ax.collections if hasattr(c, "allsegs")]
+    for edge in edges:
+        np.testing.assert_allclose(edge[:, 0], edge[:, 1] ** 0.75, rtol=0.03)
+
+
 def test_a_region_too_small_for_a_label_is_named_below():
     told = made(
         {"p": np.arange(1, 101), "d": np.geomspace(1, 1000, 60).round()},

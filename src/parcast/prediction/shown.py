@@ -156,12 +156,16 @@ class Shown:
 
     def even(self, array: Array, cells: int) -> tuple[list[Array], Array]:
         """Interpolate an array to `cells` places that are even along each of both axes."""
+        return self.evened(self.of(array), cells)
+
+    def evened(self, values: Array, cells: int) -> tuple[list[Array], Array]:
+        """Interpolate what is shown of an array, as `even` does."""
         from scipy import interpolate  # type: ignore[import-untyped]  # SciPy ships no types
 
         given = [axis.places(axis.values) for axis in self.axes]
         places = [np.linspace(at[0], at[-1], cells) for at in given]
-        values = interpolate.RegularGridInterpolator(given, self.of(array))(tuple(np.ix_(*places)))
-        return places, np.asarray(values)
+        between = interpolate.RegularGridInterpolator(given, values)(tuple(np.ix_(*places)))
+        return places, np.asarray(between)
 
     @property
     def notes(self) -> list[str]:

@@ -34,7 +34,7 @@ from parcast.show.colours import (
     nice_values,
     time_norm,
 )
-from parcast.show.scales import CHARACTER, LINE, inches
+from parcast.show.scales import CHARACTER, INCH, LINE, apart, inches
 from parcast.units import TIME_UNITS, percent
 from parcast.words import common_unit
 
@@ -56,6 +56,7 @@ MOST_MARKERS: Final = 24  # on the ridge
 ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
 MAP_CELLS: Final = 240  # in each direction
 REGION: Final = SPENT_ON | {"communication": "network"}
+LEAST_SHARE: Final = 1e-6  # of the time, that is told from none
 SMALLEST: Final = 0.004  # share of the map that a region with a label has
 NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
@@ -148,7 +149,7 @@ def draw_contours(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     if is_own:
         add_legend(figure, entries_of([ax]), notes=shown.notes)
     elif entries := entries_of([ax]):
-        add_legend_inside(ax, entries)
+        add_legend_inside(ax, entries, is_framed=True)
     if any(heights.min() < level < heights.max() for level in levels):
         lines = ax.contour(x, y, heights.T, levels, colors="black", linewidths=0.6)
         _label(ax, lines, avoid)
@@ -185,7 +186,9 @@ def _draw_ridge(ax: "Axes", points: Array) -> None:
     (line,) = ax.plot(*points.T, color=VERMILLION, lw=2.2, label=label, clip_on=False, zorder=3)
     line.set_path_effects([withStroke(linewidth=4.0, foreground="white")])
     if len(points) <= MOST_MARKERS:
-        line.set(marker="o", markersize=5)
+        across = ax.transAxes.inverted().transform(ax.transData.transform(points))[:, 0]
+        kept = apart(across * inches(ax)[0] * INCH)
+        line.set(marker="o", markersize=5, markevery=kept.tolist())
 
 
 def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
@@ -226,13 +229,8 @@ def draw_map(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
     _draw_colours(ax, shown)
-    places, time = shown.even(shown.prediction.time, MAP_CELLS)
+    places, leads = _leads(shown)
     x, y = first.values_at(places[0]), second.values_at(places[1])
-    shares = {
-        name: shown.even(part, MAP_CELLS)[1] / time
-        for name, part in shown.prediction.breakdown.components()
-    }
-    leads = _leads(shares)
     _outline(ax, x, y, leads)
     unnamed = _label_on_map(ax, leads)
     note = "Regions: what takes the largest share of the time."
@@ -269,11 +267,18 @@ def _draw_colours(ax: "Axes", shown: Shown) -> None:
         add_time_bar(drawn, ax=ax, unit=common_unit(np.ravel(shown.prediction.time).tolist()))
 
 
-def _leads(shares: Mapping[str, Array]) -> dict[str, Array]:
-    """How far the share of each component is above the largest of the others. [1]."""
-    return {
-        name: share - np.max([x for other, x in shares.items() if other != name], axis=0)
-        for name, share in shares.items()
+def _leads(shown: Shown) -> tuple[list[Array], dict[str, Array]]:
+    """Places of the cells, and logarithm of each component over the largest of the others. [1].
+
+    Logarithms of times are linear between the points of a grid where these are powers of its axes.
+    """
+    time, logs = shown.of(shown.prediction.time), {}
+    for name, part in shown.prediction.breakdown.components():
+        log_share = np.log(np.maximum(shown.of(part) / time, LEAST_SHARE))
+        places, logs[name] = shown.evened(log_share, MAP_CELLS)
+    return places, {
+        name: log_share - np.max([x for other, x in logs.items() if other != name], axis=0)
+        for name, log_share in logs.items()
     }
 
 
