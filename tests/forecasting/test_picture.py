@@ -767,6 +767,13 @@ def test_of_a_single_count_the_line_is_along_the_first_axis(sizes):
     assert drawn(ax)["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency.ravel()[-1])
 
 
+def test_the_interval_of_a_single_point_is_a_bar(sizes):
+    told = forecast(sizes, 64, n=800, theta=2)
+    (ax,) = figure_of(told).axes
+    (bar,) = drawn(ax)["90 % interval"].get_segments()
+    np.testing.assert_allclose(bar, [[64, told.lower.item()], [64, told.upper.item()]])
+
+
 def test_of_many_values_some_are_drawn_and_the_rest_counted(sizes):
     figure = figure_of(forecast(sizes, [8, 32], n=np.arange(100, 1300, 100), theta=2))
     assert len(figure.axes[0].texts) == 8

@@ -124,9 +124,12 @@ def _draw(
         _mark_knee(ax, trace.knee, quantity, VERMILLION if look.is_alone else look.line)
     if trace.planned_p.size:
         _mark_planned(ax, trace, quantity)
-    ax.fill_between(
-        along, low, high, color=look.line, alpha=look.band, lw=0, label=_named(_band(trace), look)
-    )
+    if len(along) > 1:
+        style = {"color": look.line, "alpha": look.band, "label": _named(_band(trace), look)}
+        ax.fill_between(along, low, high, lw=0, **style)
+    else:
+        style = {"color": look.line, "alpha": 0.4, "label": _named(_band(trace), look)}
+        ax.vlines(along, low, high, lw=5, zorder=1.9, **style)
     bars = np.sort(
         [trace.value(quantity, trace.p, trace.time * np.exp(k * trace.spread)) for k in (-1, 1)],
         axis=0,
