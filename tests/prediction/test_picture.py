@@ -496,6 +496,13 @@ def test_efficiencies_far_apart_have_a_logarithmic_scale_that_ends():
     assert ticks(bar.yaxis)[-1] == "100"
 
 
+def test_a_few_sizes_are_labelled_themselves_both_ends_among_them():
+    told = made({"n": [100, 200, 400, 800, 1600, 3200, 6400]}, compute=lambda n: n)
+    (axis,) = shown_of(told, 2).axes
+    assert axis.ticks(6.0)[1] == ["100", "200", "400", "800", "1600", "3200", "6400"]
+    assert {"100", "6400"} <= set(axis.ticks(1.5)[1])
+
+
 def test_values_close_together_have_ticks_too():
     told = made({"p": [4], "network.bandwidth": [1e7, 1.2e7]}, compute=lambda p, r: p / r)
     (axis,) = shown_of(told, 2).axes

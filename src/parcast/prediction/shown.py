@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 
 COUNTED: Final = {"p": "processors p", "d": "disks d", "n": "problem size n"}
+FEWEST_WRITTEN: Final = 4  # values of an axis that are its ticks
+MOST_WRITTEN: Final = 12
+LONGEST: Final = 5  # characters of one of them
 TITLE_CHARACTERS: Final = 84  # of a line
 
 
@@ -93,10 +96,18 @@ class GridAxis:
             ends = self.values[[0, -1]]
             counts = ends if np.all(np.log2(ends) % 1 == 0) else self.values
             ticks = fitting_ticks(counts, width)
+        elif self.is_logarithmic and self._are_short:
+            ticks = [x * self.factor for x in fitting_ticks(self.values / self.factor, width)]
         else:
             most = max(int(width / (7 * CHARACTER)), 3)
             ticks = [x * self.factor for x in self._round(low, high, most)]
         return ticks, [f"{tick / self.factor:.6g}" for tick in ticks]
+
+    @property
+    def _are_short(self) -> bool:
+        """Whether its values are few, and can be written at it."""
+        few = FEWEST_WRITTEN <= len(self.values) <= MOST_WRITTEN
+        return few and all(len(f"{x / self.factor:.6g}") <= LONGEST for x in self.values)
 
     def _round(self, low: float, high: float, most: int) -> list[float]:
         """Round numbers along it, in its unit."""
@@ -115,7 +126,7 @@ class GridAxis:
         """Make one of the two axes of a picture this one: scale, limits, ticks and label."""
         across, up = inches(ax)
         low, high = self.values[[0, -1]].tolist()
-        ticks, labels = self.ticks(across if which == "x" else up * CHARACTER / LINE * 2)
+        ticks, labels = self.ticks(across if which == "x" else up * CHARACTER / LINE * 4)
         if self.is_logarithmic:
             ends = (low / (high / low) ** margin, high * (high / low) ** margin)
         else:
