@@ -439,6 +439,14 @@ def test_a_few_series_share_a_panel_and_are_named_at_their_lines():
     ]
 
 
+def test_the_spread_of_several_series_is_explained_once():
+    runs = several(["a", "a", "b"], scale=lambda i: 1.0 + i / 10)
+    (ax,) = figure_of(forecast(runs, [16])).axes
+    labels = ax.get_legend_handles_labels()[1]
+    assert labels.count("spread of repeated runs") == 1
+    svg_text(ax.figure)
+
+
 def test_many_series_have_a_panel_each_unless_one_is_asked_for():
     told = forecast(several("abcdefghij"), [16])
     assert len(figure_of(told).axes) == 9
@@ -453,6 +461,17 @@ def test_other_machines_and_knees_are_drawn_in_a_panel_each():
     found = knee(runs, upto=64, min_efficiency=0.9)
     assert len(figure_of(forecast(runs, [64]), knees=found).axes) == 2
     assert len(figure_of(forecast(runs, [64]), knees=found, overlay=True).axes) == 1
+
+
+def test_held_out_runs_of_several_series_are_told_apart_without_colour():
+    (ax,) = figure_of(forecast(several(["a", "b"]), hold_out=[8])).axes
+    measured, held_out = (
+        [x for x in ax.lines if x.get_label() == f"_{kind}"]
+        for kind in ("measured", "measured, held out")
+    )
+    assert [x.get_marker() for x in held_out] == [x.get_marker() for x in measured]
+    assert {to_hex(x.get_markeredgecolor()) for x in held_out} == {"#000000"}
+    assert "#000000" not in {to_hex(x.get_markeredgecolor()) for x in measured}
 
 
 # Speedup.

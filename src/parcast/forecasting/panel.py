@@ -1,16 +1,17 @@
 """Series in one pair of axes: what was measured, what is forecast, what was held out.
 
 Measured medians are filled markers; within the measured counts the line is solid, beyond them it
-is dashed, with a hollow marker at each count asked for; the band is the interval; what was
-measured but held out is an open diamond; runs that are planned are open triangles on the line,
-numbered; the dotted line is ideal scaling. Thin lines show how it would go on as on each machine
-that was used beside the own runs. Names stand at the right ends of lines. Of markers that would
-touch each other some are left out: the line goes through all counts. Colours are those of M. Okabe
-and K. Ito, "Color Universal Design", 2008, and each goes with a marker of its own; values of an
-axis, such as n, have colours from dark to bright.
+is dashed, with a hollow marker at each count asked for; the band is the interval. What was
+measured but held out is an open diamond, or has a black edge in a panel of several series. Runs
+that are planned are open triangles on the line, numbered; the dotted line is ideal scaling. Thin
+lines show how it would go on as on each machine that was used beside the own runs. Names stand at
+the right ends of lines. Of markers that would touch each other some are left out: the line goes
+through all counts. Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and
+each goes with a marker of its own; values of an axis, such as n, have colours from dark to
+bright.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
 PALEST: Final = 0.66  # of the colours of values, that is still seen on white [1]
 
+BAR: Final[dict[str, Any]] = {"fmt": "none", "elinewidth": 1, "capsize": 2.5, "zorder": 3}
+
 MEASURED, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
 IDEAL, SPREAD, KNEE = "ideal scaling", "spread of repeated runs", "knee: worth it up to here"
 ELSEWHERE, NEXT = "if it goes on as elsewhere", "run to make next"
@@ -51,13 +54,22 @@ class Look:
 
     line: Any  # colours
     dots: Any
-    held_out: Any
+    held_out: Mapping[str, Any]  # style of its markers
     marker: str = "o"
     band: float = 0.2  # opacity [1]
     is_alone: bool = True  # whether no other series is in the panel
 
 
-ALONE: Final = Look(line=BLUE, dots=BLACK, held_out=VERMILLION)
+DIAMOND: Final[dict[str, Any]] = {
+    "marker": "D",
+    "color": VERMILLION,
+    "mfc": "white",
+    "mew": 1.7,
+    "ms": 6.5,
+}
+# Of held-out runs, where there are several series.
+EDGED: Final[dict[str, Any]] = {"mec": BLACK, "mew": 1.4, "ms": 7.0}
+ALONE: Final = Look(line=BLUE, dots=BLACK, held_out=DIAMOND)
 
 
 def looks_of(traces: Sequence[Trace], *, is_ordered: bool) -> list[Look]:
@@ -69,12 +81,15 @@ def looks_of(traces: Sequence[Trace], *, is_ordered: bool) -> list[Look]:
         from matplotlib import colormaps
 
         colours = colormaps[COLOURS](np.linspace(0, PALEST, len(traces)))
-    return [
-        Look(
-            line=x, dots=x, held_out=x, marker=MARKERS[i % len(MARKERS)], band=0.13, is_alone=False
+    looks = []
+    for marker, colour in zip(MARKERS, colours, strict=False):
+        edged = {"marker": marker, "color": colour, **EDGED}
+        looks.append(
+            Look(
+                line=colour, dots=colour, held_out=edged, marker=marker, band=0.13, is_alone=False
+            )
         )
-        for i, x in zip(range(len(traces)), colours, strict=False)
-    ]
+    return looks[: len(traces)]
 
 
 def draw_panel(
@@ -85,8 +100,8 @@ def draw_panel(
     `counts` are all those of the axis. The line of ideal scaling and the far ends of a band that
     would flatten all else need not be seen.
     """
-    decades = max(float(np.log(counts[-1] / counts[0])), 1e-9)
-    scale = inches(ax)[0] * (1 - 2 * MARGIN) * INCH / decades
+    length = max(float(np.log(counts[-1] / counts[0])), 1e-9)  # a single count has none
+    scale = inches(ax)[0] * (1 - 2 * MARGIN) * INCH / length
     limits = [_draw(ax, x, look, quantity, scale) for x, look in zip(traces, looks, strict=True)]
     if len(traces) > 1:
         _explain(ax, traces)
@@ -115,8 +130,8 @@ def _draw(
         dots = {"ls": "none", "color": look.dots, "marker": look.marker, "ms": 5, "zorder": 4}
         ax.plot(trace.p[kept], measured[kept], **dots, label=_named(MEASURED, look))
     if held_out.size:
-        (mark,) = ax.plot(trace.held_out_p, held_out, "D", color=look.held_out, ms=6.5, zorder=4)
-        mark.set(label=_named(HELD_OUT, look), markerfacecolor="white", markeredgewidth=1.7)
+        style = {"ls": "none", "zorder": 4, **look.held_out}
+        ax.plot(trace.held_out_p, held_out, **style, label=_named(HELD_OUT, look))
     _draw_line(ax, trace, look, line)
     _draw_requested(ax, trace, look, quantity, scale)
     elsewhere = _draw_elsewhere(ax, trace, quantity)
@@ -136,8 +151,7 @@ def _draw(
     )
     if trace.spread.any():
         reach = np.abs(bars - measured)[:, kept]
-        style = {"fmt": "none", "ecolor": look.dots, "elinewidth": 1, "capsize": 2.5, "zorder": 3}
-        drawn = ax.errorbar(trace.p[kept], measured[kept], reach, **style)
+        drawn = ax.errorbar(trace.p[kept], measured[kept], reach, ecolor=look.dots, **BAR)
         drawn.set_label(_named(SPREAD, look))
     told = np.concatenate([line, *bars, held_out, elsewhere])
     band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
@@ -195,10 +209,12 @@ def _explain(ax: "Axes", traces: Sequence[Trace]) -> None:
     if any(trace.p.size for trace in traces):
         ax.plot([], [], marker="o", lw=1.7, **grey, label=MEASURED)
     if any(trace.held_out_p.size for trace in traces):
-        ax.plot([], [], "D", **grey, mfc="white", mew=1.7, label=HELD_OUT)
+        ax.plot([], [], "o", color=GREY, **EDGED, label=HELD_OUT)
     if not all(trace.within.all() for trace in traces):
         ax.plot([], [], ls=(0, (4, 1.6)), lw=1.7, marker="o", mfc="white", **grey, label=FORECAST)
     ax.fill_between([], [], [], color=GREY, alpha=0.25, lw=0, label=_band(traces[0]))
+    if any(trace.spread.any() for trace in traces):
+        ax.errorbar([], [], [], ecolor=GREY, **BAR, label=SPREAD)
 
 
 def _draw_elsewhere(ax: "Axes", trace: Trace, quantity: Quantity) -> Array:
