@@ -27,15 +27,15 @@ def notes_of(
 ) -> Iterator[str]:
     """Say what may be wrong with what was measured, most important first."""
     if course.was_interrupted:
-        yield "It was interrupted. What was measured until then is here."
+        yield "Interrupted: only what was measured until then is reported."
     yield from _lost(jobs)
     yield from _stepped(jobs)
     yield from _another_mpi(jobs)
     yield from _crowded(host)
     if host.load_before > BUSY * host.cores:
         yield (
-            f"Other programs kept the machine busy: the load average was {host.load_before:.2g} "
-            f"on {host.cores} cores before it began. Measure again when it is quiet."
+            f"Other programs were running: the load average was {host.load_before:.2g} on "
+            f"{host.cores} cores before the start. Measure again on an idle machine."
         )
     if course.was_out_of_time:
         yield from _out_of_time(jobs, least, course.cut)
@@ -43,13 +43,14 @@ def notes_of(
     if restless:
         yield (
             f"Launches differ by more than {percent(RESTLESS)} (standard deviation over mean): "
-            f"{_listed(restless)}. Something else runs, or the clock frequency changes."
+            f"{_listed(restless)}. Other programs are running, or the clock frequency changes. "
+            "Measure again on an idle machine."
         )
     wide = [_width(x) for x in measured if not x.settled]
     if wide:
         yield (
-            f"Not settled to +-{percent(target)} within 90 % intervals: {_listed(wide)}. "
-            "More launches narrow them."
+            f"90 % intervals wider than +-{percent(target)}: {_listed(wide)}. Allow more time or "
+            "more launches."
         )
     yield from _unsettled_tables(tables, target)
     yield from _outliers(tables)
@@ -62,7 +63,9 @@ def _lost(jobs: Sequence[Job]) -> Iterator[str]:
         if job.lost:
             of = len(job.lost) + len(job.launches)
             reason = shown(job.lost[-1], limit=LONGEST)
-            yield f"{job.title}: {len(job.lost)} of {of} launches lost. The last: {reason}"
+            yield (
+                f"{job.title}: {len(job.lost)} of {of} launches failed. The last failure: {reason}"
+            )
         reasons = {x.facts["refused"] for x in job.launches if "refused" in x.facts}
         for reason in sorted(reasons):
             yield f"{job.title}: not all sizes were measured: {reason}."
@@ -75,8 +78,9 @@ def _another_mpi(jobs: Sequence[Job]) -> Iterator[str]:
     others = {_library(x["library"]) for x in facts if "library" in x}
     if compiled and others and compiled != others:
         yield (
-            f"The ping-pong was measured with {shown(min(compiled))}, everything else with "
-            f"{shown(min(others))}. Put the mpicc of the MPI that mpi4py uses beside its mpiexec."
+            f"The ping-pong used {shown(min(compiled))}, all other benchmarks "
+            f"{shown(min(others))}. Put the mpicc of the MPI that mpi4py uses into the folder of "
+            "its mpiexec."
         )
 
 
@@ -86,11 +90,11 @@ def _out_of_time(jobs: Sequence[Job], least: int, cut: str) -> Iterator[str]:
     missing = [job.title for job in jobs if not job.launches and not job.lost]
     fewest = min((len(job.launches) for job in jobs if job.launches), default=0)
     if missing:
-        yield f"Time was over before this was measured: {'; '.join(missing)}. {more}"
+        yield f"The time limit ended before this was measured: {'; '.join(missing)}. {more}"
     elif fewest < least:
-        yield f"Time was over after {fewest} of {least} launches. {more}"
+        yield f"The time limit ended after {fewest} of {least} launches. {more}"
     if any(job.title == cut and job.launches for job in jobs):
-        yield f"Time was over in the middle of a launch: {cut}. What it had measured is here."
+        yield f"The time limit ended during a launch: {cut}. What it had measured is used."
 
 
 def _library(text: str) -> str:
@@ -104,8 +108,8 @@ def _stepped(jobs: Sequence[Job]) -> Iterator[str]:
         refused = sum(sum(launch.refused.values()) for launch in job.launches)
         if refused:
             yield (
-                f"{job.title}: {refused} repetitions took no time or less and were left out. The "
-                "clock stepped, or is too coarse."
+                f"{job.title}: {refused} repetitions with a time of 0 or less were left out. The "
+                "clock was set, or is too coarse."
             )
 
 
@@ -114,9 +118,9 @@ def _crowded(host: Host) -> Iterator[str]:
     together = [str(ranks) for ranks, how in host.placement.items() if how == "one" and ranks > 1]
     if together:
         yield (
-            f"{' and '.join(together)} ranks were measured on {host.cores} "
-            f"core{'s' if host.cores > 1 else ''}: all were pinned to one, where they take turns. "
-            "These times are not those of a machine that has a core for each."
+            f"{' and '.join(together)} ranks took turns on one core, as there are more ranks "
+            f"than cores ({host.cores}). Their times do not apply to a machine with a core for "
+            "each rank."
         )
 
 
@@ -129,8 +133,8 @@ def _unsettled_tables(tables: Sequence[Table], target: float) -> Iterator[str]:
     ]
     if names:
         yield (
-            f"At most sizes not settled to +-{percent(target)}, ranks in brackets: "
-            f"{_listed(names)}."
+            f"Benchmarks with 90 % intervals wider than +-{percent(target)} at most sizes (ranks "
+            f"in brackets): {_listed(names)}."
         )
 
 
@@ -143,13 +147,13 @@ def _outliers(tables: Sequence[Table]) -> Iterator[str]:
     if repetitions and stood_out > FREQUENT * repetitions:
         table, worst = max(samples, key=lambda x: x[1].worst)
         yield (
-            f"{percent(stood_out / repetitions)} of all repetitions took much longer than the "
-            f"others; the worst {worst.worst:.3g} times their median ({_named(table, worst)})."
+            f"{percent(stood_out / repetitions)} of all repetitions were outliers, the slowest "
+            f"{worst.worst:.3g} times the median ({_named(table, worst)}). Medians are reported."
         )
     if repetitions and disturbed > FREQUENT * repetitions:
         yield (
-            f"In {percent(disturbed / repetitions)} of all repetitions another program had a core "
-            "of a rank. They are counted, and kept out of the medians."
+            f"In {percent(disturbed / repetitions)} of all repetitions another program used a "
+            "core of a rank. The medians exclude them."
         )
 
 
@@ -165,8 +169,8 @@ def _pair(measured: Sequence[Measured]) -> Iterator[str]:
     for value in measured:
         if value.key == "network.saturation" and value.ranks == 2:
             yield (
-                "network.saturation is that of a single pair, since no more ranks had a core "
-                "each. It is that of the network only if a pair keeps it busy."
+                "network.saturation was measured with one pair of ranks, as no more had a core "
+                "each. The network may reach more."
             )
 
 

@@ -270,7 +270,7 @@ class Calibration(Result):
         settled = len(self.measured) - len(self.unsettled)
         state = ", interrupted" if self.was_interrupted else ""
         return (
-            f"Calibration({self.name}: {settled} of {len(self.measured)} values settled, "
+            f"Calibration({self.name}: {settled} of {len(self.measured)} values converged, "
             f"{len(self.tables)} tables, {self.seconds:.3g} s{state})"
         )
 
