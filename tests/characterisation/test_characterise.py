@@ -175,7 +175,7 @@ def test_disturbed_runs_are_left_out_where_others_were_not():
     slow = [with_quanta(plate(n, 2, pace=1.6e-8), SLOW) for n in (102, 202)]
     told = characterise([*slow, *quiet])
     assert told.runs == 4
-    assert "2 of 6 runs were disturbed and are left out" in told.warnings[0]
+    assert "2 of 6 runs were disturbed by other processes and are left out" in told.warnings[0]
     assert "1.5 times as long" in told.warnings[0]
     assert told.toml == characterise(quiet).toml
 
@@ -186,9 +186,12 @@ def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
     slow = [with_quanta(plate(n, 2, pace=1.6e-8), QUIET, usual[n] + 0.22) for n in usual]
     told = characterise([*slow, *quiet])
     assert told.runs == 4
-    assert "2 of 6 runs were disturbed and are left out: ranks waited" in told.warnings[0]
-    assert "of a run more than in others. Others of the same" in told.warnings[0]
-    assert "They are run.jsonl, line 2102; run.jsonl, line 2202." in told.warnings[0]
+    assert (
+        "2 of 6 runs were disturbed by other processes and are left out: ranks waited"
+        in told.warnings[0]
+    )
+    assert "of a run more than in other runs. Other runs with the same" in told.warnings[0]
+    assert "Left out: run.jsonl, line 2102; run.jsonl, line 2202." in told.warnings[0]
     assert "In 4 of 4 runs that count, ranks waited for their core for up" in told.warnings[1]
     assert told.toml == characterise(quiet).toml
     alone = characterise([with_quanta(plate(n, p), QUIET, 0.5) for n in usual for p in (1, 2)])
@@ -206,7 +209,7 @@ def test_disturbed_runs_stay_where_there_are_no_others():
     slow = with_quanta(plate(402, 1), SLOW)
     told = characterise([*quiet, slow])
     assert told.runs == 3
-    assert "1 of 3 runs were disturbed: " in told.warnings[0]
+    assert "1 of 3 runs were disturbed by other processes: " in told.warnings[0]
     assert "Repeat them" in told.warnings[0]
 
 

@@ -88,7 +88,7 @@ def test_an_unknown_program_is_refused_with_the_nearest():
     with pytest.raises(ParameterError) as caught:
         kernel_named("matmull")
     assert str(caught.value) == (
-        "name must be that of a program, got matmull. Did you mean matmul?"
+        "name must be the name of a program, got matmull. Did you mean matmul?"
     )
     with pytest.raises(ParameterError, match=r"got \\x1b\. There is sort, square_sort"):
         kernel_named("\x1b")
@@ -156,8 +156,8 @@ def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeyp
     with pytest.raises(RunFailed) as caught:
         sorters.SORT.run(Alone(), 1_000_000, directory=tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path} has 1 MB free, and the files of the keys take 16 MB. "
-        "Take fewer keys, or another directory."
+        f"{tmp_path} has 1 MB free, but the files of the keys need 16 MB. Use fewer keys or "
+        "another directory."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -199,7 +199,7 @@ def test_a_disk_that_fills_up_at_the_output_is_told_and_nothing_is_left(tmp_path
 def test_a_file_that_was_cut_short_is_told(tmp_path):
     files = key_files.KeyFiles.written(tmp_path, 100, 1)
     files.input.write_bytes(b"12345678" * 99)
-    with pytest.raises(RunFailed, match="is shorter than it was written"):
+    with pytest.raises(RunFailed, match="is shorter than when it was written"):
         files.read()
 
 
@@ -342,11 +342,11 @@ def test_elimination_agrees_with_the_library(block, chunk, columns, monkeypatch)
 @pytest.mark.parametrize(
     ("matrix", "says"),
     [
-        ([[1, 2], [2, 4]], "The matrix is singular: row 2 depends on those above it."),
+        ([[1, 2], [2, 4]], "The matrix is singular: row 2 depends on the rows above it."),
         ([[0, 0], [1, 1]], "The matrix is singular: row 1 depends"),
         ([[0.0]], "The matrix is singular: row 1 depends"),
-        ([[1, np.inf], [1, 1]], "Row 1 of the matrix has entries that are not finite."),
-        ([[1, 0], [np.nan, 1]], "Row 2 of the matrix has entries that are not finite."),
+        ([[1, np.inf], [1, 1]], "Row 1 of the matrix has entries that are not finite"),
+        ([[1, 0], [np.nan, 1]], "Row 2 of the matrix has entries that are not finite"),
     ],
 )
 def test_a_matrix_that_cannot_be_eliminated_is_refused(matrix, says):
@@ -370,7 +370,7 @@ def test_one_rank_has_nobody_to_send_to():
     ledger.send_to_all(np.ones(3))
     ledger.broadcast(np.ones(3), 0)
     assert (ledger.messages, ledger.sent) == (0, 0)
-    with pytest.raises(RunFailed, match="nobody to send to"):
+    with pytest.raises(RunFailed, match="no other rank to send to"):
         ledger.send(np.ones(3), 1)
 
 
@@ -400,8 +400,8 @@ def test_repetitions_of_0_are_refused():
 def test_a_size_beyond_the_memory_is_refused_with_the_largest_that_fits(monkeypatch):
     monkeypatch.setattr(worker, "free_memory", lambda: 24e6)
     expected = (
-        "n must leave the memory of the host enough, got 2,000, for which matmul needs 96 MB "
-        "where 24 MB are free. Take n up to 1,000."
+        "n must fit into the memory of the host, got 2,000: matmul needs 96 MB, 24 MB are free. "
+        "Use n up to 1,000."
     )
     assert str(memory_refusal(matmul.KERNEL, 2000, 1)) == expected
     assert memory_refusal(matmul.KERNEL, 1000, 1) is None
@@ -494,20 +494,20 @@ def test_what_a_reader_must_know_is_said():
     assert warnings_of([]) == []
     assert warnings_of([run_of(is_correct=None), run_of()]) == []
     assert warnings_of([run_of(cores=1), run_of(p=4, cores=3)]) == [
-        "2 ranks shared one core: they took turns, so the wall time shows no speedup beyond that: "
-        "leave it out of a forecast. "
-        "Processor seconds hold all the same.",
-        "4 ranks shared 3 cores: they took turns, so the wall time shows no speedup beyond that: "
-        "leave it out of a forecast. "
-        "Processor seconds hold all the same.",
+        "2 ranks took turns on one core, so the wall time shows no speedup beyond that: do not "
+        "use it for a forecast. Processor times are not affected.",
+        "4 ranks took turns on 3 cores, so the wall time shows no speedup beyond that: do not "
+        "use it for a forecast. Processor times are not affected.",
     ]
     assert warnings_of([run_of(is_correct=False)]) == [
-        "The result is wrong at p = 2, n = 8, 1: it is not that of one processor. Do not use "
+        "Wrong result at p = 2, n = 8, 1: it differs from that of one processor. Do not use "
         "these times."
     ]
     assert warnings_of([run_of(time=-0.5), run_of()]) == [
-        "The clock stepped, so that there is no wall time at p = 2, n = 8, 1. Run it again."
+        "The clock was changed during the run, so there is no wall time at p = 2, n = 8, 1. Run "
+        "it again."
     ]
     assert warnings_of([run_of(is_correct=None)]) == [
-        "No result was checked: without --check that is done up to n = 4,000,000 only."
+        "No result was checked, as by default this is done only up to n = 4,000,000. Check them "
+        "with --check."
     ]

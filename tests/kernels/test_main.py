@@ -66,7 +66,10 @@ def test_files_are_written(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["sotr", "--n", "5"], "parcast: name must be that of a program, got sotr. Did you mean"),
+        (
+            ["sotr", "--n", "5"],
+            "parcast: name must be the name of a program, got sotr. Did you mean",
+        ),
         (["sort", "--n", "x"], "parcast: n must be a whole number of at least 0, got 'x'."),
         (["sort", "--n", "5", "-o", "a.txt"], "-o must be a path that ends in .csv or .json"),
         (["sort", "--n", "5", "--repetitions", "0"], "repetitions must be at least 1, got 0"),
@@ -101,7 +104,7 @@ def test_a_wrong_result_ends_with_1(monkeypatch, capsys):
     wrong = replace(kernel, functions=functions)
     monkeypatch.setattr("parcast.kernels.worker.kernel_named", lambda _: wrong)
     assert program.main(["matmul", "--n", "5"], Alone()) == 1
-    assert "The result is wrong" in capsys.readouterr().err
+    assert "Wrong result at" in capsys.readouterr().err
 
 
 def test_another_rank_takes_what_the_first_was_told(capsys, monkeypatch):

@@ -191,7 +191,7 @@ def _unexplained(
         one, takes = ("Region", "takes") if len(shares) == 1 else ("Regions", "take")
         yield (
             f"{one} {listed} {takes} {percent(took)} of the run at "
-            f"{gathered.place_of(gathered.largest)}, but the machine explains only "
+            f"{gathered.place_of(gathered.largest)}, but the machine explains "
             f"{percent(model)} of that: ranks waited for each other, other processes used the "
             "machine, or it is not the machine of the runs. Predictions do not include the rest."
         )

@@ -9,8 +9,8 @@ from parcast.units import format_quantity, percent, shown
 
 UNKNOWN: Final = "-"
 LEGEND: Final = (
-    "share: of the time of the largest run; time each: of one iteration; residual: root mean square error "
-    "of the formulas over the measured times; imbalance: slowest rank over the mean"
+    "share: of the time of the largest run; time each: of one iteration; residual: root mean "
+    "square error of the formulas over the measured times; imbalance: slowest rank over the mean"
 )
 LEFT_OUT: Final = ((), ("imbalance",), ("imbalance", "kind"))  # columns of each form
 

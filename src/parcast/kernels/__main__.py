@@ -30,21 +30,23 @@ def parser() -> argparse.ArgumentParser:
         epilog=f"Programs: {', '.join(KERNELS)}.",
     )
     reader.add_argument("name", help="the program")
-    reader.add_argument("--n", required=True, help="problem sizes, with commas between: 1e5,1e6")
+    reader.add_argument("--n", required=True, help="problem sizes, separated by commas: 1e5,1e6")
     reader.add_argument("--repetitions", type=int, default=1, help="of each size (default 1)")
     reader.add_argument("--seed", type=int, default=0, help="of the input (default 0)")
     reader.add_argument(
         "--check",
         action=argparse.BooleanOptionalAction,
-        help="compare with one processor? By default where n is small.",
+        help="compare results with those of one processor; by default for small n",
     )
-    reader.add_argument("--directory", help="where files stand")
+    reader.add_argument("--directory", help="directory for files")
     reader.add_argument(
         "--patience",
         default="0s",
-        help="time to wait for quiet processors and to repeat disturbed runs, such as 10s",
+        help="time to wait for idle processors and to repeat disturbed runs, such as 10s",
     )
-    reader.add_argument("-o", "--output", help="write to this file, .csv or .json; else print CSV")
+    reader.add_argument(
+        "-o", "--output", help="write to this .csv or .json file; by default print CSV"
+    )
     return reader
 
 

@@ -29,7 +29,7 @@ def kernel_named(name: str) -> "Kernel":
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
         hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
-        must = "be that of a program"
+        must = "be the name of a program"
         raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
     kernel: Kernel = load(KERNELS[name])
     return kernel

@@ -100,17 +100,17 @@ def run_kernel(
     sizes = tuple(
         whole_size(x) for x in ([n] if isinstance(n, str) or not isinstance(n, Iterable) else n)
     )
-    require("n", len(sizes), bool(sizes), must="name a size", hint="Give one such as 1e6.")
+    require("n", len(sizes), bool(sizes), must="name a size", hint="Give a size such as 1e6.")
     counts = _counts(ranks)
-    repetitions = as_whole("repetitions", repetitions, least=1, hint="Once is enough.")
-    seed = as_whole("seed", seed, least=0, hint="Any will do.")
+    repetitions = as_whole("repetitions", repetitions, least=1, hint="Give 1 or more.")
+    seed = as_whole("seed", seed, least=0, hint="Use any whole number.")
     must, hint = "be at least 0", "Give it in seconds."
     ok = as_number("patience", patience, hint=hint) >= 0
     require("patience", patience, ok, must=must, hint=hint)
     must = "be above 0"
     ok = as_number("time_limit", time_limit, hint=hint) > 0
     require("time_limit", time_limit, ok, must=must, hint=hint)
-    hint = "Take that of earlier runs."
+    hint = "Use the value of earlier runs."
     ok = quantum is None or as_number("quantum", quantum, hint=hint) > 0
     require("quantum", quantum, ok, must=must, hint=hint)
     for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):

@@ -29,8 +29,8 @@ def sheet_of(
     `title` is what the program does, `step` what one of its steps is.
     """
     legend = (
-        f"computing: processor seconds of the rank with most, and the mean of all; steps: {step}, "
-        "of all ranks; rate: steps in a processor second"
+        f"computing, mean: processor time of the slowest rank, mean of all ranks; steps: {step}, "
+        "all ranks; rate: steps per processor second"
     )
     if any(row["disturbed"] for row in rows):
         legend += f"; {MARK}: {OTHERS}"
@@ -232,25 +232,26 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
     for p, cores in sorted(crowded.items()):
         one = "one core" if cores == 1 else f"{cores} cores"
         notes.append(
-            f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup "
-            "beyond that: leave it out of a forecast. Processor seconds hold all the same."
+            f"{p} ranks took turns on {one}, so the wall time shows no speedup beyond that: do "
+            "not use it for a forecast. Processor times are not affected."
         )
     stepped = [run for run in runs if run.time <= 0]
     if stepped:
         notes.append(
-            f"The clock stepped, so that there is no wall time at {_places(stepped)}. "
-            "Run it again."
+            "The clock was changed during the run, so there is no wall time at "
+            f"{_places(stepped)}. Run it again."
         )
     wrong = [run for run in runs if run.is_correct is False]
     if wrong:
         notes.append(
-            f"The result is wrong at {_places(wrong)}: it is not that of one processor. "
-            "Do not use these times."
+            f"Wrong result at {_places(wrong)}: it differs from that of one processor. Do not "
+            "use these times."
         )
     if runs and all(run.is_correct is None for run in runs):
         largest = kernel_named(runs[0].kernel).checked_up_to
         notes.append(
-            f"No result was checked: without --check that is done up to n = {largest:,} only."
+            f"No result was checked, as by default this is done only up to n = {largest:,}. "
+            "Check them with --check."
         )
     return [*notes, *_disturbed(runs)]
 
@@ -265,7 +266,7 @@ def _disturbed(runs: Sequence[Run]) -> Iterator[str]:
             most = max(seen.slowdown or 1.0 for _, seen in slow)
             waiting = max(run.waiting for run, _ in slow)
             yield (
-                f"{len(slow)} of {len(there)} runs at p = {p} were disturbed: "
+                f"{len(slow)} of {len(there)} runs at p = {p} were disturbed by other processes: "
                 f"{disturbance(most, waiting)}. {_what_they_count([seen for _, seen in slow])}"
             )
 
@@ -274,11 +275,14 @@ def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
     """Say whether disturbed runs count, and what to do where they do."""
     counting = sum(seen.counts for seen in disturbed)
     if not counting:
-        return "They do not count in a table of measurements: others of the same size do."
+        return (
+            "They are excluded from a table of measurements, as other runs of the same size were "
+            "not."
+        )
     which = "They" if counting == len(disturbed) else f"{counting} of them"
     return (
-        f"{which} count, as no other run of the same size is better. Take more repetitions, allow "
-        "for waiting (--patience), or choose a quieter time."
+        f"{which} are used, as no other run of the same size is better. Use more repetitions, "
+        "wait for idle processors (--patience), or repeat on an idle machine."
     )
 
 

@@ -124,8 +124,8 @@ def disturbed_warnings(runs: Sequence[TimedRun]) -> Iterator[str]:
     slow = {(run.n, run.p) for run in runs if run.counts and run.is_disturbed}
     if slow:
         yield (
-            f"Others used the processors: at {len(slow)} of {len(every)} sizes and counts "
-            "disturbed runs count, as there are too few others. Ask again at a quieter time."
+            f"Runs disturbed by other processes are used at {len(slow)} of {len(every)} sizes "
+            "and counts, as there are too few others. Repeat on an idle machine."
         )
 
 

@@ -187,10 +187,17 @@ class ValidatedProgram:
 
     @property
     def answer(self) -> str:
-        """Whether the law holds, in words."""
+        """Whether the law holds, in the words of the JSON document."""
         if self.holds is None:
             return "cannot tell" if self.compared else "not compared"
         return "holds" if self.holds else "does not hold"
+
+    @property
+    def agreement(self) -> str:
+        """Whether law and measured times agree, in the words that a person reads."""
+        if self.holds is None:
+            return "inconclusive" if self.compared else "not compared"
+        return "agrees" if self.holds else "disagrees"
 
     @property
     def compared(self) -> tuple[Comparison, ...]:
@@ -334,7 +341,7 @@ class Validation(Result):
 
     def __repr__(self) -> str:
         """Say what was validated, in one line."""
-        answers = ", ".join(f"{x.program} {x.answer}" for x in self.programs)
+        answers = ", ".join(f"{x.program} {x.agreement}" for x in self.programs)
         return f"Validation({answers})"
 
 
