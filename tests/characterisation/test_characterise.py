@@ -192,7 +192,7 @@ def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
     )
     assert "of a run more than in other runs. Other runs with the same" in told.warnings[0]
     assert "Left out: run.jsonl, line 2102; run.jsonl, line 2202." in told.warnings[0]
-    assert "In 4 of 4 runs that count, ranks waited for their core for up" in told.warnings[1]
+    assert "In 4 of 4 runs, ranks waited for a core for up" in told.warnings[1]
     assert told.toml == characterise(quiet).toml
     alone = characterise([with_quanta(plate(n, p), QUIET, 0.5) for n in usual for p in (1, 2)])
     assert (alone.runs, alone.toml) == (4, told.toml)

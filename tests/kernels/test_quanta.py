@@ -196,7 +196,7 @@ def test_where_only_some_sizes_have_quiet_runs_it_is_said_how_many_count(of_work
     runs = list(runs_of(Alone(), TASK))
     assert [seen.is_disturbed for seen in circumstances(runs)] == [True, True, False, False]
     assert [seen.counts for seen in circumstances(runs)] == [True, True, True, True]
-    assert "They are used, as no other run" in warnings_of(runs)[-1]
+    assert "Disturbed runs are used, as no other run" in warnings_of(runs)[-1]
     more = [*runs, replace(runs[0], n=runs[2].n)]
     assert "2 of them are used, as no other run" in warnings_of(more)[-1]
 

@@ -49,7 +49,7 @@ def test_the_law_its_capacities_its_counts_and_source_are_told(told):
     assert "u (network bandwidth): " in text
     assert "steps 1" in text
     assert "sort: Shi c. 1996" in text
-    assert "of 24 runs in their 90 % interval" in text
+    assert "of 24 runs within their 90 % interval" in text
 
 
 def test_a_narrow_page_leaves_columns_out_and_then_the_table(told):

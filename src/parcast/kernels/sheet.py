@@ -276,10 +276,10 @@ def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
     counting = sum(seen.counts for seen in disturbed)
     if not counting:
         return (
-            "They are excluded from a table of measurements, as other runs of the same size were "
+            "Disturbed runs are excluded from a table of measurements, as other runs of the same size were "
             "not."
         )
-    which = "They" if counting == len(disturbed) else f"{counting} of them"
+    which = "Disturbed runs" if counting == len(disturbed) else f"{counting} of them"
     return (
         f"{which} are used, as no other run of the same size is better. Use more repetitions, "
         "wait for idle processors (--patience), or repeat on an idle machine."
