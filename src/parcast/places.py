@@ -57,7 +57,7 @@ def plugins(
         package = f" of {point.dist.name}" if point.dist else ""
         plugin = f'the plugin "{point.name}"{package}'
         if fault:
-            remark = f"{plugin} in {group} is passed over: {fault}."
+            remark = f"{plugin} in {group} is ignored: {fault}."
             warnings.warn(remark, PluginWarning, stacklevel=2)
         else:
             loaded[point.name] = one

@@ -72,11 +72,11 @@ def test_without_it_its_files_are_of_no_format(sheet):
 def test_broken_ones_are_named_and_passed_over(sheet):
     with pytest.warns(PluginWarning) as told:
         assert recognised(sheet).name == "stopwatch"
-    start = "is passed over: "
+    start = "is ignored: "
     assert {str(x.message).split('"')[1]: str(x.message).split(start)[1] for x in told} == {
         "absent": "parcast_absent:FORMAT cannot be loaded, ModuleNotFoundError: "
         "No module named 'parcast_absent'.",
-        "fails": "recognises fails, ZeroDivisionError: division by zero.",
+        "fails": "recognises failed, ZeroDivisionError: division by zero.",
         "odd": "math:sqrt must be a parcast.importers.registry.Format.",
         "slurm": "parcast has one of this name. Rename it.",
     }

@@ -121,10 +121,10 @@ def test_a_format_gives_runs_and_the_registry_names_their_axes(tmp_path):
 @pytest.mark.usefixtures("other")
 def test_a_machine_is_no_timings(tmp_path):
     (tmp_path / "file").write_bytes(b"OTHER")
-    with pytest.raises(ParameterError, match="got speeds, which tells of a machine"):
+    with pytest.raises(ParameterError, match="got speeds, which describes a machine"):
         import_timings(tmp_path / "file", "speeds")
     assert import_machine([tmp_path / "file"], "speeds").notes == ("read file",)
-    with pytest.raises(ParameterError, match="got other, which tells of timings"):
+    with pytest.raises(ParameterError, match="got other, which contains timings"):
         import_machine([tmp_path / "file"], "other")
 
 
@@ -135,8 +135,8 @@ def test_a_machine_is_no_timings(tmp_path):
         ({"format": "zzz"}, "got 'zzz'. There is extrap, slurm, hyperfine, google-benchmark"),
         ({"rename": {"nn": "p"}}, "rename must name a parameter of the files, got 'nn'. Did you"),
         ({"rename": {"n": "p"}}, "rename must give each parameter a name of its own, got p twice"),
-        ({"constants": {"p": 4}}, "constants must be axes that the files do not tell, got p."),
-        ({"constants": {"callpath": "a"}}, "that the files do not tell, got callpath."),
+        ({"constants": {"p": 4}}, "constants must be axes that the files do not have, got p."),
+        ({"constants": {"callpath": "a"}}, "that the files do not have, got callpath."),
         ({"constants": {"d": "four"}}, "constants must be numbers, got d='four'. Only machine"),
         ({"constants": {"d": "nan"}}, "d must be a finite number, got nan."),
         ({"constants": {"machine": " "}}, "machine must be a name: one line of text, not empty"),
@@ -169,12 +169,12 @@ def test_it_is_a_public_name():
 
 def test_which_of_several_metrics_is_meant_must_be_plain():
     for metrics in (["bytes", "visits"], ["time", "runtime"]):
-        with pytest.raises(FileProblems, match=r"must say which metric is the time.*--metric"):
+        with pytest.raises(FileProblems, match=r"must have one metric that is the time.*--metric"):
             chosen_metric(metrics, None, Faults("profile"))
     told = chosen_metric(["<default>"], None, Faults("profile"))
-    assert told[2] == ["The metric without a name is taken for a wall time in seconds."]
+    assert told[2] == ["The metric without a name is read as wall time in seconds."]
     assert chosen_metric(["io_ms"], None, Faults("profile")) == (
-        "io_ms", 1e-3, ["The metric io_ms is taken for a wall time in its unit."],
+        "io_ms", 1e-3, ["The metric io_ms is read as wall time in its unit."],
     )  # fmt: skip
 
 

@@ -329,8 +329,8 @@ def test_a_time_is_above_zero(bad, got):
         ),
         (
             {"rep": 3},
-            "'rep' must be the name of an axis, got a word for repetitions. "
-            "Rename it to repetition.",
+            "'rep' must be the name of an axis, got a name of the repetition column. Rename it "
+            "to repetition.",
         ),
         (
             {"Machine": "A"},

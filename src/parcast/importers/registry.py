@@ -139,7 +139,7 @@ def _recognises(known: Format, start: bytes, path: Path) -> bool:
         if known.name in FORMATS:
             raise
         why = shown(f"{type(error).__name__}: {error}")
-        remark = f'the plugin "{known.name}" in {GROUP} is passed over: recognises fails, {why}.'
+        remark = f'the plugin "{known.name}" in {GROUP} is ignored: recognises failed, {why}.'
         warnings.warn(remark, PluginWarning, stacklevel=2)
         return False
 
@@ -194,7 +194,7 @@ def import_timings(
         raise ParameterError(
             "format",
             must="be one of timings",
-            got=f"{known.name}, which tells of a machine",
+            got=f"{known.name}, which describes a machine",
             hint=f"Import it: parcast import {known.name} FILES -o machine.toml",
         )
     members = [path / known.member if known.member and path.is_dir() else path for path in files]
@@ -211,7 +211,7 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
         raise ParameterError(
             "format",
             must="be one of machines",
-            got=f"{known.name}, which tells of timings",
+            got=f"{known.name}, which contains timings",
             hint=f"Import it: parcast import {known.name} FILES -o timings.csv",
         )
     return known.machine(_files(paths))
@@ -226,7 +226,7 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
             _refuse_unfit(path)
             raise ParameterError(
                 "format",
-                must=f"be named for {name_of(path)}, which is not recognised",
+                must=f"be given for {name_of(path)}, which is not recognised",
                 hint=f"There is {', '.join(formats())}.",
             )
         by_name[known.name] = known
@@ -252,12 +252,12 @@ def _refuse_unfit(path: str | os.PathLike[str]) -> None:
     with open(path, "rb") as stream:
         head = stream.read(HEAD)
     if not head.strip():
-        faults.refuse("must hold something, got an empty file. Write it again.")
+        faults.refuse("must not be empty. Write it again.")
     refuse_packed(head, faults)
     if _is_our_table(head):
         faults.refuse(
-            "must be of another tool, got a table of measurements. Give it to parcast forecast or "
-            "fit as it is."
+            "must be of another tool, got a table of measurements. Use it with parcast forecast "
+            "or fit directly."
         )
 
 

@@ -276,8 +276,8 @@ def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
     counting = sum(seen.counts for seen in disturbed)
     if not counting:
         return (
-            "Disturbed runs are excluded from a table of measurements, as other runs of the same size were "
-            "not."
+            "Disturbed runs are excluded from a table of measurements, as other runs of the same "
+            "size were not."
         )
     which = "Disturbed runs" if counting == len(disturbed) else f"{counting} of them"
     return (
