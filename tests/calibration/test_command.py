@@ -185,7 +185,7 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
         (["--time-limit", "0 s"], "--time-limit must be above 0"),
         (["osu.txt"], "Write --from before the files"),
         (["-o", "here.xml"], "-o must be a path that ends in .toml, .json, .csv"),
-        (["-o", "nowhere/here.toml"], "must stand in a folder that exists"),
+        (["-o", "nowhere/here.toml"], "must be in a folder that exists"),
         (["-o", "-", "--json"], "-o - and --json must not share standard output"),
         (["--from", "missing.txt"], "missing.txt"),
         (["--slurm", "-o", "here.toml"], "-o must be a path that ends in .sh"),

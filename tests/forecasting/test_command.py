@@ -185,7 +185,7 @@ def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
 @pytest.mark.parametrize(
     ("output", "says"),
     [
-        ("no/out.csv", "-o no/out.csv must stand in a folder that exists. Make it: mkdir -p "),
+        ("no/out.csv", "-o no/out.csv must be in a folder that exists. Make it: mkdir -p "),
         (
             "out.xls",
             "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out.xls'.",

@@ -172,7 +172,7 @@ def test_runs_warn_of_those_that_were_disturbed(of_work):
     of_work(QUIET, SLOW)
     runs = list(runs_of(Alone(), TASK))
     said = next(text for text in warnings_of(runs) if "disturbed" in text)
-    assert said.startswith("1 of 4 runs at p = 1 were disturbed")
+    assert said.startswith("1 of 4 runs were disturbed by other processes, at p = 1: ")
     assert "1.7 times as long" in said
     assert row_of(runs[0], circumstances(runs)[0])["quanta_s"] == [QUIET, SLOW]
     assert not any("disturbed" in text for text in warnings_of(runs[1:]))

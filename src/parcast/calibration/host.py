@@ -13,6 +13,7 @@ import numpy as np
 
 from parcast.calibration.result import Host, Measured
 from parcast.mpi.find import Mpi, available_cores
+from parcast.show.warning import Rank, RankedWarning
 from parcast.testbed.testbed import Testbed, short_name
 
 CPUINFO: Final = Path("/proc/cpuinfo")
@@ -43,12 +44,15 @@ def clock_notes(before: Clocks, after: Clocks) -> list[str]:
     """Say where clocks do not agree on the time between two moments."""
     passed = after.counter - before.counter
     allowed = max(APART * abs(passed), LEAST_APART)
-    notes = []
+    notes: list[str] = []
     monotonic = after.monotonic - before.monotonic
     if passed < 0 or abs(monotonic - passed) > allowed:
         notes.append(
-            f"Two clocks of the machine disagree ({passed:.3f} s and {monotonic:.3f} s passed): "
-            "do not use these times. Check its clock source."
+            RankedWarning(
+                f"Two clocks of the machine disagree ({passed:.3f} s and {monotonic:.3f} s "
+                "passed): do not use these times. Check its clock source.",
+                rank=Rank.UNUSABLE,
+            )
         )
     of_day = after.of_day - before.of_day
     if abs(of_day - passed) > allowed:

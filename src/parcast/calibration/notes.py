@@ -6,6 +6,7 @@ from typing import Final
 
 from parcast.calibration.jobs import Course, Job
 from parcast.calibration.result import Host, Measured, Sample, Table
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import percent, shown
 
 RESTLESS: Final = 0.10  # between-launch coefficient of variation from which a value is named [1]
@@ -27,15 +28,18 @@ def notes_of(
 ) -> Iterator[str]:
     """Say what may be wrong with what was measured, most important first."""
     if course.was_interrupted:
-        yield "Interrupted: only what was measured until then is reported."
+        yield RankedWarning(
+            "Interrupted: only what was measured until then is reported.", rank=Rank.SERIOUS
+        )
     yield from _lost(jobs)
     yield from _stepped(jobs)
     yield from _another_mpi(jobs)
     yield from _crowded(host)
     if host.load_before > BUSY * host.cores:
-        yield (
+        yield RankedWarning(
             f"Other programs were running: the load average was {host.load_before:.2g} on "
-            f"{host.cores} cores before the start. Measure again on an idle machine."
+            f"{host.cores} cores before the start. Measure again on an idle machine.",
+            rank=Rank.SERIOUS,
         )
     if course.was_out_of_time:
         yield from _out_of_time(jobs, least, course.cut)
@@ -77,10 +81,11 @@ def _another_mpi(jobs: Sequence[Job]) -> Iterator[str]:
     compiled = {_library(x["compiled_library"]) for x in facts if "compiled_library" in x}
     others = {_library(x["library"]) for x in facts if "library" in x}
     if compiled and others and compiled != others:
-        yield (
+        yield RankedWarning(
             f"The ping-pong used {shown(min(compiled))}, all other benchmarks "
             f"{shown(min(others))}. Put the mpicc of the MPI that mpi4py uses into the folder of "
-            "its mpiexec."
+            "its mpiexec.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -107,9 +112,10 @@ def _stepped(jobs: Sequence[Job]) -> Iterator[str]:
     for job in jobs:
         refused = sum(sum(launch.refused.values()) for launch in job.launches)
         if refused:
-            yield (
+            yield RankedWarning(
                 f"{job.title}: {refused} repetitions with a time of 0 or less were left out. The "
-                "clock was set, or is too coarse."
+                "clock was set, or is too coarse.",
+                rank=Rank.SERIOUS,
             )
 
 
@@ -117,10 +123,11 @@ def _crowded(host: Host) -> Iterator[str]:
     """Say where ranks took turns."""
     together = [str(ranks) for ranks, how in host.placement.items() if how == "one" and ranks > 1]
     if together:
-        yield (
+        yield RankedWarning(
             f"{' and '.join(together)} ranks took turns on one core, as there are more ranks "
             f"than cores ({host.cores}). Their times do not apply to a machine with a core for "
-            "each rank."
+            "each rank.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -132,9 +139,10 @@ def _unsettled_tables(tables: Sequence[Table], target: float) -> Iterator[str]:
         if sum(not sample.settled for sample in x.samples) > len(x.samples) / 2
     ]
     if names:
-        yield (
+        yield RankedWarning(
             f"Benchmarks with 90 % intervals wider than +-{percent(target)} at most sizes (ranks "
-            f"in brackets): {_listed(names)}."
+            f"in brackets): {_listed(names)}.",
+            rank=Rank.MINOR,
         )
 
 
@@ -146,14 +154,16 @@ def _outliers(tables: Sequence[Table]) -> Iterator[str]:
     disturbed = sum(sample.disturbed for _, sample in samples)
     if repetitions and stood_out > FREQUENT * repetitions:
         table, worst = max(samples, key=lambda x: x[1].worst)
-        yield (
+        yield RankedWarning(
             f"{percent(stood_out / repetitions)} of all repetitions were outliers, the slowest "
-            f"{worst.worst:.3g} times the median ({_named(table, worst)}). Medians are reported."
+            f"{worst.worst:.3g} times the median ({_named(table, worst)}). Medians are reported.",
+            rank=Rank.MINOR,
         )
     if repetitions and disturbed > FREQUENT * repetitions:
-        yield (
+        yield RankedWarning(
             f"In {percent(disturbed / repetitions)} of all repetitions another program used a "
-            "core of a rank. The medians exclude them."
+            "core of a rank. The medians exclude them.",
+            rank=Rank.MINOR,
         )
 
 

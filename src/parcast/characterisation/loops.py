@@ -20,6 +20,7 @@ from parcast.descriptions.amount import WIDEST
 from parcast.errors import FitFailed
 from parcast.laws.count_formulas import CountFormula, count_formula
 from parcast.laws.counters import unit_times
+from parcast.show.warning import RankedWarning
 from parcast.timings.profile import RegionTotal
 
 UNEVEN: Final = 0.01  # share by which the most may exceed an even share unnoticed [D]
@@ -172,9 +173,13 @@ def _uneven(region: RegionRuns, kind: str) -> list[str]:
         return []
     over_mean = most[worst] / mean[worst]
     return [
-        f'The iterations of region "{region.name}" are unevenly distributed: at p = '
-        f"{region.p[worst]:g} the rank with the most has {over_mean:.3g} times the mean. The "
-        "time of this rank is used."
+        RankedWarning(
+            f'The iterations of region "{region.name}" are unevenly distributed: at p = '
+            f"{region.p[worst]:g} the rank with the most has {over_mean:.3g} times the mean. The "
+            "time of this rank is used.",
+            kind="uneven",
+            size=over_mean,
+        )
     ]
 
 
@@ -191,8 +196,12 @@ def _faster(region: RegionRuns, clock: str) -> list[str]:
     if worst <= 1 + 10 * UNEVEN:
         return []
     return [
-        f'Ranks differ in speed in region "{region.name}": at p = {place:g} an iteration of the '
-        f"slowest takes {worst:.3g} times the mean."
+        RankedWarning(
+            f'Ranks differ in speed in region "{region.name}": at p = {place:g} an iteration of '
+            f"the slowest takes {worst:.3g} times the mean.",
+            kind="unequal",
+            size=worst,
+        )
     ]
 
 

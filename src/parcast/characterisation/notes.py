@@ -10,6 +10,7 @@ from parcast.characterisation.result import CharacterisedRegion
 from parcast.characterisation.runs import RunsOfProgram
 from parcast.errors import ParameterError
 from parcast.laws.counters import NOTICED, perturbation, perturbation_warnings
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
 from parcast.timings.profile import LOOP_KINDS, MESSAGE_KINDS
 from parcast.units import percent
@@ -55,9 +56,10 @@ def notes_of(
 def _perturbed(took: float) -> Iterator[str]:
     """Warn of regions that are entered too often."""
     if took > NOTICED:
-        yield (
+        yield RankedWarning(
             f"Timing the regions took {percent(took)} of a run, so times of nested regions are "
-            "too long. Time fewer passes: put the region around the loop."
+            "too long. Time fewer passes: put the region around the loop.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -104,9 +106,10 @@ def _inexact(rows: Sequence[CharacterisedRegion]) -> Iterator[str]:
             formulas = [f"calls {row.calls}"]
             formulas += [f"iterations {row.iterations}"] if row.iterations else []
             formulas += [f"volume {row.volume}"] if row.volume else []
-            yield (
+            yield RankedWarning(
                 f'No formula fits all counts of region "{row.name}" exactly; the closest: '
-                f"{', '.join(formulas)}. Check it before extrapolating."
+                f"{', '.join(formulas)}. Check it before extrapolating.",
+                rank=Rank.SERIOUS,
             )
 
 
@@ -156,11 +159,14 @@ def _spread_out(loops: Sequence[Loop]) -> Iterator[str]:
     for loop in loops:
         if loop.spread > WIDE:
             several = np.count_nonzero(loop.unit_time) > 1
-            yield (
+            yield RankedWarning(
                 f'The time of an iteration of region "{loop.name}" is uncertain by '
                 f"{percent(loop.spread)}: it differs between "
                 f"{'runs' if several else 'passes of the run'}. Make more runs on an idle "
-                "machine, or check whether it depends on caches."
+                "machine, or check whether it depends on caches.",
+                kind="uncertain",
+                rank=Rank.SERIOUS,
+                size=loop.spread,
             )
 
 
@@ -189,11 +195,12 @@ def _unexplained(
         model = sum(share * explained[name] for name, share in shares.items()) / took
         listed = ", ".join(f'"{name}"' for name in shares)
         one, takes = ("Region", "takes") if len(shares) == 1 else ("Regions", "take")
-        yield (
+        yield RankedWarning(
             f"{one} {listed} {takes} {percent(took)} of the run at "
             f"{gathered.place_of(gathered.largest)}, but the machine explains "
             f"{percent(model)} of that: ranks waited for each other, other processes used the "
-            "machine, or it is not the machine of the runs. Predictions do not include the rest."
+            "machine, or it is not the machine of the runs. Predictions do not include the rest.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -201,9 +208,10 @@ def _uncovered(gathered: RunsOfProgram) -> Iterator[str]:
     """Say how much of the time is in no region."""
     share = gathered.uncovered
     if share > NOT_COVERED:
-        yield (
+        yield RankedWarning(
             f"Up to {percent(share)} of a run is in no region and not predicted. Put regions "
-            "around the rest of the program."
+            "around the rest of the program.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -216,7 +224,8 @@ def _not_timed(gathered: RunsOfProgram) -> Iterator[str]:
             "of its first region is."
         )
     if passes := sum(rank.overlapping for rank in ranks):
-        yield (
+        yield RankedWarning(
             f"{passes:,} passes overlapped, as in generators or coroutines that take turns: "
-            "their times are counted twice. Do not put a yield or an await into a region."
+            "their times are counted twice. Do not put a yield or an await into a region.",
+            rank=Rank.SERIOUS,
         )

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.profile import RunProfile
 from parcast.units import percent
 from parcast.words import disturbance
@@ -107,9 +108,12 @@ def without_disturbed(
         )
     if stay:
         warnings.append(
-            f"{len(stay)} of {len(runs)} runs were disturbed by other processes: {_words(stay)}. "
-            "They are used, as no other run with the same parameters is better. Repeat them on "
-            "an idle machine."
+            RankedWarning(
+                f"{len(stay)} of {len(runs)} runs were disturbed by other processes: "
+                f"{_words(stay)}. They are used, as no other run with the same parameters is "
+                "better. Repeat them on an idle machine.",
+                rank=Rank.SERIOUS,
+            )
         )
     waited = [share for run in kept if (share := _waiting(run) or 0.0) > WAITING]
     if waited:

@@ -9,6 +9,7 @@ import numpy as np
 
 from parcast.descriptions.program import Program
 from parcast.laws.compactness import superlinear_warnings
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity, percent
 from parcast.validation.calibration import Calibration
 from parcast.validation.cells import Cells
@@ -193,7 +194,7 @@ def warnings_of(
     yield from _network(calibration, cells)
     yield from _waiting(calibration, cells)
     yield from (
-        f"Startup times may be wrong: {_counted(check)}."
+        RankedWarning(f"Startup times may be wrong: {_counted(check)}.", rank=Rank.SERIOUS)
         for check in counts
         if check.what == "messages" and not check.agrees
     )
@@ -239,10 +240,11 @@ def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
     computing, communication, disk = calibration.parts(calibration.form.terms([n] * len(p), p))
     share = float((communication / (computing + communication + disk)).max())
     if share > MOSTLY:
-        yield (
+        yield RankedWarning(
             f"The largest calibration runs spend {percent(share)} of their time on communication "
             "on some ranks, so errors come from startup times rather than from the law. Use "
-            "larger sizes (longest)."
+            "larger sizes (longest).",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -274,9 +276,10 @@ def _unsteady(cells: Cells) -> Iterator[str]:
         default=(0.0, 0, 0),
     )
     if worst[0] > UNSTEADY:
-        yield (
+        yield RankedWarning(
             f"Launches with n = {worst[1]}, p = {worst[2]} differ by {percent(worst[0])} "
-            "(standard deviation), which widens the intervals. Repeat on an idle machine."
+            "(standard deviation), which widens the intervals. Repeat on an idle machine.",
+            rank=Rank.SERIOUS,
         )
 
 
