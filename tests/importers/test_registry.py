@@ -51,7 +51,8 @@ def other(monkeypatch):
         return head.startswith(b"OTHER")
 
     def read_machine(paths):
-        return types.SimpleNamespace(notes=(f"read {paths[0].name}",))
+        notes = (f"read {paths[0].name}",)
+        return types.SimpleNamespace(notes=notes, to_toml=str)
 
     module = types.ModuleType("other_format")
     module.TIMINGS = Format(title="Other", recognises=recognises, timings=read)
@@ -131,8 +132,8 @@ def test_a_machine_is_no_timings(tmp_path):
 @pytest.mark.parametrize(
     ("question", "says"),
     [
-        ({"format": "extrp"}, "format must be one that is known, got 'extrp'. Did you mean ext"),
-        ({"format": "zzz"}, "got 'zzz'. There is extrap, slurm, hyperfine, google-benchmark"),
+        ({"format": "extrp"}, "format must be a known format, got 'extrp'. Did you mean ext"),
+        ({"format": "zzz"}, "got 'zzz'. Choose from extrap, slurm, hyperfine, google-benchmark"),
         ({"rename": {"nn": "p"}}, "rename must name a parameter of the files, got 'nn'. Did you"),
         ({"rename": {"n": "p"}}, "rename must give each parameter a name of its own, got p twice"),
         ({"constants": {"p": 4}}, "constants must be axes that the files do not have, got p."),
@@ -159,7 +160,7 @@ def test_files_must_be_there_and_in_one_format(tmp_path):
     with pytest.raises(FileProblems, match="must exist, but is not in"):
         import_timings(tmp_path / "nowhere.json", "extrap")
     (tmp_path / "file").write_text("hello")
-    with pytest.raises(ParameterError, match=r"not recognised\. There is extrap, slurm"):
+    with pytest.raises(ParameterError, match=r"not recognised\. Choose from extrap, slurm"):
         import_timings(tmp_path / "file")
 
 
