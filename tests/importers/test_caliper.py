@@ -414,7 +414,7 @@ def test_each_form_of_hatchet_is_recognised(path):
     ("content", "says"),
     [
         (b"", "must be a profile, got an empty file."),
-        (b"\x80\x04\x95", "must not be a pickle, since reading one runs what it holds. Save it"),
+        (b"\x80\x04\x95", "must not be a pickle, since reading one runs the code in it. Save it"),
         (b"\x89HDF\r\n", "must be JSON, got HDF5, in which Hatchet stores pickles."),
         (b"__rec=node,id=12", "must be JSON, got a .cali file. Use the format caliper."),
         (b"p,time_s\n1,8\n", "must be JSON, got 'p,time_s"),

@@ -145,8 +145,8 @@ def test_a_file_without_processors_is_refused_with_what_to_do(file):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
-        (" \n\n", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
+        (" \n\n", "file  must contain measurements, got an empty file."),
         ("hello\n", "line 1  must begin with PARAMETER, POINTS, REGION, METRIC or DATA, got"),
         ("PARAMETER p\n", "line 1  must have POINTS lines, got none."),
         ("PARAMETER p\nPOINTS 1 2\n", "line 2  must have DATA lines, got none."),

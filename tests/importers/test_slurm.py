@@ -111,7 +111,7 @@ def test_what_is_the_same_for_all_jobs_may_be_added(file):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         (HEADER, "file  must have jobs that are COMPLETED, got no job."),
         (HEADER + "1|a|2||00:00:09|FAILED\n", "COMPLETED, got only FAILED. Select other jobs."),
         ("JobID|JobName|State\n1|a|COMPLETED\n", "line 1  must have a column Elapsed, got"),

@@ -90,7 +90,7 @@ def test_an_unknown_program_is_refused_with_the_nearest():
     assert str(caught.value) == (
         "name must be the name of a program, got matmull. Did you mean matmul?"
     )
-    with pytest.raises(ParameterError, match=r"got \\x1b\. There is sort, square_sort"):
+    with pytest.raises(ParameterError, match=r"got \\x1b\. Choose from sort, square_sort"):
         kernel_named("\x1b")
 
 
@@ -170,14 +170,16 @@ def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch)
     with pytest.raises(RunFailed) as caught:
         sorters.SORT.run(Alone(), 1000, directory=tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path} cannot hold the files of the keys: no space left on device. "
+        f"{tmp_path} cannot be used for the files of the keys: no space left on device. "
         "Choose another directory."
     )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_is_not_there_is_told():
-    with pytest.raises(RunFailed, match="/no/such cannot hold the files of the keys: no such"):
+    with pytest.raises(
+        RunFailed, match="/no/such cannot be used for the files of the keys: no such"
+    ):
         sorters.SORT.run(Alone(), 1000, directory=key_files.Path("/no/such"))
 
 

@@ -95,7 +95,7 @@ def test_help_ends_with_0(capsys):
 
 def test_a_run_that_fails_ends_with_4(capsys):
     assert program.main(["sort", "--n", "5", "--directory", "/no/such"], Alone()) == 4
-    assert "/no/such cannot hold the files of the keys" in capsys.readouterr().err
+    assert "/no/such cannot be used for the files of the keys" in capsys.readouterr().err
 
 
 def test_a_wrong_result_ends_with_1(monkeypatch, capsys):

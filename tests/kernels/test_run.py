@@ -143,7 +143,7 @@ def test_a_directory_that_cannot_be_written_to_is_told(launched):
     with pytest.raises(RunFailed) as caught:
         parcast.run_kernel("sort", n=10, directory="/no/such")
     assert str(caught.value) == (
-        "/no/such cannot hold the files of the run: no such file or directory. "
+        "/no/such cannot be used for the files of the run: no such file or directory. "
         "Choose another directory."
     )
     assert launched == []
@@ -164,7 +164,7 @@ def test_ranks_that_are_started_give_their_runs():
 
 
 def test_what_a_rank_refuses_reaches_the_caller(tmp_path):
-    with pytest.raises(RunFailed, match="cannot hold the files of the keys"):
+    with pytest.raises(RunFailed, match="cannot be used for the files of the keys"):
         verb.run_ranks(
             verb.WORKER,
             [str(_written(tmp_path / "task.json"))],

@@ -47,7 +47,7 @@ def named_axes(
                 "rename",
                 must="name a parameter of the files",
                 got=shown(repr(name)),
-                hint=f"{did_you_mean(name, names)} There are {names_of(names)}.".lstrip(),
+                hint=f"{did_you_mean(name, names)} Choose from {names_of(names)}.".lstrip(),
             )
     renamed = [rename.get(name, name) for name in names]
     notes: list[str] = []

@@ -152,7 +152,7 @@ def refuse_packed(start: bytes, faults: Faults) -> None:
 
 def _refuse_empty(faults: Faults) -> NoReturn:
     """Refuse a file without content."""
-    faults.refuse(f"must hold measurements, got an empty file. {CUT_OFF}")
+    faults.refuse(f"must contain measurements, got an empty file. {CUT_OFF}")
 
 
 class MissingLibrary(  # type: ignore[misc]  # noqa: N818 - both have a path; says what is missing

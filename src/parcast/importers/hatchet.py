@@ -98,7 +98,7 @@ def _refuse_others(path: Path, faults: Faults) -> None:
         faults.refuse(f"must be a profile, got an empty file. {ASK}")
     if head.startswith(PICKLE):
         faults.refuse(
-            f"must not be a pickle, since reading one runs what it holds. Save it as JSON: {ASK}"
+            f"must not be a pickle, since reading one runs the code in it. Save it as JSON: {ASK}"
         )
     if head.startswith(HDF5):
         faults.refuse(f"must be JSON, got HDF5, in which Hatchet stores pickles. {ASK}")

@@ -225,7 +225,8 @@ def import_timings(
     members = [path / known.member if known.member and path.is_dir() else path for path in files]
     imported = known.timings(Runs(members, rename=rename, constants=constants), metric)
     is_one = isinstance(imported, Imported) and isinstance(imported.measurements, Measurements)
-    return _handed_over(known, "timings", imported, is_one, must="an Imported with Measurements")
+    _require_type(known, "timings", imported, is_one, must="an Imported with Measurements")
+    return imported
 
 
 def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
@@ -243,17 +244,17 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
         )
     figures = known.machine(_files(paths))
     must = "an object with notes and to_toml()"
-    return _handed_over(known, "machine", figures, isinstance(figures, Figures), must=must)
+    _require_type(known, "machine", figures, isinstance(figures, Figures), must=must)
+    return figures
 
 
-def _handed_over(known: Format, function: str, given: Any, is_one: bool, *, must: str) -> Any:
-    """Give what a function of a format returned, or refuse it as a fault of its plugin."""
+def _require_type(known: Format, function: str, given: object, is_one: bool, *, must: str) -> None:
+    """Refuse what a function of a format returned, as a fault of its plugin."""
     if not is_one:
         raise PluginFaultError(
             f"{function} must return {must}, got {type(given).__name__}",
             plugin=f'the plugin "{known.name}" in {GROUP}',
         )
-    return given
 
 
 def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:

@@ -28,7 +28,7 @@ def kernel_named(name: str) -> "Kernel":
     """Give a program by its name; where there is none, the nearest is suggested."""
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
-        hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
+        hint = did_you_mean(name, KERNELS) or f"Choose from {', '.join(KERNELS)}."
         must = "be the name of a program"
         raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
     kernel: Kernel = load(KERNELS[name])

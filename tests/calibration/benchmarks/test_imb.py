@@ -125,7 +125,7 @@ def test_the_registry_imports_it():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         (
             "hello\n",
             "must have a section such as # Benchmarking PingPong, got none; it begins with 'he",

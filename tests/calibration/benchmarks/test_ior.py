@@ -161,7 +161,7 @@ def test_the_registry_imports_it():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         (
             "hello\n",
             "must be output of IOR (text, JSON or CSV), got a file that begins with 'hello'.",

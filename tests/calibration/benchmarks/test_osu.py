@@ -297,7 +297,7 @@ def test_a_name_of_a_file_cannot_break_the_description(file, machine):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         ("p,time_s\n1,2\n", "must have a title such as # OSU MPI Latency Test v7.4, got none"),
         (LATENCY, "line 1  must have rows below this title, got none. The file may have been cut"),
         ("# OSU MPI Latency Test v5.3\n", "line 1  must have a header below this title, got none"),

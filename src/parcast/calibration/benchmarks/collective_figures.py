@@ -73,7 +73,7 @@ def collective_figures(
         figures.append(Figure(key="primitives.barrier.startup", text=startup, source=source))
     notes += _notes(single, too_short, bad)
     if remarks:
-        notes.append("What no key of a machine holds is told in comments at the end of the file.")
+        notes.append("Results without a key in a machine file are in comments at its end.")
     return figures, remarks
 
 
