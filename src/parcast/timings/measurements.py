@@ -29,7 +29,7 @@ MOST_NAMED = 8  # in a message
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Measurements:
-    """Timings of runs: axes, wall time and labels, one row a run.
+    """Timings of runs: axes, wall time and labels, one row per run.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Measurements:
     repetition : array_like, shape (rows,) or (), optional
         Number of the repetition: whole, at least 0. [1]
     **other_axes : array_like, shape (rows,) or ()
-        Any other number that was varied: finite. Names may not be those of times (`time`,
+        Any other number that was varied: finite. Names must not be those of times (`time`,
         `time_...`) or of what a forecast computes (`speedup`, `efficiency`).
 
     Raises

@@ -213,7 +213,7 @@ class ValidatedProgram:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Validation(Result):
-    """How well the laws of some programs hold on this machine."""
+    """Agreement of the laws of some programs with measured times on this machine."""
 
     _sheet: ClassVar[str] = "parcast.validation.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.validation.picture:figure_of_validation"
@@ -232,7 +232,7 @@ class Validation(Result):
 
     @property
     def median_error(self) -> float | None:
-        """Median of the absolute errors of the comparisons that nobody disturbed. [1]."""
+        """Median of the absolute errors of the undisturbed comparisons. [1]."""
         errors = accuracy_of(self.compared).errors
         return median(errors) if errors else None
 
@@ -249,7 +249,7 @@ class Validation(Result):
 
     @property
     def holds(self) -> bool | None:
-        """Whether every law holds; None where none is refused, but not all can be told."""
+        """Whether every law agrees; None where some are inconclusive and none disagrees."""
         verdicts = {x.holds for x in self.programs}
         return None if None in verdicts and False not in verdicts else False not in verdicts
 
@@ -271,8 +271,8 @@ class Validation(Result):
     def measurement_rows(self) -> Iterator[dict[str, Any]]:
         """Give runs as rows of a table of measurements, one for each figure of a run.
 
-        Under `metric,value` a forecast reads the time and passes over all else. Repetitions are
-        counted over all launches.
+        In the columns `metric,value` a forecast reads the time and ignores the rest. Repetitions
+        are counted over all launches.
         """
         made: Counter[tuple[str, int, int]] = Counter()
         for row in self.rows():
