@@ -126,7 +126,7 @@ def refusing(monkeypatch, *words):
 
 def test_another_system_is_refused(monkeypatch):
     monkeypatch.setattr(requirements.sys, "platform", "darwin")
-    assert obstacle() == "it needs Linux, and this is darwin. Run it in a virtual machine."
+    assert obstacle() == "it needs Linux, but this is darwin. Run it in a virtual machine."
 
 
 @pytest.mark.parametrize(("tool", "owner"), requirements.TOOLS.items())
@@ -158,9 +158,9 @@ def test_a_kernel_without_links_or_delays_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"cap": True}, "with cpu=None, which"),
-        ({"cap": False, "disk": True}, "with disk=None, which"),
-        ({"cap": True, "disk": True}, "with cpu=None and disk=None, which"),
+        ({"cap": True}, "without this limit: cpu=None."),
+        ({"cap": False, "disk": True}, "without this limit: disk=None."),
+        ({"cap": True, "disk": True}, "without this limit: cpu=None and disk=None."),
     ],
 )
 def test_a_system_without_control_groups_is_refused(monkeypatch, tmp_path, asked, says):

@@ -197,6 +197,6 @@ def _remarks(clock: str, machine: Machine | None, rate: float | None) -> list[st
         return [what, f"Operations are these times multiplied by {rate:g} flop/s."]
     return [
         what,
-        "They are valid for that machine only: give compute.rate with --machine to "
-        "predict for others.",
+        "They are valid for the machine of the runs only: give compute.rate with --machine for "
+        "others.",
     ]

@@ -109,7 +109,7 @@ def obstacle(
 ) -> Text | None:
     """Reason why no testbed with such limits can be made here, and what to do; None if one can."""
     if not sys.platform.startswith("linux"):
-        return f"it needs Linux, and this is {sys.platform}. Run it in a virtual machine."
+        return f"it needs Linux, but this is {sys.platform}. Run it in a virtual machine."
     for tool, package in TOOLS.items():
         if shutil.which(tool) is None:
             return f"it needs {tool}. Install {package}, or add /usr/sbin to PATH."
@@ -156,7 +156,7 @@ def _missing_groups(*, cap: bool, disk: bool) -> Text | None:
         cpu, storage = (Argument(x, "none", python=f"{x}=None") for x in ("cpu", "disk"))
         both = (cpu, " and ", storage)
         without = {(True, False): (cpu,), (False, True): (storage,)}.get((cap, disk), both)
-        return (f"{error} Or run it as root, or with ", *without, ", which limits nothing.")
+        return (f"{error} Or run it as root, or without this limit: ", *without, ".")
     return None
 
 

@@ -159,7 +159,8 @@ class Testbed:
         """Refuse a command that is not there, and a testbed that cannot be made here."""
         if not command or shutil.which(command[0]) is None:
             name = shown(command[0]) if command else "nothing"
-            raise ParameterError("COMMAND", must="be an installed program", got=name)
+            hint = "Check its name and PATH."
+            raise ParameterError("COMMAND", must="be an installed program", got=name, hint=hint)
         reason = self.obstacle()
         if reason is not None:
             raise RunFailed(("A testbed cannot be created here: ", *parts(reason)))
