@@ -23,6 +23,7 @@ from parcast.calibration.result import Measured, Sample, Table
 from parcast.calibration.values import VALUES, measured
 from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.find import Mpi, find_mpi
+from parcast.show.warning import Rank, by_rank
 from parcast.testbed.testbed import Testbed
 
 LATENCY, RATE = 1e-6, 1e10  # of the fake network
@@ -538,6 +539,13 @@ def test_a_pingpong_of_another_mpi_is_told():
     assert notes([other]) == []
     (told,) = notes([launched(facts={"compiled_library": "MPICH 3", "library": "Open MPI 5"})])
     assert "used MPICH 3, all other benchmarks Open MPI 5." in told
+
+
+def test_what_makes_values_wrong_comes_before_what_widens_their_intervals():
+    job = launched(refused={("pingpong", 2, 8): 3})
+    wide = "90 % intervals wider than +-5%: network.latency +-9%."
+    first, second = by_rank([wide, *notes([job])])
+    assert (first.rank, second) == (Rank.SERIOUS, wide)
 
 
 def test_many_outliers_are_told_with_the_worst():

@@ -11,6 +11,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.toml_files import read_program
 from parcast.errors import FileProblems, FitFailed, ParameterError
 from parcast.prediction.predict import predict
+from parcast.show.warning import gathered
 from parcast.timings.measurements import Measurements
 from parcast.timings.profile import RankRecord, RegionTotal, RunProfile
 
@@ -325,6 +326,23 @@ def test_uneven_iterations_are_those_of_the_rank_with_the_most_and_are_told():
     assert "unevenly distributed: at p = 4 the rank with the most has 1.6 times the mean." in said
     program = predict(told.program, NETWORK, p=[4], n=[1]).time
     assert float(program.ravel()[0]) == pytest.approx(4.0)
+
+
+def test_of_several_uneven_regions_the_worst_is_shown():
+    def both(p):
+        return run(
+            p,
+            lambda r: [
+                total("a", "compute", wall=(r + 1.0), iterations=20.0 * (r + 1)),
+                total("b", "compute", wall=(r + 9.0), iterations=20.0 * (r + 9)),
+            ],
+            n=1,
+        )
+
+    told = characterise([both(1), both(2), both(4)])
+    assert sum("unevenly" in text for text in told.warnings) == 2
+    (shown,) = [x for x in gathered(told.to_sheet()).every if x.kind == "uneven"]
+    assert 'region "a"' in shown
 
 
 def test_ranks_of_other_speeds_are_told():

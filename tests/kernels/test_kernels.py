@@ -18,6 +18,7 @@ from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import Task, memory_refusal, runs_of, whole_size
+from parcast.show.warning import by_rank
 
 OURS = tuple(name for name in KERNELS if name != "stencil")
 keys = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=200)
@@ -490,6 +491,11 @@ def test_a_table_of_measurements_has_a_row_for_each_figure_that_is_known():
 def test_a_run_in_which_the_clock_stepped_has_no_time():
     rows = list(measurement_rows([run_of(time=-0.5)]))
     assert "time_s" not in {row["metric"] for row in rows}
+
+
+def test_a_wrong_result_is_warned_of_first():
+    said = warnings_of([run_of(cores=1), run_of(is_correct=False)])
+    assert by_rank(reversed(said))[0].startswith("Wrong result at p = 2")
 
 
 def test_what_a_reader_must_know_is_said():

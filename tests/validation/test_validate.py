@@ -10,6 +10,7 @@ import pytest
 
 import parcast
 from parcast.errors import FitFailed, ParameterError, RunFailed
+from parcast.show.warning import by_rank
 from parcast.testbed.testbed import Testbed
 from parcast.validation.calibration import calibrated, forms_of
 from parcast.validation.cells import Sample
@@ -198,7 +199,9 @@ def test_calibrated_runs_that_do_little_but_wait_are_told():
 
 def test_a_machine_that_is_not_quiet_is_told():
     told = asked(FakeRunner(noise=0.4))
-    assert any("Repeat on an idle machine" in x for x in told.programs[0].warnings)
+    (unsteady,) = [x for x in told.programs[0].warnings if "(standard deviation)" in x]
+    assert unsteady.endswith("Repeat on an idle machine.")
+    assert by_rank(told.programs[0].warnings)[0] == unsteady
 
 
 # verdicts that nobody should rely on

@@ -1,7 +1,7 @@
 """Whether a law holds, by rules that are told, and what else is to be said, for `validate`."""
 
 from collections.abc import Iterator, Sequence
-from math import comb, log
+from math import comb, inf, log
 from statistics import median
 from typing import Final
 
@@ -194,16 +194,23 @@ def warnings_of(
     yield from _network(calibration, cells)
     yield from _waiting(calibration, cells)
     yield from (
-        RankedWarning(f"Startup times may be wrong: {_counted(check)}.", rank=Rank.SERIOUS)
+        RankedWarning(
+            f"Startup times may be wrong: {_counted(check)}.",
+            kind="messages",
+            rank=Rank.SERIOUS,
+            size=check.most / check.least if check.least > 0 else inf,
+        )
         for check in counts
         if check.what == "messages" and not check.agrees
     )
     shared = sorted({x.p for x in comparisons if x.is_shared})
     if shared:
         cores = calibration.form.cores
-        yield (
+        yield RankedWarning(
             f"p = {', '.join(map(str, shared))}: more ranks than cores ({cores}). Computing time "
-            "is that of the core with the most ranks."
+            "is that of the core with the most ranks.",
+            kind="shared cores",
+            size=max(shared),
         )
     yield from _unsteady(cells)
     yield from _superlinear(subject, comparisons)
@@ -224,11 +231,12 @@ def _network(calibration: Calibration, cells: Cells) -> Iterator[str]:
     else:
         text += ": communication is negligible beside computing at these sizes"
     bounds = [f"{format_quantity(x.lower, 'rate')}" for x in unknown if x.lower]
-    yield text + (
+    text += (
         f". It is at least {', '.join(bounds)}."
         if bounds
         else ". Communication is predicted to take no time per byte."
     )
+    yield RankedWarning(text, kind="network bandwidth")
 
 
 def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
@@ -244,7 +252,9 @@ def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
             f"The largest calibration runs spend {percent(share)} of their time on communication "
             "on some ranks, so errors come from startup times rather than from the law. Use "
             "larger sizes (longest).",
+            kind="communication",
             rank=Rank.SERIOUS,
+            size=share,
         )
 
 
@@ -279,7 +289,9 @@ def _unsteady(cells: Cells) -> Iterator[str]:
         yield RankedWarning(
             f"Launches with n = {worst[1]}, p = {worst[2]} differ by {percent(worst[0])} "
             "(standard deviation), which widens the intervals. Repeat on an idle machine.",
+            kind="unsteady",
             rank=Rank.SERIOUS,
+            size=worst[0],
         )
 
 
