@@ -152,4 +152,4 @@ def test_a_bad_file_ends_with_3(parcast, tmp_path):
 def test_a_time_limit_is_kept_and_told(parcast):
     said = parcast(*QUESTION, "--precision", "0.0001%", "--time-limit", "10ms")
     assert said.status == 0
-    assert re.search(r"The time limit ended the\s+simulation", said.out)
+    assert re.search(r"The time limit was reached\s+before", said.out)
