@@ -66,38 +66,38 @@ def calibrate(
     Parameters
     ----------
     ranks : int, default 2
-        Largest number of MPI processes. Network and primitives are measured with 2, 4, 8, ...
-        and this many, and with 3 where formulas in p would otherwise have too few counts. Counts
-        above the number of cores are pinned to one core, with a warning. [1]
+        The most MPI processes; network and primitives are measured with 2, 4, 8, ... and these,
+        and with 3 where formulas in p would have too few counts else. More than there are cores
+        are all pinned to one core, and a warning says so. [1]
     quick : bool, default False
-        Three launches of few sizes: under 20 s on an idle machine for two ranks.
+        Three launches of few sizes, under 20 s on a quiet machine for two ranks.
     time_limit : float, optional
-        Time after which a running launch is stopped. No launch begins that is not expected to
-        end in time. Default: 240 s, with `quick` 15 s. [s]
+        After which a launch that is under way is ended; none begins that is not expected to end
+        in time; default 240 s, quick 15 s. [s]
     only : sequence of {"processor", "network", "primitives", "storage"}
         Parts to measure.
     directory : path, optional
-        Where files are written to measure the storage; default: the current folder. The files
-        are unnamed, so that none is left over.
+        Where files are written for the storage; default: the current one. They have no names, so
+        nothing is left there.
     progress : callable, optional
-        Called with the completed share and the name of the current part.
+        Told the share that is done and what is being done.
     launches : int, optional
-        Launches of each part before its intervals are checked; default 5, with `quick` 3. [1]
+        Launches of each part before its intervals are looked at; default 5, quick 3. [1]
     name : str, optional
-        Name of the machine; default: that of the host.
+        Of the machine; default: that of the host.
 
     Returns
     -------
     Calibration
-        If interrupted, by Ctrl-C or by SIGTERM of a batch system, what had been measured until
-        then.
+        Where it was interrupted, by Ctrl-C or by SIGTERM of a batch system, what had been
+        measured until then.
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain.
     RunFailed
-        If nothing could be measured; the message gives the reason.
+        If nothing could be measured; the message says why.
     """
     chosen = _checked(ranks, only, launches, time_limit)
     least = launches or (QUICK_LAUNCHES if quick else LAUNCHES)

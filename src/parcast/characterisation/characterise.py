@@ -46,18 +46,18 @@ def characterise(
     runs : sequence of RunProfile
         Of one program, at least one; `parcast.timings.read_profiles.read_profiles` reads them.
     size : str, default "n"
-        The parameter of the runs that is called n in formulas.
+        The parameter of the runs that formulas call n.
     clock : {"processor", "wall"}
-        Clock for the times of loops. Processor time is that of one thread: it does not include
-        the time of other processes or of other threads of the program.
+        What times the loops. Processor time is that of the thread: what others do on the machine
+        is not in it, nor what other threads of the program do.
     machine : Machine, optional
-        Machine of the runs. With its rate, times of iterations become operations, so that the
-        program can be predicted on machines of other rates; with its network, communication is
-        predicted and compared with the runs.
+        What the runs were made on. Its rate makes operations of the times of iterations, so that
+        the program can be taken to machines of other rates; its network prices communication,
+        which is then compared with the runs.
     plain : Measurements, optional
-        Times of the same runs without regions, to determine the overhead of timing.
+        Times of the same runs without regions, to tell what timing changes.
     name : str, optional
-        Name of the program; by default as in the runs.
+        Of the program; by default as the runs have it.
 
     Returns
     -------
@@ -68,9 +68,9 @@ def characterise(
     FileProblems
         If the runs are of several programs or regions.
     FitFailed
-        If a loop took no time, or the counts of a complex loop do not determine its parts.
+        If a loop took no time, or the counts of a complex loop do not tell its parts apart.
     ParameterError
-        If there are no runs, or the clock is invalid.
+        If there are no runs, or the clock is none.
     """
     given = as_list("runs", runs, hint="parcast.read_profiles(...).runs gives them.")
     if not given:

@@ -184,18 +184,18 @@ def import_timings(
     paths : path or sequence of path
         The files, all in one format; their rows are joined.
     format : str, optional
-        Name of the format: "extrap", "slurm", "hyperfine" ... Default: recognised by content.
+        Name of the format: "extrap", "slurm", "hyperfine" ... Default: recognised.
     metric : str, optional
         The metric that is the time, where there are several.
     rename : mapping of str to str, optional
         New names of parameters: ``{"processes": "p"}``.
     constants : mapping, optional
-        Axes that the files do not have, ``{"p": 64}``, or a label, ``{"machine": "T3E"}``.
+        Axes that the files do not tell, ``{"p": 64}``, or a label, ``{"machine": "T3E"}``.
 
     Returns
     -------
     Imported
-        The measurements, and notes on what was left out or assumed.
+        The measurements, and notes on what was left out or taken for granted.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def import_timings(
         If there is no such format, it cannot be recognised, it describes machines, or what is
         to be renamed is not there.
     FileProblems
-        If a file is not in the format, or has no processor count.
+        If a file is not in the format, or nothing tells the processors.
     ModuleNotFoundError
         If the format needs an extra that is not installed.
 

@@ -135,15 +135,15 @@ def region(
     volume: float = 0,
     counts: Mapping[str, float] | None = None,
 ) -> Timed | Off:
-    """Time a ``with`` block, or all calls of a function, as a region.
+    """Time what stands in a ``with`` block, or all calls of a function, as a region.
 
     Parameters
     ----------
     name : str
-        Name of the region. Passes of the same name are added.
+        What to call it. Passes of one name are added up.
     kind : str, default "compute"
-        "compute": a loop that is distributed over the ranks; "replicated": a loop that every rank
-        executes in full; "complex": a loop whose time depends on counts of events in it; "send",
+        "compute": a loop that is dealt out to the ranks; "replicated": one that every rank does
+        in full; "complex": a loop whose time depends on counts of what happens in it; "send",
         "receive", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather",
         "alltoall", "barrier": that primitive; "halo": messages to neighbours and back; "write",
         "read": files.
@@ -152,7 +152,7 @@ def region(
     calls : number, default 1
         Calls of the primitive, or requests to the file, in this pass. [1]
     volume : number, default 0
-        Bytes of all calls of this pass, counted as for the primitives of a machine; of a halo
+        Bytes of all calls of this pass, counted as the machine's primitives count them; of a halo
         those to one neighbour; of files those of this rank. [B]
     counts : mapping from str to number, optional
         How often each small region inside a complex loop ran in this pass; or call ``count``.
@@ -165,8 +165,8 @@ def region(
     Raises
     ------
     ParameterError
-        If the kind is unknown, a name has two kinds, or a number is negative or not a number;
-        only when regions are timed.
+        If the kind is not known, a name has two kinds, or a number is below 0 or none; only
+        where regions are timed.
 
     Examples
     --------
@@ -184,19 +184,19 @@ def region(
 
 
 def profile_parameters(*, program: str | None = None, **parameters: float) -> None:
-    """Set the name of the program and the parameters of this run, such as n.
+    """Say what run this is: the name of the program, and parameters such as n.
 
     Parameters
     ----------
     program : str, optional
-        Name of the program; by default that of the started file.
+        Name of the program; by default that of the file that was started.
     **parameters : number
-        Parameters such as the problem size, ``n=512``. Later values replace earlier ones.
+        Such as the size of the problem, ``n=512``. Later values replace earlier ones.
 
     Raises
     ------
     ParameterError
-        If a parameter is not a finite number.
+        If a parameter is no finite number.
     """
     for name, given in parameters.items():
         require_number(f"parameter {name}", given)

@@ -39,11 +39,11 @@ def read_measurements(
     source : path, "-" or stream
         The file; "-" is standard input.
     ignore : sequence of str, optional
-        Columns to ignore: those that are not parameters of the program, such as a date or job id.
+        Columns to pass over: what is no parameter of the program, as a date or the id of a job.
     chunk : int, default 2**18
-        Bytes to read at a time. [B]
+        How much to read at a time. [B]
     progress : callable, optional
-        Called with the bytes read so far and the total (None if unknown).
+        Called with the bytes read so far and the bytes in all (None where unknown).
 
     Returns
     -------
@@ -53,7 +53,7 @@ def read_measurements(
     Raises
     ------
     FileProblems
-        If the file has errors; all of them are listed.
+        If anything in it is wrong, with everything that is.
 
     Examples
     --------

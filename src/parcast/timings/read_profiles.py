@@ -43,7 +43,7 @@ class ProfilesRead:
 
 
 def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
-    """Read runs from profiles that `parcast.region` wrote.
+    """Runs in profiles that `parcast.region` wrote.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
     Returns
     -------
     ProfilesRead
-        Complete runs, in the order of files and dates. Runs with missing ranks are left out and
+        Complete runs, in the order of files and dates. A run that lacks a rank is left out, and
         named in `notes`.
 
     Raises
     ------
     FileProblems
-        If a file cannot be read, is not a profile or has errors, or if no run is complete. All
-        errors of all files are listed.
+        If a file cannot be read, is no profile, or something in it is wrong; or no run is
+        complete. All faults of all files come together.
     ParameterError
-        If no path is given.
+        If no path is named.
     """
     runs: list[RunProfile] = []
     notes: list[str] = []

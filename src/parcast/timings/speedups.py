@@ -28,14 +28,14 @@ _CELL = re.compile(rb"(?m)(?:^|(?<=,))([ \t]*)speedup([ \t]*)(?=,|\r?$)")
 def read_runs(
     source: str | os.PathLike[str] | TextIO | BinaryIO, *, ignore: Sequence[str] = ()
 ) -> tuple[Measurements, Literal["time", "speedup"]]:
-    r"""Read a table of timings or of speedups, and return which it is.
+    r"""Read a table of timings or of speedups, and say which it is.
 
     Parameters
     ----------
     source : path, "-" or stream
         The file; "-" is standard input.
     ignore : sequence of str, optional
-        Columns to ignore.
+        Columns to pass over.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def read_runs(
     Raises
     ------
     FileProblems
-        If the file has errors; all of them are listed.
+        If anything in it is wrong, with everything that is.
 
     Examples
     --------

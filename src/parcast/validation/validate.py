@@ -53,51 +53,51 @@ def validate(
     subject: Callable[[str], Subject] = subject_named,
     progress: Progress | None = None,
 ) -> Validation:
-    """Compare the laws of programs with measured times on this machine, by running them.
+    """Tell how well the laws of programs hold on this machine, by running them.
 
     Parameters
     ----------
     names : str or sequence of str
         Programs, such as "sort"; "all" is every one of `parcast.kernels.registry.KERNELS`.
     p : sequence of int, default (1, 2)
-        Counts of ranks to predict and run. The law is calibrated with 1, 2, the largest, and one
-        that lies well between them. [1]
+        Counts of ranks to predict and run. Calibrated are 1, 2, the largest, and one of them
+        that lies well between. [1]
     sizes : sequence of numbers, optional
         Problem sizes to predict; by default 4 to 10 times the largest calibrated one.
     calibrate_with : sequence of numbers, optional
         Problem sizes to calibrate with, two or more; by default four that take up to 0.06 s.
     repetitions : int, default 4
-        Runs of each predicted size and count, in half as many launches; more if they are
+        Runs of each predicted size and count, in half as many launches; more where they are
         disturbed. [1]
     longest : float, default 5
         Time that a predicted run may take on one processor; sizes are chosen for it. [s]
     quick : bool, default False
         Smaller sizes and fewer launches: two minutes for all programs, and wider intervals.
     seed : int, default 0
-        Seed of inputs, orders and resampling.
+        Of inputs, orders and resampling.
     time_limit : float, optional
-        Time after which no launch is started, for all programs together. [s]
+        After which no launch is begun any more, for all programs together. [s]
     runner : callable, optional
-        Function that runs a program, by default `parcast.kernels.run.run_kernel`.
+        What runs a program, by default `parcast.kernels.run.run_kernel`.
     subject : callable, optional
-        Function that returns a program and its law by name.
+        What gives a program and its law by name.
     progress : callable, optional
-        Called with the completed amount and the total.
+        Called with how much is done, and of how much.
 
     Returns
     -------
     Validation
-        If interrupted by the user or by SIGTERM, or at the time limit, with what was compared
-        until then.
+        With what was compared so far where the user interrupts, the process is asked to end
+        (SIGTERM) or the time is over.
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain, or there is no such program.
     RunFailed
-        If the only program fails; if there are several, the others continue.
+        If the only program fails; of several, the others go on.
     FitFailed
-        If the time limit was reached before anything could be predicted.
+        If the time was over before anything could be predicted.
 
     Examples
     --------
