@@ -174,7 +174,7 @@ def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_pat
     ("options", "says"),
     [
         (("sort",), "--n must be given. Write such as --n 1e6."),
-        (("sotr", "--n", "5"), "name must be the name of a program, got sotr. Did you mean sort?"),
+        (("sotr", "--n", "5"), "name must be a program, got sotr. Did you mean sort?"),
         (
             ("sort", "--n", "1.5"),
             "--n must be whole numbers, got 1.5. Write such as 1000 or 1e6.",

@@ -68,7 +68,7 @@ def test_files_are_written(tmp_path, capsys):
     [
         (
             ["sotr", "--n", "5"],
-            "parcast: name must be the name of a program, got sotr. Did you mean",
+            "parcast: name must be a program, got sotr. Did you mean",
         ),
         (["sort", "--n", "x"], "parcast: n must be a whole number of at least 0, got 'x'."),
         (["sort", "--n", "5", "-o", "a.txt"], "-o must be a path that ends in .csv or .json"),

@@ -211,7 +211,7 @@ def test_interrupted_too_early_it_says_so(parcast, machine):
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        (("bubble",), 2, "must be the name of a program"),
+        (("bubble",), 2, "must be a program,"),
         (("all", "sort"), 2, "Name programs, or all, not both."),
         (("sort", "-np", "0"), 2, "-np must be"),
         (("sort", "--longest", "0s"), 2, "--longest must be above 0"),

@@ -71,7 +71,7 @@ def read_header(
     for i, title in enumerate(titles):
         column, fault = (None, "") if title in ignore else _meaning(title, is_pair=is_pair)
         if title and title in seen:
-            column, fault = None, "must appear in the header once, got it twice. Remove one."
+            column, fault = None, "must stand in the header once, got it twice. Remove one."
         if fault:
             faults.add(fault, line=line, field=shown(title) or f"column {i + 1}")
         seen.add(title)
