@@ -59,14 +59,20 @@ class SeriesNotes:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Forecast(Result):
-    """Times at processors asked for, each with a 90 % interval and what it rests on.
+    """Forecast times with their 90 % intervals, and what each forecast is based on.
 
-    The arrays have the shape of the `p` asked for; where the measurements hold several series
-    (`by` is not empty) one more axis for the series comes first.
+    The arrays have the shape of `p`; with columns that distinguish series (`by` is not empty), the
+    series are one more axis, the first.
     """
 
     _sheet: ClassVar[str] = "parcast.forecasting.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.forecasting.picture:figure_of"
+    _never_filled: ClassVar[tuple[str, ...]] = (  # times do not tell the parts
+        "compute_s",
+        "communication_s",
+        "io_s",
+        "synchronisation_s",
+    )
 
     p: Array  # processors asked for [1]
     time: Array  # [s]
@@ -156,10 +162,7 @@ class Forecast(Result):
                     "time_s": time,
                     "lower_s": lower,
                     "upper_s": upper,
-                    "compute_s": None,  # a table of times does not tell the parts
-                    "communication_s": None,
-                    "io_s": None,
-                    "synchronisation_s": None,
+                    **dict.fromkeys(self._never_filled),
                     "speedup": speedup,
                     "efficiency": efficiency,
                     "reach": reach,

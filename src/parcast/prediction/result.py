@@ -44,9 +44,9 @@ class OnGrid(Result):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Prediction(OnGrid):
-    """Predicted times of a program on a machine, for every combination of its axes' values.
+    """Predicted times of a program on a machine, for every combination of the values of its axes.
 
-    Every array has one dimension for each axis, in the order of `axes`.
+    The arrays have one dimension for each axis, in their order.
     """
 
     _sheet: ClassVar[str] = "parcast.prediction.sheet:sheet_of"

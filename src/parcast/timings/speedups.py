@@ -35,7 +35,7 @@ def read_runs(
     source : path, "-" or stream
         The file; "-" is standard input.
     ignore : sequence of str, optional
-        Columns to pass over.
+        Columns to ignore.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def read_runs(
     Raises
     ------
     FileProblems
-        If anything in it is wrong, with everything that is.
+        If something in the file is wrong: all faults, with their lines.
 
     Examples
     --------
