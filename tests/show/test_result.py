@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine
@@ -108,7 +110,6 @@ def test_its_sheet_is_what_is_printed_and_shown(result):
 def test_its_places_exist(result):
     assert callable(load(result._sheet))
     assert not result._picture or callable(load(result._picture))
-    assert hasattr(result, "plot") == bool(result._picture)
 
 
 def test_it_is_saved_by_the_ending_of_the_path(result, tmp_path):
@@ -128,6 +129,35 @@ def test_a_picture_is_saved_where_there_is_one(result, tmp_path):
     else:
         with pytest.raises(ParameterError, match=r"must end in \.csv or \.json, got"):
             result.save(tmp_path / "a.svg")
+
+
+def test_it_is_drawn_in_axes_that_pyplot_shows(result):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    if not result._picture:
+        with pytest.raises(ParameterError, match="has no picture"):
+            result.plot()
+        return
+    axes = np.ravel(result.plot())
+    assert all(isinstance(ax, Axes) for ax in axes)
+    assert axes[0].figure is plt.gcf()
+    with pytest.raises(ParameterError, match=r"ax must be a matplotlib Axes, got 'map'\."):
+        result.plot("map")
+
+
+@pytest.mark.parametrize("name", ["Forecast", "Match", "Validation"])
+def test_a_picture_of_one_panel_is_drawn_in_given_axes(made, name):
+    ax = Figure(layout="constrained").add_subplot()
+    assert made(name).plot(ax) is ax
+    assert ax.get_legend() is not None
+    assert ax.get_xlabel()
+    ax.figure.draw_without_rendering()
+
+
+def test_saving_leaves_nothing_with_pyplot(made, tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.close("all")
+    made("Forecast").save(tmp_path / "a.svg")
+    assert not plt.get_fignums()
 
 
 def test_an_ending_that_is_no_format_is_refused_with_all_that_are(made):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from parcast.forecasting.curve import Curve
 from parcast.show.result import Result
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
 SHARES = ("share_measured", "share")
@@ -183,10 +179,6 @@ class Forecast(Result):
             "series": [_note_document(note) for note in self.notes],
             "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
         }
-
-    def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> Figure:
-        """Draw every series in one matplotlib figure, as `figure_of` does."""
-        return self._drawn(quantity=quantity)
 
     def __repr__(self) -> str:
         """Say how much was asked, in one line."""

@@ -29,6 +29,7 @@ from parcast.matching.question import (
     counts_of,
     donors_beside,
     machines_of,
+    on_named_machines,
     program_or_runs,
     ranked_ones,
     require_prices,
@@ -65,8 +66,9 @@ def match(
     Parameters
     ----------
     what : Program, Measurements, table or path
-        A description of the program, or its measured times with a column `machine`. A path that
-        ends in .toml is that of a description; every other one is that of measured times.
+        A description of the program, or its measured times. Without a column `machine` they are
+        of one machine: "here", or the only one in `prices`. A path that ends in .toml is that of
+        a description; every other one is that of measured times.
     machines : Machine or path, or a sequence of them, optional
         Machines to rank. Required for a program. For measured times they give prices, `processors`
         and, of a machine without runs, the `compute.rate` by which it is projected; the machines
@@ -123,7 +125,7 @@ def match(
         raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     constraints = constraints_of(within, budget, certainty)
-    what = program_or_runs(what)
+    what = on_named_machines(program_or_runs(what), prices or {})
     given = as_machines(machines)
     helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, given, helping)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -13,6 +14,7 @@ from parcast.show.terminal import text_of
 from parcast.units import shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from parcast.show.sheet import Sheet
@@ -94,8 +96,40 @@ class Result(ABC):
         else:
             load("parcast.show.canvas:save_figure")(self._drawn(), path)
 
+    def plot(self, ax: "Axes | None" = None, **options: Any) -> Any:
+        """Draw it with matplotlib: in `ax`, or in a new figure that `plt.show()` shows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default: new ones
+            Where to draw a picture of one panel.
+        **options
+            Of its picture. A forecast has `quantity` ("time", "speedup" or "efficiency"),
+            `overlay` (whether its series share one panel), `knees` and `planned`; a prediction
+            has `picture` ("lines", "contours", "map" or "surface"); others have none.
+
+        Returns
+        -------
+        Axes or array of Axes
+            What was drawn in; ``.figure`` of each is the figure.
+
+        Raises
+        ------
+        ParameterError
+            If it has no picture, or one of several panels and `ax` is given.
+        MissingPackage
+            If matplotlib is not installed.
+        """
+        from parcast.show.canvas import plot_in
+
+        return plot_in(ax, partial(self._drawn, **options))
+
     def _drawn(self, **options: Any) -> "Figure":
         """Draw it in one matplotlib figure."""
+        if not self._picture:
+            raise ParameterError(
+                f"{type(self).__name__} has no picture. Draw the rows of to_pandas()."
+            )
         figure: Figure = load(self._picture)(self, **options)
         return figure
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import fields, replace
+from functools import partial
 from time import monotonic
 from typing import Final, TypeAlias
 
@@ -49,7 +50,7 @@ def simulate(
     seed: int = 0,
     executor: Executor | None = None,
     laws: Mapping[str, Law] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[float, int], object] | None = None,
 ) -> Simulation:
     """Simulate a described program on a described machine, and compare with the times of its law.
 
@@ -62,7 +63,7 @@ def simulate(
     p, d, n, vary
         As for `parcast.predict`; at most 10,000 points.
     precision : float or None, default 0.01
-        Each phase is simulated at each point until half the 95 % interval of its mean time is less
+        Each phase is simulated at each point until half the 90 % interval of its mean time is less
         than this fraction of the mean. None: `replications` are simulated, and no more. [1]
     replications : int, optional
         Number to begin with, at least 2; by default 64. [1]
@@ -80,7 +81,8 @@ def simulate(
         "exponential", a coefficient of variation, an array of measured times, or a function of a
         `numpy.random.Generator` and a size. The means remain those of the descriptions.
     progress : callable, optional
-        Called with the number of simulations done and the number of all.
+        Called with the number of completed simulations, with the part of the one that runs,
+        and their total number.
 
     Returns
     -------
@@ -291,7 +293,7 @@ def _run_all(
     tasks: Tasks,
     effort: Effort,
     executor: Executor | None,
-    progress: Callable[[int, int], object] | None,
+    progress: Callable[[float, int], object] | None,
 ) -> list[list[Simulated]]:
     """Simulate every phase at every point, here or on an executor."""
     flat = [
@@ -303,7 +305,7 @@ def _run_all(
     if executor is not None and len(flat) > 1:
         simulated = _elsewhere(flat, effort.most_seconds, executor)
     else:
-        simulated = _here(flat, effort.most_seconds, executor)
+        simulated = _here(flat, effort.most_seconds, executor, progress)
     for k, result in simulated:
         results[k] = result
         if progress is not None:
@@ -313,7 +315,10 @@ def _run_all(
 
 
 def _here(
-    flat: Sequence[tuple[Task, Effort]], most_seconds: float | None, executor: Executor | None
+    flat: Sequence[tuple[Task, Effort]],
+    most_seconds: float | None,
+    executor: Executor | None,
+    progress: Callable[[float, int], object] | None,
 ) -> Iterator[tuple[int, Simulated]]:
     """One simulation after the other; what one leaves of its time is shared by those to come."""
     began = monotonic()
@@ -321,7 +326,15 @@ def _here(
         if most_seconds is not None:
             left = (most_seconds - (monotonic() - began)) / (len(flat) - k)
             effort = replace(effort, most_seconds=max(left, LEAST_SECONDS))  # noqa: PLW2901 - its share
-        yield k, run_task(task, effort, executor)
+        within = None
+        if progress is not None:
+            within = partial(_within, progress, k, len(flat))
+        yield k, run_task(task, effort, executor, within)
+
+
+def _within(progress: Callable[[float, int], object], done: int, total: int, share: float) -> None:
+    """Tell how much is done where one simulation is done in part."""
+    progress(done + min(share, 1.0), total)
 
 
 def _elsewhere(
