@@ -632,7 +632,7 @@ def test_what_would_be_mixed_is_told_in_the_words_of_the_command_line(parcast, m
         ("p,time_s\n1.5,1\n", "must be a whole number of at least 1, got '1.5'"),
         ("p,time\n1,1\n", "must end in its unit, got none. Rename it to time_s"),
         ("p,time_s,time_ms\n1,1,1\n", "must be the only time, got time_s as well"),
-        ("p,p,time_s\n1,1,1\n", "must stand in the header once, got it twice"),
+        ("p,p,time_s\n1,1,1\n", "must appear in the header once, got it twice"),
         (TIMES.encode("utf-16"), "must be UTF-8, got UTF-16"),
         (TIMES.replace(",", ";"), "must separate columns by commas, got semicolons"),
     ],

@@ -434,7 +434,7 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
                 "Give both, or rename it.",
             ],
         ),
-        ("p,time_s,p", ["p", "must stand in the header once, got it twice. Remove one."]),
+        ("p,time_s,p", ["p", "must appear in the header once, got it twice. Remove one."]),
         (",p,time_s", ["column 1", "must have a name, got nothing. Name it or remove it."]),
         (
             "p,time_s,run",

@@ -603,7 +603,7 @@ def test_laws_that_grow_fast_get_smaller_factors_and_memory_bounds_all():
     assert short.predicted[-1] / short.calibrated[-1] == pytest.approx(5, abs=0.2)
     small = chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e8)
     assert cubic.memory(small.predicted[-1], 2) <= 0.4e8
-    with pytest.raises(ParameterError, match="needs more memory than there is"):
+    with pytest.raises(ParameterError, match="needs more memory than is available"):
         chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e3)
 
 
