@@ -620,7 +620,7 @@ def test_what_would_be_mixed_is_told_in_the_words_of_the_command_line(parcast, m
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "must hold a table, got nothing"),
+        ("", "must contain a table, got nothing"),
         ("p,time_s\n", "must have rows below its header, got none"),
         ("p\n1\n", "time_s  must be a column, got p"),
         ("time_s\n1\n", "p  must be a column, got time_s"),

@@ -219,7 +219,7 @@ KERNEL: Final = Kernel(
     name="gauss",
     title="Gaussian elimination, one broadcast per row",
     size="unknowns",
-    step="operations on matrix entries (reading, multiplying and subtracting are 3)",
+    step="reads, multiplications and subtractions of matrix entries",
     phase={
         "law": "gauss",
         "exchange": "pivot",
