@@ -4,8 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from parcast.descriptions.toml_files import LARGEST, read_machine, read_program
-from parcast.errors import FileProblems
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.toml_files import (
+    LARGEST,
+    as_machine,
+    as_machines,
+    as_program,
+    read_machine,
+    read_program,
+)
+from parcast.errors import FileProblems, ParameterError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -93,16 +101,20 @@ def test_a_phase_in_an_inline_list_has_the_line_of_the_list(tmp_path):
 @pytest.mark.parametrize(
     ("content", "line", "message"),
     [
-        ("a =\n", 1, "must be TOML such as"),
-        ("a = 3\na = 4\n", 2, "must be TOML such as"),
-        ('a = "x\n', 1, "must be TOML such as"),
-        ("a = [1,\n", 2, "must be TOML such as"),
+        ("a =\n", 1, "must be valid TOML, such as"),
+        ("a = 3\na = 4\n", 2, "must be valid TOML, such as"),
+        ('a = "x\n', 1, "must be valid TOML, such as"),
+        ("a = [1,\n", 2, "must be valid TOML, such as"),
         (b"name = '\xff'\n", 1, "must be text in UTF-8"),
         ("", None, "must describe a machine, but is empty"),
         ("# nothing\n", None, "must describe a machine, but is empty"),
         ("x = 1\n" + "#" * LARGEST, None, "must have at most 1,000,000 bytes"),
-        ("a = " + "[" * 5000, None, "must be nested less deeply"),
-        ("[[phase]]\nlaw = 'spmd'\n", None, "has phases, as a program. Check the order."),
+        ("a = " + "[" * 5000, None, "must not be nested so deeply"),
+        (
+            "[[phase]]\nlaw = 'spmd'\n",
+            None,
+            "has phases like a program. Check the order of the files.",
+        ),
     ],
     ids=range(10),
 )
@@ -114,7 +126,7 @@ def test_what_is_no_machine_is_refused(content, line, message, tmp_path):
 
 def test_a_machine_is_no_program(tmp_path):
     ((_, _, message),) = problems(read_program, "[compute]\nrate = '1 Mflop/s'\n", tmp_path)
-    assert "has no [[phase]], as a machine. Check the order." in message
+    assert "has no [[phase]], like a machine. Check the order of the files." in message
 
 
 def test_a_program_without_phases_is_refused(tmp_path):
@@ -125,3 +137,24 @@ def test_a_program_without_phases_is_refused(tmp_path):
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(FileProblems, match="not"):
         read_machine(tmp_path / "none.toml")
+
+
+def test_a_description_is_taken_as_it_is_or_read_by_its_path():
+    files = EXAMPLES / "btio"
+    program, machine = read_program(files / "program.toml"), read_machine(files / "sp2.toml")
+    assert as_program(program) is program
+    assert as_machine(machine) is machine
+    assert as_program(files / "program.toml") == as_program(str(files / "program.toml")) == program
+    assert as_machine(str(files / "sp2.toml")) == machine
+    assert as_machines(files / "sp2.toml") == as_machines([machine]) == [machine]
+    with pytest.raises(FileProblems, match="must describe a program"):
+        as_program(files / "sp2.toml")
+    with pytest.raises(ParameterError, match=r"machines\[1\] must be a Machine, got dict. Give"):
+        as_machines([machine, {}])
+
+
+def test_a_description_is_shown_by_the_keys_that_were_given():
+    machine = Machine(name="SP", network={"bandwidth": "27 MB/s", "latency": "1 us +- 5%"})
+    shown = "Machine(name='SP', network=Network(latency='1 us +- 5%', bandwidth='27 MB/s'))"
+    assert repr(machine) == shown
+    assert repr(Machine()) == "Machine()"

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import shutil
 import tomllib
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -54,15 +56,15 @@ def test_a_law_that_counts_needs_no_capacities_and_its_file_gets_them(parcast, f
     rows = zip(at["p"], at["n"], times, strict=True)
     text = "".join(f"{p:g},{n:g},{float(t)!r}\n" for p, n, t in rows)
     (files / "runs.csv").write_text(f"p,n,time_s\n{text}")
-    said = parcast("fit", "law.toml", "runs.csv", "-o", "fitted.toml")
+    said = parcast("fit", "law.toml", "runs.csv", "-o", "fitted.toml", "-v")
     assert (said.status, said.err) == (0, "")
-    assert "the fit began at guesses from the runs" in " ".join(said.out.split())
+    assert "the fit started from estimates based on the runs" in " ".join(said.out.split())
     capacities = read_program("fitted.toml").phase[0].capacities
     assert float(capacities.compute({})) == pytest.approx(50e6, rel=1e-3)
     assert float(capacities.network({})) == pytest.approx(20e6, rel=1e-3)
     fixed = parcast("fit", "law.toml", "runs.csv", "--fix", "capacities.network")
     assert fixed.status == 4
-    assert "capacities.network must be described, as it is not fitted here." in fixed.err
+    assert "capacities.network must be described, as it is not fitted." in fixed.err
 
 
 def test_the_example_is_fitted_and_says_what_is_open(parcast, monkeypatch):
@@ -130,15 +132,48 @@ def test_standard_input_may_be_one_of_the_files(parcast):
     assert parcast("fit", "-", "times.csv", stdin=PROGRAM).status == 0
     said = parcast("fit", "-", "-", stdin=PROGRAM)
     assert said.status == 2
-    assert "Only one file must be -" in said.err
+    assert "Only one file may be -, standard input." in said.err
+
+
+@pytest.mark.parametrize("quantity", ["time_s", "speedup"])
+def test_columns_of_the_timings_may_have_other_names(parcast, tmp_path, quantity):
+    table = tmp_path / "table.csv"
+    text = (tmp_path / "times.csv").read_text()
+    table.write_text(text.replace("time_s", quantity))
+    same = parcast("fit", "program.toml", "table.csv", "-o", "-")
+    table.write_text(text.replace("time_s", "measured").replace("p,", "ranks,", 1))
+    options = ("--column", "p=ranks", "--column", f"{quantity}=measured")
+    said = parcast("fit", "program.toml", "table.csv", *options, "-o", "-")
+    assert (said.status, said.out) == (same.status, same.out)
+    assert said.out
+
+
+def test_the_files_may_have_any_order(parcast):
+    first = parcast("fit", "program.toml", "times.csv", "--machine", "machine.toml", "--json")
+    for files in permutations(["program.toml", "times.csv", "machine.toml"]):
+        assert parcast("fit", *files, "--json").out == first.out
+
+
+def test_two_machines_are_one_too_many(parcast):
+    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
+    assert (said.status, said.err.splitlines()[0]) == (
+        2,
+        "parcast: fit reads PROGRAM TIMINGS [MACHINE]; m.toml is one file too many.",
+    )
+    shutil.copy("machine.toml", "m.toml")
+    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
+    assert said.status == 2
+    assert said.err.startswith(
+        "parcast: fit needs one machine file; m.toml and machine.toml are both machines.\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        (["--free", "compute.paralel"], 2, "parcast: --free must name amounts that the "
-         "descriptions give, got 'compute.paralel'. Did you mean compute.parallel?"),
-        (["--machine-output", "m.toml"], 2, "--machine-output must have a --machine to write."),
+        (["--free", "compute.paralel"], 2, "parcast: --free must name amounts in the "
+         "descriptions, got 'compute.paralel'. Did you mean compute.parallel?"),
+        (["--machine-output", "m.toml"], 2, "--machine-output requires MACHINE. Name its file."),
         (["--machine", "machine.toml", "--machine-output", "m.json"], 2,
          "--machine-output must be a path that ends in .toml, got 'm.json'."),
         (["-o", "fit.svg"], 2, "-o must be a path that ends in .toml, .json, .csv, got"),

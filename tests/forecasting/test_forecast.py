@@ -289,15 +289,18 @@ def test_if_no_series_has_two_counts_there_is_no_forecast():
             "p must be numbers, got {'p': 1}. "
             "Give whole numbers of at least 1, such as p=[64, 128].",
         ),
-        (
-            None,
-            "p must be given unless counts are held out. "
-            "Give the processors to forecast, such as p=[64, 128].",
-        ),
     ],
 )
 def test_counts_that_cannot_be_are_refused(p, says):
     assert refusal(RUNS, p) == says
+
+
+def test_without_p_the_next_two_doublings_of_the_largest_count_are_forecast():
+    runs = Measurements(p=[1, 2, 12, 1, 2, 4], time=[9, 5, 2, 8, 5, 3], machine=["A", "B"] * 3)
+    result = forecast(runs)
+    assert result.p.tolist() == [24, 48]
+    assert result.time.tolist() == forecast(runs, [24, 48]).time.tolist()
+    assert forecast(RUNS, hold_out=16).p.tolist() == 16
 
 
 def test_infinitely_many_processors_are_refused():
@@ -424,7 +427,7 @@ def test_a_million_processors_are_answered_and_marked(time):
     told = forecast(Measurements(p=P, time=time), 10**6)
     ordered(told)
     assert told.reach == 62500
-    assert any("62500 times the largest" in text or "6.25e+04" in text for text in told.warnings)
+    assert any("to 62500x the largest" in text or "6.25e+04" in text for text in told.warnings)
 
 
 @settings(max_examples=50)
@@ -490,3 +493,14 @@ def test_more_points_than_are_computed_together_are_answered_series_by_series(mo
     told = forecast(TWO, [8, 16], progress=lambda *done: seen.append(done))
     assert seen == [(1, 2), (2, 2)]
     np.testing.assert_allclose(told.time[1], forecast(TWO.select(machine="A"), [8, 16]).time[0])
+
+
+def test_files_are_read_where_measurements_are_taken(tmp_path):
+    here, there = tmp_path / "here.csv", tmp_path / "there.csv"
+    here.write_text("p,time_s\n1,100\n2,52\n", encoding="utf-8")
+    there.write_text("p,time_s,machine\n1,80,B\n2,42,B\n4,22,B\n", encoding="utf-8")
+    runs = Measurements(p=[1, 2], time=[100.0, 52.0])
+    donors = Measurements(p=[1, 2, 4], time=[80.0, 42.0, 22.0], machine="B")
+    result = forecast(str(here), 4, donors=[there])
+    assert result.time == forecast(runs, 4, donors=donors).time
+    assert forecast(here).p.tolist() == [4, 8]

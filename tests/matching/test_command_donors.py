@@ -75,7 +75,7 @@ def test_a_target_leaves_the_files_of_other_machines_aside(parcast):
 
 def test_rows_that_are_not_selected_are_no_donors(parcast):
     said = parcast("match", "whole.csv", "--select", "machine=T3E", "-p", "64")
-    assert "law         forecast of T3E from its runs alone\n" in said.out
+    assert "based on    forecast of T3E from its runs alone\n" in said.out
 
 
 def test_the_file_of_a_donor_is_left_out_and_told(parcast):
@@ -83,7 +83,7 @@ def test_the_file_of_a_donor_is_left_out_and_told(parcast):
         *("match", "here.csv", *FILES),
         *("-p", "8", "--donors", "elsewhere.csv"),
     )
-    assert "SP is left out. Its runs are donors, and donors are not ranked." in said.out
+    assert "SP is not ranked. Its runs are donors, which are not ranked." in said.out
 
 
 def test_columns_to_pass_over_may_be_those_of_the_donors(parcast):
@@ -155,13 +155,17 @@ def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, as
         ),
         (("two.csv", "--donors", "here.csv", "-o", "here.csv"), 2, "here.csv"),
         (("two.csv", "--target", "T3D"), 2, "got 'T3D'. Did you mean T3E?"),
-        (("unnamed.csv", "--target", "SP"), 2, "--target must be a machine of WHAT, but WHAT has"),
+        (
+            ("unnamed.csv", "--target", "SP"),
+            2,
+            "--target must be a machine of unnamed.csv, which has no",
+        ),
         (
             (PROGRAM, FILES[0], "-p", "4", "--donors", "here.csv"),
             2,
-            "--donors and --target must be asked of a table of runs, got a program.",
+            "--donors requires TIMINGS, but ",
         ),
-        ((PROGRAM, FILES[0], "-p", "4", "--target", "T3E"), 2, "--donors and --target must be"),
+        ((PROGRAM, FILES[0], "-p", "4", "--target", "T3E"), 2, "--target requires TIMINGS, but "),
     ],
 )
 def test_what_cannot_be_asked_is_told(parcast, args, status, says):

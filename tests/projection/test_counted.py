@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
+import parcast
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.counted import tables_of_counts
-from parcast.projection.counted import project_counts
+from parcast.projection.counted import project, project_counts
+from parcast.projection.read_counts import read_counts
 from parcast.timings.measurements import Measurements
 
 HERE = Machine(name="here", network={"latency": "1 ms", "bandwidth": "1 MB/s"})
@@ -62,7 +64,7 @@ def test_a_pace_that_is_described_is_told_as_a_speed():
     counts = [{"p": 1, "compute": "8 s"}]
     program = Program(phase=[{"law": "counted", "pace": 4, "count": counts}])
     said = project_counts(program, HERE, [1]).warnings[0]
-    assert said.startswith("No run on here: it is taken to compute at 25% of the speed of the")
+    assert said.startswith("No run on here: it is assumed to compute at 25% of the speed")
 
 
 def test_repetitions_count_by_their_median():
@@ -73,7 +75,7 @@ def test_repetitions_count_by_their_median():
 @pytest.mark.parametrize(
     ("column", "says"),
     [
-        ({"n": [10, 20]}, "known must be of one n, got 10.0, 20.0. Keep the runs that"),
+        ({"n": [10, 20]}, "known must be of one n, got 10.0, 20.0. Keep the runs of"),
         ({"machine": ["here", "there"]}, "known must be of one machine, got here, there. Keep"),
         ({"callpath": ["main", "loop"]}, "known must be of one callpath, got main, loop. Keep"),
     ],
@@ -90,7 +92,7 @@ def test_runs_that_are_not_alike_have_no_median(column, says):
 def test_without_a_run_the_pace_is_that_of_the_phase_and_said():
     told = project_counts(PROGRAM, HERE, [1, 4])
     assert told.time[0] == pytest.approx(8.0)
-    assert told.warnings[0].startswith("No run on here: it is taken to compute at 100%")
+    assert told.warnings[0].startswith("No run on here: it is assumed to compute at 100%")
 
 
 def test_a_donor_of_the_same_kind_corrects_what_the_model_leaves_out():
@@ -111,7 +113,9 @@ def test_a_donor_where_other_things_take_the_time_says_nothing():
     )
     assert told.time == pytest.approx(alone.time, rel=2e-3)
     assert told.upper == pytest.approx(alone.upper, rel=2e-3)
-    assert told.warnings[0].startswith("bus says nothing here: other things take its time")
+    assert told.warnings[0].startswith(
+        "The donor bus has no effect: its time is spent on other parts"
+    )
 
 
 def test_of_two_donors_the_liker_one_counts_more():
@@ -156,7 +160,9 @@ def test_what_is_known_badly_of_the_machine_widens_the_interval():
 
 def test_beyond_the_counts_is_said():
     told = project_counts(PROGRAM, HERE, [4, 16], known=KNOWN)
-    assert told.warnings[0].startswith("p = 16 lies beyond the counts (1 to 8)")
+    assert told.warnings[0].startswith(
+        "p = 16 is outside the counted range (1 to 8): the counts are extrapolated"
+    )
 
 
 def test_cycles_repeat_what_was_counted():
@@ -180,7 +186,7 @@ def test_the_document_holds_the_rows():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"p": [0]}, "p must be whole numbers of at least 1, got 0. Count processors."),
+        ({"p": [0]}, "p must be whole numbers of at least 1, got 0. Count from 1."),
         ({"p": [1.5]}, "p must be whole numbers of at least 1, got 1.5."),
         (
             {"known": {"p": [4], "time": [0.1]}},
@@ -193,14 +199,14 @@ def test_the_document_holds_the_rows():
         ),
         (
             {"donors": {"p": [1, 4], "time": [8.0, 3.0], "machine": ["old", "old"]}},
-            "donor_machines must describe 'old', got none. Describe it, by that name.",
+            "donor_machines must include 'old', got none. Add a description with that name.",
         ),
         (
             {
                 "donors": {"p": [1], "time": [8.0], "machine": ["fast"]},
                 "donor_machines": [FAST],
             },
-            "donors must have runs at two counts or more, got one on fast.",
+            "donors must have runs at two processor counts or more, got one on fast.",
         ),
     ],
 )
@@ -225,14 +231,17 @@ def test_the_answer_is_text_with_what_was_found():
     )
     text = str(told)
     assert text.startswith("solve on here, from counts\n")
-    assert "pace        3, a run at p = 1" in text
-    assert "donors      here; they change the times by 1.00 to " in text
-    assert "least       the least time of these is at p = 4" in text
+    assert (
+        "pace        computing takes 3 x the time of the counted run, based on a run at p = 1"
+        in text
+    )
+    assert "donors      here; the times are multiplied by 1.00 to " in text
+    assert "fastest     p = 4 (among the requested p)" in text
 
 
 def test_one_count_has_no_least():
     text = str(project_counts(PROGRAM, HERE, [4], known=KNOWN))
-    assert "least" not in text
+    assert "fastest" not in text
 
 
 @pytest.mark.parametrize(
@@ -240,9 +249,9 @@ def test_one_count_has_no_least():
     [
         (
             1e-4,
-            "By the known run, here computes 80,000 times faster than the machine that counted",
+            "According to the known run, here computes 80,000 times faster than the machine where",
         ),
-        (8e6, "By the known run, here computes 1,000,000 times slower than the machine that"),
+        (8e6, "According to the known run, here computes 1,000,000 times slower than"),
     ],
 )
 def test_a_pace_that_no_machine_has_is_told(time, says):
@@ -253,6 +262,37 @@ def test_a_pace_that_no_machine_has_is_told(time, says):
 
 def test_more_processors_than_the_machine_has_are_told():
     small = HERE.model_copy(update={"processors": 2})
-    assert not any("processors;" in x for x in project_counts(PROGRAM, small, [1, 2]).warnings)
+    assert not any(
+        "has 2 processors" in x for x in project_counts(PROGRAM, small, [1, 2]).warnings
+    )
     said = project_counts(PROGRAM, small, [1, 4], known=KNOWN).warnings
-    assert said[0] == "here has 2 processors; p beyond that is a larger machine like it."
+    assert (
+        said[0]
+        == "here has 2 processors: results for p > 2 assume a larger machine of the same kind."
+    )
+
+
+def test_files_of_counts_machines_and_runs_are_read(tmp_path):
+    (tmp_path / "counts.csv").write_text("p,compute_s,messages,bytes\n1,8,0,0\n4,8,400,4e5\n")
+    (tmp_path / "here.toml").write_text('name = "here"\nnetwork.bandwidth = "1 MB/s"\n')
+    (tmp_path / "known.csv").write_text("p,time_s\n1,24\n")
+    files = [str(tmp_path / x) for x in ("counts.csv", "here.toml")]
+    told = parcast.project(*files, 4, known=tmp_path / "known.csv")
+    (program,) = read_counts(files[0])
+    here = Machine(name="here", network={"bandwidth": "1 MB/s"})
+    assert told.to_document() == parcast.project(program, here, [4], known=KNOWN).to_document()
+
+
+def test_one_of_several_programs_is_named(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("program,p,compute_s\nCG,1,8\nMG,1,9\n")
+    assert project(path, HERE, 1, name="MG").program == "MG"
+    with pytest.raises(ParameterError) as refusal:
+        project(path, HERE, 1)
+    assert str(refusal.value) == (
+        "name must name one of the programs, got none. There is 'CG', 'MG'."
+    )
+    with pytest.raises(ParameterError, match="got 'LU'"):
+        project(path, HERE, 1, name="LU")
+    with pytest.raises(ParameterError, match="got 'LU'"):
+        project(PROGRAM, HERE, 1, name="LU")

@@ -1,7 +1,7 @@
-"""What runs: a sequence of phases, each a timing law repeated a number of times.
+"""Programs: a sequence of phases, each a timing law repeated a number of times.
 
-A phase names its law, and the law, a class derived from `Phase`, knows the other keys. Which laws
-there are stands in `parcast.descriptions.law_names`.
+A phase names its law, and the law, a class derived from `Phase`, defines the other keys. The laws
+are listed in `parcast.descriptions.law_names`.
 """
 
 import difflib
@@ -28,7 +28,7 @@ from parcast.descriptions.description import (
 )
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
-from parcast.errors import Problem, require_kind
+from parcast.errors import Problem
 from parcast.places import load, plugins
 from parcast.units import shown
 
@@ -37,7 +37,7 @@ LAW_KEY: Final[Any] = Field(description="Timing law of the phase.")
 
 
 class Phase(Description):
-    """A timing law with its parameters, and how often it is repeated.
+    """A timing law with its parameters and its number of repetitions.
 
     A law is a class derived from this one: its fields are its parameters, each declared once with
     its unit, domain, default and meaning, and `cycle` is its formula.
@@ -76,8 +76,8 @@ class Phase(Description):
     def times(self, machine: Machine, at: Point) -> Breakdown:
         """Time of all cycles at every point of a grid, of the shape of what it depends on [s].
 
-        `at` has "p" processors and perhaps "d" disks and "n" problem size, which broadcast; a
-        parameter's name ("network.bandwidth") replaces its value [SI].
+        `at` has "p" processors and optionally "d" disks and "n" problem size, which broadcast; an
+        entry with the name of a parameter ("network.bandwidth") replaces its value [SI].
         """
         with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
             return self.cycle(machine, at) * self.cycles(at)
@@ -121,7 +121,7 @@ def law_named(law: object) -> type[Phase]:
     if not isinstance(law, str) or law not in others:
         known = sorted(LAWS | others)
         near = difflib.get_close_matches(str(law).casefold(), known, n=1, cutoff=0.6)
-        hint = f'Did you mean "{near[0]}"?' if near else f"Known are {', '.join(known)}."
+        hint = f'Did you mean "{near[0]}"?' if near else f"Known laws: {', '.join(known)}."
         message = f"must be the name of a law, got {shown(repr(law))}. {hint}"
         raise DescriptionError("Phase", [Problem(message=message, field="law")])
     return others[law]
@@ -133,7 +133,7 @@ def laws() -> dict[str, type[Phase]]:
 
 
 def laws_of_plugins() -> dict[str, type[Phase]]:
-    """Laws of other packages by their names; what is broken is passed over with a warning."""
+    """Laws of other packages by their names; broken ones are ignored with a warning."""
 
     def is_law(name: str, kind: object) -> bool:
         if not isinstance(kind, type) or not issubclass(kind, Phase) or isabstract(kind):
@@ -173,10 +173,10 @@ class Program(Description):
     array([276., 138.])
     """
 
-    name: str = Field(default="a program", description="What to call it.")
-    source: str = Field(default="", description="Where the figures come from.")
+    name: str = Field(default="a program", description="Name of the program.")
+    source: str = Field(default="", description="Source of the figures.")
     phase: Annotated[tuple[_AnyPhase, ...], tables("phase", "[[phase]]")] = Field(
-        description="Phases, in their order."
+        description="Phases, in order of execution."
     )
 
     @model_validator(mode="after")
@@ -264,10 +264,3 @@ class Program(Description):
         own = {key.removeprefix(f"{label}."): key for key in at if key.startswith(f"{label}.")}
         own = {name: key for name, key in own.items() if name.removesuffix("*") in names}
         return {**at, **{key: at[long] for key, long in own.items()}}
-
-
-def require_descriptions(program: Program, machine: Machine) -> None:
-    """Refuse what is no description, or another one."""
-    for name, value, kind in (("program", program, Program), ("machine", machine, Machine)):
-        hint = f"Build it with parcast.{kind.__name__}(...) or parcast.read_{name}(path)."
-        require_kind(name, value, kind, hint=hint)

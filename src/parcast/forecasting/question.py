@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.errors import Argument, ParameterError, require
+from parcast.errors import ParameterError, require
 from parcast.forecasting.scaling import Scaling
+from parcast.importers.registry import as_measurements
 from parcast.timings.columns import DOMAINS, LIMITS
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import shown
 from parcast.words import did_you_mean, whole
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 _SELECT = "Select rows first: runs.select(machine='T3E')."
@@ -48,7 +50,7 @@ class Question:
     measurements: Measurements  # everything, with what is held out
     p: Array  # processors asked for, in the shape given [1]
     hold_out: ArrayLike | None  # measured counts to keep back [1]
-    donors: Any | None  # runs on other machines, as they were given
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None  # on other machines
     machines: Sequence["Machine"]
     by: Sequence[str] | None
     scaling: Scaling
@@ -80,12 +82,12 @@ class Question:
 
 def question_of(
     verb: Callable[..., Any],
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     p: ArrayLike | None,
     *,
     hold_out: ArrayLike | None = None,
-    donors: Any | None = None,
-    machines: Sequence["Machine"] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence["MachineLike"] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     at: Mapping[str, ArrayLike] | None = None,
@@ -100,23 +102,37 @@ def question_of(
         )
     measurements = as_measurements(measurements)
     check_keywords(verb, at or {}, measurements)
-    p = hold_out if p is None else p
     if p is None:
-        raise ParameterError(
-            "p",
-            must="be given unless counts are held out",
-            hint=("Give the processors to forecast, such as ", Argument("p", [64, 128]), "."),
-        )
+        p = next_counts(measurements) if hold_out is None else hold_out
     return Question(
         measurements=measurements,
         p=processors("p", p),
         hold_out=hold_out,
         donors=donors,
-        machines=machines,
+        machines=_machines(machines),
         by=by,
         scaling=scaling,
         at=at or {},
     )
+
+
+def _machines(given: Sequence["MachineLike"]) -> Sequence["Machine"]:
+    """Take machines or their files; without any, nothing of descriptions is loaded."""
+    if isinstance(given, tuple | list) and not given:
+        return ()
+    from parcast.descriptions.toml_files import as_machines
+
+    return as_machines(given)
+
+
+def next_counts(measurements: Measurements) -> list[int]:
+    """Counts to forecast where none are given: the next two doublings of the largest measured p.
+
+    >>> next_counts(Measurements(p=[1, 2, 48], time=[9.0, 5.0, 1.0]))
+    [96, 192]
+    """
+    largest = int(measurements.p.max())
+    return [2 * largest, 4 * largest]
 
 
 def processors(name: str, p: ArrayLike) -> Array:

@@ -1,17 +1,17 @@
-"""Which machine to take, and how many of its processors: ranked for a goal, under constraints.
+"""Which machine to use, and how many of its processors: ranked by a goal, under constraints.
 
-On each machine the count of processors is chosen that serves the goal best among those where the
-constraints hold. The machines then stand in the order of the goal. How sure that order is, is said
-by the probability that a machine at its chosen count is better than every other at its own, with
-all that is uncertain drawn together (`parcast.matching.outcomes`). What the times rest on is said
-in words: measured, forecast from which runs, projected.
+On each machine the processor count is chosen that is best for the goal among those that meet the
+constraints; the machines are then sorted by the goal. The certainty of that order is given by the
+probability that a machine at its chosen count is better than every other at its own, with
+everything uncertain sampled together (`parcast.matching.outcomes`). The result says what the times
+are based on: measured, forecast from which runs, projected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import FitFailed, ParameterError, as_list, as_whole
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
+from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
 from parcast.matching.outcomes import Outcomes, described, measured, projected
@@ -28,13 +29,16 @@ from parcast.matching.question import (
     counts_of,
     donors_beside,
     machines_of,
+    on_named_machines,
+    program_or_runs,
     ranked_ones,
     require_prices,
     unrepeated,
 )
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import Constraints, verdict_of
-from parcast.timings.measurements import Measurements
+from parcast.show.warning import Rank, RankedWarning, ranked
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.words import listed, whole
 
 Goal = Literal["time", "cost", "efficiency"]
@@ -43,8 +47,8 @@ SURE: Final = 0.5  # probability of being best below which the order is open
 
 
 def match(
-    what: Program | Measurements | Any,
-    machines: Machine | Sequence[Machine] = (),
+    what: ProgramLike | MeasurementsLike,
+    machines: MachineLike | Sequence[MachineLike] = (),
     *,
     p: ArrayLike | None = None,
     d: float | None = None,
@@ -54,71 +58,75 @@ def match(
     budget: float | None = None,
     certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
-    donors: Measurements | Sequence[Any] | Any | None = None,
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
     seed: int = 0,
 ) -> Match:
-    """Machines in the order of a goal, each at its best count of processors.
+    """Rank machines by time, cost or efficiency, each at its best processor count.
 
     Parameters
     ----------
-    what : Program, Measurements, or a table
-        A description of the program, or its runs with a column `machine`.
-    machines : Machine or sequence of Machine
-        Which ones. Beside runs they say prices, `processors` and, of a machine without runs, the
-        `compute.rate` by which it is projected; machines of the runs need not be given.
-    p : array_like, optional
-        Counts of processors to choose from; those of the runs by default. [1]
+    what : Program, Measurements, table or path
+        A description of the program, or its measured times. Without a column `machine` they are
+        of one machine: "here", or the only one in `prices`. A path that ends in .toml is that of
+        a description; every other one is that of measured times.
+    machines : Machine or path, or a sequence of them, optional
+        Machines to rank. Required for a program. For measured times they give prices, `processors`
+        and, of a machine without runs, the `compute.rate` by which it is projected; the machines
+        of the runs need not be given.
+    p : int or array_like, optional
+        Processor counts to choose from. By default those of the runs; required for a program. [1]
     d, n : float, optional
-        Disks and problem size, where a program is described. [1]
-    goal : {"time", "cost", "efficiency"}
-        What is to be least, least and largest.
+        Disks and problem size, for a program. [1]
+    goal : {"time", "cost", "efficiency"}, default "time"
+        What to minimise ("time", "cost") or maximise ("efficiency").
     within : float or str, optional
-        Longest time allowed, "2 h" or a number in seconds. [s]
+        Longest time allowed: a number, or text such as "2 h". [s]
     budget : float, optional
-        Highest cost allowed, in the currency of the prices.
+        Cost limit, in the currency of the prices.
     certainty : float in [0.5, 1), or text such as "90%", optional
-        Probability with which both must hold together. By default the middle of time and of cost
-        must hold, which is an even chance. [1]
-    prices : mapping from machines to number or str, optional
-        Price of one processor for an hour, in place of what a description says.
-    donors : Measurements, a table, or a list of them, optional
-        Runs of the same program on machines that are not to be ranked, with a column `machine`:
-        they help to forecast those that are, as in `parcast.forecast`. Of a machine that is among
-        the runs too, the runs count. A projection does not use them.
+        Probability with which `within` and `budget` must both hold. By default the medians of time
+        and cost must lie within them. [1]
+    prices : mapping of str to float or str, optional
+        Price of one processor-hour by the name of the machine, instead of that in its description.
+    donors : Measurements, table or path, or a list of them, optional
+        Runs of the same program on machines that are not to be ranked, with a column `machine`.
+        They improve the forecasts as in `parcast.forecast`; projections do not use them.
     seed : int, default 0
-        Of the samples; the same question has the same answer.
+        Seed of the samples; the same question has the same answer.
 
     Returns
     -------
     Match
-        Those that fit first, in the order of the goal; then the others, the nearest first.
+        Machines that fulfil `within` and `budget` first, in the order of the goal; then the
+        others, those that miss least first.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, a machine has no price where the cost matters, the
-        runs hold more than one program, or donors name no machine or have other columns.
+        If an argument lies outside its domain, a machine has no price where the cost is needed,
+        the runs are of more than one program, or `donors` have no column `machine` or other
+        columns.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     FitFailed
-        If no machine has an answer.
+        If no machine can be ranked.
 
     Examples
     --------
-    >>> runs = Measurements(
+    >>> import parcast
+    >>> runs = parcast.Measurements(
     ...     p=[1, 2, 4, 1, 2, 4], time=[90, 50, 30, 60, 40, 35], machine=["A"] * 3 + ["B"] * 3
     ... )
-    >>> matched = match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
+    >>> matched = parcast.match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
     >>> [(x.machine, x.best_p) for x in matched.candidates], round(matched.candidates[0].best, 2)
     ([('A', 4), ('B', 4)], 1.0)
     """
     if goal not in ("time", "cost", "efficiency"):
         raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
-    seed = as_whole("seed", seed, least=0, hint="Any will do.")
+    seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     constraints = constraints_of(within, budget, certainty)
-    if not isinstance(what, Program | Measurements):
-        what = Measurements.from_table(what)
-    hint = "Give Machines, or leave it out where the runs name them."
-    one = isinstance(machines, Machine)
-    given = as_list("machines", [machines] if one else machines, hint=hint)
+    what = on_named_machines(program_or_runs(what), prices or {})
+    given = as_machines(machines)
     helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, given, helping)
     named = machines_of(what, given, prices or {})
@@ -129,7 +137,7 @@ def match(
     )
     if not outcomes:
         name, why = next(iter(left_out.items()))
-        raise FitFailed(f"No machine has an answer. {name}: {why}")
+        raise FitFailed(f"No machine can be ranked. {name}: {why}")
     candidates = _ranked(
         [_candidate(x, goal, constraints) for x in outcomes], outcomes, goal, constraints
     )
@@ -170,8 +178,8 @@ def _outcomes(
         here = counts[counts <= most]
         if here.size == 0:
             left_out[machine.name] = (
-                f"It has {most:.0f} processors, fewer than p = {whole(float(counts[0]))}. Ask for "
-                "fewer."
+                f"It has {most:.0f} processors, fewer than p = {whole(float(counts[0]))}. Include "
+                "smaller p."
             )
             continue
         try:
@@ -188,7 +196,9 @@ def _outcomes(
         if here.size < counts.size:
             beyond = [f"{whole(x)}" for x in counts[counts > most].tolist()]
             listed = ", ".join(beyond[:4]) + (", ..." if len(beyond) > 4 else "")
-            notes.append(f"{machine.name} has {most:.0f} processors: p = {listed} is left out.")
+            notes.append(
+                f"{machine.name} has {most:.0f} processors: p = {listed} is not considered on it."
+            )
     return outcomes, left_out, notes
 
 
@@ -270,35 +280,44 @@ def _warnings(
     sizes: Mapping[str, int | None],
 ) -> list[str]:
     """Give what a reader of the ranking must know; `sizes` are the processors of each machine."""
-    warnings = []
+    warnings: list[str] = []
     by_name = {x.machine: x for x in outcomes}
     good = [x for x in candidates if x.fits]
     if len(good) > 1 and max(x.best or 0.0 for x in good) < SURE:
-        warnings.append("The order is open: no machine is the best with a probability of a half.")
+        text = (
+            "The order is uncertain: no machine is the best with a probability of 50% or more. "
+            "Compare the intervals; further runs on the first machines would narrow them."
+        )
+        warnings.append(RankedWarning(text, rank=Rank.SERIOUS))
     if goal != "time" and constraints.within is None:
         first = "cheapest" if goal == "cost" else "most efficient"
-        warnings.append(f"Without a longest time, the {first} counts are mostly the smallest.")
+        warnings.append(
+            f"Without a time limit, the {first} p is usually the smallest one. Give the longest "
+            "time that is acceptable."
+        )
     if candidates and all(x.upper[x.chosen] == x.lower[x.chosen] for x in candidates):
         warnings.append(
-            "Nothing is uncertain in these descriptions, so the intervals have no width and the "
-            "order no doubt; how wrong the law itself is is in neither."
+            "No parameter has an uncertainty (+-), so intervals have no width and the order seems "
+            "certain. The error of the law is not included either. Write uncertain parameters as "
+            '"27 MB/s +- 5%".'
         )
     about: dict[str, list[str]] = {}  # machines of which the same is to be said
     for x in candidates:
         texts = list(by_name[x.machine].doubts(x.best_p))
         has_more = (sizes[x.machine] or np.inf) > x.p[-1]
         if x.fits and goal == "time" and len(x.p) > 1 and x.chosen == len(x.p) - 1 and has_more:
-            texts.append(f"More than p = {x.best_p} may be better still. Ask for more.")
+            texts.append(f"A larger p than {x.best_p} may be faster. Include larger p.")
         for text in texts:
             about.setdefault(text, []).append(x.machine)
     for text, names in about.items():
-        of_all = len(names) == len(candidates) > 1
-        warnings.append(text if of_all else f"{', '.join(names)}: {text}")
+        known, of_all = ranked(text), len(names) == len(candidates) > 1
+        said = known if of_all else f"{', '.join(names)}: {known}"
+        warnings.append(RankedWarning(said, kind=known.kind, rank=known.rank, size=known.size))
     return warnings
 
 
 def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:
-    """Name the law of the times: of a program its own, else what had a say in the outcomes."""
+    """Name the law of a described program, or say what the times of runs are based on."""
     if isinstance(what, Program):
         return what.law
     ranked = machines_in(what)
@@ -311,13 +330,13 @@ def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:
             kind = any(y in ranked for y in x.donors), any(y not in ranked for y in x.donors)
             groups.setdefault(kind, []).append(x)
     if not groups and not bases:
-        return "none: every time is measured"
+        return "measured times only"
     is_one = len(groups) == 1 and sum(map(len, groups.values())) == len(outcomes) > 1
     texts = [_forecast(members, ranked, is_one=is_one) for members in groups.values()]
     texts = [f"forecast {'; '.join(texts)}"] if texts else []
     texts += [f"projection of {listed(names)} from {base}" for base, names in bases.items()]
     if any(x.known.any() for x in outcomes):
-        texts.append("measured times as they are")
+        texts.append("measured times where there are any")
     return "; ".join(texts)
 
 
@@ -331,7 +350,7 @@ def sources_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> tu
 
 
 def _forecast(members: Sequence[Outcomes], ranked: Sequence[str], *, is_one: bool) -> str:
-    """Say what the forecasts of some machines rest on that rest on the same."""
+    """Say what the forecasts of machines that are based on the same runs are based on."""
     named = list(dict.fromkeys(x for each in members for x in each.donors))
     outside = [x for x in named if x not in ranked]
     whose = "each machine" if is_one else listed([x.machine for x in members])

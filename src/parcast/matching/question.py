@@ -1,6 +1,8 @@
-"""What is asked of `match`, checked: constraints, machines with their prices, counts."""
+"""Arguments of `match`, checked: constraints, machines with their prices, counts."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -9,12 +11,14 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine, Price
 from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import ProgramLike, read_program
 from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.donors.tables import machines_in, table_of_donors
 from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.measured import UNKNOWN_NOISE
+from parcast.importers.registry import as_measurements
 from parcast.matching.verdict import Constraints
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent, quantity, shown
 
 MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
@@ -30,33 +34,35 @@ def constraints_of(
             if isinstance(value, bool) or not isinstance(value, int | float | np.number):
                 raise ParameterError(name, must="be a number", got=shown(repr(value)))
             ok = bool(value > 0) and np.isfinite(value)
-            require(name, value, ok, must="be above 0", hint="Give the most that is allowed.")
+            require(name, value, ok, must="be above 0", hint="Give the largest value allowed.")
     if isinstance(certainty, str):
         certainty = quantity(certainty, "fraction", name="certainty")
     if certainty is not None:
         ok = 0.5 <= certainty < 1
-        hint = "Write 90% as 0.9; leave it out for an even chance."
+        hint = "Write 90% as 0.9; leave it out for 50%."
         require("certainty", certainty, ok, must="lie in [0.5, 1)", hint=hint)
     return Constraints(within=longest, budget=budget, certainty=certainty)
+
+
+def program_or_runs(what: ProgramLike | MeasurementsLike) -> Program | Measurements:
+    """Take a program or runs as they are; a path that ends in .toml describes a program."""
+    if isinstance(what, Program):
+        return what
+    if isinstance(what, str | PathLike) and Path(what).suffix.lower() == ".toml":
+        return read_program(what)
+    return as_measurements(what)
 
 
 def machines_of(
     what: Program | Measurements, given: Sequence[Machine], prices: Mapping[str, float | str]
 ) -> list[Machine]:
     """All machines that are to be ranked, with their prices."""
-    if wrong := [x for x in given if not isinstance(x, Machine)]:
-        raise ParameterError(
-            "machines",
-            must="hold Machines",
-            got=type(wrong[0]).__name__,
-            hint="Build each with parcast.Machine(...) or parcast.read_machine(path).",
-        )
     names = [machine.name for machine in given]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(
                 "machines",
-                must="have names that differ",
+                must="have different names",
                 got=f"{shown(repr(name))} twice",
                 hint="Change the name in one of their files, or leave one out.",
             )
@@ -65,7 +71,7 @@ def machines_of(
         machines += [Machine(name=x) for x in machines_in(what) if x not in names]
     if not machines:
         raise ParameterError(
-            "machines", must="hold at least one", got="none", hint="Name their files."
+            "machines", must="include at least one", got="none", hint="Give their files."
         )
     known = [machine.name for machine in machines]
     for name in prices:
@@ -74,7 +80,7 @@ def machines_of(
                 "prices",
                 must="name machines that are ranked",
                 got=shown(repr(name)),
-                hint=f"There is {', '.join(known[:8])}.",
+                hint=f"Ranked: {', '.join(known[:8])}.",
             )
     priced = [
         x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
@@ -84,15 +90,25 @@ def machines_of(
     if len(currencies) > 1:
         raise ParameterError(
             "price",
-            must="have one currency on all machines",
+            must="have the same currency on all machines",
             got=" and ".join(currencies),
-            hint="Convert them.",
+            hint="Convert the prices.",
         )
     return priced
 
 
+def on_named_machines(
+    what: Program | Measurements, prices: Mapping[str, float | str]
+) -> Program | Measurements:
+    """Take runs without a column machine as those of one: "here", or the only one with a price."""
+    if isinstance(what, Program) or "machine" in what.labels:
+        return what
+    name = next(iter(prices)) if len(prices) == 1 else "here"
+    return Measurements(machine=name, **what.columns)
+
+
 def donors_beside(
-    what: Program | Measurements, donors: Measurements | Any | None
+    what: Program | Measurements, donors: MeasurementsLike | None
 ) -> tuple[Measurements | None, tuple[str, ...]]:
     """Check the runs, and the donors beside them; say of these what is to be said."""
     if isinstance(what, Measurements):
@@ -102,23 +118,23 @@ def donors_beside(
     if isinstance(what, Program):
         raise ParameterError(
             "donors",
-            must="be given beside runs",
+            must="be combined with runs",
             got="a program",
-            hint="They help to forecast from runs: leave them out.",
+            hint="Donors improve forecasts from runs only: leave them out.",
         )
     return table_of_donors(donors)
 
 
 def ranked_ones(
-    what: Program | Measurements, given: Sequence[Any], donors: Measurements | None
-) -> tuple[list[Any], dict[str, str]]:
+    what: Program | Measurements, given: Sequence[Machine], donors: Measurements | None
+) -> tuple[list[Machine], dict[str, str]]:
     """Leave out the machines that have no runs but among the donors, and say so."""
     if donors is None or isinstance(what, Program):
         return list(given), {}
     helping = set(machines_in(donors)) - set(machines_in(what))
-    why = "Its runs are donors, and donors are not ranked. Put them into the table to rank it."
-    names = [x.name for x in given if isinstance(x, Machine) and x.name in helping]
-    kept = [x for x in given if not isinstance(x, Machine) or x.name not in helping]
+    why = "Its runs are donors, which are not ranked. Put them into the table of runs to rank it."
+    names = [x.name for x in given if x.name in helping]
+    kept = [x for x in given if x.name not in helping]
     return kept, dict.fromkeys(names, why)
 
 
@@ -137,21 +153,17 @@ def _price(machine: Machine, price: float | str) -> Price:
 
 
 def unrepeated(what: Program | Measurements) -> list[str]:
-    """Say that nothing tells how much times scatter, where no run was repeated."""
+    """Say that the scatter of times is assumed, where no run was repeated."""
     if isinstance(what, Program) or np.any(what.series().repetitions > 1):
         return []
     return [
-        f"No run was repeated: times are taken to scatter by {percent(UNKNOWN_NOISE)}. Where they "
-        "scatter more, the order is less sure than it looks: repeat the runs that decide it."
+        f"No run was repeated: times are assumed to scatter by {percent(UNKNOWN_NOISE)}. If they "
+        "scatter more, the order is less certain than shown: repeat the runs that decide it."
     ]
 
 
 def _require_one_program(runs: Measurements) -> None:
     """Refuse runs that are of more than one program or problem."""
-    if "machine" not in runs.labels:
-        raise ParameterError(
-            "runs", must="have a column machine", got="none", hint="Name the machine of every run."
-        )
     series = runs.series()
     apart = [name for name in series.by if name != "machine"]
     if apart:
@@ -174,7 +186,7 @@ def require_prices(machines: Sequence[Machine], goal: str, constraints: Constrai
     if free:
         raise ParameterError(
             "price",
-            must=f"be given for {', '.join(map(shown, free[:8]))}: the cost is asked for",
+            must=f"be given for {', '.join(map(shown, free[:8]))}, because the cost is needed",
             hint=(
                 "Add [price] with processor_hour to the file of the machine, or give ",
                 Argument(
@@ -189,7 +201,7 @@ def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) 
     """Counts of processors to choose from on so many machines, ascending."""
     if p is None and isinstance(what, Program):
         raise ParameterError(
-            "p", must=("be given where a program is described, such as ", Argument("p", [1, 2, 4]))
+            "p", must=("be given for a described program, such as ", Argument("p", [1, 2, 4]))
         )
     counts = np.unique(what.p if p is None and isinstance(what, Measurements) else p)  # type: ignore[arg-type]  # p is given
     try:
@@ -199,12 +211,12 @@ def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) 
             "p",
             must="be numbers",
             got=f"{p!r:.60}",
-            hint=("Give such as ", Argument("p", [1, 2]), "."),
+            hint=("Give for example ", Argument("p", [1, 2]), "."),
         ) from None
     most = MOST_POINTS // machines
     if not 0 < counts.size <= most:
         raise ParameterError(
-            "p", must=f"be 1 to {most:,} counts", got=f"{counts.size:,}", hint="Take wider steps."
+            "p", must=f"be 1 to {most:,} counts", got=f"{counts.size:,}", hint="Use larger steps."
         )
     ok = (counts >= 1) & (counts == np.floor(counts))
     require("p", counts, ok, must="be a whole number of at least 1", hint="Count from 1.")

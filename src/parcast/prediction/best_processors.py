@@ -10,7 +10,8 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError
 from parcast.prediction.grid import require_times
 
@@ -35,62 +36,66 @@ class BestProcessors:
     def __str__(self) -> str:
         """Say it in a sentence."""
         if self.is_at_end:
-            return f"time falls up to p = {self.p}, the largest looked at: {self.time:.3g} s"
-        return (
-            f"p = {self.p} is best: {self.time:.3g} s, {self.alone / self.time:.3g} times as fast "
-            "as one processor"
-        )
+            return f"p = {self.p}, the largest p considered, is fastest: {self.time:.3g} s"
+        return f"p = {self.p} is fastest: {self.time:.3g} s, speedup {self.alone / self.time:.3g}"
 
 
 def best_processors(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     upto: int,
     n: float | None = None,
     d: float | None = None,
 ) -> BestProcessors:
-    """Count up to `upto` with which a program takes least time.
+    """Find the processor count up to `upto` at which a described program takes least time.
 
-    All counts are looked at, or where there are more than 4096 a geometric series of them, and
-    then those between the neighbours of its best, until no count lies between. Of a time with
-    several minima this may find another than the least.
+    Up to 4096 counts are all evaluated. Of more, a geometric series of them is evaluated, and then
+    the counts around the best of these. Where the time has several minima, the result may be
+    another minimum than the smallest.
 
     Parameters
     ----------
-    program : Program
-    machine : Machine
+    program : Program or path
+        The program, or the path of its TOML file.
+    machine : Machine or path
+        The machine, or the path of its TOML file.
     upto : int
-        Largest count, at least 1. [1]
+        Largest processor count, at least 1. [1]
     n : float, optional
-        Problem size, where the program uses it. [1]
+        Problem size, if the program uses it. [1]
     d : float, optional
-        Disks; by default those of the machine. [1]
+        Disks. By default those of the machine. [1]
 
     Returns
     -------
     BestProcessors
-        The least of the counts that are equally good.
+        The smallest count where several are equally good, its time [s] and that on one processor.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain or the law cannot answer somewhere.
+        If an argument lies outside its domain, or the law has no answer at a count.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
 
     Examples
     --------
-    >>> program = Program(phase=[{"law": "matmul"}])
-    >>> machine = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"})
-    >>> print(best_processors(program, machine, n=1000, upto=1000))
-    p = 35 is best: 5.74 s, 17.4 times as fast as one processor
+    >>> import parcast
+    >>> program = parcast.Program(phase=[{"law": "matmul"}])
+    >>> machine = parcast.Machine(
+    ...     compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"}
+    ... )
+    >>> print(parcast.best_processors(program, machine, n=1000, upto=1000))
+    p = 35 is fastest: 5.74 s, speedup 17.4
     """
-    require_descriptions(program, machine)
+    program, machine = as_program(program), as_machine(machine)
     if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
         raise ParameterError(
             "upto",
             must=f"be a whole number between 1 and {MOST:,}",
             got=f"{upto!r:.60}",
-            hint="Give the largest count worth looking at.",
+            hint="Give the largest processor count to consider.",
         )
     at: dict[str, Any] = {"d": float(d if d is not None else machine.storage.servers or 1)}
     if n is not None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, require
 from parcast.units import Dimension, shown
 
@@ -46,7 +46,6 @@ def grid_of(
     purpose: str = "",
 ) -> Grid:
     """Grid of the axes that are given, checked, of `most` points at most."""
-    require_descriptions(program, machine)
     known = machine.parameters() | program.parameters()
     axes = _axes(given, vary, known)
     grid = Grid(axes=axes, dimensions={name: known[name].dimension for name in vary})
@@ -55,7 +54,7 @@ def grid_of(
             "the grid",
             must=f"have at most {most:,} points{purpose}",
             got=f"{' x '.join(str(size) for size in grid.shape)} = {grid.points:,}",
-            hint="Take wider steps.",
+            hint="Use larger steps.",
         )
     return grid
 
@@ -72,13 +71,16 @@ def _axes(
             whole = (axes[name] >= 1) & (axes[name] == np.floor(axes[name]))
             must = "be a whole number of at least 1"
             require(name, axes[name], whole, must=must, hint="Count from 1.")
+    if "n" in axes:
+        above = axes["n"] > 0
+        require("n", axes["n"], above, must="be above 0", hint="Give the problem size.")
     for name, values in vary.items():
         if name not in known:
             raise ParameterError(
                 "vary",
-                must="name parameters that the descriptions give",
+                must="name parameters in the descriptions",
                 got=shown(repr(name)),
-                hint=f"They give {', '.join(sorted(known)) or 'none'}.",
+                hint=f"Available: {', '.join(sorted(known)) or 'none'}.",
             )
         numbers = _numbers(name, values)
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
@@ -118,7 +120,7 @@ def require_times(time: Array, axes: Mapping[str, Array]) -> None:
             "the time",
             must="be above 0 and finite",
             got=f"{time[point]:g} s at {at}",
-            hint="Check the amounts there.",
+            hint="Check the amounts in the descriptions.",
         )
 
 

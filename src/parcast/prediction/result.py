@@ -1,10 +1,10 @@
-"""What `predict` answers: times over a grid of configurations, and where each of them goes."""
+"""Result of `predict`: times over a grid of configurations, and what each is spent on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,6 @@ from parcast.descriptions.breakdown import COMPONENTS, Breakdown
 from parcast.show.result import Result
 from parcast.units import Dimension
 from parcast.words import whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 ROWS_AT_ONCE: Final = 8192
 
@@ -44,9 +40,9 @@ class OnGrid(Result):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Prediction(OnGrid):
-    """Times of a program on a machine, for every combination of the values of its axes.
+    """Predicted times of a program on a machine, for every combination of the values of its axes.
 
-    Every array has one dimension for each axis, in their order.
+    The arrays have one dimension for each axis, in their order.
     """
 
     _sheet: ClassVar[str] = "parcast.prediction.sheet:sheet_of"
@@ -61,25 +57,25 @@ class Prediction(OnGrid):
     speedup: Array  # over one processor and one disk [1]
     efficiency: Array  # [1]
     scaling: str  # "strong", or "weak" where the work grows with p
-    limits: tuple[str, ...]  # what holds the program back and where that changes, in words
+    limits: tuple[str, ...]  # what takes most of the time and where that changes, in words
     warnings: tuple[str, ...]
     law: str
     sources: tuple[str, ...]
     program: str  # their names
     machine: str
     fastest: tuple[str, ...] = ()  # with how many processors, where more were asked for
-    interval: float | None = None  # the share of outcomes the interval is meant to hold
+    interval: float | None = None  # probability of the interval, 0.9
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
 
     @property
     def limited_by(self) -> NDArray[np.str_]:
-        """The component that takes most of the time, at every point."""
+        """Component that takes the largest share of the time, at every point."""
         parts = np.stack([np.broadcast_to(x, self.shape) for _, x in self.breakdown.components()])
         return np.asarray(np.asarray(COMPONENTS)[np.argmax(parts, axis=0)])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one tidy row for each point, the last axis fastest, as the JSON document has it."""
+        """One tidy row for each point, the last axis fastest, as in the JSON document."""
         columns = {
             "time_s": self.time,
             "lower_s": self.lower,
@@ -126,10 +122,6 @@ class Prediction(OnGrid):
             "machine": self.machine,
             "scaling": self.scaling,
         }
-
-    def plot(self, picture: str | None = None) -> Figure:
-        """Draw it, as `parcast.prediction.picture.figure_of_prediction` does."""
-        return self._drawn(picture=picture)
 
     def __repr__(self) -> str:
         """Say what was predicted, in one line."""

@@ -23,9 +23,13 @@ whose network is a bus does not correct a machine whose time is latency. Nothing
 The study behind the constants is in ``docs/explanation/counted-programs.md``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from os import PathLike
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,12 +38,22 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import (
+    MachineLike,
+    ProgramLike,
+    as_machine,
+    as_machines,
+    as_program,
+)
 from parcast.errors import ParameterError, require
+from parcast.importers.registry import as_measurements
 from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
+from parcast.projection.read_counts import read_counts
 from parcast.projection.result import PARTS, CountedProjection
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measurements import MeasurementsLike
 from parcast.units import percent, shown
 
 COMPUTE: Final = 0.03  # half-width of log time of computing alone
@@ -48,30 +62,74 @@ SHARED: Final = 0.1  # of what the shared network adds
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes
 ByDonor = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
 LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
+MOST_NAMED: Final = 12  # programs in one message
 TINY: Final = 1e-300  # against division by nothing
 ABSURD: Final = 1e3  # pace, or its inverse, that only a wrong unit explains [D]
 
 
-def project_counts(
-    program: Program,
-    machine: Machine,
+def project(
+    program: ProgramLike,
+    machine: MachineLike,
     p: ArrayLike,
     *,
-    known: Measurements | Any | None = None,
-    donors: Measurements | Any | None = None,
-    donor_machines: Sequence[Machine] = (),
+    name: str | None = None,
+    known: MeasurementsLike | None = None,
+    donors: MeasurementsLike | None = None,
+    donor_machines: MachineLike | Sequence[MachineLike] = (),
 ) -> CountedProjection:
-    """Times of a program of law "counted" at `p` processors on a machine.
+    """Times of a program on a machine where it hardly ran, from what was counted elsewhere.
 
-    Of the `known` runs on the machine that at the smallest count, best p = 1, gives the pace. Of
-    `donors`, runs on other machines at two counts or more, the smallest gives theirs. The interval
-    joins, on the log scale, what the model leaves out and the +- of the machine.
+    Parameters
+    ----------
+    program : path or Program
+        Path of a table of counts, with the columns of `parcast project`, or a Program with one
+        phase of law "counted" (or the path of its TOML file).
+    machine : Machine or path
+        The machine to project onto, with its network.
+    p : array_like, a number or one dimension
+        Processor counts: whole numbers of at least 1. [1]
+    name : str, optional
+        Which program, where the table has several.
+    known : Measurements, table or path, optional
+        Runs on the machine. The run at the smallest count, best p = 1, gives its speed of
+        computing; by default that of the machine that counted.
+    donors : Measurements, table or path, optional
+        Runs on other machines at two counts or more, with a column `machine`: they correct what
+        the counts do not determine.
+    donor_machines : sequence of Machine or path, optional
+        Descriptions of the machines of `donors`, by the same names.
+
+    Returns
+    -------
+    CountedProjection
+        Its arrays have one element for each `p`, with 90 % intervals. [s]
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, a description lacks what the law needs, or a known
+        run is shorter than what it sends.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
+
+    Examples
+    --------
+    >>> from parcast import Machine, Program, project
+    >>> count = [{"p": 1, "compute": "80 s"}, {"p": 4, "compute": "82 s", "messages": 4e4}]
+    >>> program = Program(phase=[{"law": "counted", "count": count}])
+    >>> machine = Machine(network={"latency": "0.1 ms", "bandwidth": "100 MB/s"})
+    >>> result = project(program, machine, 4, known={"p": [1], "time": [120.0]})
+    >>> result.time.round(1), result.pace
+    (array([31.8]), 1.5)
     """
+    machine = as_machine(machine)
+    program = _program(program, name)
+    donor_machines = as_machines(donor_machines)
     phase = phase_of(program)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
     ok = (counts >= 1) & (counts == np.floor(counts)) & np.isfinite(counts)
-    require("p", counts, ok, must="be whole numbers of at least 1", hint="Count processors.")
-    pace_from = "as the phase has it"
+    require("p", counts, ok, must="be whole numbers of at least 1", hint="Count from 1.")
+    pace_from = "the description"
     if known is not None:
         pace, at = _pace(phase, machine, _medians(known, what="known"), what="known")
         phase, pace_from = _paced(phase, pace), f"a run at p = {at:g}"
@@ -98,6 +156,25 @@ def project_counts(
     )
 
 
+project_counts = project  # its name before it was public
+
+
+def _program(given: ProgramLike, name: str | None) -> Program:
+    """Take a program, or read it from a description or from a table of counts."""
+    if isinstance(given, str | PathLike) and Path(given).suffix.lower() != ".toml":
+        programs = read_counts(given)
+    else:
+        programs = (as_program(given),)
+    chosen = [x for x in programs if name in (None, x.name)]
+    if len(chosen) != 1:
+        names = ", ".join(shown(repr(x.name)) for x in programs[:MOST_NAMED])
+        got = "none" if name is None else shown(repr(name))
+        raise ParameterError(
+            "name", must="name one of the programs", got=got, hint=f"There is {names}."
+        )
+    return chosen[0]
+
+
 def phase_of(program: Program) -> CountedPhase:
     """Only phase of a program, which must be of law "counted"."""
     if len(program.phase) != 1 or program.phase[0].law != "counted":
@@ -106,14 +183,14 @@ def phase_of(program: Program) -> CountedPhase:
             "program",
             must='have one phase of law "counted"',
             got=laws,
-            hint="Predict others with parcast.predict.",
+            hint="Use parcast.predict for other laws.",
         )
     phase = program.phase[0]
     assert isinstance(phase, CountedPhase)
     return phase
 
 
-def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
+def _medians(runs: MeasurementsLike, *, what: str) -> tuple[Array, Array]:
     """Give counts and medians of the times of runs, which must be alike in all else."""
     runs = as_measurements(runs)
     others = {name: values for name, values in runs.axes.items() if name != "p"}
@@ -124,7 +201,7 @@ def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
                 what,
                 must=f"be of one {name}",
                 got=shown(", ".join(map(str, several))),
-                hint="Keep the runs that the counts are of.",
+                hint="Keep the runs of the counted program.",
             )
     counts = np.unique(runs.p)
     return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])
@@ -167,7 +244,7 @@ def _costs(phase: CountedPhase, machine: Machine, counts: Array) -> CountedCosts
 
 def _corrections(
     phase: CountedPhase,
-    donors: Measurements | Any | None,
+    donors: MeasurementsLike | None,
     described: Sequence[Machine],
     here: CountedCosts,
     counts: Array,
@@ -179,7 +256,7 @@ def _corrections(
     names = runs.labels.get("machine")
     if names is None:
         raise ParameterError(
-            "donors", must="have a column machine", hint="Name in it the machine of each run."
+            "donors", must="have a column machine", hint="Name the machine of every run."
         )
     by_name = {machine.name: machine for machine in described}
     by_donor: ByDonor = {}
@@ -187,9 +264,9 @@ def _corrections(
         if name not in by_name:
             raise ParameterError(
                 "donor_machines",
-                must=f"describe {shown(repr(name))}",
+                must=f"include {shown(repr(name))}",
                 got=", ".join(map(repr, by_name)) or "none",
-                hint="Describe it, by that name.",
+                hint="Add a description with that name.",
             )
         of_donor = _medians(runs.select(machine=name), what="donors")
         by_donor[name] = _correction(phase, by_name[name], of_donor, here, counts)
@@ -208,9 +285,9 @@ def _correction(
     if len(measured) < 2:
         raise ParameterError(
             "donors",
-            must="have runs at two counts or more",
+            must="have runs at two processor counts or more",
             got=f"one on {machine.name}",
-            hint="Add runs on more processors.",
+            hint="Add runs at another p.",
         )
     pace, _ = _pace(phase, machine, runs, what="donors")
     own = _paced(phase, pace)
@@ -252,23 +329,28 @@ def _warnings(
     measured = phase.counted.p
     beyond = counts[(counts > measured[-1]) | (counts < measured[0])]
     if len(beyond):
-        yield (
-            f"p = {', '.join(f'{x:g}' for x in beyond)} lies beyond the counts "
-            f"({measured[0]:g} to {measured[-1]:g}): what the program does there is guessed from "
-            "the two nearest, and the interval does not know it."
+        yield RankedWarning(
+            f"p = {', '.join(f'{x:g}' for x in beyond)} is outside the counted range "
+            f"({measured[0]:g} to {measured[-1]:g}): the counts are extrapolated from the two "
+            "nearest, and the interval does not include that error. Count the program there.",
+            rank=Rank.SERIOUS,
         )
     if known is None:
-        yield (
-            f"No run on {machine.name}: it is taken to compute at "
+        yield RankedWarning(
+            f"No run on {machine.name}: it is assumed to compute at "
             f"{percent(float(1.0 / phase.pace({'p': np.ones(())})))} of the speed of the machine "
-            "that counted. Give a run at p = 1."
+            "where the program was counted. Give a run at p = 1.",
+            rank=Rank.SERIOUS,
         )
     else:
         yield from _absurd(float(phase.pace({"p": np.ones(())})), machine)
     yield from beyond_machine(machine, counts)
     for name, (_, likeness) in by_donor.items():
         if not np.any(likeness > LIKE):
-            yield f"{name} says nothing here: other things take its time, or other counts."
+            yield (
+                f"The donor {name} has no effect: its time is spent on other parts, or its runs "
+                "are at other p."
+            )
     yield from phase.warnings(machine)
 
 
@@ -277,10 +359,11 @@ def _absurd(pace: float, machine: Machine) -> Iterator[str]:
     if 1.0 / ABSURD <= pace <= ABSURD:
         return
     ratio, word = (1.0 / pace, "faster") if pace < 1.0 else (pace, "slower")
-    yield (
-        f"By the known run, {machine.name} computes {float(format(ratio, '.2g')):,.0f} times "
-        f"{word} than the machine that counted: most likely a unit is wrong. Check the seconds of "
-        "the run and of compute_s."
+    yield RankedWarning(
+        f"According to the known run, {machine.name} computes "
+        f"{float(format(ratio, '.2g')):,.0f} times {word} than the machine where the program was "
+        "counted: most likely a unit is wrong. Check the seconds of the run and of compute_s.",
+        rank=Rank.UNUSABLE,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError, require
 from parcast.forecasting.forecast import forecast
+from parcast.importers.registry import as_measurements
 from parcast.prediction.predict import predict
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 
 UNREPEATED: Final = NORMAL_90 * 0.02 * 2**0.5  # half-width of a ratio of two runs [D]
 
@@ -33,19 +34,19 @@ def ratio_of(
     *,
     base: Machine,
     target: Machine,
-    known: Measurements | Any | None,
+    known: MeasurementsLike | None,
     ratio: object,
     priced: Mapping[str, Phase],
 ) -> Ratio:
     """Find kappa, from a run, as it is given, or from the rates of the processors."""
     if known is not None and ratio is not None:
         raise ParameterError(
-            "ratio", must="be left out where runs are known", hint="Give one of the two."
+            "ratio", must="be left out if known runs are given", hint="Give one of the two."
         )
     if ratio is not None:
         amount = Amount.of(ratio, ["count"], name="ratio")
         value = float(amount({"p": np.ones(())}))
-        require("ratio", value, value > 0, must="be above 0", hint="Target's time over base's.")
+        require("ratio", value, value > 0, must="be above 0", hint="Give target time / base time.")
         return Ratio(value, float(np.log1p(amount.spread)), 1.0, "as given")
     if known is None:
         why = "the ratio of the machines' times"
@@ -69,7 +70,7 @@ def ratio_of(
             must="take longer than its communication",
             got=f"{there:g} s at p = {at:g} where the primitives of {target.name} take "
             f"{float(sent[0]):g} s",
-            hint="Check their figures.",
+            hint="Check the run and the primitives.",
         )
     words = f"one run at p = {at:g} on {target.name}"
     return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED)), at, words)

@@ -1,4 +1,4 @@
-"""What `simulate` answers: simulated times over a grid, and what the law says beside them."""
+"""Result of `simulate`: simulated times over a grid, and the times of the law."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.prediction.result import OnGrid
+from parcast.queueing.simulation.rounds import LEVEL
 from parcast.units import Dimension
 from parcast.words import whole
 
-INTERVAL: Final = 0.95  # of a simulated mean
+INTERVAL: Final = LEVEL  # of a simulated mean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -30,12 +31,12 @@ class Simulation(OnGrid):
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # of the mean time [s]
-    lower: Array  # of the 95 % interval of the mean time: how far the simulation may be off [s]
+    lower: Array  # of the 90 % interval of the mean time: how far the simulation may be off [s]
     upper: Array  # [s]
     predicted: Array  # time by the law; NaN where the law has no answer [s]
     cycles: NDArray[np.intp]  # that every group went through, all phases and replications [1]
     ended_by: NDArray[np.str_]  # "precision", "replications", "most_cycles" or "most_seconds"
-    precision: float | None  # half width of the interval asked for, over the time [1]
+    precision: float | None  # requested half width of the interval, over the time [1]
     seed: int
     simulated: tuple[str, ...]  # what was simulated, in words, one for each phase
     warnings: tuple[str, ...]
@@ -58,7 +59,7 @@ class Simulation(OnGrid):
         return np.asarray((self.upper - self.time) / self.time)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one tidy row for each point, the last axis fastest, as the JSON document has it."""
+        """One tidy row for each point, the last axis fastest, as in the JSON document."""
         columns: dict[str, NDArray[Any]] = {
             "time_s": self.time,
             "lower_s": self.lower,

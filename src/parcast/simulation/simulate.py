@@ -1,10 +1,11 @@
-"""A program and a machine in, simulated times out, beside those of the law."""
+"""Simulated times of a program on a machine, and the times its law predicts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import fields, replace
+from functools import partial
 from time import monotonic
 from typing import Final, TypeAlias
 
@@ -14,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError, as_number, require
 from parcast.laws.spmd.demands import Demands
 from parcast.laws.spmd.law import SpmdPhase
@@ -35,8 +37,8 @@ PARTS: Final = ("compute", "communication", "io")
 
 
 def simulate(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     p: ArrayLike,
     d: ArrayLike | None = None,
@@ -48,61 +50,66 @@ def simulate(
     seed: int = 0,
     executor: Executor | None = None,
     laws: Mapping[str, Law] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[float, int], object] | None = None,
 ) -> Simulation:
-    """Simulated times of a program on a machine, event by event, beside those of its law.
+    """Simulate a described program on a described machine, and compare with the times of its law.
 
     Parameters
     ----------
-    program : Program
-        Of phases whose law is "spmd".
-    machine : Machine
+    program : Program or path
+        The program, or the path of its TOML file; the law of its phases must be "spmd".
+    machine : Machine or path
+        The machine, or the path of its TOML file.
     p, d, n, vary
-        As in `predict`; at most 10,000 points.
-    precision : float, optional, default 0.01
-        Each phase is simulated at each point until half the 95 % interval of its mean time is
-        below this part of it. None: `replications` are made, no more. [1]
+        As for `parcast.predict`; at most 10,000 points.
+    precision : float or None, default 0.01
+        Each phase is simulated at each point until half the 90 % interval of its mean time is less
+        than this fraction of the mean. None: `replications` are simulated, and no more. [1]
     replications : int, optional
-        To begin with, at least 2; by default 64. [1]
+        Number to begin with, at least 2; by default 64. [1]
     most_seconds : float, optional
-        Of computing, shared among points and phases; what each does first is not cut short. The
-        result then depends on how fast the machine is. [s]
+        Limit of the computing time of all points and phases; the first replications of each are
+        always completed. The result then depends on the speed of this computer. [s]
     seed : int, default 0
-        Of the random numbers. They are others at every point and phase.
+        Seed of the random numbers, which differ between points and phases.
     executor : concurrent.futures.Executor, optional
-        Where points or, if there is one only, its replications are simulated; by default here.
-        It does not change the result, unless there is a time limit.
-    laws : mapping, optional
-        How times vary, in place of the variability of the descriptions: of "compute",
-        "communication" or "io", in one phase of several "solve.compute". Each is "none",
+        Where points are simulated, or the replications of a single point; by default in this
+        process. The result does not depend on it, unless there is a time limit.
+    laws : mapping of str to distribution, optional
+        Distributions to use instead of the variability in the descriptions, for "compute",
+        "communication" or "io" (with several phases "solve.compute"). A distribution is "none",
         "exponential", a coefficient of variation, an array of measured times, or a function of a
-        `numpy.random.Generator` and a size. Means stay those of the descriptions.
+        `numpy.random.Generator` and a size. The means remain those of the descriptions.
     progress : callable, optional
-        Called with the number of simulations done and of all.
+        Called with the number of completed simulations, with the part of the one that runs,
+        and their total number.
 
     Returns
     -------
     Simulation
-        Its arrays have one dimension for each axis given, p first.
+        Simulated times [s] with 95 % intervals, and those of the law. The arrays have one
+        dimension for each axis that was given, `p` first.
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain, there are too many points, a law is not "spmd", or
         a description lacks what the simulation needs.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
 
     Examples
     --------
-    >>> from parcast import Machine, Program, simulate
+    >>> import parcast
     >>> compute = {"parallel": "8 s", "variability": "exponential"}
-    >>> program = Program(phase=[{"law": "spmd", "cycles": 10, "compute": compute}])
-    >>> simulation = simulate(program, Machine(), p=[1, 4], seed=1)
+    >>> program = parcast.Program(phase=[{"law": "spmd", "cycles": 10, "compute": compute}])
+    >>> simulation = parcast.simulate(program, parcast.Machine(), p=[1, 4], seed=1)
     >>> simulation.predicted.round(1)
     array([80. , 41.7])
     >>> bool(np.all(abs(simulation.difference) < 0.03))
     True
     """
-    require_descriptions(program, machine)
+    program, machine = as_program(program), as_machine(machine)
     phases = _spmd_phases(program)
     _require_effort(precision, replications, most_seconds, seed)
     given = _laws_of(program, laws or {})
@@ -180,8 +187,8 @@ def _require_effort(
             number = as_number(name, value, hint=hint)
             require(name, number, number > 0, must="be above 0", hint=hint)
     if replications is not None:
-        whole("replications", replications, 2, hint="One tells no deviation.")
-    whole("seed", seed, 0, hint="Any whole number will do.")
+        whole("replications", replications, 2, hint="A single one has no deviation.")
+    whole("seed", seed, 0, hint="Use any such number.")
 
 
 def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
@@ -205,9 +212,9 @@ def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
         if name not in known:
             raise ParameterError(
                 "laws",
-                must=f"be of {', '.join(known)}",
+                must=f"name {', '.join(known)}",
                 got=shown(repr(name)),
-                hint="Name one of them.",
+                hint="Use one of these names.",
             )
         sampler(f"laws[{name!r}]", law)
     return chosen
@@ -286,7 +293,7 @@ def _run_all(
     tasks: Tasks,
     effort: Effort,
     executor: Executor | None,
-    progress: Callable[[int, int], object] | None,
+    progress: Callable[[float, int], object] | None,
 ) -> list[list[Simulated]]:
     """Simulate every phase at every point, here or on an executor."""
     flat = [
@@ -298,7 +305,7 @@ def _run_all(
     if executor is not None and len(flat) > 1:
         simulated = _elsewhere(flat, effort.most_seconds, executor)
     else:
-        simulated = _here(flat, effort.most_seconds, executor)
+        simulated = _here(flat, effort.most_seconds, executor, progress)
     for k, result in simulated:
         results[k] = result
         if progress is not None:
@@ -308,7 +315,10 @@ def _run_all(
 
 
 def _here(
-    flat: Sequence[tuple[Task, Effort]], most_seconds: float | None, executor: Executor | None
+    flat: Sequence[tuple[Task, Effort]],
+    most_seconds: float | None,
+    executor: Executor | None,
+    progress: Callable[[float, int], object] | None,
 ) -> Iterator[tuple[int, Simulated]]:
     """One simulation after the other; what one leaves of its time is shared by those to come."""
     began = monotonic()
@@ -316,7 +326,15 @@ def _here(
         if most_seconds is not None:
             left = (most_seconds - (monotonic() - began)) / (len(flat) - k)
             effort = replace(effort, most_seconds=max(left, LEAST_SECONDS))  # noqa: PLW2901 - its share
-        yield k, run_task(task, effort, executor)
+        within = None
+        if progress is not None:
+            within = partial(_within, progress, k, len(flat))
+        yield k, run_task(task, effort, executor, within)
+
+
+def _within(progress: Callable[[float, int], object], done: int, total: int, share: float) -> None:
+    """Tell how much is done where one simulation is done in part."""
+    progress(done + min(share, 1.0), total)
 
 
 def _elsewhere(
