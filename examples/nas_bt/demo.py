@@ -10,6 +10,8 @@ import sys
 from os.path import relpath
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+
 import parcast
 from parcast.units import format_quantity
 from parcast.words import rounded_interval, signed_percent
@@ -47,6 +49,8 @@ def main(folder: Path) -> None:
     show(repaired)
     print_command("--select machine=sp2 --hold-out 36,49,64,100")
 
+    print("\nPicture: " + draw(folder, [moved, grown, turned]))
+
 
 def show(forecast: parcast.Forecast) -> None:
     """Print forecast times and those that were held out."""
@@ -65,6 +69,20 @@ def show(forecast: parcast.Forecast) -> None:
 def print_command(options: str) -> None:
     """Print the command line that answers the same question."""
     print(f"\n   $ parcast forecast {relpath(HERE / 'times.csv')} \\\n       {options}")
+
+
+def draw(folder: Path, forecasts: list[parcast.Forecast]) -> str:
+    """Draw the forecasts side by side, and say in which file."""
+    titles = ("one run, and other machines", "one curve", "a hard case")
+    figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+    for panel, forecast, title in zip(panels, forecasts, titles, strict=True):
+        forecast.plot(ax=panel)
+        panel.set_title(title)
+    for panel in panels[1:]:
+        panel.get_legend().remove()  # that of the first explains all
+    path = folder / "forecast.png"
+    figure.savefig(path, dpi=150)
+    return str(path)
 
 
 if __name__ == "__main__":
