@@ -259,7 +259,7 @@ def command(
 
     def show_both() -> None:
         show_sheet(forecast.to_sheet(knees=knees, show_all=show_all))
-        show_plan(planned, question)
+        show_plan(planned, question, forecast)
 
     outputs.give(
         forecast,
@@ -326,7 +326,7 @@ def _forecast(
         from parcast.forecasting.regions import largest_regions
 
         result = largest_regions(result, question.top)
-    planned = plan_of_question(runs, question, donors, machines)
+    planned = plan_of_question(runs, question, p, donors, machines)
     noted = with_inputs(result, **inputs, options=question.options())
     return noted, knees, planned
 
@@ -466,16 +466,16 @@ def check_axes_of_file(runs: "Measurements", question: Question) -> None:
 def plan_of_question(
     runs: "Measurements",
     question: Question,
+    p: Sequence[int],
     donors: "Measurements | None",
     machines: "Sequence[Machine]",
 ) -> list["PlannedRun"] | None:
-    """Plan the next runs for what was asked, from what is not held out; None if not asked."""
+    """Plan the next runs for -p, by default the counts `p` forecast, from what is not held out."""
     if question.plan_runs is None:
         return None
     from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.forecasting.question import next_counts
 
-    counts = question.p.values if question.p else next_counts(runs)
+    counts = question.p.values if question.p else p
     if question.hold_out is not None:
         kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))
         runs = runs.select(p=kept)
@@ -487,14 +487,16 @@ def plan_of_question(
     return plan_runs(runs, counts, **options)
 
 
-def show_plan(planned: "Sequence[PlannedRun] | None", question: Question) -> None:
+def show_plan(
+    planned: "Sequence[PlannedRun] | None", question: Question, forecast: "Forecast"
+) -> None:
     """Print planned runs below the answer, where they were asked for."""
     if planned is None:
         return
     from parcast.forecasting.next_runs.sheet import sheet_of_plan
 
     show([""])
-    largest = max(question.p.values) if question.p else 0
+    largest = max(question.p.values) if question.p else int(max(forecast.p))
     where = f"up to p = {question.upto}"
     if question.upto is None:
         where = f"below p = {largest} (the default of --upto)"

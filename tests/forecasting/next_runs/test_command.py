@@ -258,3 +258,13 @@ def test_an_axis_with_a_name_of_our_own_is_told_to_be_renamed(parcast, sizes, ax
     assert said.status == status
     if status:
         assert f"--at {axis} must have another name, got a word of parcast's own." in said.err
+
+
+def test_runs_are_planned_for_the_counts_held_out_where_no_others_are_asked_for(parcast):
+    options = ["--select", "machine=T3E", "--hold-out", "8,16,32,64", "--plan-runs", "9"]
+    told = " ".join(
+        parcast("forecast", ROOT / "examples/finite_difference/times.csv", *options).out.split()
+    )
+    assert "upper / lower end of the interval at p = 64" in told
+    assert "below p = 64 (the default of --upto)" in told
+    assert "narrows the intervals at other counts, not the widest one" in told

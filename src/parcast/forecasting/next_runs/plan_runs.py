@@ -313,6 +313,8 @@ def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
 def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
     """Say which part of the uncertainty at the target the run reduces most."""
     now, then = plan.doubts, following.doubts
+    if then.half_width()[0] > (1 - TELLING) * now.half_width()[0]:
+        return "narrows the intervals at other counts, not the widest one"
     falls = {
         "along": float(now.along[0] ** 2 - then.along[0] ** 2)
         + float(now.noise[0] ** 2 - then.noise[0] ** 2),
