@@ -61,7 +61,7 @@ INSTEAD = {
     r"of (?:ours|our own)": "parcast's",
     # plain English
     r"perhaps": "optionally, possibly, may",
-    r"(?<!look)alike": "the same, similar, equally",
+    r"(?<!-)alike": "the same, similar, equally",
     r"(?:or|and) the like": "such as",
     r"behind each other": "one after the other",
     r"speak against": "contradict",
