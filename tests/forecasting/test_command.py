@@ -395,10 +395,11 @@ def test_series_without_an_answer_are_listed(parcast):
     lonely += "".join(f"m{i},4,1.0\n" for i in range(8))
     said = parcast("forecast", "-", "-p", "16", stdin=lonely)
     assert said.status == 0
-    assert said.out.count("no forecast. All its times are at p = 4") == 5
-    assert "3 more series have no forecast. All of them: --all or --json." in said.out
-    said = parcast("forecast", "-", "-p", "16", "--all", stdin=lonely)
-    assert said.out.count("no forecast. All its times are at p = 4") == 8
+    why = "No forecast. All its times are at p = 4"
+    assert said.out.count(why) == 1
+    assert f"warning:    m0 and 7 more series: {why}" in said.out
+    said = parcast("forecast", "-", "-p", "16", "-v", stdin=lonely)
+    assert said.out.count(f"warning:    {why}") == 8
 
 
 # wrong use

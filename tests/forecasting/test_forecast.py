@@ -289,15 +289,18 @@ def test_if_no_series_has_two_counts_there_is_no_forecast():
             "p must be numbers, got {'p': 1}. "
             "Give whole numbers of at least 1, such as p=[64, 128].",
         ),
-        (
-            None,
-            "p must be given unless counts are held out. "
-            "Give the processors to forecast, such as p=[64, 128].",
-        ),
     ],
 )
 def test_counts_that_cannot_be_are_refused(p, says):
     assert refusal(RUNS, p) == says
+
+
+def test_without_p_the_next_two_doublings_of_the_largest_count_are_forecast():
+    runs = Measurements(p=[1, 2, 12, 1, 2, 4], time=[9, 5, 2, 8, 5, 3], machine=["A", "B"] * 3)
+    result = forecast(runs)
+    assert result.p.tolist() == [24, 48]
+    assert result.time.tolist() == forecast(runs, [24, 48]).time.tolist()
+    assert forecast(RUNS, hold_out=16).p.tolist() == 16
 
 
 def test_infinitely_many_processors_are_refused():
@@ -424,7 +427,7 @@ def test_a_million_processors_are_answered_and_marked(time):
     told = forecast(Measurements(p=P, time=time), 10**6)
     ordered(told)
     assert told.reach == 62500
-    assert any("62500 times the largest" in text or "6.25e+04" in text for text in told.warnings)
+    assert any("to 62500x the largest" in text or "6.25e+04" in text for text in told.warnings)
 
 
 @settings(max_examples=50)

@@ -110,6 +110,13 @@ def test_what_comes_again_after_the_knee_does_not_count():
 # Not reached.
 
 
+def test_a_knee_is_looked_for_up_to_16_times_the_largest_count_by_default():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    (first,) = knee(runs)
+    assert first.upto == 128
+    assert knee(runs, upto=128) == [first]
+
+
 def test_a_program_that_scales_on_has_no_knee():
     runs = Measurements(p=[1, 2, 4, 8], time=[80, 40.1, 20.2, 10.2])
     found = only(knee(runs, upto=16))

@@ -9,7 +9,8 @@ from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import MeasuredCurve
-from parcast.forecasting.notes import HANGS, NOISY, WIDE, notes_of
+from parcast.forecasting.notes import DEPENDS, NOISY, TOO_WIDE, WIDE, notes_of
+from parcast.show.warning import Rank, by_rank
 from parcast.timings.measurements import Measurements
 from parcast.units import format_quantity
 
@@ -193,64 +194,84 @@ def test_a_forecast_without_reason_to_doubt_has_no_warnings():
     assert note().warnings == ()
 
 
-def test_a_wide_interval_is_doubtful_where_it_is_widest():
-    narrow, wide = np.log(WIDE) / 2 * np.array([0.99, 1.01])
+REMEDY = ": measure at a larger p, or add runs on other machines (donors)."
+
+
+@pytest.mark.parametrize(
+    ("factor", "says", "rank"),
+    [
+        (WIDE * 1.01, "2.", Rank.MINOR),
+        (TOO_WIDE * 0.99, "4.", Rank.MINOR),
+        (TOO_WIDE * 1.01, "4" + REMEDY, Rank.SERIOUS),
+        (900, "900" + REMEDY, Rank.SERIOUS),
+    ],
+)
+def test_a_wide_interval_is_warned_of_where_it_is_widest(factor, says, rank):
+    narrow, wide = np.log([WIDE * 0.99, factor]) / 2
     assert note(half_width=narrow).warnings == ()
-    found = note(asked=(32, 16), half_width=[narrow, wide, 9.0])
-    assert found.warnings[0] == "Doubtful: at p = 16 the interval spans a factor of 2."
-    assert note(half_width=np.log(3)).warnings[0].endswith("spans a factor of 9.")
-    assert note(half_width=np.log(30)).warnings[0].endswith("spans a factor of 900.")
+    (found,) = note(asked=(32, 16), half_width=[narrow, wide, 9.0]).warnings[:1]
+    assert found == f"The 90 % interval at p = 16 spans a factor of {says}"
+    assert (found.rank, found.size) == (rank, pytest.approx(factor))
 
 
 @pytest.mark.parametrize("side", [1, -1])
-def test_a_forecast_that_hangs_on_the_last_count_says_so(side):
-    edge = side * np.log(HANGS)
+def test_a_forecast_that_depends_on_the_last_count_says_so(side):
+    edge = side * np.log(DEPENDS)
     assert note(without_last=0.99 * edge).warnings == ()
     found = note(asked=(12, 16), without_last=1.01 * edge)
     seconds = format_quantity(np.exp(1.01 * edge), "time")
     assert found.warnings == (
-        f"It hangs on the runs at p = 8: without them the forecast for 16 would be {seconds}. "
-        "Repeat them, or measure one count more.",
+        f"The forecast depends strongly on the runs at p = 8: without them it would be {seconds} "
+        "at p = 16. Repeat these runs or measure another count.",
     )
+
+
+@pytest.mark.parametrize(("half_width", "rank"), [(0.29, Rank.SERIOUS), (0.31, Rank.MINOR)])
+def test_what_the_last_count_changes_is_minor_inside_the_interval(half_width, rank):
+    (found,) = note(without_last=0.3, half_width=half_width).warnings
+    assert found.rank == rank
 
 
 def test_long_times_are_told_in_a_unit_that_suits_them():
     (found,) = note(without_last=np.log(2580)).warnings
-    assert "the forecast for 16 would be 43 min. " in found
+    assert "without them it would be 43 min at p = 16. " in found
 
 
-def test_what_was_measured_hangs_on_no_forecast():
+def test_what_was_measured_depends_on_no_forecast():
     assert note(asked=(8, 4), without_last=5.0).warnings == ()
 
 
 def test_two_counts_are_warned_of():
     assert note(p=[1, 8], time=[8, 2], backtest=np.nan, without_last=np.nan).warnings == (
-        "Two counts only: nothing tells how time bends. "
+        "Only two counts were measured, so the forecast could not be tested. "
         "A third count would narrow the interval most.",
     )
 
 
 def test_counts_beyond_twice_the_largest_measured_are_warned_of():
     assert note(asked=(16,)).warnings == ()
-    assert note(asked=(17,)).warnings == ("p = 17 is 2.12 times the largest measured p (8).",)
+    assert note(asked=(17,)).warnings == (
+        "p = 17 is an extrapolation to 2.12x the largest measured p (8).",
+    )
     found = note(asked=(512, 9)).warnings
     assert found == (
-        "p = 512 is 64 times the largest measured p (8). "
-        "That far, nobody has checked how often such intervals hold.",
+        "p = 512 is an extrapolation to 64x the largest measured p (8). "
+        "Intervals that far out have not been compared with measured times.",
     )
 
 
 @pytest.mark.parametrize(
-    ("asked", "held"),
+    ("asked", "ends", "rank"),
     [
-        (36, "(8)."),
-        (37, "held 8 times in ten."),
-        (160, "8 times in ten."),
-        (161, "such intervals hold."),
+        (36, "p (8).", Rank.MINOR),
+        (37, "80 % of such intervals contained the measured time.", Rank.SERIOUS),
+        (160, "80 % of such intervals contained the measured time.", Rank.SERIOUS),
+        (161, "have not been compared with measured times.", Rank.SERIOUS),
     ],
 )
-def test_it_says_how_often_intervals_held_that_far(asked, held):
-    assert note(asked=(asked,)).warnings[-1].endswith(held)
+def test_it_says_how_often_intervals_that_far_out_contained_the_time(asked, ends, rank):
+    found = note(asked=(asked,)).warnings[-1]
+    assert (found[-len(ends) :], found.rank) == (ends, rank)
 
 
 def test_counts_below_the_smallest_measured_are_warned_of():
@@ -263,25 +284,25 @@ def test_noisy_repetitions_are_warned_of():
     repeated = {"p": [*P, 8], "time": [*TIME, 2.5]}
     assert note(**repeated, noise=0.99 * NOISY).warnings == ()
     assert note(**repeated, noise=0.153).warnings == (
-        "Repetitions of a run differ by 15%: repeat each count more often.",
+        "Repeated runs differ by 15%: repeat each count more often.",
     )
     assert note(noise=0.153).warnings == ()
 
 
-def test_the_gravest_warning_comes_first():
+def test_every_warning_is_of_a_kind_of_its_own():
     found = note(
         p=[4, 8, 8],
         time=[8, 5, 5],
         asked=(1, 64),
         half_width=1.0,
         backtest=np.nan,
-        without_last=1.0,
+        without_last=1.2,
         noise=0.5,
     ).warnings
-    starts = ("Doubtful", "It hangs", "Two counts", "p = 64", "p = 1 ", "Repetitions")
-    assert [text.startswith(start) for text, start in zip(found, starts, strict=True)] == [
-        True
-    ] * 6
+    assert [text.kind for text in by_rank(found)] == [
+        *("wide interval", "depends on the last count", "extrapolation"),
+        *("two counts", "noise", "below the measured counts"),
+    ]
 
 
 def test_each_series_has_its_own_note():
@@ -299,5 +320,5 @@ def test_each_series_has_its_own_note():
     assert strong.measured == (1, 4)
     assert weak.measured == (1, 2)
     assert (strong.backtest is None, weak.backtest is None) == (False, True)
-    assert any(text.startswith("Two counts only") for text in weak.warnings)
-    assert not any(text.startswith("Two counts only") for text in strong.warnings)
+    assert any(text.startswith("Only two counts") for text in weak.warnings)
+    assert not any(text.startswith("Only two counts") for text in strong.warnings)

@@ -52,3 +52,8 @@ def test_an_axis_may_be_called_as_an_option_is():
 def test_planned_runs_know_their_own_parameters():
     with pytest.raises(ParameterError, match=r"parameter of plan_runs .* Did you mean counts\?"):
         plan_runs(SIZES, 8, n=4, count=[8])
+
+
+def test_runs_are_planned_for_the_next_two_doublings_by_default():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    assert plan_runs(runs) == plan_runs(runs, [16, 32])

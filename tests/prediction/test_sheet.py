@@ -216,7 +216,7 @@ def test_many_blocks_become_a_grid_of_times():
     assert lines[2].startswith("time [s], p down and d across; ")
     assert lines[4].split() == ["p", *"123456"]
     assert lines[5].split() == ["1", *["9.00", "c"] * 6]
-    assert left_out == "times only are shown. All of it: --all, --json or -o all.csv."
+    assert left_out == "times only are shown. All of it: to_document()."
 
 
 def test_a_grid_names_what_limits_each_time():
@@ -257,7 +257,7 @@ def test_a_long_table_is_shortened():
     told = predict(SENDING, MACHINE, p=range(1, 65))
     lines, left_out = lay_out(told.to_sheet(), Page())
     assert [line.split()[0] for line in lines[4:11]] == ["1", "2", "4", "8", "16", "32", "64"]
-    says = "7 of 64 values of p are shown. All of them: --all, --json or -o all.csv."
+    says = "7 of 64 values of p are shown. All of them: to_document()."
     assert left_out == says
 
 

@@ -2,6 +2,7 @@
 
 from parcast.show.html import html_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.show.warning import Rank, RankedWarning
 
 COUNTS = Column(title="p", unit="[1]", cells=["1", "2"])
 
@@ -49,3 +50,13 @@ def test_facts_follow_a_title_unless_a_table_stands_between():
 def test_what_is_left_out_is_said():
     html = html_of(Sheet(left_out="1 of 3 rows is shown. All of them"))
     assert html == "<p>1 of 3 rows is shown. All of them: to_document().</p>"
+
+
+def test_three_warnings_are_shown_and_the_others_folded():
+    minor = RankedWarning("f", rank=Rank.MINOR)
+    html = html_of(Sheet(warnings=("a", "b", "c", "d", minor)))
+    shown, folded = html.split("<details>")
+    assert shown == "<p><b>Warnings</b></p><ul><li>a</li><li>b</li><li>c</li></ul>"
+    assert folded == ("<summary>2 more warnings</summary><ul><li>d</li><li>f</li></ul></details>")
+    html = html_of(Sheet(warnings=(minor,)))
+    assert html == "<details><summary>1 minor warning</summary><ul><li>f</li></ul></details>"

@@ -1,9 +1,12 @@
 """`parcast.show.terminal`: sheets on pages of every width."""
 
+from dataclasses import replace
+
 import pytest
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.terminal import Page, lay_out, listing, text_of
+from parcast.show.warning import Rank, RankedWarning
 
 TIMES = [
     Column(title="p", cells=["1", "64"]),
@@ -87,10 +90,52 @@ def test_everything_that_is_said_stands_in_its_order():
     )
     assert text_of(sheet).splitlines() == [
         *("all", "", "counts", "", "runs", " p", " 1", "64", "run 1       the first", ""),
+        *("p: processors", "", "law         none", "            at all", ""),
+        *("T3E", "law         usl", "", "warning:    Beware.", "in sum      nothing"),
+        "1 of 3 rows is shown. All of them: to_document().",
+    ]
+    assert lay_out(sheet, Page(is_verbose=True))[0][10:] == [
         *("p: processors", "", "law         none", "            at all"),
         *("warning:    Beware.", "in sum      nothing", "", "T3E", "law         usl"),
-        "1 of 3 rows is shown. All of them: --all, --json or -o all.csv.",
     ]
+
+
+SERIOUS = RankedWarning("Wide.", rank=Rank.SERIOUS, kind="wide")
+MINOR = RankedWarning("Narrow.", rank=Rank.MINOR)
+
+
+def test_warnings_stand_below_the_facts_of_a_single_part_and_apart_from_those_of_several():
+    part = Sheet(title="T3E", facts=(Fact("law", "usl"),), warnings=("Plain.", SERIOUS))
+    assert lines_of(Sheet(parts=(part,))) == [
+        *("T3E", "law         usl", "warning:    Wide.", "warning:    Plain."),
+    ]
+    assert lines_of(Sheet(parts=(part, replace(part, title="SP"))))[-4:] == [
+        *("law         usl", ""),
+        *("warning:    All 2 series: Wide.", "warning:    All 2 series: Plain."),
+    ]
+
+
+def test_all_warnings_are_shown_where_they_are_asked_for_the_gravest_first():
+    part = Sheet(title="T3E", facts=(Fact("law", "usl"),), warnings=(MINOR, "Plain.", SERIOUS))
+    sheet = Sheet(parts=(part, replace(part, title="SP")))
+    lines = lay_out(sheet, Page(is_verbose=True))[0]
+    each = ["law         usl", *(f"warning:    {x}" for x in ("Wide.", "Plain.", "Narrow."))]
+    assert lines == ["T3E", *each, "", "SP", *each]
+
+
+@pytest.mark.parametrize(
+    ("texts", "last"),
+    [
+        ("abc", "warning:    c"),
+        ("abcd", "1 more warning: -v shows all"),
+        ("abcdef", "3 more warnings: -v shows all"),
+    ],
+)
+def test_warnings_beyond_the_third_are_counted(texts, last):
+    page = Page(warnings_are_in="-v shows all")
+    lines = lay_out(Sheet(warnings=(*texts, MINOR)), page)[0]
+    assert lines[:3] == ["warning:    a", "warning:    b", "warning:    c"]
+    assert lines[-1] == last
 
 
 def test_what_asks_for_attention_is_marked():

@@ -114,7 +114,7 @@ def test_without_a_precision_none_was_asked_for():
 def test_many_points_are_some_unless_all_are_asked_for():
     told = simulation(p=range(1, 101))
     lines, left_out = lay_out(told.to_sheet(), Page())
-    assert left_out == ("60 of 200 points are shown. All of them: --all, --json or -o all.csv.")
+    assert left_out == ("60 of 200 points are shown. All of them: to_document().")
     assert str(told).endswith(left_out)
     assert len(lines_of(told, show_all=True)) == len(lines) + 140
 

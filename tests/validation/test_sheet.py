@@ -112,7 +112,7 @@ def test_a_notebook_shows_the_same_facts(told):
     assert "<li>interrupted before anything of y, z was compared.</li>" in html
     assert "<b>&amp;" not in html.replace("&lt;b&gt;&amp;", "")
     assert "<p><b>&lt;b&gt;&amp;: sort keys" in html
-    assert "<li>less &lt; more</li>" in html
+    assert "<li>&lt;b&gt;&amp;: less &lt; more</li>" in html
     assert "<li>x failed. &lt;i&gt;</li>" in html
     assert html.count("<table>") == 3
     assert html.count("<tr>") == 2 + 2 * len(program.comparisons) + 3

@@ -6,21 +6,34 @@ Most functions are click callbacks: they take the text of an option and return w
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from parcast.cli.outputs import FIGURES, Outputs
 from parcast.cli.ranges import parse_counts, parse_sizes
+from parcast.cli.screen import VERBOSE
 from parcast.errors import ParameterError
 from parcast.units import Dimension, quantity
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Option = Callable[[Function], Function]  # decorator that adds one
 
-json_option: Final = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."
-)
+
+def json_option(function: Function) -> Function:
+    """Options --json and -v, of every command that answers; `page_of_stdout` looks for -v."""
+    json = click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."
+    )
+    verbose = click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, given: context.meta.update({VERBOSE: given}),
+        help="Show all warnings and details.",
+    )
+    return json(verbose(function))
 
 
 class Answering(click.Command):

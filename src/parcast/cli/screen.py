@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 import click
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from parcast.show.terminal import Page
 
 NARROWEST: Final = 40
+VERBOSE: Final = "parcast.verbose"  # in the context of a command: whether -v was given
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]
 LOOKS: Final[dict[str, dict[str, Any]]] = {
     "bold": {"bold": True},
@@ -32,9 +34,14 @@ def page_of_stdout() -> "Page":
         width = max(int(columns), NARROWEST)
     elif is_terminal:
         width = max(shutil.get_terminal_size().columns, NARROWEST)
-    if is_terminal and may_colour():
-        return Page(width=width, style=_in_colour)
-    return Page(width=width)
+    context = click.get_current_context(silent=True)
+    page = Page(
+        width=width,
+        is_verbose=bool(context and context.meta.get(VERBOSE)),
+        rows_are_in="--all, --json or -o all.csv",
+        warnings_are_in="-v shows all",
+    )
+    return replace(page, style=_in_colour) if is_terminal and may_colour() else page
 
 
 def show(lines: list[str]) -> None:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
 
 
-REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for
 MOST_NAMED = 5  # series in one message
 MOST_KNEES = 12  # counts that a forecast is made for where only the knee is asked for
 
@@ -320,7 +319,7 @@ def _knees(
     machines: Sequence["Machine"],
 ) -> list["Knee"]:
     """Find up to where more processors are worth it, from the counts that are not held out."""
-    from parcast.forecasting.knee import knee
+    from parcast.forecasting.knee import REACH_OF_KNEE, knee
 
     if question.hold_out is not None:
         kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))

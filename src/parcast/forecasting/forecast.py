@@ -43,7 +43,8 @@ def forecast(
     measurements : Measurements, or a table that `Measurements.from_table` accepts
         At least two counts of processors for each series; with `donors`, at least one.
     p : array_like, any shape
-        Processors asked for: whole numbers of at least 1. By default those held out. [1]
+        Processor counts to forecast: whole numbers of at least 1. By default the counts in
+        `hold_out`, or else the next two doublings of the largest measured count. [1]
     hold_out : array_like, optional
         Measured counts that the forecast is not told, so that it can be compared with them: what
         was measured there comes back in `observed`. [1]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
+REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for by default
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +89,7 @@ class Knee:
 def knee(
     measurements: Measurements | Any,
     *,
-    upto: int,
+    upto: int | None = None,
     min_efficiency: float = 0.5,
     donors: Measurements | Sequence[Any] | Any | None = None,
     machines: Sequence[Machine] = (),
@@ -101,9 +102,10 @@ def knee(
     ----------
     measurements, donors, machines, by, scaling
         As for `parcast.forecast`.
-    upto : int
-        Largest count to look at, above the smallest measured one. [1]
-    min_efficiency : float
+    upto : int, optional
+        Largest count to look at, above the smallest measured one. By default 16 times the
+        largest measured count. [1]
+    min_efficiency : float, default 0.5
         Threshold in (0, 1]. [1]
 
     Returns
@@ -132,6 +134,7 @@ def knee(
     hint = "Give the largest count worth looking at."
     measurements = as_measurements(measurements)
     first = int(measurements.p.min())
+    upto = REACH_OF_KNEE * int(measurements.p.max()) if upto is None else upto
     if not first < as_number("upto", upto, hint=hint) < np.inf:
         raise ParameterError(
             "upto", must=f"be above the smallest measured p ({first})", got=f"{upto}", hint=hint

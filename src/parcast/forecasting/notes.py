@@ -11,16 +11,17 @@ from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
 from parcast.forecasting.measured import pooled_noise
 from parcast.forecasting.result import SeriesNotes
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
 from parcast.words import whole
 
-WIDE = 2.0  # upper / lower beyond which a forecast is called doubtful
-HANGS = 1.25  # factor by which leaving out one count may change a forecast unremarked
-HELD = [  # what became of 90 % intervals beyond such a reach, docs/explanation/forecasting.md
-    (20.0, " That far, nobody has checked how often such intervals hold."),
-    (4.5, " That far, such intervals held 8 times in ten."),
-]
+WIDE = 2.0  # upper / lower of an interval that is remarked; half of all are at most 2.3 wide
+TOO_WIDE = 4.0  # the same where too little is known to plan with [D]
+DEPENDS = 1.25  # factor by which leaving out one count may change a forecast unremarked
+REMARKED = 2.0  # times the largest measured count from which an extrapolation is remarked
+FAR = 4.5  # the same where fewer intervals hold, docs/explanation/forecasting.md
+CHECKED = 20.0  # the same where none were compared with measured times
 NOISY = 0.10  # relative spread of repetitions worth a warning
 
 
@@ -129,36 +130,77 @@ def _warnings(
     curve, targets = estimate.curve, estimate.targets[:-1]
     widest = int(np.argmax(curve.half_width[i, :-1]))
     width = float(np.exp(2 * curve.half_width[i, widest]))
-    if width > WIDE:
-        yield (
-            f"Doubtful: at p = {whole(float(targets[widest]))} "
-            f"the interval spans a factor of {format_quantity(width, 'count', 2)}."
-        )
+    yield from warning_of_width(whole(float(targets[widest])), width)
     other = curve.without_last[i, furthest]
-    if targets[furthest] > last and abs(other - curve.log_time[i, furthest]) > np.log(HANGS):
-        time = format_quantity(np.exp(other), "time")
-        yield (
-            f"It hangs on the runs at p = {last}: without them the forecast for "
-            f"{whole(float(targets[furthest]))} would be {time}. "
-            f"Repeat them, or measure one count more."
+    change = abs(other - curve.log_time[i, furthest])
+    if targets[furthest] > last and change > np.log(DEPENDS):
+        yield RankedWarning(
+            f"The forecast depends strongly on the runs at p = {last}: without them it would be "
+            f"{format_quantity(np.exp(other), 'time')} at p = {whole(float(targets[furthest]))}. "
+            "Repeat these runs or measure another count.",
+            kind="depends on the last count",
+            rank=Rank.SERIOUS if change > curve.half_width[i, furthest] else Rank.MINOR,
+            size=change,
         )
     if count == 2 and not helped:
-        yield (
-            "Two counts only: nothing tells how time bends. "
-            "A third count would narrow the interval most."
+        yield RankedWarning(
+            "Only two counts were measured, so the forecast could not be tested. "
+            "A third count would narrow the interval most.",
+            kind="two counts",
         )
-    if targets[furthest] > 2 * last:
-        times = targets[furthest] / last
-        held = "" if helped else next((words for reach, words in HELD if times > reach), "")
-        yield (
-            f"p = {whole(float(targets[furthest]))} is {format_quantity(times, 'count')} times "
-            f"the largest measured p ({last}).{held}"
-        )
+    reach = float(targets[furthest]) / last
+    if reach > REMARKED:
+        yield _warning_of_reach(whole(float(targets[furthest])), last, reach, helped=helped)
     lowest = float(targets.min())
     if lowest < first:
-        yield f"p = {whole(lowest)} lies below the smallest measured p ({first})."
+        yield RankedWarning(
+            f"p = {whole(lowest)} lies below the smallest measured p ({first}).",
+            kind="below the measured counts",
+            rank=Rank.PLAIN if first / lowest > FAR else Rank.MINOR,
+            size=first / lowest,
+        )
     if noise is not None and noise > NOISY:
-        yield f"Repetitions of a run differ by {percent(noise)}: repeat each count more often."
+        yield warning_of_noise(noise)
+
+
+def warning_of_width(p: float, width: float) -> Iterator[str]:
+    """Warn of an interval with so large a factor between its ends at a count."""
+    if width <= WIDE:
+        return
+    is_too_wide = width > TOO_WIDE
+    remedy = ": measure at a larger p, or add runs on other machines (donors)"
+    yield RankedWarning(
+        f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}"
+        f"{remedy if is_too_wide else ''}.",
+        kind="wide interval",
+        rank=Rank.SERIOUS if is_too_wide else Rank.MINOR,
+        size=width,
+    )
+
+
+def _warning_of_reach(p: float, last: float, reach: float, *, helped: bool) -> str:
+    """Warn of a count that lies far beyond the largest measured one."""
+    checked = ""
+    if not helped and reach > CHECKED:
+        checked = " Intervals that far out have not been compared with measured times."
+    elif not helped and reach > FAR:
+        checked = " That far out, 80 % of such intervals contained the measured time."
+    return RankedWarning(
+        f"p = {p} is an extrapolation to {format_quantity(reach, 'count')}x the largest measured "
+        f"p ({last}).{checked}",
+        kind="extrapolation",
+        rank=Rank.SERIOUS if reach > FAR else Rank.MINOR,
+        size=reach,
+    )
+
+
+def warning_of_noise(noise: float) -> str:
+    """Warn of repetitions whose times differ much."""
+    return RankedWarning(
+        f"Repeated runs differ by {percent(noise)}: repeat each count more often.",
+        kind="noise",
+        size=noise,
+    )
 
 
 def notes_of_profile(notes: Sequence[SeriesNotes], profile: Profile) -> list[SeriesNotes]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.errors import Argument, ParameterError, require
+from parcast.errors import ParameterError, require
 from parcast.forecasting.scaling import Scaling
 from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements, as_measurements
@@ -100,13 +100,8 @@ def question_of(
         )
     measurements = as_measurements(measurements)
     check_keywords(verb, at or {}, measurements)
-    p = hold_out if p is None else p
     if p is None:
-        raise ParameterError(
-            "p",
-            must="be given unless counts are held out",
-            hint=("Give the processors to forecast, such as ", Argument("p", [64, 128]), "."),
-        )
+        p = next_counts(measurements) if hold_out is None else hold_out
     return Question(
         measurements=measurements,
         p=processors("p", p),
@@ -117,6 +112,16 @@ def question_of(
         scaling=scaling,
         at=at or {},
     )
+
+
+def next_counts(measurements: Measurements) -> list[int]:
+    """Counts to forecast where none are given: the next two doublings of the largest measured p.
+
+    >>> next_counts(Measurements(p=[1, 2, 48], time=[9.0, 5.0, 1.0]))
+    [96, 192]
+    """
+    largest = int(measurements.p.max())
+    return [2 * largest, 4 * largest]
 
 
 def processors(name: str, p: ArrayLike) -> Array:

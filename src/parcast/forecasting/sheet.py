@@ -12,6 +12,7 @@ import numpy as np
 
 from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import TIME_UNITS, format_quantity, percent, shown
 from parcast.words import (
     common_unit,
@@ -30,7 +31,7 @@ LEGEND: Final = {
 }
 MAY_BE_EMPTY: Final = ("measured", "error")  # columns that are left out then
 MOST_SERIES: Final = 20  # shown unless all are asked for
-MOST_REFUSED: Final = 5
+REFUSED: Final[dict[str, Any]] = {"kind": "no forecast", "rank": Rank.UNUSABLE}
 TITLE: Final = "next runs"
 
 
@@ -55,7 +56,10 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
         )
         for note in shown_series.notes
     ]
-    parts.append(Sheet(warnings=tuple(_refused(forecast.refused, show_all=show_all))))
+    parts += [
+        Sheet(title=label, warnings=(RankedWarning(f"No forecast. {why}", **REFUSED),))
+        for label, why in forecast.refused.items()
+    ]
     return Sheet(
         tables=(table_of(shown_series, {x: knee.p for x, knee in by_series.items()}),),
         parts=tuple(parts),
@@ -90,16 +94,6 @@ def _facts(note: SeriesNotes, knee: Any) -> Iterator[Fact]:
         yield Fact("elsewhere", note.elsewhere)
     if knee is not None:
         yield Fact("knee", str(knee))
-
-
-def _refused(refused: Mapping[str, str], *, show_all: bool) -> Iterator[str]:
-    """Name the series that have no forecast, the first of them where there are many."""
-    listed = list(refused.items())[: None if show_all else MOST_REFUSED]
-    for label, why in listed:
-        yield f"{label}: no forecast. {why}"
-    more = len(refused) - len(listed)
-    if more:
-        yield f"{more} more series have no forecast. All of them: --all or --json."
 
 
 def table_of(forecast: Forecast, knees: Mapping[Values, int] | None = None) -> Table:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from parcast.show.sheet import Fact, Form, Sheet, Table
+from parcast.show.warning import gathered
 
 MOST_ROWS: Final = 60  # of a table; a notebook is no place for ten thousand
 WHERE: Final = "to_document()"  # there is what is left out
@@ -17,7 +18,7 @@ WHERE: Final = "to_document()"  # there is what is left out
 
 def html_of(sheet: Sheet) -> str:
     """HTML of a sheet."""
-    return "".join(_pieces(sheet))
+    return "".join([*_pieces(sheet), *_warnings(sheet), *_conclusions(sheet)])
 
 
 def _pieces(sheet: Sheet) -> Iterator[str]:
@@ -30,11 +31,36 @@ def _pieces(sheet: Sheet) -> Iterator[str]:
         yield from _table(table)
     yield from _left_out(sheet.left_out)
     yield _lines([*([title] if title else []), *_facts(sheet.facts)])
-    warnings = "".join(f"<li>{escape(text)}</li>" for text in sheet.warnings)
-    yield f"<ul>{warnings}</ul>" if warnings else ""
-    yield _lines(_facts(sheet.conclusion))
     for part in sheet.parts:
         yield from _pieces(part)
+
+
+def _warnings(sheet: Sheet) -> Iterator[str]:
+    """Give the most important warnings of a sheet and its parts; the others are folded."""
+    warnings = gathered(sheet)
+    shown, folded = (
+        [text for text in warnings.every if (text in warnings.shown) == is_shown]
+        for is_shown in (True, False)
+    )
+    if shown:
+        yield f"<p><b>Warning{'s' if len(shown) > 1 else ''}</b></p>{_listed(shown)}"
+    if folded:
+        more = "more " if shown else "minor "
+        title = f"{len(folded)} {more}warning{'s' if len(folded) > 1 else ''}"
+        yield f"<details><summary>{title}</summary>{_listed(folded)}</details>"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """List texts."""
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>"
+
+
+def _conclusions(sheet: Sheet) -> Iterator[str]:
+    """Give the facts that come below the warnings."""
+    yield _lines(_facts(sheet.conclusion))
+    for part in sheet.parts:
+        yield from _conclusions(part)
 
 
 def _facts(facts: Sequence[Fact]) -> list[str]:

@@ -87,4 +87,6 @@ class Sheet:
     warnings: tuple[str, ...] = ()
     conclusion: tuple[Fact, ...] = ()  # facts below the warnings
     parts: tuple["Sheet", ...] = ()  # of single series or programs
+    parts_are: str = "series"  # what they are, in the plural
+    name: str = ""  # of this part among others, where its title is too long for a sentence
     left_out: str = ""  # "3 of 9 rows are shown. All of them": a page says where they are

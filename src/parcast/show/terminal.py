@@ -10,13 +10,13 @@ from itertools import groupby
 from typing import Final
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.show.warning import by_rank, gathered
 from parcast.units import shown
 
 LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 GAP: Final = "  "
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
 LONGEST: Final = 10_000  # characters of a text; a name from a file may hold anything
-WHERE: Final = "--all, --json or -o all.csv."  # there is what a page leaves out
 
 
 def unstyled(text: str, _role: str) -> str:
@@ -30,6 +30,9 @@ class Page:
 
     width: int | None = None  # characters in a line; None: as many as there are
     style: Callable[[str, str], str] = unstyled  # text and role ("bold", "faint", "marked")
+    is_verbose: bool = False  # every warning, below the facts on its series
+    rows_are_in: str = "to_document()"  # where the rows are that a page leaves out ...
+    warnings_are_in: str = "to_document() has all"  # ... and the warnings
 
     def bold(self, text: str) -> str:
         """Make a title stand out."""
@@ -67,27 +70,52 @@ def text_of(sheet: Sheet) -> str:
 
 
 def lay_out(sheet: Sheet, page: Page) -> tuple[list[str], str]:
-    """Lines of a sheet, and what is to be said of what they leave out; "" if nothing."""
+    """Lines of a sheet, and what is to be said of what they leave out; "" if nothing.
+
+    The most important warnings of the sheet and all its parts come last, unless the page shows
+    every one of them below the facts on its series.
+    """
+    blocks, missed = _blocks(sheet, page)
+    if not page.is_verbose:
+        last = [*_gathered(sheet, page), *_facts([*_conclusions(sheet)], page)]
+        if sum(block.holds_facts for block in blocks) == 1 and blocks[-1].holds_facts:
+            blocks[-1].lines.extend(last)
+        else:
+            blocks.append(Block(last))
+    written = [line for block in blocks if block.lines for line in ("", *block.lines)]
+    return written[1:], " ".join(missed)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that belong together, with an empty line before them."""
+
+    lines: list[str]
+    holds_facts: bool = False
+
+
+def _blocks(sheet: Sheet, page: Page) -> tuple[list[Block], list[str]]:
+    """Blocks of a sheet and its parts, and what is to be said of what they leave out."""
     title = one_line(sheet.title)
     entries = [*_entries(sheet, page)]
-    blocks: list[list[str]] = []
+    blocks: list[Block] = []
     left_out = [sheet.left_out]
     if sheet.tables:
-        blocks.append([*map(page.bold, page.wrapped(title, indent=0))] if title else [])
+        blocks.append(Block([*map(page.bold, page.wrapped(title, indent=0))] if title else []))
     elif title:
         entries.insert(0, page.bold(title))
     for table in sheet.tables:
         more, missing = _table(table, page)
-        blocks += more
+        blocks += map(Block, more)
         left_out.append(missing)
-    missed = [f"{one_line(text)}: {WHERE}" for text in left_out if text]
-    blocks.append(entries)
+    missed = [f"{one_line(text)}: {page.rows_are_in}." for text in left_out if text]
+    if entries:
+        blocks.append(Block(entries, holds_facts=True))
     for part in sheet.parts:
-        lines, missing = lay_out(part, page)
-        blocks.append(lines)
-        missed += [missing] if missing else []
-    written = [line for block in blocks if block for line in ("", *block)]
-    return written[1:], " ".join(missed)
+        lines, missing_too = _blocks(part, page)
+        blocks += lines
+        missed += missing_too
+    return blocks, missed
 
 
 def one_line(text: str) -> str:
@@ -107,10 +135,32 @@ def listing(named: Sequence[tuple[str, str]], page: Page) -> list[str]:
 
 
 def _entries(sheet: Sheet, page: Page) -> Iterator[str]:
-    """Write the facts and the warnings of a sheet."""
+    """Write the facts of a sheet, and its warnings where all are shown."""
     yield from _facts(sheet.facts, page)
-    yield from _facts([Fact("warning:", text, is_marked=True) for text in sheet.warnings], page)
-    yield from _facts(sheet.conclusion, page)
+    if page.is_verbose:
+        yield from _warnings(by_rank(sheet.warnings), page)
+        yield from _facts(sheet.conclusion, page)
+
+
+def _gathered(sheet: Sheet, page: Page) -> Iterator[str]:
+    """Write the most important warnings of a sheet and its parts, and how many more there are."""
+    warnings = gathered(sheet)
+    yield from _warnings(warnings.shown, page)
+    if more := warnings.left_out:
+        text = f"{more} more warning{'s' if more > 1 else ''}: {page.warnings_are_in}"
+        yield page.faint(text)
+
+
+def _warnings(warnings: Sequence[str], page: Page) -> Iterator[str]:
+    """Write warnings below each other."""
+    return _facts([Fact("warning:", text, is_marked=True) for text in warnings], page)
+
+
+def _conclusions(sheet: Sheet) -> Iterator[Fact]:
+    """Facts that come below the warnings."""
+    yield from sheet.conclusion
+    for part in sheet.parts:
+        yield from _conclusions(part)
 
 
 def _facts(facts: Sequence[Fact], page: Page) -> Iterator[str]:

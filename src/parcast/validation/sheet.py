@@ -8,6 +8,7 @@ from statistics import median
 from typing import Final
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent, shown
 from parcast.validation.result import (
     Capacity,
@@ -49,14 +50,17 @@ def sheet_of(validation: Validation) -> Sheet:
     is_one = len(parts) <= 1
     if not is_one:
         parts.append(Sheet(tables=(_overview(validation),)))
-    warnings = [f"{name} failed. {why}" for name, why in validation.failures.items()]
+    warnings: list[str] = [
+        RankedWarning(f"{name} failed. {why}", rank=Rank.UNUSABLE)
+        for name, why in validation.failures.items()
+    ]
     if validation.left_out:
         left_out = ", ".join(validation.left_out)
         warnings.append(f"interrupted before anything of {left_out} was compared.")
     total = figures_of(validation.compared) if validation.compared else ""
     conclusion = (Fact("in sum" if is_one else "all", total),) if total else ()
     parts.append(Sheet(warnings=tuple(warnings), conclusion=conclusion))
-    return Sheet(parts=tuple(parts))
+    return Sheet(parts=tuple(parts), parts_are="programs")
 
 
 def figures_of(compared: Sequence[Comparison]) -> str:
@@ -168,6 +172,7 @@ def _program(program: ValidatedProgram, *, interval: float) -> Sheet:
     """Everything that is said of one program."""
     return Sheet(
         title=f"{program.program}: {program.title}",
+        name=program.program,
         tables=(_table(program, interval=interval) if program.comparisons else Table(),),
         facts=tuple(facts_of(program)),
         warnings=program.warnings,

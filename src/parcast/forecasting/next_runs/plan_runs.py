@@ -103,7 +103,7 @@ def answers_itself(
 
 def plan_runs(
     measurements: Measurements | Any,
-    p: ArrayLike,
+    p: ArrayLike | None = None,
     *,
     runs: int = 3,
     upto: int | None = None,
@@ -120,8 +120,9 @@ def plan_runs(
     ----------
     measurements : Measurements, or a table that `Measurements.from_table` accepts
         What was measured.
-    p : array_like
-        Processors asked for: whole numbers of at least 1. [1]
+    p : array_like, optional
+        Processor counts to plan for: whole numbers of at least 1. By default the next two
+        doublings of the largest measured count. [1]
     runs : int, default 3
         How many runs to plan for each series, from 1.
     upto : int, optional
@@ -160,8 +161,9 @@ def plan_runs(
     >>> [run.at["p"] for run in plan_runs(timed, p=128, upto=128)]
     [32.0, 128.0]
     """
+    requested = None if p is None else counts_of("p", p)
     question = question_of(
-        plan_runs, measurements, counts_of("p", p), donors=donors, machines=machines, by=by, at=at
+        plan_runs, measurements, requested, donors=donors, machines=machines, by=by, at=at
     )
     requested = question.p
     runs = as_whole("runs", runs, least=1, hint="Plan 3.")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.notes import NOISY, WIDE
+from parcast.forecasting.notes import NOISY, warning_of_noise, warning_of_width
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.surface.method import MEMBERS
 from parcast.forecasting.surface.runs import Answered
@@ -102,12 +102,7 @@ def _of_values(
     """Give what should make a reader careful about one combination, gravest first."""
     half = answered.half_width[i, : len(p)]
     widest = int(np.argmax(half))
-    width = float(np.exp(2 * half[widest]))
-    if width > WIDE:
-        yield (
-            f"Doubtful: at p = {whole(float(p[widest]))} "
-            f"the interval spans a factor of {format_quantity(width, 'count', 2)}."
-        )
+    yield from warning_of_width(whole(float(p[widest])), float(np.exp(2 * half[widest])))
     kept = answered.runs.used
     for place, j in enumerate(kept):
         far = beyond[:, place]
@@ -152,4 +147,4 @@ def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]
     for name in left_out:
         yield f"{name} goes along with p in all runs and was passed over."
     if answered.noise > NOISY and (runs.repetitions > 1).any():
-        yield f"Repetitions of a run differ by {percent(answered.noise)}: repeat each more often."
+        yield warning_of_noise(answered.noise)

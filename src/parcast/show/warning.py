@@ -1,0 +1,131 @@
+"""Warnings of an answer: ordered by consequence, and grouped over its series.
+
+A warning is a text. A `RankedWarning` is one that also carries of what kind it is, how grave and
+how large, so that of seven series with a wide interval only the widest is described. Documents,
+pickles and comparisons take it for its text.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, Self
+
+from parcast.show.sheet import Sheet
+
+MOST_SHOWN: Final = 3
+
+
+class Rank(IntEnum):
+    """Consequence of a warning, the gravest first."""
+
+    UNUSABLE = 0  # there is no answer, or a wrong one
+    SERIOUS = 1  # it may be far off
+    PLAIN = 2  # worth reading; what a text is that carries no rank
+    MINOR = 3  # shown only where all warnings are
+
+
+class RankedWarning(str):
+    """Text of a warning with its kind, its rank and its size among those of its kind."""
+
+    kind: str
+    rank: Rank
+    size: float
+
+    def __new__(
+        cls, text: str, *, kind: str = "", rank: Rank = Rank.PLAIN, size: float = 0.0
+    ) -> Self:
+        """Warnings of one `kind` are grouped, and the one of the largest `size` is shown."""
+        warning = super().__new__(cls, text)
+        warning.kind, warning.rank, warning.size = kind or text, rank, size
+        return warning
+
+
+def ranked(text: str) -> RankedWarning:
+    """Take a text that carries no rank as a warning of a kind of its own."""
+    return text if isinstance(text, RankedWarning) else RankedWarning(text)
+
+
+def by_rank(warnings: Iterable[str]) -> list[RankedWarning]:
+    """Order warnings, the gravest first and else as they are."""
+    return sorted(map(ranked, warnings), key=lambda warning: warning.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Warnings of a sheet and all its parts, one for each kind, the gravest first."""
+
+    every: Sequence[RankedWarning]
+
+    @property
+    def shown(self) -> Sequence[RankedWarning]:
+        """Those that are shown where not all are asked for."""
+        return self._important[:MOST_SHOWN]
+
+    @property
+    def left_out(self) -> int:
+        """How many are not among those shown, minor ones not counted."""
+        return len(self._important[MOST_SHOWN:])
+
+    @property
+    def _important(self) -> Sequence[RankedWarning]:
+        return [warning for warning in self.every if warning.rank < Rank.MINOR]
+
+
+def gathered(sheet: Sheet) -> Gathered:
+    """Group the warnings of a sheet and its parts by their kinds.
+
+    >>> parts = [Sheet(title=x, warnings=("Too few runs.",)) for x in ("SP", "T3E")]
+    >>> gathered(Sheet(parts=tuple(parts))).shown
+    ['All 2 series: Too few runs.']
+    """
+    kinds: dict[str, dict[str, RankedWarning]] = {}
+    for name, text in _named(sheet):
+        warning = ranked(text)
+        those = kinds.setdefault(warning.kind, {})
+        if name not in those or those[name].size < warning.size:
+            those[name] = warning
+    names = {_name(part) for part in sheet.parts} - {""}
+    groups = [_together(those, len(names), sheet.parts_are) for those in kinds.values()]
+    return Gathered(by_rank(groups))
+
+
+def _named(sheet: Sheet, name: str = "") -> Iterator[tuple[str, str]]:
+    """Give every warning with the name of the part that it is of, "" for the whole."""
+    yield from ((name, text) for text in sheet.warnings)
+    for part in sheet.parts:
+        yield from _named(part, _name(part) or name)
+
+
+def _name(part: Sheet) -> str:
+    """Name a part where it is named in a sentence."""
+    return part.name or part.title
+
+
+def _together(those: dict[str, RankedWarning], parts: int, noun: str) -> RankedWarning:
+    """Make one warning of those of one kind, by the names of their parts: the gravest speaks."""
+    worst = min(those, key=lambda name: (those[name].rank, -those[name].size))
+    named = [worst, *(name for name in those if name not in (worst, ""))]
+    who = ""
+    if worst and parts > 1:
+        who = _who(named, [those[name] for name in named], parts, noun)
+    speaker: Any = those[worst]
+    return RankedWarning(
+        f"{who}: {speaker}" if who else speaker,
+        kind=speaker.kind,
+        rank=speaker.rank,
+        size=speaker.size,
+    )
+
+
+def _who(names: Sequence[str], warnings: Sequence[RankedWarning], parts: int, noun: str) -> str:
+    """Say for which parts warnings of one kind are given, that of the first in words."""
+    worst, *others = names
+    if not others:
+        return worst
+    if len(set(warnings)) == 1:
+        if len(names) == parts:
+            return f"All {parts} {noun}"
+        return ", ".join(names) if len(names) == 2 else f"{worst} and {len(others)} more {noun}"
+    if len({warning.size for warning in warnings}) == 1:
+        return f"{worst}, and similarly {len(others)} more {noun}"
+    return f"{worst}, worst of {len(names)} {noun}"
