@@ -24,7 +24,7 @@ INSTEAD = {
     # forecasts and how they were tested
     r"rests? on(?! \w+ (?:cores?|nodes?)\b)": "is based on",
     r"told only": "forecast from ...; as a check: tested by leaving out the largest count",
-    r"(?:is|are|was|were|be|been|being|and) told(?! apart)": "is reported, or is given",
+    r"(?:is|are|was|were|be|been|being|and) told(?! apart| to\b)": ("is reported, or is given"),
     r"(?:say|says|said) (?:so )?(?:it|them)sel(?:f|ves)": "is reported, warns",
     r"hangs? on": "depends strongly on",
     r"(?:no|had to) say(?=[,.;]| in)": "has no weight",
@@ -51,7 +51,7 @@ INSTEAD = {
     ),
     # commands and files
     r"pass(?:ed|es|ing) over|to pass over": "ignored",
-    r"does not tell|do not tell": "is not determined by, is not given",
+    r"(?:does|do) not tell(?!(?: \w+){1,4} apart)": "is not determined by, is not given",
     r"must be right": "is required, must be ..., expected ...",
     r"must not be asked for with": "cannot be combined with",
     r"asked together with": "combined with",
