@@ -35,7 +35,8 @@ INSTEAD = {
     r"(?:how|what) (?:it|time|times|they|things) (?:went|goes|go) on": "how the times change",
     r"unless it says how to go on": "by default",
     r"who(?:ever)? (?:is|are|was) told": "who reads",
-    r"signs? of doubt|(?:what|beyond|no|to) doubts?|doubts? (?:about|of)|doubtful": "uncertainty, warning",
+    r"signs? of doubt|(?:what|beyond|no|to) doubts?": "uncertainty, or warning",
+    r"doubts? (?:about|of)|doubtful": "uncertainty, uncertain",
     r"cautions?": "warning",
     r"believe[sd]?": "assume, trust",
     # processors and costs
