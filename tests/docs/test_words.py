@@ -51,7 +51,7 @@ INSTEAD = {
         "unknown, not given, not measured"
     ),
     # commands and files
-    r"pass(?:ed|es|ing) over|to pass over": "ignored",
+    r"pass(?:ed|es|ing) over\b|to pass over\b": "ignore, ignored",
     r"(?:does|do) not tell(?!(?: \w+){1,4} apart)": "is not determined by, is not given",
     r"must be right": "is required, must be ..., expected ...",
     r"must not be asked for with": "cannot be combined with",
@@ -62,7 +62,7 @@ INSTEAD = {
     r"of (?:ours|our own)": "parcast's",
     # plain English
     r"perhaps": "optionally, possibly, may",
-    r"(?<!-)alike": "the same, similar, equally",
+    r"(?<!-)alike(?![=`])": "the same, similar, equally",
     r"(?:or|and) the like": "such as",
     r"behind each other": "one after the other",
     r"speak against": "contradict",
