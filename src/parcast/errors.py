@@ -165,6 +165,7 @@ class Problem:
     message: str  # "must be a time above 0, got 'fast'. Write seconds as a number."
     line: int | None = None  # counted from 1, as an editor does; None: the whole file
     field: str = ""  # the column or key the fault is in
+    hint: Text = ""  # what else to do, where it names an argument
 
 
 class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
@@ -177,19 +178,21 @@ class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
         super().__init__(_listing(path, self.problems, unlisted))
 
 
-def _listing(path: str, problems: Sequence[Problem], unlisted: int) -> str:
+def _listing(path: str, problems: Sequence[Problem], unlisted: int) -> Text:
     """Lay the faults out in aligned columns, as an editor's user can follow them."""
     count = len(problems) + unlisted
-    lines = [f"{path}: {count} problem{'s' if count > 1 else ''}"]
+    text: list[str | Argument] = [f"{path}: {count} problem{'s' if count > 1 else ''}"]
     places = [f"line {x.line}" if x.line is not None else "file" for x in problems]
     place_width = max(map(len, places), default=0)
     field_width = max((len(x.field) for x in problems), default=0)
     for place, problem in zip(places, problems, strict=True):
         field = f"{problem.field:{field_width}}  " if field_width else ""
-        lines.append(f"  {place:{place_width}}  {field}{problem.message}")
+        text.append(f"\n  {place:{place_width}}  {field}{problem.message}")
+        if problem.hint:
+            text += [" ", *parts(problem.hint)]
     if unlisted:
-        lines.append(f"  and {unlisted} more of the same kinds.")
-    return "\n".join(lines)
+        text.append(f"\n  and {unlisted} more of the same kinds.")
+    return tuple(text)
 
 
 def require(name: str, value: object, ok: object, *, must: str, hint: str) -> None:

@@ -73,6 +73,16 @@ def test_a_machine_and_times_without_regions_are_read(parcast, tmp_path):
     assert "flop" in document["toml"]
 
 
+def test_columns_of_plain_times_may_have_other_names(parcast, tmp_path):
+    plain = tmp_path / "plain.csv"
+    plain.write_text("p,n,time_s\n1,400,1e-3\n")
+    same = parcast("characterise", PROFILE, "--plain", plain)
+    plain.write_text("ranks,n,seconds\n1,400,1e-3\n")
+    options = ("--column", "p=ranks", "--column", "time_s=seconds")
+    said = parcast("characterise", PROFILE, "--plain", plain, *options)
+    assert (said.status, said.out) == (0, same.out)
+
+
 def test_small_regions_show_their_condition_number(parcast, tmp_path):
     place = tmp_path / "cells.jsonl"
     lines = []
@@ -105,11 +115,11 @@ def test_all_that_is_wrong_with_profiles_is_told(parcast, tmp_path):
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        ((), 2, "Missing argument 'PROFILE...'"),
-        (("-", "-"), 2, "Only one file must be -, got several."),
+        ((), 2, "PROFILE must be given. Usage: parcast characterise [OPTIONS] PROFILE..."),
+        (("-", "-"), 2, "Only one file may be -, standard input."),
         (("none.jsonl",), 3, "none.jsonl: 1 problem\n  file  must exist, but is not in"),
         ((PROFILE, "-o", "x.svg"), 2, "-o must be a path that ends in .toml, .json, .csv"),
-        ((PROFILE, "--clock", "sun"), 2, "'sun' is not one of 'processor', 'wall'"),
+        ((PROFILE, "--clock", "sun"), 2, "--clock must be processor or wall, got 'sun'."),
     ],
 )
 def test_wrong_use_is_told(parcast, args, status, says):

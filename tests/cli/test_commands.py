@@ -11,7 +11,8 @@ import click
 import pytest
 
 import parcast as package
-from parcast.cli import COMMANDS
+from parcast.cli import COMMANDS, GROUPS, cli
+from parcast.cli.answering import FORMER
 from parcast.cli.failures import run
 from tests.conftest import COMMAND
 
@@ -36,6 +37,26 @@ def test_help_has_two_examples_and_every_status(parcast, command):
     assert max(map(len, said.out.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_says_what_it_does_and_how_it_ends(parcast, command):
+    said = parcast(command, "--help")
+    summary = said.out.splitlines()[2].strip()
+    assert summary[0].isupper()
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert said.out.partition("Examples:")[2].count("  parcast ") >= 2
+    assert "Exit status: " in said.out
+
+
+def test_commands_are_listed_in_groups_with_a_summary_each(parcast):
+    said = parcast("--help").out
+    for heading, group in GROUPS.items():
+        section = said.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines()] == list(group)
+        assert all(len(line.split()) > 3 for line in section.splitlines())
+        assert "..." not in section
+    assert max(map(len, said.splitlines())) <= 80
+
+
 def test_the_version_is_printed(parcast):
     said = parcast("--version")
     assert (said.status, said.out) == (0, f"parcast {package.__version__}\n")
@@ -52,21 +73,115 @@ def test_a_command_that_is_nearly_right_is_suggested(parcast):
 def test_a_command_that_is_far_off_is_told_what_there_is(parcast):
     said = parcast("times.csv")
     assert said.status == 2
-    assert "'times.csv' is not a command. There is forecast, predict, fit, " in said.err
+    assert "'times.csv' is not a command. There is forecast, match, predict, " in said.err
     assert all(name in said.err for name in COMMANDS)
 
 
 def test_an_option_that_is_none_is_refused(parcast):
     said = parcast("--verion")
     assert said.status == 2
-    assert "No such option" in said.err
-    assert "--version" in said.err
+    assert said.err == (
+        "parcast: --verion is not an option of parcast. Did you mean --version?\n"
+        "See: parcast --help\n"
+    )
+
+
+def commands_with(option):
+    """Name the commands that have an option."""
+    context = click.Context(cli)
+    return [
+        name
+        for name in COMMANDS
+        if any(option in parameter.opts for parameter in cli.get_command(context, name).params)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("option", "commands"),
+    [
+        ("-n", "forecast match predict simulate run validate characterise"),
+        ("-np", "calibrate run validate"),
+        ("-p", "forecast match predict simulate project"),
+        ("--column", "forecast match fit project characterise import"),
+        ("--select", "forecast match fit"),
+    ],
+)
+def test_an_option_has_one_name_everywhere(option, commands):
+    assert sorted(commands_with(option)) == sorted(commands.split())
+
+
+def test_no_command_has_a_former_spelling_of_its_own():
+    assert [commands_with(old) for old in FORMER] == [[]] * len(FORMER)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("run", "--n", "1.5"), "-n must be whole numbers, got 1.5."),
+        (("run", "--size=1.5"), "-n must be whole numbers, got 1.5."),
+        (("validate", "sort", "--sizes", "x"), "-n must be numbers and ranges"),
+        (("calibrate", "--np", "x"), "-np must be a whole number from 1 to 1024, got x."),
+        (("calibrate", "--ranks=x"), "-np must be a whole number from 1 to 1024, got x."),
+        (("forecast", "--sizes", "x", "f.csv"), "-n must be numbers and ranges"),
+    ],
+)
+def test_former_spellings_work_in_every_command(parcast, words, says):
+    said = parcast(*words)
+    assert said.status == 2
+    *hints, refusal, _ = said.err.splitlines()
+    assert refusal.startswith(f"parcast: {says}")
+    former = [word.partition("=")[0] for word in words if word.partition("=")[0] in FORMER]
+    assert hints == [
+        f"parcast: {old} is now {FORMER[old]}; the old spelling still works." for old in former
+    ]
+
+
+def test_what_follows_two_dashes_is_left_as_it_is(parcast):
+    said = parcast("run", "--", "--n")
+    assert said.err.startswith("parcast: NAME must be sort, ")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("predict",), "PROGRAM MACHINE must be given. Usage: parcast predict [OPTIONS] PROGRAM "),
+        (("predict", "a", "b"), "-p must be given. Write such as -p 64,128."),
+        (("predict", "a", "b", "-p"), "-p must have a value, got none. Write -p LIST."),
+        (("fit", "--starts", "x"), "--starts must be a whole number from 1 to 10000, got 'x'."),
+        (
+            ("match", "--goal", "tme"),
+            "--goal must be time, cost or efficiency, got 'tme'. Did you ",
+        ),
+        (
+            ("forecast", "a", "b"),
+            "'b' is one argument too many. Usage: parcast forecast [OPTIONS]",
+        ),
+        (("forecast", "--json=1"), "--json takes no value. Write --json alone."),
+        (
+            ("simulate", "--jbos", "2"),
+            "--jbos is not an option of parcast simulate. Did you mean ",
+        ),
+        (("testbed", "--hosts", "x"), "--hosts must be a whole number, got 'x'."),
+        (
+            ("run", "foo"),
+            "NAME must be sort, square_sort, fractal, monte_carlo, matmul, gauss or ",
+        ),
+    ],
+)
+def test_wrong_use_is_told_in_one_style(parcast, words, says):
+    said = parcast(*words)
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith(f"parcast: {says}")
+    assert said.err.endswith(f"See: parcast {words[0]} --help\n")
 
 
 def test_a_missing_file_argument_is_named(parcast):
     said = parcast("forecast")
     assert said.status == 2
-    assert said.err == "parcast: Missing argument 'FILE'.\nSee: parcast forecast --help\n"
+    assert said.err == (
+        "parcast: FILE must be given. Usage: parcast forecast [OPTIONS] FILE\n"
+        "See: parcast forecast --help\n"
+    )
 
 
 def test_help_loads_nothing_heavy():
@@ -162,7 +277,7 @@ def test_nobody_listening_to_the_message_is_no_failure(monkeypatch):
 def test_a_process_ends_with_the_status(process, times):
     assert process("forecast", times, "-p", "16").status == 0
     assert process("forecast", times, "-p", "100000", "--knee").status == 1
-    assert process("forecast", times).status == 2
+    assert process("forecast", times, "-p", "none").status == 2
 
 
 def test_a_process_reads_standard_input(process):
@@ -224,11 +339,32 @@ def test_an_interrupted_process_ends_with_130():
     assert err.decode().strip().endswith("parcast: interrupted.")
 
 
-def test_a_shell_learns_what_may_follow(process):
+@pytest.mark.parametrize(
+    ("words", "follow"),
+    [
+        ("fo", "plain,forecast\n"),
+        ("forecast --sc", "plain,--scaling\n"),
+        ("forecast --scaling s", "plain,strong\n"),
+        ("forecast tim", "file,tim\n"),
+        ("run --ra", "\n"),  # a former spelling is not offered
+        ("predict a.toml ma", "file,ma\n"),
+    ],
+)
+def test_a_shell_learns_what_may_follow(process, words, follow):
     said = process(
-        env={"_PARCAST_COMPLETE": "bash_complete", "COMP_WORDS": "parcast fo", "COMP_CWORD": "1"}
+        env={
+            "_PARCAST_COMPLETE": "bash_complete",
+            "COMP_WORDS": f"parcast {words}",
+            "COMP_CWORD": str(len(words.split())),
+        }
     )
-    assert said.out == "plain,forecast\n"
+    assert said.out == follow
+
+
+def test_the_line_of_the_help_makes_a_shell_complete(parcast, process):
+    assert 'eval "$(_PARCAST_COMPLETE=bash_source parcast)"' in parcast("--help").out
+    said = process(env={"_PARCAST_COMPLETE": "bash_source"})
+    assert "complete -o nosort -F _parcast_completion parcast" in said.out
 
 
 def test_names_are_printed_where_they_cannot_be_shown(process):

@@ -120,7 +120,7 @@ def test_only_what_is_recognised_is_kept(monkeypatch):
     monkeypatch.setattr(sys, "stdin", endless)
     with pytest.raises(RuntimeError):
         read_file("-", [])
-    assert told == [b"0" * 2**16]
+    assert told == [b"0" * 2**17]
 
 
 class Endless(io.RawIOBase):
@@ -168,6 +168,14 @@ def test_axes_are_renamed_and_added(parcast):
     assert said.status == 0
 
 
+def test_a_parameter_is_renamed_in_either_direction(parcast):
+    one, other = (
+        parcast("import", ROOT / "examples" / "imports" / "weather.txt", option, text)
+        for option, text in (("--rename", "ranks=p"), ("--column", "p=ranks"))
+    )
+    assert (one.status, one.out) == (0, other.out)
+
+
 def test_the_formats_are_listed_with_what_they_need(parcast):
     said = parcast("import", "--list")
     assert (said.status, said.err) == (0, "")
@@ -189,8 +197,8 @@ def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        ([], 2, "Missing argument 'FILES...'."),
-        (["extrap"], 2, "Missing argument 'FILES...'."),
+        ([], 2, "FILES must be given. Usage: parcast import [OPTIONS] [FORMAT] FILES..."),
+        (["extrap"], 2, "FILES must be given. Usage: parcast import [OPTIONS] [FORMAT] FILES..."),
         (["extrp", "profile.txt"], 2, "'extrp' is neither a format nor a file. Did you mean ext"),
         (["zzz", "profile.txt"], 2, "'zzz' is neither a format nor a file. There is extrap, sl"),
         (["extrap", "-", "-"], 2, "Only one of FILES can be -, got several."),
@@ -310,7 +318,7 @@ def test_columns_of_a_profile_may_be_selected_and_ignored(parcast):
     assert len(said.out.splitlines()) == 2
     said = parcast(*ask, "--ignore", "jobid")
     assert said.status == 2
-    assert "--ignore must be a column to be passed over, got 'jobid'. There is n, call" in said.err
+    assert "extrap.txt besides p and the time, got 'jobid'. There are n, callpath" in said.err
 
 
 def test_donors_may_be_profiles(parcast, folder):

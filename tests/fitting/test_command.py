@@ -2,7 +2,9 @@
 
 import csv
 import json
+import shutil
 import tomllib
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -130,7 +132,40 @@ def test_standard_input_may_be_one_of_the_files(parcast):
     assert parcast("fit", "-", "times.csv", stdin=PROGRAM).status == 0
     said = parcast("fit", "-", "-", stdin=PROGRAM)
     assert said.status == 2
-    assert "Only one file must be -" in said.err
+    assert "Only one file may be -, standard input." in said.err
+
+
+@pytest.mark.parametrize("quantity", ["time_s", "speedup"])
+def test_columns_of_the_timings_may_have_other_names(parcast, tmp_path, quantity):
+    table = tmp_path / "table.csv"
+    text = (tmp_path / "times.csv").read_text()
+    table.write_text(text.replace("time_s", quantity))
+    same = parcast("fit", "program.toml", "table.csv", "-o", "-")
+    table.write_text(text.replace("time_s", "measured").replace("p,", "ranks,", 1))
+    options = ("--column", "p=ranks", "--column", f"{quantity}=measured")
+    said = parcast("fit", "program.toml", "table.csv", *options, "-o", "-")
+    assert (said.status, said.out) == (same.status, same.out)
+    assert said.out
+
+
+def test_the_files_may_have_any_order(parcast):
+    first = parcast("fit", "program.toml", "times.csv", "--machine", "machine.toml", "--json")
+    for files in permutations(["program.toml", "times.csv", "machine.toml"]):
+        assert parcast("fit", *files, "--json").out == first.out
+
+
+def test_two_machines_are_one_too_many(parcast):
+    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
+    assert (said.status, said.err.splitlines()[0]) == (
+        2,
+        "parcast: fit reads PROGRAM TIMINGS [MACHINE]; m.toml is one file too many.",
+    )
+    shutil.copy("machine.toml", "m.toml")
+    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
+    assert said.status == 2
+    assert said.err.startswith(
+        "parcast: fit needs one machine file; m.toml and machine.toml are both machines.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +173,7 @@ def test_standard_input_may_be_one_of_the_files(parcast):
     [
         (["--free", "compute.paralel"], 2, "parcast: --free must name amounts that the "
          "descriptions give, got 'compute.paralel'. Did you mean compute.parallel?"),
-        (["--machine-output", "m.toml"], 2, "--machine-output must have a --machine to write."),
+        (["--machine-output", "m.toml"], 2, "--machine-output requires MACHINE. Name its file."),
         (["--machine", "machine.toml", "--machine-output", "m.json"], 2,
          "--machine-output must be a path that ends in .toml, got 'm.json'."),
         (["-o", "fit.svg"], 2, "-o must be a path that ends in .toml, .json, .csv, got"),

@@ -327,12 +327,7 @@ def test_the_knees_of_many_series_are_thinned_out(parcast):
 
 def test_the_knee_is_not_told_what_is_held_out(parcast, times):
     kept = parcast("forecast", times, "--hold-out", "8", "--knee", "--json")
-    without = parcast("forecast", times, "--select", "p=1", "--select", "p=2", "--select", "p=4")
-    assert without.status == 2
-    same = parcast(
-        *("forecast", times, "--knee", "--json"),
-        *("--select", "p=1", "--select", "p=2", "--select", "p=4"),
-    )
+    same = parcast("forecast", times, "--knee", "--json", "--select", "p=1,2", "--select", "p=4")
     assert document(kept)["knee"] == document(same)["knee"]
 
 
@@ -408,7 +403,6 @@ def test_series_without_an_answer_are_listed(parcast):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee)."),
         (("-p", "0"), "-p must be whole numbers from 1 to 1000000000, got 0. "),
         (("-p", "10..1"), "-p must be ranges from the smaller count to the larger, got 10..1. "),
         (("-p", "banana"), "-p must be counts of processors, got 'banana'. "),
@@ -420,11 +414,29 @@ def test_series_without_an_answer_are_listed(parcast):
         (("-p", "4", "--by", "machine"), "--by must name columns of these measurements, "),
         (("-p", "4", "--by", ",a"), "--by must be names of columns, got ',a'. "),
         (("-p", "4", "--select", "machine"), "--select must be a column and its value, got "),
-        (("-p", "4", "--select", "n=1"), "--select must name columns of these measurements, "),
-        (("-p", "4", "--select", "p=x"), "--select p must be a number, got 'x'. "),
-        (("-p", "4", "--select", "p=3"), "p must be one of those measured, got 3.0. "),
-        (("-p", "4", "--scaling", "both"), "Invalid value for '--scaling': 'both' is not one of"),
-        (("-p", "4", "--jsn"), "No such option"),
+        (("-p", "4", "--select", "n=1"), "--select n=1: no such column; columns in "),
+        (("-p", "4", "--select", "p=x"), "--select p=x: no rows; p in "),
+        (("-p", "4", "--select", "p=3"), "--select p=3: no rows; p in "),
+        (("-p", "4", "--scaling", "both"), "--scaling must be auto, strong or weak, got 'both'."),
+        (
+            ("-p", "4", "--scaling", "stong"),
+            "--scaling must be auto, strong or weak, got 'stong'. Did",
+        ),
+        (("-p", "4", "--jsn"), "--jsn is not an option of parcast forecast. Did you mean --json?"),
+        (("-p",), "-p must have a value, got none. Write -p LIST."),
+        (("--json=3",), "--json takes no value. Write --json alone."),
+        (("--top", "0"), "--top must be a whole number of at least 1, got '0'."),
+        (("more.csv",), "'more.csv' is one argument too many. Usage: parcast forecast [OPTIONS]"),
+        (("-n", "1", "--at", "n=2"), "-n cannot be combined with --at n=... Leave one out."),
+        (("-n", "1"), "-n must be an axis of these measurements besides p"),
+        (("-n", "-1"), "-n must be numbers and ranges such as 64,128 or 64..1024x2, got '-1'."),
+        (("--column", "p"), "--column must be a name and the name in the file, got 'p'."),
+        (
+            ("--column", "p=a", "--column", "p=b"),
+            "--column must name a column once, got 'p' twice.",
+        ),
+        (("--column", "p=procs"), "--column must name columns of "),
+        (("--ignore", "tim_s"), "--ignore must name columns of "),
     ],
 )
 def test_wrong_use_is_named_with_a_remedy_and_status_2(parcast, times, options, says):
@@ -433,6 +445,128 @@ def test_wrong_use_is_named_with_a_remedy_and_status_2(parcast, times, options, 
     assert said.err.startswith(f"parcast: {says}")
     assert "Traceback" not in said.err
     assert said.out == ""
+
+
+def test_a_file_alone_is_forecast_for_the_next_two_doublings(parcast, times):
+    said = parcast("forecast", times, "--json")
+    assert said.status == 0
+    assert said.err == (
+        "parcast: no -p given: p = 16 and 32, the next two doublings of the largest measured "
+        "count.\n"
+    )
+    assert [row["p"] for row in document(said)["rows"]] == [16, 32]
+    assert document(said)["inputs"]["options"]["p"] is None
+    assert parcast("forecast", times, "--hold-out", "8").err == ""
+
+
+def test_the_default_is_that_of_the_machine_that_is_forecast(parcast, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("machine,p,time_s\nA,1,9\nA,2,5\nB,1,9\nB,2,5\nB,4,3\nB,8,2\n")
+    said = parcast("forecast", path, "--target", "A", "--json")
+    assert [row["p"] for row in document(said)["rows"]] == [4, 8]
+
+
+SIZES = "p,n,time_s\n" + "".join(f"{p},{n},{n / p + 1}\n" for n in (1e2, 2e2) for p in (1, 2, 4))
+
+
+def test_sizes_are_values_of_the_axis_n(parcast):
+    short = parcast("forecast", "-", "-p", "8", "-n", "4e2,800", "--json", stdin=SIZES)
+    long = parcast("forecast", "-", "-p", "8", "--at", "n=400,800", "--json", stdin=SIZES)
+    assert (short.status, short.out) == (0, long.out)
+    assert document(short)["inputs"]["options"]["at"] == {"n": [400.0, 800.0]}
+    said = parcast("forecast", "-", "-n", "400", "--knee", stdin=SIZES)
+    assert said.err.startswith("parcast: -n cannot be combined with --knee. Leave one out.")
+
+
+def test_several_values_are_selected_at_once(parcast, machines):
+    several = ("--select", "machine=SP,T3E", "--select", "p=1,2,4")
+    each = [
+        part
+        for value in ("machine=SP", "machine=T3E", "p=1", "p=2", "p=4")
+        for part in ("--select", value)
+    ]
+    one, other = (parcast("forecast", machines, "-p", "8", *x, "-o", "-") for x in (several, each))
+    assert (one.status, one.out) == (0, other.out)
+
+
+def test_a_value_with_a_comma_is_selected_as_it_is(parcast):
+    table = 'callpath,p,time_s\n"a,b",1,8\n"a,b",2,4\na,1,9\na,2,5\n'
+    said = parcast("forecast", "-", "-p", "4", "--select", "callpath=a,b", "-o", "-", stdin=table)
+    assert [row["callpath"] for row in rows(said)] == ["a,b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            ("--select", "machine=T3F"),
+            "--select machine=T3F: no rows; machines in {}: SP, T3E. Did you mean T3E?",
+        ),
+        (
+            ("--select", "machine=SP,T3"),
+            "--select machine=SP,T3: no rows; machines in {}: SP, T3E. Did you mean T3E?",
+        ),
+        (
+            ("--select", "machin=T3E"),
+            "--select machin=T3E: no such column; columns in {}: p, machine, time. Did you mean "
+            "machine?",
+        ),
+        (
+            ("--target", "T3F"),
+            "--target must be a machine of {}, got 'T3F'. Did you mean T3E? Machines: SP, T3E.",
+        ),
+    ],
+)
+def test_what_is_not_in_the_file_is_named_as_it_was_typed(parcast, machines, options, says):
+    said = parcast("forecast", machines, "-p", "16", *options)
+    assert (said.status, said.out) == (2, "")
+    assert said.err == f"parcast: {says.format(machines)}\nSee: parcast forecast --help\n"
+
+
+def test_values_that_were_not_measured_together_leave_no_row(parcast):
+    table = "machine,p,time_s\nA,1,9\nA,2,5\nB,4,3\n"
+    said = parcast(
+        *("forecast", "-", "-p", "8", "--select", "machine=A", "--select", "p=4"), stdin=table
+    )
+    assert said.status == 2
+    assert said.err.startswith(
+        "parcast: --select machine=A --select p=4: no row of standard input has all of these"
+    )
+
+
+# columns with other names
+
+
+def test_columns_are_called_as_the_options_say(parcast):
+    other = TIMES.replace("p,time_s", "nodes,seconds")
+    called = ("--column", "p=nodes", "--column", "time_s=seconds")
+    said = parcast("forecast", "-", "-p", "16", *called, "--json", stdin=other)
+    assert said.status == 0
+    same = parcast("forecast", "-", "-p", "16", "--json", stdin=TIMES)
+    assert document(said)["rows"] == document(same)["rows"]
+    assert document(said)["inputs"]["options"]["column"] == ["p=nodes", "time_s=seconds"]
+    assert "column" not in document(same)["inputs"]["options"]
+
+
+def test_a_table_without_our_columns_names_the_option(parcast):
+    said = parcast("forecast", "-", stdin=TIMES.replace("p,time_s", "nodes,seconds"))
+    assert said.status == 3
+    assert said.err == (
+        "parcast: standard input: 2 problems\n"
+        "  line 1  p       must be a column, got nodes. Take the nodes as p, --column p=nodes, or "
+        "multiply them by the processors of each and rename the column to p.\n"
+        "  line 1  time_s  must be a column, got seconds. Rename it to time_s or time_ms, or use "
+        "--column time_s=seconds.\n"
+    )
+
+
+def test_a_column_that_is_not_there_is_told_with_the_nearest(parcast, times):
+    said = parcast("forecast", times, "--column", "time_s=tim_s")
+    assert (said.status, said.out) == (2, "")
+    assert said.err == (
+        f"parcast: --column must name columns of {times}, got 'tim_s'. Did you mean time_s? "
+        "There are p, time_s.\n"
+    )
 
 
 def test_what_would_be_mixed_is_told_in_the_words_of_the_command_line(parcast, machines):

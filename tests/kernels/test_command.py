@@ -41,7 +41,7 @@ def test_without_a_name_the_programs_are_listed(parcast, monkeypatch):
 
 
 def test_a_run_is_printed_as_a_table(parcast, asked):
-    said = parcast("run", "matmul", "--n", "20,1e2", "-np", "1")
+    said = parcast("run", "matmul", "-n", "20,1e2", "-np", "1")
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith("matmul: product of two square matrices\n")
     assert [line.split()[:2] for line in said.out.splitlines()[4:6]] == [["1", "20"], ["1", "100"]]
@@ -63,7 +63,7 @@ def test_a_run_is_printed_as_a_table(parcast, asked):
 
 def test_options_are_handed_on(parcast, asked):
     said = parcast(
-        "run", "sort", "--n", "0,8..32x2", "-np", "1..4x2", "--repetitions", "2", "--seed", "3",
+        "run", "sort", "-n", "0,8..32x2", "-np", "1..4x2", "--repetitions", "2", "--seed", "3",
         "--no-check", "--directory", "/data", "--time-limit", "5s", "--patience", "9s",
         "--json",
     )  # fmt: skip
@@ -88,14 +88,14 @@ def test_options_are_handed_on(parcast, asked):
 @pytest.mark.usefixtures("asked")
 def test_files_hold_the_runs_and_are_read_as_measurements(parcast, tmp_path):
     table, written = tmp_path / "runs.csv", tmp_path / "runs.json"
-    said = parcast("run", "gauss", "--n", "10", "--repetitions", "3", "-o", table, "-o", written)
+    said = parcast("run", "gauss", "-n", "10", "--repetitions", "3", "-o", table, "-o", written)
     assert (said.status, said.err) == (0, "")
     rows = json.loads(written.read_text())["rows"]
     measured = package.read_measurements(table)
     # On a busy machine one of them may be disturbed, and then has no such time.
     assert measured.time.tolist() == [row["time_s"] for row in rows if row["counts"]]
     assert [row["repetition"] for row in rows] == [1, 2, 3]
-    printed = parcast("run", "gauss", "--n", "10", "-o", "-")
+    printed = parcast("run", "gauss", "-n", "10", "-o", "-")
     metrics = {row["metric"] for row in csv.DictReader(io.StringIO(printed.out))}
     assert {"time_s", "compute_max", "steps", "is_correct"} <= metrics
 
@@ -105,7 +105,7 @@ def test_a_wrong_result_ends_with_1(parcast, asked, monkeypatch):
     functions = kernel.functions._replace(is_correct=lambda *_: False)
     wrong = replace(kernel, functions=functions)
     monkeypatch.setattr("parcast.kernels.worker.kernel_named", lambda _: wrong)
-    said = parcast("run", "gauss", "--n", "10")
+    said = parcast("run", "gauss", "-n", "10")
     assert said.status == 1
     assert "NO" in said.out
     assert "The result is wrong at p = 1, n = 10, 1" in said.out
@@ -117,7 +117,7 @@ def test_what_fails_ends_with_4(parcast, monkeypatch):
         raise RunFailed("Starting ranks needs mpi4py, which is not installed.")
 
     monkeypatch.setattr("parcast.kernels.run.run_kernel", fail)
-    said = parcast("run", "gauss", "--n", "10")
+    said = parcast("run", "gauss", "-n", "10")
     assert (said.status, said.out) == (4, "")
     assert said.err == "parcast: Starting ranks needs mpi4py, which is not installed.\n"
 
@@ -140,7 +140,7 @@ def test_what_had_ended_before_a_failure_is_shown_and_written(
     monkeypatch.setattr("parcast.kernels.run.run_kernel", run_kernel)
     there, new = tmp_path / "there.csv", tmp_path / "new.csv"
     there.write_text("mine\n")
-    said = parcast("run", "gauss", "--n", "10,20", "-np", "1,2", "-o", there, "-o", new)
+    said = parcast("run", "gauss", "-n", "10,20", "-np", "1,2", "-o", there, "-o", new)
     assert (said.status, said.err.splitlines()[-1]) == (ends[0], f"parcast: {ends[1]}")
     assert said.out.startswith("gauss: ")
     assert there.read_text() == "mine\n"
@@ -161,7 +161,7 @@ def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_pat
 
     monkeypatch.setattr("parcast.files.document.write_document", full)
     outputs = ("-o", tmp_path / "full.csv", "-o", tmp_path / "runs.json")
-    said = parcast("run", "gauss", "--n", "10", *outputs)
+    said = parcast("run", "gauss", "-n", "10", *outputs)
     assert said.status == 2
     assert "full.csv: cannot be written: no space left on device" in said.err
     assert said.out.startswith("gauss: ")
@@ -171,27 +171,56 @@ def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("sort",), "--n must be given. Write such as --n 1e6."),
-        (("sotr", "--n", "5"), "name must be that of a program, got sotr. Did you mean sort?"),
-        (("sort", "--n", "1.5"), "--n must be whole numbers, got 1.5. Write such as 1000 or 1e6."),
-        (("sort", "--n", "-5"), "--n must be numbers and ranges"),
-        (("sort", "--n", "inf"), "--n must be numbers and ranges"),
         (
-            ("matmul", "--n", "1e9"),
+            ("sotr", "-n", "5"),
+            "NAME must be sort, square_sort, fractal, monte_carlo, matmul, gauss or stencil, "
+            "got 'sotr'. Did you mean sort?",
+        ),
+        (("sort", "-n", "1.5"), "-n must be whole numbers, got 1.5. Write such as 1000 or 1e6."),
+        (("sort", "-n", "-5"), "-n must be numbers and ranges"),
+        (("sort", "-n", "inf"), "-n must be numbers and ranges"),
+        (
+            ("matmul", "-n", "1e9"),
             "n must leave the memory of the host enough, got 1,000,000,000",
         ),
-        (("sort", "--n", "5", "-np", "0"), "-np must be"),
-        (("sort", "--n", "5", "-np", "5000"), "-np must be at most 4096, got 5000. They all run"),
-        (("sort", "--n", "5", "--repetitions", "0"), "'--repetitions'"),
-        (("sort", "--n", "5", "--time-limit", "0 s"), "--time-limit must be above 0"),
-        (("sort", "--n", "5", "-o", "a.svg"), "-o must be a path that ends in .csv, .json"),
-        (("sort", "--n", "5", "--json", "-o", "-"), "must not share standard output"),
+        (("sort", "-n", "5", "-np", "0"), "-np must be"),
+        (("sort", "-n", "5", "-np", "5000"), "-np must be at most 4096, got 5000. They all run"),
+        (
+            ("sort", "-n", "5", "--repetitions", "0"),
+            "--repetitions must be a whole number from 1 to 100000, got '0'.",
+        ),
+        (("sort", "-n", "5", "--time-limit", "0 s"), "--time-limit must be above 0"),
+        (("sort", "-n", "5", "-o", "a.svg"), "-o must be a path that ends in .csv, .json"),
+        (("sort", "-n", "5", "--json", "-o", "-"), "must not share standard output"),
     ],
 )
 def test_what_is_asked_wrongly_is_refused(parcast, options, says):
     said = parcast("run", *options)
     assert (said.status, said.out) == (2, "")
     assert says in said.err
+
+
+def test_a_former_spelling_works_and_is_told(parcast):
+    said = parcast("run", "gauss", "--n=1e1", "--ranks", "1", "--json")
+    assert said.status == 0
+    assert json.loads(said.out)["inputs"]["options"]["n"] == [10]
+    assert said.err == (
+        "parcast: --n is now -n; the old spelling still works.\n"
+        "parcast: --ranks is now -np; the old spelling still works.\n"
+    )
+    assert "--ranks" not in parcast("run", "--help").out
+
+
+def test_a_program_without_a_size_takes_one_of_its_own(parcast, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "parcast.kernels.run.run_kernel",
+        lambda name, **options: asked.append((name, options["n"])),
+    )
+    monkeypatch.setattr("parcast.kernels.command._give", lambda *_: None)
+    for name in KERNELS:
+        assert parcast("run", name).status == 0
+    assert asked == [(name, [kernel_named(name).example]) for name in KERNELS]
 
 
 def test_every_option_is_in_the_reference(parcast):
@@ -206,6 +235,6 @@ def test_every_option_is_in_the_reference(parcast):
 
 
 def test_ranks_are_started_for_it(parcast):
-    said = parcast("run", "fractal", "--n", "500", "-np", "2", "--time-limit", "60s")
+    said = parcast("run", "fractal", "-n", "500", "-np", "2", "--time-limit", "60s")
     assert (said.status, said.err) == (0, "")
     assert said.out.splitlines()[4].split()[:2] == ["2", "500"]

@@ -43,7 +43,7 @@ class Second(Alone):
 def test_one_rank_prints_a_table_of_measurements(capsys, monkeypatch):
     monkeypatch.setattr(quanta, "work_quantum", lambda: 1e-5)  # whatever else runs here
     monkeypatch.setattr(quanta, "waited_for_core", lambda: 0.0)
-    assert program.main(["matmul", "--n", "5,1e1", "--repetitions", "2"], Alone()) == 0
+    assert program.main(["matmul", "-n", "5,1e1", "--repetitions", "2"], Alone()) == 0
     said = capsys.readouterr()
     assert said.err == ""
     rows = list(csv.DictReader(io.StringIO(said.out)))
@@ -55,7 +55,7 @@ def test_one_rank_prints_a_table_of_measurements(capsys, monkeypatch):
 def test_files_are_written(tmp_path, capsys):
     table, document = tmp_path / "a.csv", tmp_path / "a.json"
     for path in (table, document):
-        assert program.main(["gauss", "--n", "9", "--no-check", "-o", str(path)], Alone()) == 0
+        assert program.main(["gauss", "-n", "9", "--no-check", "-o", str(path)], Alone()) == 0
     said = capsys.readouterr()
     assert said.out == ""
     assert "No result was checked" in said.err
@@ -66,16 +66,16 @@ def test_files_are_written(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["sotr", "--n", "5"], "parcast: name must be that of a program, got sotr. Did you mean"),
-        (["sort", "--n", "x"], "parcast: n must be a whole number of at least 0, got 'x'."),
-        (["sort", "--n", "5", "-o", "a.txt"], "-o must be a path that ends in .csv or .json"),
-        (["sort", "--n", "5", "--repetitions", "0"], "repetitions must be at least 1, got 0"),
-        (["sort", "--n", "5", "--patience=-1s"], "--patience must be at least 0 s, got -1."),
+        (["sotr", "-n", "5"], "parcast: name must be that of a program, got sotr. Did you mean"),
+        (["sort", "-n", "x"], "parcast: n must be a whole number of at least 0, got 'x'."),
+        (["sort", "-n", "5", "-o", "a.txt"], "-o must be a path that ends in .csv or .json"),
+        (["sort", "-n", "5", "--repetitions", "0"], "repetitions must be at least 1, got 0"),
+        (["sort", "-n", "5", "--patience=-1s"], "--patience must be at least 0 s, got -1."),
         (
-            ["sort", "--n", "5", "--patience", "10"],
+            ["sort", "-n", "5", "--patience", "10"],
             '--patience must be a time such as "150 us"',
         ),
-        (["sort"], "the following arguments are required: --n"),
+        ([], "the following arguments are required: name"),
     ],
 )
 def test_wrong_use_ends_with_2(arguments, says, capsys):
@@ -91,7 +91,7 @@ def test_help_ends_with_0(capsys):
 
 
 def test_a_run_that_fails_ends_with_4(capsys):
-    assert program.main(["sort", "--n", "5", "--directory", "/no/such"], Alone()) == 4
+    assert program.main(["sort", "-n", "5", "--directory", "/no/such"], Alone()) == 4
     assert "/no/such cannot hold the files of the keys" in capsys.readouterr().err
 
 
@@ -100,7 +100,7 @@ def test_a_wrong_result_ends_with_1(monkeypatch, capsys):
     functions = kernel.functions._replace(is_correct=lambda *_: False)
     wrong = replace(kernel, functions=functions)
     monkeypatch.setattr("parcast.kernels.worker.kernel_named", lambda _: wrong)
-    assert program.main(["matmul", "--n", "5"], Alone()) == 1
+    assert program.main(["matmul", "-n", "5"], Alone()) == 1
     assert "The result is wrong" in capsys.readouterr().err
 
 
@@ -134,7 +134,7 @@ def test_it_runs_under_mpiexec():
     mpi = find_mpi()
     command = [mpi.mpiexec, "-n", "2", sys.executable, "-m", "parcast.kernels"]
     said = subprocess.run(
-        [*command, "monte_carlo", "--n", "2000"],
+        [*command, "monte_carlo", "-n", "2000"],
         capture_output=True,
         text=True,
         timeout=60,

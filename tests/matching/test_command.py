@@ -74,7 +74,7 @@ def test_a_program_is_matched_with_machines(parcast):
 def test_no_machine_that_fits_is_a_no_with_what_would_fit(parcast):
     said = parcast("match", TIMES, *FILES, "--within", "1s", "--budget", "6")
     assert said.status == 1
-    assert said.err == "parcast: no: no machine fits.\n"
+    assert said.err == "parcast: no: no machine meets the limits.\n"
     assert "none fits   T3E comes nearest at p = 32" in said.out
     assert "What would fit: 1.52 s (T3E, p = 16)." in said.out
 
@@ -112,11 +112,11 @@ def test_help_has_two_examples_and_every_status(parcast):
         (("--price", "T4E=1"), 2, "--price must name machines that are ranked, got 'T4E'."),
         (("--price", "T3E=cheap"), 2, "--price must be numbers above 0, got 'cheap' for T3E."),
         (("--goal", "cost"), 4, 'or give --price "T3E=0.05".'),
-        (("-n", "5"), 2, "-d and -n must be asked of a program, got a table of runs."),
+        (("-n", "5"), 2, "-d and -n require PROGRAM, but "),
         (("-p", "0"), 2, "-p must be whole numbers from 1"),
         ((FILES[0], FILES[0]), 4, "machines must have names that differ, got 'T3E' twice."),
         ((FILES[0], "--budget", "2 EUR"), 2, "--budget must be in credits, as the prices are"),
-        ((TIMES,), 3, "times.csv: 1 problem"),
+        ((TIMES,), 2, "match needs one program file or table of timings; "),
         ((FILES[0], "-o", FILES[0]), 2, "-o must be"),
     ],
 )
@@ -130,20 +130,28 @@ def test_a_question_about_runs_that_makes_no_sense_is_refused(parcast, args, sta
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        ((PROGRAM, *CLUSTERS), 2, "Say which counts to choose from: -p 1..1024x2."),
-        ((PROGRAM, "-p", "1"), 2, "Name the files of the machines after the program."),
+        (
+            (PROGRAM, *CLUSTERS),
+            2,
+            "-p must be given with PROGRAM: the counts to choose from. Write -p 1..1024x2.",
+        ),
+        (
+            (PROGRAM, "-p", "1"),
+            2,
+            "MACHINE must be given with PROGRAM. Usage: parcast match [OPTIONS]",
+        ),
         ((PROGRAM, *CLUSTERS, "-p", "1", "-d", "1,2"), 2, "-d must be one value here, got 1,2."),
         (
             (PROGRAM, *CLUSTERS, "-p", "1", "--select", "n=1"),
             2,
-            "must be asked of a table of runs",
+            "--select requires TIMINGS, but ",
         ),
         (
             (CLUSTERS[0], CLUSTERS[1], "-p", "1"),
-            3,
-            "must describe a program, but has no [[phase]]",
+            2,
+            "nvme.toml and " + f"{CLUSTERS[1]} are both machines.",
         ),
-        (("-", "-", "-p", "1"), 2, "Only one file may be -."),
+        (("-", "-", "-p", "1"), 2, "Only one file may be -, standard input. Name the others."),
         (
             (PROGRAM, FILES[0], "-p", "4"),
             4,
@@ -165,7 +173,6 @@ def test_a_question_about_a_program_that_makes_no_sense_is_refused(parcast, args
             4,
             "such as --select n=...\n",
         ),
-        ("p,time_s\n1,3\n2,2\n", 4, "the table must have a column machine, got none."),
         ("machine,p,time_s\nA,1,-3\n", 3, "must be a time above 0, got '-3'."),
         ("machine,p,time_s\nA,1,3\nB,1,3\n", 4, "No machine has an answer. A: All its times"),
     ],
@@ -175,6 +182,44 @@ def test_a_table_that_does_not_do_is_refused(parcast, tmp_path, table, status, s
     path.write_text(table)
     said = parcast("match", path)
     assert (said.status, says in said.err) == (status, True), said.err
+
+
+@pytest.mark.parametrize(
+    ("price", "name"), [((), "here"), (("--price", "here=1"), "here"), (("--price", "SP=1"), "SP")]
+)
+def test_a_table_without_a_machine_is_of_one(parcast, times, price, name):
+    said = parcast("match", times, *price, "--json")
+    assert said.status == 0, said.err
+    [ranked] = json.loads(said.out)["ranking"]
+    assert ranked["machine"] == name
+
+
+def test_a_budget_without_prices_names_the_option(parcast, times):
+    said = parcast("match", times, "--budget", "5")
+    assert said.status == 4
+    assert said.err.startswith("parcast: --price must be given for here: ")
+    assert said.err.endswith('or give --price "here=0.05".\n')
+
+
+def test_the_files_may_have_any_order(parcast):
+    first = parcast("match", PROGRAM, *CLUSTERS, "-p", "1..64x2", "--json")
+    last = parcast("match", *CLUSTERS, PROGRAM, "-p", "1..64x2", "--json")
+    assert (first.status, first.out) == (last.status, last.out)
+
+
+def test_two_tables_are_one_too_many(parcast, times, machines):
+    said = parcast("match", times, machines)
+    assert said.status == 2
+    assert said.err.startswith(
+        "parcast: match needs one program file or table of timings; "
+        f"{times} and {machines} are both tables of timings.\n"
+    )
+
+
+def test_several_values_are_selected(parcast, machines):
+    both = parcast("match", machines, "--select", "machine=SP,T3E", "--json")
+    every = parcast("match", machines, "--json")
+    assert json.loads(both.out)["ranking"] == json.loads(every.out)["ranking"]
 
 
 def test_help_loads_nothing_heavy(process):

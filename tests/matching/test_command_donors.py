@@ -155,13 +155,17 @@ def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, as
         ),
         (("two.csv", "--donors", "here.csv", "-o", "here.csv"), 2, "here.csv"),
         (("two.csv", "--target", "T3D"), 2, "got 'T3D'. Did you mean T3E?"),
-        (("unnamed.csv", "--target", "SP"), 2, "--target must be a machine of WHAT, but WHAT has"),
+        (
+            ("unnamed.csv", "--target", "SP"),
+            2,
+            "--target must be a machine of unnamed.csv, which has no",
+        ),
         (
             (PROGRAM, FILES[0], "-p", "4", "--donors", "here.csv"),
             2,
-            "--donors and --target must be asked of a table of runs, got a program.",
+            "--donors requires TIMINGS, but ",
         ),
-        ((PROGRAM, FILES[0], "-p", "4", "--target", "T3E"), 2, "--donors and --target must be"),
+        ((PROGRAM, FILES[0], "-p", "4", "--target", "T3E"), 2, "--target requires TIMINGS, but "),
     ],
 )
 def test_what_cannot_be_asked_is_told(parcast, args, status, says):

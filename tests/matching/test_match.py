@@ -319,14 +319,18 @@ def test_a_question_that_makes_no_sense_is_refused(runs, asked, says):
         match(runs, **asked)
 
 
-def test_runs_of_several_problems_or_of_no_machine_are_refused():
+def test_runs_of_several_problems_are_refused():
     two = Measurements(
         p=[1, 2] * 2, time=[3, 2, 5, 3], n=[1, 1, 2, 2], machine=["A", "A", "B", "B"]
     )
     with pytest.raises(ParameterError, match=r"several values of n\. Select one"):
         match(two)
-    with pytest.raises(ParameterError, match="runs must have a column machine"):
-        match({"p": [1, 2], "time": [3, 2]})
+
+
+@pytest.mark.parametrize(("prices", "name"), [({}, "here"), ({"SP": 1}, "SP")])
+def test_runs_without_a_machine_are_of_one(prices, name):
+    [only] = match({"p": [1, 2], "time": [3, 2]}, prices=prices).candidates
+    assert only.machine == name
 
 
 def test_a_program_needs_counts_and_machines():

@@ -113,6 +113,18 @@ def test_files_are_written_by_their_endings(project, files):
     assert [float(row["time_s"]) for row in rows] == [row["time_s"] for row in kept]
 
 
+def test_columns_of_runs_may_have_other_names(project, files):
+    same = project(*WITH_DONORS, "--json")
+    (files / "known.csv").write_text("ranks,seconds\n1,24\n")
+    (files / "old.csv").write_text(RUNS.replace("machine,p,time_s", "site,ranks,seconds"))
+    called = ("p=ranks", "time_s=seconds", "machine=site")
+    options = [part for text in called for part in ("--column", text)]
+    assert project(*WITH_DONORS, *options, "--json") == same
+    status, _, err = project(*WITH_DONORS, *options, "--column", "n=size")
+    assert status == 2
+    assert err.startswith("parcast: --column must name columns of known.csv, got 'size'.")
+
+
 def test_one_of_several_programs_is_chosen(project, files):
     (files / "counts.csv").write_text(COUNTS + COUNTS.partition("\n")[2].replace("solve", "sort"))
     status, out, err = project(*QUESTION, "--program", "sort")
@@ -122,10 +134,10 @@ def test_one_of_several_programs_is_chosen(project, files):
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        (("counts.csv", "here.toml"), 2, "Missing option '-p'"),
+        (("counts.csv", "here.toml"), 2, "-p must be given. Write such as -p 64,128."),
         ((*QUESTION, "--program", "sort"), 2, "COUNTS, got 'sort'. There are: 'solve'."),
-        ((*QUESTION, "--donors", "old.csv"), 2, "--donors and --donor-machine must be given"),
-        (("-", "-", "-p", "4"), 2, "One file alone may be -, standard input."),
+        ((*QUESTION, "--donors", "old.csv"), 2, "--donors and --donor-machine require each other"),
+        (("-", "-", "-p", "4"), 2, "Only one file may be -, standard input."),
         ((*QUESTION, "-o", "told.svg"), 2, "-o must be a path that ends in .csv, .json"),
         (("here.toml", "here.toml", "-p", "4"), 3, "is not a known column"),
         (("counts.csv", "counts.csv", "-p", "4"), 3, "must be TOML"),

@@ -111,7 +111,10 @@ def test_an_interrupt_ends_it_with_130_and_prints_nothing(jobs):
 def test_workers_are_ended_when_something_fails():
     with pytest.raises(ValueError, match="invalid literal"), command.workers(2) as executor:
         executor.submit(int, "x").result()
-    with pytest.raises(click.ClickException, match="Take fewer with --jobs"), command.workers(2):
+    with (
+        pytest.raises(click.ClickException, match="a process of --jobs ended early"),
+        command.workers(2),
+    ):
         raise BrokenProcessPool
 
 
@@ -122,7 +125,7 @@ def test_workers_are_ended_when_something_fails():
         (("--precision", "1 s"), 2, "--precision must be a fraction"),
         (("--time-limit", "0 s"), 2, "--time-limit must be above 0, got '0 s'. Write such as 60s"),
         (("--time-limit", "60"), 2, "--time-limit must be a time"),
-        (("--jobs", "0"), 2, "'--jobs'"),
+        (("--jobs", "0"), 2, "--jobs must be a whole number from 1 to 1024, got '0'."),
         (("--vary", "network.latencyy=1 us"), 2, "Did you mean network.latency?"),
         (("-o", "a.svg"), 2, "-o must be a path that ends in .csv, .json, got 'a.svg'."),
         (("--json", "-o", "-"), 2, "-o - and --json must not share standard output."),
@@ -138,7 +141,7 @@ def test_what_is_asked_wrongly_is_refused(parcast, options, status, says):
 def test_both_files_cannot_be_standard_input(parcast):
     said = parcast("simulate", "-", "-", "-p", "4")
     assert said.status == 2
-    assert "PROGRAM and MACHINE must not both be -. Name one file." in said.err
+    assert "Only one file may be -, standard input. Name the others." in said.err
 
 
 def test_a_bad_file_ends_with_3(parcast, tmp_path):

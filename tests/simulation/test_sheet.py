@@ -51,7 +51,7 @@ def test_a_wide_page_has_everything():
     assert lines_of(simulation()) == [
         "lu on gort, simulated",
         "",
-        "p   network.  time  95 % interval   law        compute  comm.  I/O  waiting",
+        "p   network.  time  90 % interval   law        compute  comm.  I/O  waiting",
         "   bandwidth   [s]            [s]   [s]   [%]      [%]    [%]  [%]      [%]",
         "1   100 MB/s  8.00   7.92 to 8.08  8.02  +0.2       90     10   <1        0",
         "2   100 MB/s  4.00   3.96 to 4.04  4.01  +0.2       90     10   <1        0",
@@ -65,7 +65,7 @@ def test_a_wide_page_has_everything():
         "",
         "simulated   a: whole runs",
         "            b: cycles",
-        "precision   the mean times are known to +- 1.0 % (95 % interval), asked for 1 %",
+        "precision   the mean times are known to +- 1.0 % (90 % interval), asked for 1 %",
         "law         spmd: a paper",
         "warning:    Mind <b>.",
     ]
@@ -83,7 +83,7 @@ def test_the_narrowest_page_has_a_few_lines_for_each_point():
     assert lines[2:6] == [
         "p = 1, network.bandwidth = 100 MB/s",
         "  time        8.00 s",
-        "              95 % interval 7.92 to 8.08 s",
+        "              90 % interval 7.92 to 8.08 s",
         "  law         8.02 s (+0.2 %)",
     ]
     one = replace(simulation(), axes={"p": np.array([1.0]), "network.bandwidth": np.array([1e8])})
@@ -105,7 +105,7 @@ def test_a_difference_that_is_nothing_has_no_sign():
 
 def test_without_a_precision_none_was_asked_for():
     lines = lines_of(simulation(precision=None))
-    assert lines[-3].endswith("(95 % interval)")
+    assert lines[-3].endswith("(90 % interval)")
     told = simulation()
     wider = replace(told, upper=told.time * np.array([1.01, 1.02]))
     assert "+- 1.0 % to 2.0 %" in lines_of(wider)[-3]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from parcast.errors import FileProblems
+from parcast.errors import FileProblems, ParameterError, ParcastError
 from parcast.timings.columns import axis_name_fault, is_label
 from parcast.timings.csv_files import read_measurements, write_measurements
 from parcast.timings.measurements import Measurements
@@ -329,39 +329,66 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
 @pytest.mark.parametrize(
     ("header", "says"),
     [
-        ("procs,time_s", ["p", "must be a column, got procs. Rename it to p."]),
-        ("ranks,time_s", ["p", "must be a column, got ranks. Rename it to p."]),
-        ("np,time_s", ["p", "must be a column, got np. Rename it to p."]),
-        ("cores,time_s", ["p", "must be a column, got cores. Rename it to p."]),
-        ("P,time_s", ["p", "must be a column, got P. Rename it to p."]),
+        (
+            "procs,time_s",
+            ["p", "must be a column, got procs. {0} p, or use columns={{'p': 'procs'}}."],
+        ),
+        (
+            "ranks,time_s",
+            ["p", "must be a column, got ranks. {0} p, or use columns={{'p': 'ranks'}}."],
+        ),
+        ("np,time_s", ["p", "must be a column, got np. {0} p, or use columns={{'p': 'np'}}."]),
+        (
+            "cores,time_s",
+            ["p", "must be a column, got cores. {0} p, or use columns={{'p': 'cores'}}."],
+        ),
+        ("P,time_s", ["p", "must be a column, got P. {0} p, or use columns={{'p': 'P'}}."]),
         (
             "nodes,time_s",
             [
                 "p",
-                "must be a column, got nodes. Multiply the nodes by the processors of each, and "
-                "rename it to p.",
+                "must be a column, got nodes. Take the nodes as p, columns={{'p': 'nodes'}}, or "
+                "multiply them by the processors of each and rename the column to p.",
             ],
         ),
         (
             "nodes,Cores,time_s",
-            ["p", "must be a column, got nodes, Cores. Rename one of them to p."],
+            [
+                "p",
+                "must be a column, got nodes, Cores. Rename one of them to p, or use "
+                "columns={{'p': 'nodes'}}.",
+            ],
         ),
-        ("n,time_s", ["p", "must be a column, got n, time_s. Add the number of processors."]),
+        (
+            "n,time_s",
+            [
+                "p",
+                "must be a column, got n, time_s. Add the processor counts, or name their column: "
+                "columns={{'p': 'NAME'}}.",
+            ],
+        ),
         (
             "p,n",
-            ["time_s", "must be a column, got p, n. Add it, or time_ms, or a pair metric,value."],
+            [
+                "time_s",
+                "must be a column, got p, n. Add it, or time_ms, or a pair metric,value, or name "
+                "it: columns={{'time_s': 'NAME'}}.",
+            ],
         ),
         (
             "p,runtime",
-            ["time_s", "must be a column, got runtime. Rename it to time_s or time_ms."],
+            ["time_s", "must be a column, got runtime. {1} columns={{'time_s': 'runtime'}}."],
         ),
         (
             "p,walltime [s]",
-            ["time_s", "must be a column, got walltime [s]. Rename it to time_s or time_ms."],
+            [
+                "time_s",
+                "must be a column, got walltime [s]. {1} columns={{'time_s': 'walltime [s]'}}.",
+            ],
         ),
         (
             "p,Time/s",
-            ["time_s", "must be a column, got Time/s. Rename it to time_s or time_ms."],
+            ["time_s", "must be a column, got Time/s. {1} columns={{'time_s': 'Time/s'}}."],
         ),
         (
             "p,time [sec]",
@@ -385,7 +412,7 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
         ),
         (
             "p,time",
-            ["time", "must end in its unit, got none. Rename it to time_s or time_ms."],
+            ["time", "must end in its unit, got none. {1} columns={{'time_s': 'time'}}."],
         ),
         (
             "p,time_sec",
@@ -432,13 +459,17 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
 )
 def test_a_header_is_corrected(header, says):
     values = ",".join("1" * len(header.split(",")))
-    assert refusal(f"# comment\n{header}\n{values}\n") == ["  ".join(["line 2", *says])]
+    field, message = says
+    message = message.format("Rename it to", "Rename it to time_s or time_ms, or use")
+    assert refusal(f"# comment\n{header}\n{values}\n") == [f"line 2  {field}  {message}"]
 
 
 def test_faults_of_the_header_and_of_the_rows_come_together():
     assert refusal("ranks,d,time\nmany,2,8\n2,two,4.5\n") == [
-        "line 1  time   must end in its unit, got none. Rename it to time_s or time_ms.",
-        "line 1  p      must be a column, got ranks. Rename it to p.",
+        "line 1  time   must end in its unit, got none. Rename it to time_s or time_ms, or use "
+        "columns={'time_s': 'time'}.",
+        "line 1  p      must be a column, got ranks. Rename it to p, or use "
+        "columns={'p': 'ranks'}.",
         f"line 2  ranks  must be a finite number, got 'many'. {ONLY_LABELS}",
         f"line 3  d      must be a finite number, got 'two'. {ONLY_LABELS}",
     ]
@@ -767,6 +798,67 @@ def test_a_column_that_is_ignored_may_hold_anything():
 
 
 def test_a_column_to_be_ignored_must_be_there():
+    with pytest.raises(ParameterError) as caught:
+        read_measurements(io.StringIO("p,time_s\n1,8\n"), ignore=["tme_s"])
+    assert str(caught.value) == (
+        "ignore must name columns of stream, got 'tme_s'. Did you mean time_s? There are p, "
+        "time_s."
+    )
+
+
+# columns that the file calls otherwise
+
+
+OTHERWISE = "nodes,seconds,site\n1,8,A\n2,4,A\n"
+
+
+def test_columns_may_have_other_names_in_the_file():
+    columns = {"p": "nodes", "time_s": "seconds", "machine": "site"}
+    runs = read_measurements(io.StringIO(OTHERWISE), columns=columns)
+    assert runs == Measurements(p=[1, 2], time=[8, 4], machine="A")
+
+
+def test_the_unit_of_a_time_is_that_of_its_new_name():
+    columns = {"p": "nodes", "time_ms": "seconds"}
+    runs = read_measurements(io.StringIO(OTHERWISE), columns=columns, ignore=["site"])
+    assert runs.time.tolist() == [0.008, 0.004]
+
+
+def test_metric_and_value_may_have_other_names():
+    table = "p,what,number\n1,time_s,8\n2,time_s,4\n2,heat,9\n"
+    runs = read_measurements(io.StringIO(table), columns={"metric": "what", "value": "number"})
+    assert runs == Measurements(p=[1, 2], time=[8, 4])
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        (
+            {"p": "node"},
+            "columns must name columns of stream, got 'node'. Did you mean nodes? "
+            "There are nodes, seconds, site.",
+        ),
+        (
+            {"p": "nodes", "time": "seconds", "machine": "site"},
+            "stream: 1 problem\n  line 1  time  must end in its unit, got none. Rename it to "
+            "time_s or time_ms, or use columns={'time_s': 'seconds'}.",
+        ),
+    ],
+)
+def test_other_names_of_columns_are_checked(columns, says):
+    with pytest.raises(ParcastError) as caught:
+        read_measurements(io.StringIO(OTHERWISE), columns=columns)
+    assert str(caught.value) == says
+
+
+def test_two_columns_of_one_name_are_named_with_a_remedy():
     with pytest.raises(FileProblems) as caught:
-        read_measurements(io.StringIO("p,time_s\n1,8\n"), ignore=["jobid"])
-    assert "jobid  must be a column to be ignored, got p, time_s." in str(caught.value)
+        read_measurements(io.StringIO("p,ranks,time_s\n1,4,8\n"), columns={"p": "ranks"})
+    assert str(caught.value) == (
+        "stream: 1 problem\n"
+        "  line 1  p  must be one column, got p and ranks. Leave one out: ignore=['p']."
+    )
+    runs = read_measurements(
+        io.StringIO("p,ranks,time_s\n1,4,8\n"), columns={"p": "ranks"}, ignore=["p"]
+    )
+    assert runs == Measurements(p=4, time=8)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, INTERRUPTED, in_options
-from parcast.cli.options import cli_command, duration, json_option, output_option, text_option
+from parcast.cli.options import duration, json_option, output_option, ranks_option, text_option
 from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
 from parcast.units import shown
@@ -125,17 +126,17 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line c
     "directory": "--directory",
 }
 
-HELP = """Measure this machine and write the file that describes it.
+HELP = """Measure this machine and write its description.
 
-Starts MPI ranks (mpi4py and an MPI: pip install "parcast[mpi]") and measures processor, network,
-communication primitives and storage, each in several launches, until the intervals are narrow or
-the time limit is reached. It says which. Ctrl-C keeps what was measured.
+Prints the speed of processor, network, communication primitives and storage, each with its 90 %
+interval. -o here.toml writes the machine file for `parcast predict`. Each part is measured in
+several launches of MPI ranks (mpi4py and an MPI: pip install "parcast[mpi]") until the intervals
+are narrow or the time limit is reached. Ctrl-C keeps what was measured.
 
---from takes output of the OSU, Intel MPI or IOR benchmarks instead of measuring, for what these
-tell.
+--from reads output of the OSU, Intel MPI or IOR benchmarks instead of measuring these parts.
 
 \b
-Exit status: 0    measured, settled or not
+Exit status: 0    measured, whether all intervals are narrow or not
              2    wrong use, or an output that cannot be written
              3    a file of --from cannot be read
              4    no MPI, or nothing could be measured
@@ -148,44 +149,42 @@ Examples:
 """
 
 
-@cli_command(name="calibrate", help=HELP, short_help="Measure this machine, a file out.")
+@cli_command(
+    name="calibrate", help=HELP, short_help="Measure this machine and write its description."
+)
 @click.argument("more", metavar="", nargs=-1)
-@click.option(
-    "-np",
-    "--np",
-    "--ranks",
-    "ranks",
+@ranks_option(
+    "Number of MPI ranks. If there are more than cores, they share them.",
+    read=ranks,
     metavar="COUNT",
-    callback=ranks,
     default="2",
     show_default=True,
-    help="MPI ranks. More than there are cores share them, which is said.",
 )
 @output_option(
-    "Write PATH: .toml the machine file, .json everything, .csv the samples. Repeatable."
+    "Write PATH: .toml (machine file), .json (everything) or .csv (samples). Repeatable."
 )
-@click.option("--quick", is_flag=True, help="Take less than 20 s, with wider intervals.")
-@text_option("--only", "PARTS", parts, f"Some of {', '.join(PARTS)}: network,storage.")
-@text_option(
-    "--time-limit", "TIME", duration, 'Stop when it is over, narrow or not: "5 min", 90s.'
-)
+@click.option("--quick", is_flag=True, help="Measure for less than 20 s, with wider intervals.")
+@text_option("--only", "PARTS", parts, f"Parts to measure: {', '.join(PARTS)}.")
+@text_option("--time-limit", "TIME", duration, 'Time after which measuring stops: "5 min", 90s.')
 @click.option(
     "--directory",
     metavar="DIR",
-    help="Folder of the file system to measure, by default the current one.",
+    type=A_FILE,
+    help="Folder of the file system to measure. By default the current folder.",
 )
-@click.option("--name", metavar="NAME", help="What to call the machine, by default its host name.")
+@click.option("--name", metavar="NAME", help="Name of the machine. By default its host name.")
 @json_option
 @click.option(
     "--slurm",
     is_flag=True,
-    help="Write a batch script that measures as many nodes, one rank each, and run nothing.",
+    help="Write a batch script that measures -np nodes with one rank each; run nothing.",
 )
 @click.option(
     "--from",
     "first",
     metavar="FILE...",
-    help="Output of OSU, IMB or IOR to take instead of measuring. More may follow.",
+    type=A_FILE,
+    help="Output files of OSU, IMB or IOR to use instead of measuring.",
 )
 def command(
     ctx: click.Context,
@@ -201,8 +200,8 @@ def command(
     """Measure, write and return the exit status."""
     if more and first is None:
         raise click.UsageError(
-            f"{more[0]!r:.60} is too much: calibrate measures this machine. Write --from before "
-            "the files of other benchmarks.",
+            f"{more[0]!r:.60} is one argument too many. Write --from before the files of other "
+            "benchmarks.",
             ctx,
         )
     files = [*([first] if first is not None else []), *more]
@@ -299,7 +298,7 @@ def _write_script(
     from parcast.files.document import write_document
 
     if as_json:
-        raise click.UsageError("--json must not be asked of --slurm. Leave one out.", ctx)
+        raise click.UsageError("--json cannot be combined with --slurm. Leave one out.", ctx)
     if len(outputs) > 1:
         raise click.UsageError("--slurm writes one script: give -o once.", ctx)
     Outputs(outputs, formats=("sh", "slurm", "sbatch")).check(files)

@@ -1,12 +1,13 @@
-"""`parcast characterise`: profiles of timed regions in, a description of the program out."""
+"""`parcast characterise`: a description of a program, from profiles of its timed regions."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import answer_options, as_written, cli_command
+from parcast.cli.options import answer_options, as_written, column_option
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("toml", "json", "csv")
 
-HELP = """Describe a program by its regions, from runs in which they were timed.
+HELP = """Describe a program by profiles of its timed regions.
 
-PROFILE is what a program wrote whose regions are marked with parcast.region and that ran with
-PARCAST_PROFILE=PROFILE; one file may hold many runs. Runs at two sizes or more, each on one and on
-several processors, tell how iterations, calls and bytes depend on n and p. What comes out is a
-program file for `parcast predict` and `parcast match`.
+Prints the time of each region as a formula in n and p. -o program.toml writes a program file for
+`parcast predict` and `parcast match`.
 
-Loops are timed by processor time unless --clock says otherwise. Communication and files are left
-to the figures of the machine that the program is then taken to.
+PROFILE is written by a program whose regions are marked with parcast.region, run with
+PARCAST_PROFILE=PROFILE; one file may hold many runs. Runs at two or more problem sizes are needed,
+each on one and on several processors. Loops are timed by processor time, see --clock.
+Communication and files are predicted from the figures of the machine.
 
 \b
-Exit status: 0  characterised
+Exit status: 0  answered
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
-             4  the runs do not tell the times of the regions
+             4  the runs do not determine the times of the regions
 
 \b
 Examples:
@@ -49,24 +50,43 @@ class Question:
     size: str
     clock: str
     name: str | None
+    columns: dict[str, str]
 
 
-@cli_command(name="characterise", help=HELP, short_help="Profiles in, a program's regions out.")
-@click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True)
-@click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
+@cli_command(
+    name="characterise",
+    help=HELP,
+    short_help="Describe a program by profiles of its timed regions.",
+)
+@click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True, type=A_FILE)
 @click.option(
-    "--plain", metavar="FILE", help="CSV table of times of the same runs without regions."
+    "--machine",
+    metavar="MACHINE",
+    type=A_FILE,
+    help="TOML file of the machine of the runs.",
 )
 @click.option(
-    "--size", metavar="NAME", default="n", help="Parameter of the runs that is n (default n)."
+    "--plain",
+    metavar="FILE",
+    type=A_FILE,
+    help="CSV table of times of the same runs without regions.",
+)
+@column_option("--plain")
+@click.option(
+    "-n",
+    "--size",
+    "size",
+    metavar="NAME",
+    default="n",
+    help="Parameter of the runs that is the problem size (default n).",
 )
 @click.option(
     "--clock",
-    type=click.Choice(["processor", "wall"]),
+    type=OneOf(["processor", "wall"]),
     default="processor",
-    help="What times the loops (default processor).",
+    help="Clock for loops: processor time (default) or wall time.",
 )
-@click.option("--name", metavar="TEXT", help="What to call the program.")
+@click.option("--name", metavar="TEXT", help="Name of the program in the description.")
 @answer_options(FORMATS, toml="the program")
 def command(
     ctx: click.Context,
@@ -81,7 +101,7 @@ def command(
     question = Question(**options)
     files = [*question.profiles, *filter(None, [question.machine, question.plain])]
     if files.count("-") > 1:
-        raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
+        raise click.UsageError("Only one file may be -, standard input. Name the others.", ctx)
     outputs.check(files)
     program = _characterised(question)
     outputs.give(program, write=lambda path: write_document(path, [program.toml]))
@@ -103,7 +123,9 @@ def _characterised(question: Question) -> "Characterisation":
         machine, from_machine = read_description(
             question.machine, read_machine, argument="MACHINE"
         )
-    plain = None if question.plain is None else read_measurements(question.plain)
+    plain = None
+    if question.plain is not None:
+        plain = read_measurements(question.plain, columns=question.columns)
     program = characterise(
         read.runs,
         size=question.size,
@@ -119,5 +141,5 @@ def _characterised(question: Question) -> "Characterisation":
         ],
         machine=from_machine,
         plain=question.plain,
-        options=as_written(question, "profiles", "machine", "plain"),
+        options=as_written(question, "profiles", "machine", "plain", columns="column"),
     )

@@ -1,7 +1,8 @@
-"""The command line: `COMMANDS` names each by its place, and it parses, calls and prints.
+"""The command line: `GROUPS` names each command by its place, and it parses, calls and prints.
 
 A command is loaded when it is named, and numpy when it computes, so that help answers at once.
-What commands share is in `options`, `ranges`, `reading`, `outputs`, `screen` and `failures`.
+What commands share is in `answering`, `options`, `ranges`, `reading`, `outputs`, `screen` and
+`failures`.
 """
 
 import difflib
@@ -12,22 +13,33 @@ import click
 from parcast.places import load
 from parcast.version import __version__
 
-COMMANDS: Final = {  # each name and its place, in the order of the help
-    "forecast": "parcast.forecasting.command:command",
-    "predict": "parcast.prediction.command:command",
-    "fit": "parcast.fitting.command:command",
-    "simulate": "parcast.simulation.command:command",
-    "match": "parcast.matching.command:command",
-    "project": "parcast.projection.command:command",
-    "calibrate": "parcast.calibration.command:command",
-    "characterise": "parcast.characterisation.command:command",
-    "import": "parcast.cli.commands.import_files:command",
-    "run": "parcast.kernels.command:command",
-    "testbed": "parcast.cli.commands.testbed:command",
-    "validate": "parcast.validation.command:command",
+GROUPS: Final = {  # what the help calls a group of commands; each name and its place
+    "From timings": {
+        "forecast": "parcast.forecasting.command:command",
+        "match": "parcast.matching.command:command",
+    },
+    "From descriptions": {
+        "predict": "parcast.prediction.command:command",
+        "fit": "parcast.fitting.command:command",
+        "simulate": "parcast.simulation.command:command",
+        "project": "parcast.projection.command:command",
+    },
+    "Measure and run": {
+        "calibrate": "parcast.calibration.command:command",
+        "run": "parcast.kernels.command:command",
+        "validate": "parcast.validation.command:command",
+        "characterise": "parcast.characterisation.command:command",
+    },
+    "Tools": {
+        "import": "parcast.cli.commands.import_files:command",
+        "testbed": "parcast.cli.commands.testbed:command",
+    },
 }
+COMMANDS: Final = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 HELP: Final = """Forecast how a parallel program will scale.
+
+`parcast COMMAND --help` explains a command.
 
 \b
 Exit status: 0  answered
@@ -40,6 +52,14 @@ Exit status: 0  answered
 Examples:
   parcast forecast timings.csv -p 512,1024
   parcast forecast timings.csv --hold-out 64
+"""
+
+EPILOG: Final = """To complete commands and options with the Tab key, add to ~/.bashrc:
+
+\b
+  eval "$(_PARCAST_COMPLETE=bash_source parcast)"
+
+or the same with zsh_source to ~/.zshrc.
 """
 
 
@@ -61,6 +81,19 @@ class Commands(click.Group):
         command: click.Command = load(COMMANDS[cmd_name])
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands in their groups, all summaries in one column."""
+        widest = max(map(len, COMMANDS))
+        for heading, group in GROUPS.items():
+            loaded = [(name, self.get_command(ctx, name)) for name in group]
+            rows = [
+                (f"{name:{widest}}", command.get_short_help_str(formatter.width))
+                for name, command in loaded
+                if command is not None
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -76,6 +109,7 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     help=HELP,
+    epilog=EPILOG,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

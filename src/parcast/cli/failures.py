@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 
 import click
 
+from parcast.cli.answering import in_our_words
 from parcast.errors import (
     Argument,
     FileProblems,
@@ -61,7 +62,7 @@ def _axis_given(axis: str) -> str:
 OPTIONS: Final[dict[str, Spelling]] = {
     "axis": _axis_given,
     "by": "--by",
-    "columns": lambda columns: str(list(columns)) if columns else "none",
+    "columns": "--column",
     "donors": "--donors",
     "donors.select": lambda callpath: f"keep only {callpath} in their files",
     "fixed": "--fix",
@@ -70,6 +71,7 @@ OPTIONS: Final[dict[str, Spelling]] = {
     "ignore": "--ignore",
     "interval": "leave the interval out with --no-interval",
     "min_efficiency": "--knee",
+    "named columns": lambda columns: str(list(columns)) if columns else "none",
     "picture": "--picture",
     "select": "--select",
     "vary": "--vary",
@@ -150,13 +152,13 @@ def meaning(failure: BaseException) -> tuple[str, int]:
             return "", PIPE_CLOSED
         case click.UsageError():
             path = failure.ctx.command_path if failure.ctx else "parcast"
-            text = f"{failure.format_message()}\nSee: {path} --help"
+            text = f"{in_our_words(failure)}\nSee: {path} --help"
         case NoAnswer():
             text, status = failure.format_message(), NO_FORECAST
         case click.ClickException():
             text = failure.format_message()
         case FileProblems():
-            status = BAD_FILE
+            text, status = in_options(failure), BAD_FILE
         case FitFailed() | RunFailed():
             status = NO_FORECAST
         case ParameterError():

@@ -1,4 +1,4 @@
-"""Options whose text is more than a word, those that several commands have, and `cli_command`.
+"""Options whose text is more than a word, those that several commands have.
 
 Most functions are click callbacks: they take the text of an option and return what it means.
 """
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from parcast.cli.answering import A_FILE, Whole
 from parcast.cli.outputs import FIGURES, Outputs
 from parcast.cli.ranges import parse_counts, parse_sizes
 from parcast.cli.screen import VERBOSE
@@ -36,15 +37,6 @@ def json_option(function: Function) -> Function:
     return json(verbose(function))
 
 
-class Answering(click.Command):
-    """A command with the option --debug, which `failures.run` looks for among the arguments."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        help = "Show a traceback when something fails."
-        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
-
-
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Counts of processors or disks, and the text that names them."""
@@ -66,10 +58,11 @@ def as_written(question: Any, *files: str, **names: str) -> dict[str, Any]:
 
     `names` are what the document calls some of them.
     """
+    given = {option.name: getattr(question, option.name) for option in fields(question)}
     return {
-        names.get(option.name, option.name): plain(getattr(question, option.name))
-        for option in fields(question)
-        if option.name not in files
+        names.get(name, name): plain(value)
+        for name, value in given.items()
+        if name not in files and (name != "columns" or value)
     }
 
 
@@ -82,7 +75,7 @@ def plain(value: Any) -> Any:
 
 
 def processors(help: str, *, required: bool = False) -> Option[Any]:
-    """Option for counts of processors, which may be repeated."""
+    """Option for processor counts, which may be repeated."""
     return click.option(
         "-p",
         "--processors",
@@ -93,6 +86,20 @@ def processors(help: str, *, required: bool = False) -> Option[Any]:
         callback=counts,
         help=help,
     )
+
+
+def size_option(
+    help: str, *, metavar: str = "SIZES", read: Callable[..., Any] | None = None
+) -> Option[Any]:
+    """Option for problem sizes."""
+    return click.option("-n", "--size", "n", metavar=metavar, callback=read or sizes, help=help)
+
+
+def ranks_option(
+    help: str, *, read: Callable[..., Any], metavar: str = "LIST", **settings: Any
+) -> Option[Any]:
+    """Option for counts of MPI ranks."""
+    return click.option("-np", "ranks", metavar=metavar, callback=read, help=help, **settings)
 
 
 def counts(
@@ -161,6 +168,24 @@ def columns(_: click.Context, option: click.Parameter, text: str | None) -> list
     return names
 
 
+def called(_: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Read names of columns and what a file calls them."""
+    titles: dict[str, str] = {}
+    for text in texts:
+        name, equals, title = map(str.strip, text.partition("="))
+        if not (name and equals and title):
+            raise click.UsageError(
+                f"{option.opts[0]} must be a name and the name in the file, got {text!r:.60}. "
+                "Write such as p=nodes or time_s=seconds."
+            )
+        if name in titles:
+            raise click.UsageError(
+                f"{option.opts[0]} must name a column once, got {name!r:.60} twice. Leave one out."
+            )
+        titles[name] = title
+    return titles
+
+
 def selection(
     _: click.Context, __: click.Parameter, texts: tuple[str, ...]
 ) -> list[tuple[str, str]]:
@@ -171,7 +196,7 @@ def selection(
         if not (column and equals and value):
             raise click.UsageError(
                 f"--select must be a column and its value, got {text!r:.60}. "
-                "Write such as machine=T3E."
+                "Write such as machine=T3E or machine=T3E,SP."
             )
         selected.append((column, value))
     return selected
@@ -201,18 +226,6 @@ def _plain_fraction(text: str) -> str | float:
         return text
 
 
-def cli_command(
-    *, name: str, help: str, short_help: str
-) -> Callable[[Callable[..., Any]], Answering]:
-    """Make a function a command: it takes the context, answers and returns its exit status."""
-
-    def decorate(function: Callable[..., Any]) -> Answering:
-        named = click.command(name=name, cls=Answering, help=help, short_help=short_help)
-        return named(click.pass_context(function))
-
-    return decorate
-
-
 def text_option(
     name: str, metavar: str, read: Callable[..., Any], help: str, **settings: Any
 ) -> Option[Any]:
@@ -221,11 +234,14 @@ def text_option(
 
 
 def repeated_option(
-    name: str, metavar: str, help: str, read: Callable[..., Any] | None = None
+    name: str, metavar: str, help: str, read: Callable[..., Any] | None = None, *names: str
 ) -> Option[Any]:
-    """Option that may be given several times."""
+    """Option that may be given several times; a file's name is one that shells complete."""
     help = f"{help} Repeatable."
-    return click.option(name, metavar=metavar, callback=read, help=help, multiple=True)
+    kind = A_FILE if metavar in {"PATH", "FILE"} else None
+    return click.option(
+        name, *names, metavar=metavar, callback=read, help=help, multiple=True, type=kind
+    )
 
 
 def answer_options(formats: Sequence[str] = FIGURES, **contents: str) -> Option[Any]:
@@ -253,24 +269,30 @@ def answer_options(formats: Sequence[str] = FIGURES, **contents: str) -> Option[
 
 def output_option(help: str) -> Option[Any]:
     """Option -o."""
-    return click.option("-o", "--output", "outputs", multiple=True, metavar="PATH", help=help)
-
-
-def select_option(help: str = "Rows to take: machine=T3E. Repeatable.") -> Option[Any]:
-    """Option for rows of a table to take."""
     return click.option(
-        "--select", metavar="COLUMN=VALUE", multiple=True, callback=selection, help=help
+        "-o", "--output", "outputs", multiple=True, metavar="PATH", help=help, type=A_FILE
     )
 
 
+def select_option(help: str = "Use only rows with these values: machine=T3E,SP.") -> Option[Any]:
+    """Option for rows of a table to use."""
+    return repeated_option("--select", "COLUMN=VALUES", help, selection)
+
+
+def column_option(of: str = "FILE") -> Option[Any]:
+    """Option for columns that have another name in a file."""
+    help = f"Use column OLD of {of} as NEW: p=nodes, time_s=seconds."
+    return repeated_option("--column", "NEW=OLD", help, called, "columns")
+
+
 def ignore_option(help: str) -> Option[Any]:
-    """Option for columns of a table to pass over."""
+    """Option for columns of a table to ignore."""
     return click.option("--ignore", metavar="COLUMNS", callback=columns, help=help)
 
 
 def seed_option(help: str, **more: Any) -> Option[Any]:
     """Option for what makes random numbers repeat."""
-    return click.option("--seed", type=click.IntRange(0), default=0, help=help, **more)
+    return click.option("--seed", type=Whole(0), metavar="NUMBER", default=0, help=help, **more)
 
 
 def all_option(rows: str) -> Option[Any]:

@@ -1,14 +1,16 @@
 """The files of a question: read with their progress, their digest taken, their rows selected."""
 
+import csv
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar
 
 import click
 
-from parcast.cli.stdin import RestOfStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
+from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
+from parcast.words import did_you_mean, listed
 
 if TYPE_CHECKING:
     from parcast.importers.registry import Format
@@ -16,10 +18,16 @@ if TYPE_CHECKING:
 
 
 Described = TypeVar("Described")
+MOST_NAMED: Final = 12  # values of a column in one message
 
 
 def read_file(
-    file: str, select: Sequence[tuple[str, str]], ignore: Sequence[str] = ()
+    file: str,
+    select: Sequence[tuple[str, str]] = (),
+    ignore: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    *,
+    argument: str = "FILE",
 ) -> tuple["Measurements", dict[str, Any]]:
     """Measurements of a file that have the values wanted, and what they come from.
 
@@ -29,20 +37,59 @@ def read_file(
     from parcast.timings.csv_files import read_measurements
 
     name = _named(file)
-    with _recognised(file, "FILE") as (known, path, stream):
+    with _recognised(file, argument) as (known, path, stream):
         if known is not None:
-            runs, inputs = _imported(known, path, name, ignore)
+            runs, inputs = _imported(known, path, name, ignore, columns)
         else:
             watched = _Watched(name, stream)
             with Progress("reading") as progress:
-                runs = read_measurements(watched, ignore=ignore, progress=progress)  # type: ignore[arg-type]  # reads
+                runs = read_measurements(
+                    watched,  # type: ignore[arg-type]  # it reads
+                    ignore=ignore,
+                    columns=columns,
+                    progress=progress,
+                )
             digest = watched.sha256.hexdigest()
             inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
-    return (runs.select(**selected(select, runs.labels)) if select else runs), inputs
+    return rows_selected(runs, select, name), inputs
+
+
+def columns_in(
+    file: str, *, among: Sequence[str], ignore: Sequence[str], columns: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Columns to ignore and with another name in one of several files.
+
+    They are those that it has, and those that no other has, so that their absence is told.
+    """
+    titles: Set[str] = {*ignore, *columns.values()}
+    if file != "-":
+        theirs = {title for other in among if other != "-" for title in _titles(other, titles)}
+        absent = set[str]() if "-" in among else titles - theirs
+        titles = _titles(file, titles) | absent
+    return (
+        [title for title in ignore if title in titles],
+        {name: title for name, title in columns.items() if title in titles},
+    )
+
+
+def _titles(file: str, wanted: Set[str]) -> Set[str]:
+    """Which titles of columns stand in the header of a file."""
+    from parcast.files.decoding import opened
+
+    if not wanted:
+        return set()
+    with opened(file) as (_, stream):
+        lines = (line if isinstance(line, bytes) else line.encode() for line in stream)
+        header = next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
+    there = next(csv.reader([header.decode("utf-8", errors="replace")]), [])
+    return wanted & {title.strip() for title in there}
 
 
 def read_surface(
-    file: str, ignore: Sequence[str] = ()
+    file: str,
+    select: Sequence[tuple[str, str]] = (),
+    ignore: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
 ) -> tuple[tuple["Measurements", Literal["time", "speedup"]], dict[str, Any]]:
     """Measurements to fit a program to, whether times or speedups, and what they come from.
 
@@ -51,12 +98,16 @@ def read_surface(
     from parcast.timings.speedups import read_runs
 
     name = _named(file)
-    with _recognised(file, "SURFACE") as (known, path, stream):
+    quantity: Literal["time", "speedup"] = "time"
+    with _recognised(file, "TIMINGS") as (known, path, stream):
         if known is not None:
-            runs, inputs = _imported(known, path, name, ignore)
-            del inputs["measurements"]
-            return (runs, "time"), inputs
-        return _described(stream, name, lambda x: read_runs(x, ignore=ignore))
+            runs, inputs = _imported(known, path, name, ignore, columns)
+        else:
+            (runs, quantity), inputs = _described(
+                stream, name, lambda x: read_runs(x, ignore=ignore, columns=columns)
+            )
+    inputs["measurements"] = len(runs)
+    return (rows_selected(runs, select, name), quantity), inputs
 
 
 @contextmanager
@@ -74,13 +125,12 @@ def _recognised(file: str, argument: str) -> Iterator[tuple["Format | None", str
         with opened(file) as (_, stream):
             yield None, file, stream
         return
-    prepare_stdin(argument, "a table")
-    head = beginning_of_stdin()
+    head = beginning_of_stdin(argument, "a table")
     if known := format_of_beginning(head, Path(STDIN)):
         with stdin_as_file(head) as path:
             yield known, path, None
     else:
-        yield None, file, RestOfStdin(head)
+        yield None, file, WholeStdin()
 
 
 def _named(file: str) -> str:
@@ -91,7 +141,11 @@ def _named(file: str) -> str:
 
 
 def _imported(
-    known: "Format", file: str, name: str, ignore: Sequence[str]
+    known: "Format",
+    file: str,
+    name: str,
+    ignore: Sequence[str],
+    columns: Mapping[str, str] | None,
 ) -> tuple["Measurements", dict[str, Any]]:
     """Import a file that another tool wrote."""
     from parcast.cli.commands.import_files import asked_in_options, say
@@ -104,23 +158,32 @@ def _imported(
             f"Import them: parcast import {known.name} FILE -o machine.toml"
         )
         raise FileProblems(name, [Problem(message=refusal)])
-    answer = asked_in_options(lambda: import_timings(file, known.name))
+    rename = {old: new for new, old in (columns or {}).items()}
+    answer = asked_in_options(
+        lambda: import_timings(file, known.name, rename=rename), {"rename": "--column"}
+    )
     say([f"{name} is recognised as {known.name}: {known.title}.", *answer.notes])
-    runs = _without(answer.measurements, ignore)
+    runs = _without(answer.measurements, ignore, name)
     inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}
     return runs, inputs | {"format": known.name}
 
 
-def _without(runs: "Measurements", ignore: Sequence[str]) -> "Measurements":
-    """Pass over columns of runs that were imported."""
+def _without(runs: "Measurements", ignore: Sequence[str], name: str) -> "Measurements":
+    """Leave out columns of runs that were imported."""
     columns = runs.columns
-    for name in ignore:
-        if name not in columns or name in {"p", "time"}:
-            there = ", ".join(x for x in columns if x not in {"p", "time"}) or "none"
+    others = [x for x in columns if x not in {"p", "time"}]
+    for column in ignore:
+        if column not in others:
             raise click.UsageError(
-                f"--ignore must be a column to be passed over, got {name!r:.60}. There is {there}."
+                f"--ignore must name columns of {name} besides p and the time, got "
+                f"{column!r:.60}. There {_are(others)}."
             )
     return type(runs)(**{x: y for x, y in columns.items() if x not in ignore})
+
+
+def _are(names: Sequence[str]) -> str:
+    """Write what there is."""
+    return f"{'are' if len(names) > 1 else 'is'} {', '.join(names) or 'none'}"
 
 
 def _digest(file: str) -> str | None:
@@ -144,6 +207,7 @@ def read_description(
 
     if file == "-":
         prepare_stdin(argument, "a description")
+        return _described(WholeStdin(), _named(file), read)
     with opened(file) as (name, stream):
         return _described(stream, name, read)
 
@@ -176,18 +240,46 @@ class _Watched:
         return self._stream.fileno()
 
 
-def selected(select: Sequence[tuple[str, str]], labels: Iterable[str]) -> dict[str, list[Any]]:
-    """Gather the values wanted in each column: text for labels, numbers for axes."""
-    values: dict[str, list[Any]] = {}
+def rows_selected(
+    runs: "Measurements", select: Sequence[tuple[str, str]], file: str
+) -> "Measurements":
+    """Keep the rows that have the values of --select: text in labels, numbers in axes."""
+    from parcast.errors import ParameterError
+
+    wanted: dict[str, list[Any]] = {}
+    columns = runs.columns
     for column, text in select:
-        value: str | float = text
-        if column not in labels:
-            try:
-                value = float(text)
-            except ValueError:
+        option = f"--select {column}={text:.60}"
+        if column not in columns:
+            raise click.UsageError(
+                f"{option}: no such column; columns in {file}: {', '.join(columns)}."
+                f"{did_you_mean(column, columns)}"
+            )
+        known: list[Any] = sorted(set(columns[column].tolist()))
+        read = str if column in runs.labels else _number
+        for value in [text] if text in known else [part.strip() for part in text.split(",")]:
+            if read(value) not in known:
+                there = [value if isinstance(value, str) else f"{value:g}" for value in known]
                 raise click.UsageError(
-                    f"--select {column} must be a number, got {text!r:.60}. "
-                    "Only machine and callpath are text."
-                ) from None
-        values.setdefault(column, []).append(value)
-    return values
+                    f"{option}: no rows; {_several(column, runs)} in {file}: "
+                    f"{listed(there, MOST_NAMED)}.{did_you_mean(value, there)}"
+                )
+            wanted.setdefault(column, []).append(read(value))
+    try:
+        return runs.select(**wanted) if wanted else runs
+    except ParameterError as refusal:
+        asked = " ".join(f"--select {column}={text}" for column, text in select)
+        raise click.UsageError(f"{asked}: no row of {file} has all of these values.") from refusal
+
+
+def _number(text: str) -> float | None:
+    """Read a number, if the text is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _several(column: str, runs: "Measurements") -> str:
+    """Write the name of a column in the plural, where it holds names."""
+    return f"{column}s" if column in runs.labels else column

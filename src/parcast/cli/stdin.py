@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import click
 
@@ -19,10 +20,15 @@ from parcast.errors import FileProblems, Problem
 BLOCK: Final = 2**20  # read at once [B]
 
 
+_HEADS: Final[WeakKeyDictionary[Any, bytes]] = WeakKeyDictionary()  # streams and their beginnings
+
+
 def prepare_stdin(argument: str, what: str) -> None:
     """Refuse standard input that is closed, and say that a terminal is waited for."""
     from parcast.cli.screen import is_a_terminal
 
+    if sys.stdin in _HEADS:
+        return  # it was prepared before its beginning was read
     if sys.stdin is None:
         raise click.UsageError(
             f"{argument} must not be - where standard input is closed. Name a file."
@@ -31,28 +37,34 @@ def prepare_stdin(argument: str, what: str) -> None:
         click.echo(f"parcast: reading {what} from the terminal; end it with Ctrl-D.", err=True)
 
 
-def beginning_of_stdin() -> bytes:
-    """Read as much as tells what standard input holds."""
+def beginning_of_stdin(argument: str, what: str) -> bytes:
+    """Read as much as tells what standard input holds; who asks again gets the same."""
     from parcast.importers.content import HEAD
 
-    head = b""
-    while len(head) < HEAD and (more := _read(HEAD - len(head))):
-        head += more
-    return head
+    prepare_stdin(argument, what)
+    if sys.stdin not in _HEADS:
+        head = b""
+        while len(head) < HEAD and (more := _read(HEAD - len(head))):
+            head += more
+        _HEADS[sys.stdin] = head
+    return _HEADS[sys.stdin]
 
 
-class RestOfStdin:
-    """Standard input from its beginning on, which has been read already."""
+class WholeStdin:
+    """Standard input from its beginning, which may have been read already."""
 
-    def __init__(self, head: bytes) -> None:
-        self._head = head
+    def __init__(self) -> None:
+        from parcast.importers.content import HEAD
+
+        head = _HEADS.pop(sys.stdin, None)
+        self._head = head or b""
+        self._has_ended = head is not None and len(head) < HEAD
 
     def read(self, count: int) -> bytes:
         """Read on."""
-        if not self._head:
-            return _read(count)
         taken, self._head = self._head[:count], self._head[count:]
-        return taken
+        more = count - len(taken)
+        return taken if self._has_ended or not more else taken + _read(more)
 
     def fileno(self) -> int:
         """Name the file, so that its size can be asked."""

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn, TypeAlias
 
-from parcast.errors import FileProblems, ParameterError, Problem, as_list
+from parcast.errors import FileProblems, ParameterError, Problem, Text, as_list
 
 MOST_LISTED: Final = 20  # as many as a person works through before trying again
 MOST_ALIKE: Final = 3  # of one kind that are listed one by one; more are one message
@@ -23,13 +23,13 @@ class _Kind:
     lines: list[int] = field(default_factory=list)  # the first of them, those of `first` too
     count: int = 0
 
-    def add(self, message: str, line: int | None, field: str) -> None:
+    def add(self, problem: Problem) -> None:
         """Take in one more."""
         self.count += 1
         if len(self.first) < MOST_ALIKE:
-            self.first.append(Problem(message=message, line=line, field=field))
-        if line is not None and len(self.lines) <= MOST_LINES:
-            self.lines.append(line)
+            self.first.append(problem)
+        if problem.line is not None and len(self.lines) <= MOST_LINES:
+            self.lines.append(problem.line)
 
     def problems(self) -> Iterator[Problem]:
         """Give them one by one, or as one message where there are many."""
@@ -56,7 +56,13 @@ class Faults:
         return self._count
 
     def add(
-        self, message: str, *, line: int | None = None, field: str = "", kind: str | None = None
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        field: str = "",
+        kind: str | None = None,
+        hint: Text = "",
     ) -> None:
         """Note one fault, at a line and a column or key, and go on.
 
@@ -68,7 +74,8 @@ class Faults:
         if key not in self._kinds and len(self._kinds) == MOST_LISTED:
             self._unlisted += 1
             return
-        self._kinds.setdefault(key, _Kind()).add(message, line, field)
+        problem = Problem(message=message, line=line, field=field, hint=hint)
+        self._kinds.setdefault(key, _Kind()).add(problem)
 
     def refuse(self, message: str, *, line: int | None = None, field: str = "") -> NoReturn:
         """Raise `FileProblems` with this fault after all those noted so far."""

@@ -1,4 +1,4 @@
-"""`parcast fit`: a description of a program and its timings in, the constants of its law out."""
+"""`parcast fit`: the constants of a program's description, from its timings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
 from parcast.cli.options import (
     answer_options,
     as_written,
-    cli_command,
+    column_option,
     columns,
     ignore_option,
     seed_option,
@@ -18,7 +20,7 @@ from parcast.cli.options import (
     text_option,
 )
 from parcast.cli.outputs import Outputs, format_of, with_inputs
-from parcast.cli.reading import read_description, read_surface, selected
+from parcast.cli.reading import read_description, read_surface
 
 if TYPE_CHECKING:
     from parcast.fitting.result import Fit
@@ -26,30 +28,34 @@ if TYPE_CHECKING:
 
 Described = TypeVar("Described")
 
+TIMINGS: Final = Place("TIMINGS", "table of timings", ("timings",))
+ANY_MACHINE: Final = replace(MACHINE, least=0)
 FORMATS: Final = ("toml", "json", "csv")
 
-HELP = """Find the constants of a program's law that explain its timings.
+HELP = """Fit the constants of a program's description to its timings.
 
-PROGRAM is a TOML file that describes the program, with a first guess of its amounts. SURFACE is a
-CSV table of its timings: columns p, time_s (or time_ms, ...) and perhaps d and n, or speedup in
-place of a time; "-" is standard input. An amount written "6.9 s +- 5%" is a measurement itself.
+Prints each constant with its 90 % interval. Constants that the timings do not determine are named,
+with a run that would determine them. -o writes the fitted description.
 
-Each constant comes with its 90 % interval. What the timings do not determine is named, with the
-run that would determine it.
+PROGRAM is a TOML file that describes the program, with a first guess of its constants. TIMINGS is
+a CSV table with the columns p and time_s (or time_ms, ...), and optionally d and n; or speedup in
+place of a time. MACHINE is the TOML file of the machine, required if PROGRAM gives operations or
+bytes. The files may have any order; "-" is standard input, for one of them.
 
-NAMES are of amounts, with commas between them: compute.serial,communication.contention.
+NAMES is a list of constants: compute.serial,communication.contention. A constant written
+"6.9 s +- 5%" counts as a measurement.
 
 \b
-Exit status: 0  fitted, and every constant is determined
-             1  fitted, but something is not determined, on its bound, or the
-                fit has not converged
+Exit status: 0  fitted, and all constants are determined
+             1  fitted, but a constant is not determined or on its bound, or
+                the fit has not converged
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
              4  no fit is possible from these timings
 
 \b
 Examples:
-  parcast fit program.toml times.csv --machine sp2.toml -o fitted.toml
+  parcast fit program.toml times.csv sp2.toml -o fitted.toml
   parcast fit program.toml times.csv --fix communication.startup,io.startup
 """
 
@@ -68,50 +74,61 @@ class Question:
     starts: int
     seed: int
     interval: bool
+    columns: dict[str, str]
 
 
-@cli_command(name="fit", help=HELP, short_help="Timings in, constants of the law out.")
-@click.argument("program")
-@click.argument("surface")
-@click.option("--machine", metavar="MACHINE", help="TOML file that describes what it ran on.")
-@text_option("--free", "NAMES", columns, "Amounts to fit, no others.")
-@text_option("--fix", "NAMES", columns, "Amounts to leave as described.")
+@cli_command(
+    name="fit", help=HELP, short_help="Fit the constants of a program's description to timings."
+)
+@click.argument("files", nargs=-1, required=True, metavar="PROGRAM TIMINGS [MACHINE]", type=A_FILE)
+@click.option("--machine", metavar="MACHINE", type=A_FILE, help="MACHINE, as an option.")
+@text_option("--free", "NAMES", columns, "Constants to fit; all others keep their values.")
+@text_option("--fix", "NAMES", columns, "Constants that keep their values.")
 @select_option()
-@ignore_option("Columns of SURFACE to pass over: date,jobid.")
+@column_option("TIMINGS")
+@ignore_option("Columns of TIMINGS to ignore: date,jobid.")
 @click.option(
     "--starts",
     metavar="COUNT",
-    type=click.IntRange(1, 10_000),
+    type=Whole(1, 10_000),
     default=10,
-    help="Sets of values to start from (default 10).",
+    help="Number of starting points (default 10).",
 )
-@seed_option("Of these sets.", metavar="NUMBER")
-@click.option("--interval/--no-interval", default=True, help="Find the intervals? By default yes.")
+@seed_option("Seed of the starting points.")
+@click.option(
+    "--interval/--no-interval", default=True, help="Compute 90 % intervals (default), or none."
+)
 @answer_options(FORMATS, toml="PROGRAM, fitted")
 @click.option(
-    "--machine-output", metavar="PATH", help="Write MACHINE with its fitted amounts to PATH."
+    "--machine-output",
+    metavar="PATH",
+    type=A_FILE,
+    help="Write MACHINE with its fitted constants to PATH.",
 )
 def command(
     ctx: click.Context,
     /,
     *,
+    files: tuple[str, ...],
+    machine: str | None,
     outputs: Outputs,
     machine_output: str | None,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**options)
-    files = [question.program, question.surface, *filter(None, [question.machine])]
-    if files.count("-") > 1:
-        raise click.UsageError("Only one file must be -, got several. Name the others.", ctx)
+    given = [*files, *filter(None, [machine])]
+    [program], [surface], machines = in_places(ctx, given, (PROGRAM, TIMINGS, ANY_MACHINE))
+    question = Question(
+        program=program, surface=surface, machine=next(iter(machines), None), **options
+    )
     if machine_output and question.machine is None:
-        raise click.UsageError("--machine-output must have a --machine to write. Name it.", ctx)
+        raise click.UsageError("--machine-output requires MACHINE. Name its file.", ctx)
     if machine_output and format_of(machine_output) != "toml":
         raise click.ClickException(
             f"--machine-output must be a path that ends in .toml, got {machine_output!r}."
         )
     places = [*outputs.paths, *filter(None, [machine_output])]
-    replace(outputs, paths=places).check(files)
+    replace(outputs, paths=places).check(given)
     fitted, texts = _fitted(question)
     if machine_output:
         _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
@@ -137,10 +154,9 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
         (machine, texts["machine"]), from_machine = read_description(
             question.machine, _kept(read_machine), argument="MACHINE"
         )
-    (runs, quantity), from_surface = read_surface(question.surface, question.ignore or ())
-    from_surface |= {"measurements": len(runs)}
-    if question.select:
-        runs = runs.select(**selected(question.select, runs.labels))
+    (runs, quantity), from_surface = read_surface(
+        question.surface, question.select, question.ignore or (), question.columns
+    )
     try:
         fitted = fit(
             program,
@@ -162,7 +178,7 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
         program=from_program,
         surface=from_surface,
         machine=from_machine,
-        options=as_written(question, "program", "surface", "machine"),
+        options=as_written(question, "program", "surface", "machine", columns="column"),
     )
     return fitted, texts
 

@@ -1,4 +1,4 @@
-"""`parcast forecast`: timings in, times at other numbers of processors out."""
+"""`parcast forecast`: run times at other processor counts, from a table of timings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
     Counts,
+    Sizes,
     all_option,
     answer_options,
-    cli_command,
+    column_option,
     columns,
     counts,
     efficiency,
@@ -20,6 +22,7 @@ from parcast.cli.options import (
     processors,
     repeated_option,
     select_option,
+    size_option,
     text_option,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -38,26 +41,29 @@ if TYPE_CHECKING:
 MOST_NAMED = 5  # series in one message
 MOST_KNEES = 12  # counts that a forecast is made for where only the knee is asked for
 
-HELP = """Forecast time, speedup and efficiency at numbers of processors not tried.
+HELP = """Forecast run times, speedup and efficiency from measured timings.
 
-FILE is a CSV table of timings with columns p and time_s (or time_ms, ...), and perhaps machine,
-callpath, n or other axes; "-" is standard input. Each time comes with its 90 % interval and with
-what it rests on.
+Prints the time at each processor count of -p with its 90 % interval, what limits the program, and
+how well the forecast did on a test. Without -p, it forecasts the next two doublings of the largest
+measured count.
 
-LIST names counts of processors: 512,1024 or 1..16 or 1..1024x2 (doubling) or 10..100+10 (steps
-of ten), or a mix of them.
+FILE is a CSV table with the columns p (processor count) and time_s (or time_ms, ...), and
+optionally machine, callpath, n (problem size) or other parameters. "-" is standard input.
+
+LIST is a list of processor counts: 512,1024 or 1..16 or 1..1024x2 (doubling) or 10..100+10 (steps
+of ten). SIZES is a list of problem sizes: 1e6 or 1000,2000 or 1000..8000x2.
 
 \b
 Exit status: 0  answered
-             1  answered, and the answer is no: --knee was asked for, and a
-                count of -p lies beyond the knee of a series
+             1  answered, and the answer is no: with --knee and -p, a count
+                lies beyond the knee of a series
              2  wrong use, or an output that cannot be written
              3  FILE cannot be read, or something in it is wrong
              4  no forecast is possible from these timings
 
 \b
 Examples:
-  parcast forecast timings.csv -p 512 --hold-out 64 -o check.csv -o check.svg
+  parcast forecast timings.csv -p 512,1024 -o forecast.svg
   parcast forecast here.csv --donors elsewhere.csv -p 512
 """
 
@@ -82,8 +88,20 @@ class Question:
     top: int | None  # call paths to show
     knee: float | None  # efficiency that must hold [1]
     at: dict[str, list[float]]  # values of axes besides p
+    n: Sizes | None  # the same of n
+    columns: dict[str, str]  # columns and what the file calls them
     plan_runs: int | None  # runs to plan
     upto: int | None  # largest count of a planned run [1]
+
+    @property
+    def axes(self) -> dict[str, list[float]]:
+        """Values of all axes besides p."""
+        return self.at if self.n is None else {**self.at, "n": self.n.values}
+
+    @property
+    def axes_given_by(self) -> str:
+        """The option that gives values of axes."""
+        return "--at" if self.at else "-n"
 
     def options(self) -> dict[str, Any]:
         """Give what was asked as it stands in a document."""
@@ -99,7 +117,8 @@ class Question:
             "scaling": self.scaling,
             "knee": self.knee,
             **({} if self.top is None else {"top": self.top}),
-            **({"at": self.at} if self.at else {}),
+            **({"at": self.axes} if self.axes else {}),
+            **({"column": plain(self.columns)} if self.columns else {}),
             **({} if self.plan_runs is None else {"plan_runs": self.plan_runs}),
             **({} if self.upto is None else {"upto": self.upto}),
         }
@@ -115,7 +134,7 @@ def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -
             if equals and name in axes:
                 raise click.UsageError(
                     f"--at must name an axis once, got {name!r:.60} twice. "
-                    "Put its values behind each other: n=1000,2000."
+                    "Write all its values in one list: n=1000,2000."
                 )
             axis = name if equals else axis
             if not axis or not value:
@@ -137,27 +156,34 @@ def _numbers(axis: str, text: str) -> list[float]:
         raise click.UsageError(str(error) if ".." in text else numbers) from None
 
 
-@cli_command(name="forecast", help=HELP, short_help="Timings in, times at other counts out.")
-@click.argument("file")
-@processors("Counts to forecast.")
-@text_option("--hold-out", "LIST", counts, "Counts of FILE to keep back and compare with.")
-@text_option("--by", "COLUMNS", columns, "Columns that tell series apart: callpath,machine.")
+@cli_command(name="forecast", help=HELP, short_help="Forecast run times from measured timings.")
+@click.argument("file", type=A_FILE)
+@processors("Processor counts to forecast.")
+@size_option("Problem sizes to forecast, based on all runs: the same as --at n=SIZES.")
+@text_option(
+    "--hold-out", "LIST", counts, "Measured counts to leave out, and to compare the forecast with."
+)
+@text_option("--by", "COLUMNS", columns, "Columns that separate series: callpath,machine.")
 @select_option()
-@ignore_option("Columns of FILE to pass over: date,jobid.")
+@column_option()
+@ignore_option("Columns of FILE to ignore: date,jobid.")
 @repeated_option("--donors", "PATH", "Table of runs of the same program on other machines.")
 @repeated_option(
-    "--machine", "PATH", "Description of a machine of the runs: donors like the target weigh more."
+    "--machine",
+    "PATH",
+    "Description of a machine of the runs: similar donors get a higher weight.",
 )
 @click.option(
     "--target",
     metavar="MACHINE",
-    help="Forecast this machine of FILE from all machines in it.",
+    help="Forecast this machine of FILE, with its other machines as donors.",
 )
 @click.option(
     "--scaling",
-    type=click.Choice(["auto", "strong", "weak"]),
+    type=OneOf(["auto", "strong", "weak"]),
     default="auto",
-    help="Was the work fixed, or did it grow? By default told from n and the times.",
+    help="Scaling of the runs: strong (fixed problem size) or weak (size grows with p). "
+    "By default found from n and the times.",
 )
 @click.option(
     "--knee",
@@ -165,29 +191,32 @@ def _numbers(axis: str, text: str) -> list[float]:
     metavar="[EFFICIENCY]",
     is_flag=False,
     flag_value="50%",
-    help="Find the largest count worth it: efficiency holds (default 50%) and time falls.",
+    help="Find the largest count at which efficiency is high enough (default 50%) and time still "
+    "falls.",
 )
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     metavar="N",
-    help="Show the N call paths that take most time themselves at the largest count.",
+    help="Show only the N call paths with the most exclusive time at the largest count.",
 )
 @repeated_option(
     "--at",
     "AXIS=VALUES",
-    "Values of other axes, from all runs together: n=1000,2000,theta=0.5.",
+    "Values of other parameters to forecast, based on all runs: n=1000,2000,theta=0.5.",
     axis_values,
 )
 @click.option(
     "--plan-runs",
-    type=click.IntRange(min=1, max=100),
-    help="Find the next runs that narrow the interval most for their cost.",
+    type=Whole(min=1, max=100),
+    metavar="N",
+    help="Suggest N further runs that narrow the interval most for their cost.",
 )
 @click.option(
     "--upto",
-    type=click.IntRange(min=1),
-    help="Largest count of a planned run. By default below those of -p.",
+    type=Whole(min=1),
+    metavar="P",
+    help="Largest processor count of a suggested run. By default below those of -p.",
 )
 @answer_options()
 @all_option("series")
@@ -201,17 +230,7 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     question = Question(**options)
-    if question.p is None and question.hold_out is None and question.knee is None:
-        raise click.UsageError(
-            "Say which counts to forecast: -p 64,128 (or --hold-out, or --knee).", ctx
-        )
-    if question.machine and not (question.donors or question.target):
-        raise click.UsageError(
-            "--machine must be given with --donors or --target: it weighs other machines. "
-            "Leave it out.",
-            ctx,
-        )
-    check_several(ctx, question, outputs)
+    check_together(ctx, question, outputs)
     sources = [question.file, *question.donors, *question.machine]
     outputs.check(sources)
     forecast, knees, planned = _forecast(question)
@@ -261,6 +280,7 @@ def _forecast(
         question.file,
         select=question.select,
         ignore=question.ignore or (),
+        columns=question.columns,
         donors=question.donors,
         targets=targets,
     )
@@ -275,7 +295,7 @@ def _forecast(
     hold_out = question.hold_out.values if question.hold_out else None
     p = [*(count for count in hold_out or () if count not in p), *p]
     if not p:
-        p = _spread_out(sorted({knee.p for knee in knees}))
+        p = _spread_out(sorted({knee.p for knee in knees})) or _next_doublings(runs)
     with Progress("forecasting") as progress:
         result = forecast(
             runs,
@@ -286,7 +306,7 @@ def _forecast(
             by=question.by,
             scaling=question.scaling,
             progress=progress,
-            **question.at,
+            **question.axes,
         )
     if question.top is not None:
         from parcast.forecasting.regions import largest_regions
@@ -343,6 +363,19 @@ def _knees(
     )
 
 
+def _next_doublings(runs: "Measurements") -> list[int]:
+    """Counts to forecast where none were asked for, which is said on standard error."""
+    from parcast.forecasting.question import next_counts
+
+    counts = next_counts(runs)
+    click.echo(
+        f"parcast: no -p given: p = {' and '.join(map(str, counts))}, the next two doublings of "
+        f"the largest measured count.",
+        err=True,
+    )
+    return counts
+
+
 def _spread_out(counts: Sequence[int]) -> list[int]:
     """Keep a dozen counts of many, the first and the last among them."""
     if len(counts) <= MOST_KNEES:
@@ -367,29 +400,36 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
     return ANSWER_IS_NO
 
 
-def check_several(ctx: click.Context, question: Question, outputs: Outputs) -> None:
-    """Refuse what does not go together with --at or --plan-runs."""
-    if question.plan_runs is not None and question.p is None:
-        raise click.UsageError("--plan-runs needs -p: the counts to plan for. Add -p 512.", ctx)
+def check_together(ctx: click.Context, question: Question, outputs: Outputs) -> None:
+    """Refuse options that require others, or cannot be combined with them."""
+    if question.machine and not (question.donors or question.target):
+        raise click.UsageError(
+            "--machine requires --donors or --target: it changes the weights of other machines. "
+            "Leave it out.",
+            ctx,
+        )
     if question.upto is not None and question.plan_runs is None:
-        raise click.UsageError("--upto is for --plan-runs. Add --plan-runs 3.", ctx)
+        raise click.UsageError("--upto requires --plan-runs. Add --plan-runs 3.", ctx)
+    if question.n is not None and "n" in question.at:
+        raise click.UsageError("-n cannot be combined with --at n=... Leave one out.", ctx)
     elsewhere = {"--donors": question.donors, "--target": question.target}
     alone = {"--by": question.by, "--knee": question.knee, "--top": question.top}
     for other, value in (elsewhere | alone).items():
-        if question.at and value:
+        if question.axes and value:
             raise click.UsageError(
-                f"--at must not be asked for with {other}. Leave one of them out.", ctx
+                f"{question.axes_given_by} cannot be combined with {other}. Leave one out.", ctx
             )
-    if question.at and outputs.pictures:
+    if question.axes and outputs.pictures:
         raise click.UsageError(
-            f"--at cannot be drawn yet, got -o {outputs.pictures[0]}. Write it as .csv or .json.",
+            f"{question.axes_given_by} cannot be drawn yet, got -o {outputs.pictures[0]}. "
+            "Write it as .csv or .json.",
             ctx,
         )
 
 
 def check_axes_of_file(runs: "Measurements", question: Question) -> None:
     """Refuse values of what is no axis of the file, and of an axis that cannot be asked for."""
-    if not question.at:
+    if not question.axes:
         return
     from parcast.forecasting.forecast import forecast
     from parcast.forecasting.next_runs.plan_runs import plan_runs
@@ -399,11 +439,12 @@ def check_axes_of_file(runs: "Measurements", question: Question) -> None:
     if "p" in question.at:
         raise click.UsageError("--at must be axes besides p, got p. Give processors with -p.")
     try:
-        check_axes(runs, question.at)
+        check_axes(runs, question.axes)
     except ParameterError as error:
-        raise click.UsageError(f"--at {error}") from None
+        option = "-n" if error.name not in question.at else f"--at {error.name}"
+        raise click.UsageError(str(error.named(option))) from None
     for verb in (forecast, plan_runs) if question.plan_runs is not None else (forecast,):
-        if taken := sorted(question.at.keys() & {*parameters_of(verb)}):
+        if taken := sorted(question.axes.keys() & {*parameters_of(verb)}):
             raise click.UsageError(
                 f"--at {taken[0]} must have another name, got a word of parcast's own. "
                 "Rename the column."
@@ -420,7 +461,9 @@ def plan_of_question(
     if question.plan_runs is None:
         return None
     from parcast.forecasting.next_runs.plan_runs import plan_runs
+    from parcast.forecasting.question import next_counts
 
+    counts = question.p.values if question.p else next_counts(runs)
     if question.hold_out is not None:
         kept = sorted({*runs.p.tolist()} - set(question.hold_out.values))
         runs = runs.select(p=kept)
@@ -428,8 +471,7 @@ def plan_of_question(
         "runs": question.plan_runs,
         "upto": question.upto,
     }
-    options |= {"by": question.by, "donors": donors, "machines": machines, **question.at}
-    counts = question.p.values if question.p else []
+    options |= {"by": question.by, "donors": donors, "machines": machines, **question.axes}
     return plan_runs(runs, counts, **options)
 
 

@@ -1,4 +1,4 @@
-"""``mpiexec -n 4 python -m parcast.kernels sort --n 1e6``: a program, without the launcher.
+"""``mpiexec -n 4 python -m parcast.kernels sort -n 1e6``: a program, without the launcher.
 
 For a batch script, where mpiexec or srun starts the ranks. The first rank prints a table of
 measurements, or writes it to a file.
@@ -15,7 +15,7 @@ from typing import TextIO
 from parcast.errors import ParameterError, ParcastError
 from parcast.kernels.kernel import Run
 from parcast.kernels.ledger import Communicator
-from parcast.kernels.registry import KERNELS
+from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import Task, runs_of, waiting_time, whole_size
 
@@ -30,7 +30,10 @@ def parser() -> argparse.ArgumentParser:
         epilog=f"Programs: {', '.join(KERNELS)}.",
     )
     reader.add_argument("name", help="the program")
-    reader.add_argument("--n", required=True, help="problem sizes, with commas between: 1e5,1e6")
+    reader.add_argument(
+        "-n", "--size", dest="n", help="problem sizes: 1e5,1e6 (default: one of about a second)"
+    )
+    reader.add_argument("--n", dest="n", help=argparse.SUPPRESS)  # its former spelling
     reader.add_argument("--repetitions", type=int, default=1, help="of each size (default 1)")
     reader.add_argument("--seed", type=int, default=0, help="of the input (default 0)")
     reader.add_argument(
@@ -87,9 +90,11 @@ def _task(arguments: Sequence[str]) -> tuple[Task, str | None]:
         raise ParameterError(
             "-o", must="be a path that ends in .csv or .json", got=f"{given.output!r}"
         )
+    kernel = kernel_named(given.name)
+    sizes = [str(kernel.example)] if given.n is None else given.n.split(",")
     task = Task(
         kernel=given.name,
-        sizes=tuple(whole_size(text) for text in given.n.split(",")),
+        sizes=tuple(map(whole_size, sizes)),
         repetitions=given.repetitions,
         seed=given.seed,
         check=given.check,

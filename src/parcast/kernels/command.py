@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
 from parcast.cli.options import (
     Counts,
     answer_options,
-    cli_command,
     counts,
+    ranks_option,
     seed_option,
+    size_option,
     text_option,
     time_limit,
 )
@@ -21,41 +23,48 @@ from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
+from parcast.words import did_you_mean
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Run
 
 
-OPTIONS: Final = {"ranks": "-np"}  # what Python calls an argument, and what the command line does
+OPTIONS: Final = {
+    "ranks": "-np",
+    "name": "NAME",
+}  # what Python calls an argument, and what the command line does
 
 *_NAMES, _LAST = KERNELS
 HELP = f"""Run a reference program with MPI, and time and count what it does.
 
-NAME is a program: {", ".join(_NAMES)} or {_LAST}. Without it,
-the programs are listed. Ranks are started here; under an mpiexec of your own, use
-`mpiexec -n 4 python -m parcast.kernels NAME --n SIZES`.
+Prints the time of each run and what it computed and sent. -o runs.csv writes a table of
+measurements for `parcast forecast` and `parcast fit`.
 
-SIZES is one problem size or several: 1e6 or 1e5,1e6 or 1000..8000x2. LIST names counts of ranks:
-4 or 1,2,4 or 1..4x2. A table (-o runs.csv) is one of measurements, which `parcast forecast` and
-`parcast fit` read.
+NAME is {", ".join(_NAMES)} or {_LAST};
+without it, the programs are listed. parcast starts the ranks; with your own mpiexec, use
+`mpiexec -n 4 python -m parcast.kernels NAME -n SIZES`.
+
+SIZES is a list of problem sizes: 1e6 or 1e5,1e6 or 1000..8000x2; by default one that takes about a
+second on one rank. LIST is a list of rank counts: 4 or 1,2,4 or 1..4x2.
 
 \b
-Exit status: 0  it ran, and no result is wrong
+Exit status: 0  it ran, and all results are correct
              1  it ran, and a result is wrong
              2  wrong use, or an output that cannot be written
-             4  it did not run: no MPI, no room, too long, a rank that failed
+             4  it did not run: no MPI, not enough memory or time, or a rank
+                failed
              130  interrupted
-             With 4 and 130 the runs that had ended are shown and written.
+             With 4 and 130 the completed runs are shown and written.
 
 \b
 Examples:
-  parcast run sort --n 1e6 -np 4
-  parcast run gauss --n 500..2000x2 -np 1,2 --repetitions 3 -o runs.csv
+  parcast run sort -np 4
+  parcast run gauss -n 500..2000x2 -np 1,2 --repetitions 3 -o runs.csv
 """
 
 
 def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[int] | None:
-    """Read a list of problem sizes, which are whole and may be 0."""
+    """Read a list of problem sizes, which are whole here and may be 0."""
     if text is None:
         return None
     from parcast.cli.ranges import parse_sizes
@@ -64,7 +73,7 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
         try:
-            values |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part, name="--n"))
+            values |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part))
         except ValueError as error:
             raise click.UsageError(str(error)) from None
     for value in values:
@@ -86,39 +95,30 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
         raise click.UsageError(str(error)) from None
 
 
-@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI.")
+@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI, and time it.")
 @click.argument("name", required=False)
-@click.option("--n", "n", metavar="SIZES", callback=sizes, help="Problem sizes.")
-@click.option(
-    "-np",
-    "--ranks",
-    "ranks",
-    metavar="LIST",
-    default="1",
-    show_default=True,
-    callback=counts,
-    help="Counts of MPI ranks.",
-)
+@size_option("Problem sizes. By default one of about a second.", read=sizes)
+@ranks_option("Numbers of MPI ranks.", read=counts, default="1", show_default=True)
 @click.option(
     "--repetitions",
-    type=click.IntRange(1, 100_000),
+    type=Whole(1, 100_000),
     default=1,
     show_default=True,
     metavar="COUNT",
-    help="Of each.",
+    help="Runs of each size at each number of ranks.",
 )
-@seed_option("Of the input.", show_default=True, metavar="NUMBER")
+@seed_option("Seed of the input.", show_default=True)
 @click.option(
     "--check/--no-check",
     default=None,
-    help="Compare results with those of one processor? By default where n is small.",
+    help="Compare results with those of one processor, or not. By default for small n.",
 )
-@click.option("--directory", metavar="PATH", help="Where a program has its files, for a while.")
+@click.option("--directory", metavar="PATH", type=A_FILE, help="Folder for temporary files.")
 @text_option(
     "--time-limit",
     "TIME",
     time_limit,
-    "Time after which ranks are ended, for each count of them.",
+    "Time after which the ranks are stopped, for each number of ranks.",
     default="1h",
     show_default=True,
 )
@@ -126,7 +126,7 @@ def patience(_: click.Context, option: click.Parameter, text: str) -> float:
     "--patience",
     "TIME",
     patience,
-    "To wait for quiet processors and repeat disturbed runs, for each count of ranks.",
+    "Time to wait for idle processors and to repeat disturbed runs, for each number of ranks.",
     default="0s",
     show_default=True,
 )
@@ -145,8 +145,12 @@ def command(
     if name is None:
         _list_programs()
         return ANSWERED
-    if n is None:
-        raise click.UsageError("--n must be given. Write such as --n 1e6.", ctx)
+    if name not in KERNELS:
+        hint = did_you_mean(name, KERNELS)
+        raise click.UsageError(
+            f"NAME must be {', '.join(_NAMES)} or {_LAST}, got {name!r:.60}.{hint}", ctx
+        )
+    n = n or [kernel_named(name).example]
     outputs.check()
     ended: list[Run] = []
     try:

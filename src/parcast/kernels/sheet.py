@@ -53,7 +53,7 @@ def program_words(name: str, title: str, size: str, example: int) -> tuple[str, 
 
 
 def _copied(size: int) -> str:
-    """Write a size as `--n` reads it: 2500, or 4e6 where that says the same."""
+    """Write a size as `-n` reads it: 2500, or 4e6 where that says the same."""
     digits = str(size).rstrip("0")
     zeros = len(str(size)) - len(digits)
     return f"{digits}e{zeros}" if len(digits) == 1 and zeros > 4 else str(size)

@@ -1,4 +1,4 @@
-"""`parcast match`: a program, or its runs, and machines in; the machine to take out.
+"""`parcast match`: machines ranked for a program, from its description or its runs.
 
 Options whose text is more than a word (limits, a certainty, prices) have click callbacks, which
 take the text and return what it means.
@@ -6,12 +6,12 @@ take the text and return what it means.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import A_FILE, OneOf, cli_command, usage
 from parcast.cli.failures import (
     ANSWER_IS_NO,
     ANSWERED,
@@ -21,12 +21,13 @@ from parcast.cli.failures import (
     Spelling,
     in_options,
 )
+from parcast.cli.kinds import MACHINE, Place, in_places, kind_of
 from parcast.cli.options import (
     Counts,
     Sizes,
     answer_options,
     as_written,
-    cli_command,
+    column_option,
     disks,
     duration,
     ignore_option,
@@ -34,7 +35,7 @@ from parcast.cli.options import (
     repeated_option,
     seed_option,
     select_option,
-    sizes,
+    size_option,
     text_option,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
 
 
+PROGRAM_OR_TIMINGS: Final = Place(
+    "{TIMINGS|PROGRAM}", "program file or table of timings", ("program", "timings")
+)
+MACHINES: Final = replace(MACHINE, least=0, most=1_000_000)
 _NAMED = re.compile(r"(.+?=[^,=]*)(?:,|$)")  # a comma ends a price only: names may hold some
 
 
@@ -124,6 +129,7 @@ def options_of_match(*, runs: str, donors: Sequence[str]) -> Mapping[str, Spelli
     return {
         **OPTIONS,
         **AXES,
+        "price": "--price",
         "prices": _price,
         "runs": "the table",
         "table the runs": runs,
@@ -137,22 +143,25 @@ def _price(prices: Mapping[str, float] | None) -> str:
     return f'--price "{given}"' if given else "--price"
 
 
-HELP = """Rank machines for a program: by time, cost or efficiency, under limits.
+HELP = """Rank machines for a program by time, cost or efficiency, under limits.
 
-WHAT is the description of a program (.toml), or a table of its runs with a column machine.
-MACHINES are TOML files. For a program they say how fast each machine is; beside runs they say its
-price and size, and a machine without runs is projected by its compute.rate. Each machine stands
-at its best count of processors, with the probability that it is the best.
+Prints each machine at its best processor count, with time, cost and the probability that it is the
+best. The program is given by a table of its runs (TIMINGS) or by its description (PROGRAM).
 
-LIST names counts: 64,128 or 1..16 or 1..1024x2 (doubling); beside runs those of the runs by
-default.
+TIMINGS is a CSV table as in `parcast forecast`, with a column machine if there are several.
+PROGRAM and MACHINE are TOML files; the files may have any order. With PROGRAM, machine files give
+the speed of each machine. With TIMINGS they give its price and size, and a machine without runs is
+projected by its compute.rate. "-" is standard input, for one file.
+
+LIST is a list of counts: 64,128 or 1..16 or 1..1024x2 (doubling). With TIMINGS the default is the
+measured counts.
 
 \b
 Exit status: 0  answered
-             1  answered, and the answer is no: no machine fits
+             1  answered, and the answer is no: no machine meets the limits
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
-             4  no answer is possible: a rate is missing, runs are too few
+             4  no answer is possible: a rate is missing, or too few runs
 
 \b
 Examples:
@@ -166,6 +175,7 @@ class Question:
     """What the command line says."""
 
     what: str  # files
+    is_program: bool  # what the first is; otherwise it is a table
     machines: tuple[str, ...]
     p: Counts | None
     d: Counts | None
@@ -179,22 +189,26 @@ class Question:
     ignore: list[str] | None
     donors: tuple[str, ...]  # files of runs on machines that are not ranked
     target: tuple[str, ...]  # machines of the table that are ranked, all others being donors
+    columns: dict[str, str]
     seed: int
 
 
-@cli_command(name="match", help=HELP, short_help="Which machine, and how many processors?")
-@click.argument("what")
-@click.argument("machines", nargs=-1)
-@processors("Counts to choose from.")
-@click.option(
-    "-d", "--disks", "d", metavar="COUNT", callback=disks, help="Disks or I/O servers, one count."
+@cli_command(
+    name="match", help=HELP, short_help="Rank machines for a program by time, cost or efficiency."
 )
-@click.option("-n", "--size", "n", metavar="SIZE", callback=sizes, help="Problem size, one.")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM} [MACHINE]...", type=A_FILE
+)
+@processors("Processor counts to choose from.")
+@click.option(
+    "-d", "--disks", "d", metavar="COUNT", callback=disks, help="Number of disks or I/O servers."
+)
+@size_option("Problem size.", metavar="SIZE")
 @click.option(
     "--goal",
-    type=click.Choice(["time", "cost", "efficiency"]),
+    type=OneOf(["time", "cost", "efficiency"]),
     default="time",
-    help="What is to be best: least time (default), least cost, highest efficiency.",
+    help="Rank by least time (default), least cost or highest efficiency.",
 )
 @text_option("--within", "TIME", duration, 'Longest time allowed: "2 h", 90s.')
 @text_option("--budget", "COST", budget, 'Highest cost allowed: 500 or "500 EUR".')
@@ -202,59 +216,59 @@ class Question:
     "--certainty",
     "SHARE",
     certainty,
-    "Probability with which both must hold; by default an even chance.",
+    "Probability with which both limits must be met. By default 50%.",
 )
 @repeated_option(
     "--price", "NAME=PRICE", "Price of a processor-hour on a machine: T3E=0.5,SP=0.2.", prices
 )
-@select_option("Rows of a table to take: n=64. Repeatable.")
-@ignore_option("Columns of a table to pass over.")
+@select_option()
+@column_option("TIMINGS")
+@ignore_option("Columns of TIMINGS to ignore: date,jobid.")
 @repeated_option(
     "--donors",
     "PATH",
-    "Table of runs of the program on machines not to be ranked: they help to forecast.",
+    "Table of runs of the program on other machines, which improve the forecast.",
 )
 @repeated_option(
-    "--target", "MACHINE", "Rank this machine of the table, with those not named as donors."
+    "--target", "MACHINE", "Rank this machine of TIMINGS, with the other machines as donors."
 )
-@seed_option("Of the samples behind the probabilities.")
+@seed_option("Seed of the samples for the probabilities.")
 @answer_options()
 def command(
     ctx: click.Context,
     /,
     *,
+    files: tuple[str, ...],
     outputs: Outputs,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**options)
-    files = [question.what, *question.machines]
-    if files.count("-") > 1:
-        raise click.UsageError("Only one file may be -. Name the others.", ctx)
+    [what], machines = in_places(ctx, files, (PROGRAM_OR_TIMINGS, MACHINES))
+    question = Question(
+        what=what, is_program=kind_of(what) == "program", machines=tuple(machines), **options
+    )
     for name, values in (("-d", question.d), ("-n", question.n)):
         if values is not None and len(values.values) > 1:
             raise click.UsageError(
-                f"{name} must be one value here, got {values.text}. Match once for each.", ctx
+                f"{name} must be one value here, got {values.text}. Run match once for each.", ctx
             )
     outputs.check([*files, *question.donors])
     matched = _matched(ctx, question)
     outputs.give(matched)
     if matched.best is None:
-        click.echo("parcast: no: no machine fits.", err=True)
+        click.echo("parcast: no: no machine meets the limits.", err=True)
         return ANSWER_IS_NO
     return ANSWERED
 
 
 def _matched(ctx: click.Context, question: Question) -> "Match":
     """Read the files and compute the answer."""
-    from dataclasses import replace
-
     from parcast.descriptions.toml_files import read_machine
     from parcast.errors import ParameterError
     from parcast.matching.match import match
 
     what, donors, inputs = _program_or_runs(ctx, question)
-    read = [read_description(x, read_machine, argument="MACHINES") for x in question.machines]
+    read = [read_description(x, read_machine, argument="MACHINE") for x in question.machines]
     machines = [machine for machine, _ in read]
     check_budget(question.budget, machines)
     if question.target and donors is not None:  # who names machines to rank means no others
@@ -285,7 +299,9 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
         replace(matched, currency=currency),
         **inputs,
         machines=[from_file for _, from_file in read],
-        options=as_written(question, "what", "machines", within="within_s"),
+        options=as_written(
+            question, "what", "is_program", "machines", within="within_s", columns="column"
+        ),
     )
 
 
@@ -296,32 +312,42 @@ def _program_or_runs(
     from parcast.descriptions.toml_files import read_program
     from parcast.forecasting.donors.options import read_with_donors
 
-    if Path(question.what).suffix.lower() == ".toml":
+    if question.is_program:
         if question.p is None:
-            raise click.UsageError("Say which counts to choose from: -p 1..1024x2.", ctx)
-        if not question.machines:
-            raise click.UsageError("Name the files of the machines after the program.", ctx)
-        if question.select or question.ignore is not None or question.donors or question.target:
             raise click.UsageError(
-                "--select, --ignore, --donors and --target must be asked of a table of runs, got "
-                "a program. Leave them out.",
+                "-p must be given with PROGRAM: the counts to choose from. Write -p 1..1024x2.",
                 ctx,
             )
-        program, source = read_description(question.what, read_program, argument="WHAT")
+        if not question.machines:
+            raise click.UsageError(f"MACHINE must be given with PROGRAM. Usage: {usage(ctx)}", ctx)
+        of_table = {
+            "--select": question.select,
+            "--column": question.columns,
+            "--ignore": question.ignore,
+            "--donors": question.donors,
+            "--target": question.target,
+        }
+        if wrong := [option for option, value in of_table.items() if value]:
+            raise click.UsageError(
+                f"{wrong[0]} requires TIMINGS, but {question.what} is a program. Leave it out.",
+                ctx,
+            )
+        program, source = read_description(question.what, read_program, argument="PROGRAM")
         return program, None, {"program": source}
     if question.d is not None or question.n is not None:
         raise click.UsageError(
-            "-d and -n must be asked of a program, got a table of runs. Take rows of one "
-            "size with --select n=...",
+            f"-d and -n require PROGRAM, but {question.what} is a table of timings. Use "
+            "rows of one size with --select n=...",
             ctx,
         )
     runs, donors, source, sources = read_with_donors(
         question.what,
         select=question.select,
         ignore=question.ignore or (),
+        columns=question.columns,
         donors=question.donors,
         targets=question.target,
-        argument="WHAT",
+        argument="TIMINGS",
     )
     has_donors = question.donors or question.target
     return runs, donors, {"runs": source} | ({"donors": sources} if has_donors else {})

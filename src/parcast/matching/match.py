@@ -28,6 +28,7 @@ from parcast.matching.question import (
     counts_of,
     donors_beside,
     machines_of,
+    on_named_machines,
     ranked_ones,
     require_prices,
     unrepeated,
@@ -62,7 +63,8 @@ def match(
     Parameters
     ----------
     what : Program, Measurements, or a table
-        A description of the program, or its runs with a column `machine`.
+        A description of the program, or its runs with a column `machine`. Runs without one are
+        of one machine: "here", or the only one in `prices`.
     machines : Machine or sequence of Machine
         Which ones. Beside runs they say prices, `processors` and, of a machine without runs, the
         `compute.rate` by which it is projected; machines of the runs need not be given.
@@ -116,6 +118,7 @@ def match(
     constraints = constraints_of(within, budget, certainty)
     if not isinstance(what, Program | Measurements):
         what = Measurements.from_table(what)
+    what = on_named_machines(what, prices or {})
     hint = "Give Machines, or leave it out where the runs name them."
     one = isinstance(machines, Machine)
     given = as_list("machines", [machines] if one else machines, hint=hint)

@@ -91,6 +91,16 @@ def machines_of(
     return priced
 
 
+def on_named_machines(
+    what: Program | Measurements, prices: Mapping[str, float | str]
+) -> Program | Measurements:
+    """Take runs without a column machine as those of one: "here", or the only one with a price."""
+    if isinstance(what, Program) or "machine" in what.labels:
+        return what
+    name = next(iter(prices)) if len(prices) == 1 else "here"
+    return Measurements(machine=name, **what.columns)
+
+
 def donors_beside(
     what: Program | Measurements, donors: Measurements | Any | None
 ) -> tuple[Measurements | None, tuple[str, ...]]:
@@ -148,10 +158,6 @@ def unrepeated(what: Program | Measurements) -> list[str]:
 
 def _require_one_program(runs: Measurements) -> None:
     """Refuse runs that are of more than one program or problem."""
-    if "machine" not in runs.labels:
-        raise ParameterError(
-            "runs", must="have a column machine", got="none", hint="Name the machine of every run."
-        )
     series = runs.series()
     apart = [name for name in series.by if name != "machine"]
     if apart:

@@ -1,26 +1,28 @@
-"""`parcast predict`: descriptions of a program and a machine in, times out.
+"""`parcast predict`: run times from descriptions of a program and a machine.
 
 The files and the configurations that are asked for are read here for `parcast simulate` as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
+from parcast.cli.kinds import MACHINE, PROGRAM, in_places
 from parcast.cli.options import (
     Counts,
     Sizes,
     all_option,
     answer_options,
     as_written,
-    cli_command,
     disks,
     processors,
-    sizes,
+    repeated_option,
+    size_option,
     variations,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -33,22 +35,25 @@ if TYPE_CHECKING:
     from parcast.prediction.result import Prediction
 
 
-HELP = """Predict time, speedup and efficiency of a program from descriptions.
+HELP = """Predict run times from descriptions of a program and a machine.
 
-PROGRAM and MACHINE are TOML files that say what a program does and what it runs on; "-" is
-standard input, for one of them. The answer says where the time goes and what limits the program.
-Where a description says how well a parameter is known, as "27 MB/s +- 5%", each time comes with a
-90 % interval.
+Prints time, speedup and efficiency at each processor count of -p, where the time is spent, and
+what limits the program. If a description gives the uncertainty of a parameter ("27 MB/s +- 5%"),
+each time has a 90 % interval.
 
-LIST names counts: 64,128 or 1..16 or 1..1024x2 (doubling) or 10..100+10 (steps of ten), or a mix.
-RANGE is as LIST with a unit at its end, and doubles unless it says how to go on: "10..1000 MB/s".
+PROGRAM and MACHINE are TOML files that describe the program and the machine, in any order. "-" is
+standard input, for one of them.
+
+LIST is a list of counts: 64,128 or 1..16 or 1..1024x2 (doubling) or 10..100+10 (steps of ten).
+SIZES is a list of problem sizes: 1e6 or 1000..8000x2. RANGE is a list with a unit at its end, by
+default in doublings: "10..1000 MB/s".
 
 \b
 Exit status: 0  answered
              2  wrong use, or an output that cannot be written
              3  PROGRAM or MACHINE cannot be read, or something in it is wrong
              4  no prediction is possible: a rate is missing, a formula has no
-                value at a count that was asked for, there are too many points
+                value at one of the counts, or there are too many points
 
 \b
 Examples:
@@ -71,10 +76,11 @@ class Configurations:
     n: Sizes | None
     vary: dict[str, str]
 
-    def require_one_stdin(self, ctx: click.Context) -> None:
-        """Refuse to read both files from standard input."""
-        if self.program == self.machine == "-":
-            raise click.UsageError("PROGRAM and MACHINE must not both be -. Name one file.", ctx)
+    @classmethod
+    def of(cls, ctx: click.Context, files: Sequence[str], **options: Any) -> "Configurations":
+        """Take the files in any order."""
+        [program], [machine] = in_places(ctx, files, (PROGRAM, MACHINE))
+        return cls(program=program, machine=machine, **options)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,31 +96,19 @@ class Described:
 def configurations(command: Command) -> Command:
     """Give a command the arguments and options of `Configurations`."""
     decorators: list[Callable[[Command], Command]] = [
-        click.argument("program"),
-        click.argument("machine"),
-        processors("Counts of processors.", required=True),
+        click.argument("files", nargs=-1, required=True, metavar="PROGRAM MACHINE", type=A_FILE),
+        processors("Processor counts.", required=True),
         click.option(
             "-d",
             "--disks",
             "d",
             metavar="LIST",
             callback=disks,
-            help="Counts of disks or I/O servers; by default those of MACHINE.",
+            help="Counts of disks or I/O servers. By default those of MACHINE.",
         ),
-        click.option(
-            "-n",
-            "--size",
-            "n",
-            metavar="LIST",
-            callback=sizes,
-            help="Problem sizes, if PROGRAM uses n.",
-        ),
-        click.option(
-            "--vary",
-            metavar="NAME=RANGE",
-            multiple=True,
-            callback=variations,
-            help="Values that a parameter of either file takes. Repeatable.",
+        size_option("Problem sizes, if formulas of PROGRAM use n."),
+        repeated_option(
+            "--vary", "NAME=RANGE", "Other values of a parameter of either file.", variations
         ),
     ]
     for decorate in reversed(decorators):
@@ -122,18 +116,22 @@ def configurations(command: Command) -> Command:
     return command
 
 
-@cli_command(name="predict", help=HELP, short_help="Descriptions in, times out.")
+@cli_command(
+    name="predict",
+    help=HELP,
+    short_help="Predict run times from descriptions of program and machine.",
+)
 @configurations
 @click.option(
     "--interval/--no-interval",
     default=None,
-    help="Give intervals? By default where a parameter has +-.",
+    help="Print 90 % intervals, or none. By default if a parameter has +-.",
 )
 @answer_options()
 @click.option(
     "--picture",
-    type=click.Choice(["surface", "contours", "map", "lines"]),
-    help="What a picture shows. By default what suits the axes.",
+    type=OneOf(["surface", "contours", "map", "lines"]),
+    help="Kind of figure that -o draws. By default the one that suits the axes.",
 )
 @all_option("row")
 @spelled_with(OPTIONS | AXES)
@@ -148,12 +146,9 @@ def command(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Configurations(**options)
-    question.require_one_stdin(ctx)
+    question = Configurations.of(ctx, **options)
     if picture and not outputs.pictures:
-        raise click.UsageError(
-            f"--picture must have a picture to draw, got none. Add -o {picture}.svg.", ctx
-        )
+        raise click.UsageError(f"--picture requires a figure to draw. Add -o {picture}.svg.", ctx)
     outputs.check([question.program, question.machine])
     prediction = _predicted(question, interval=interval)
     outputs.give(

@@ -1,12 +1,19 @@
-"""`parcast project`: counts of a program and a machine in, times out."""
+"""`parcast project`: run times from what was counted of a program, and a machine."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
-from parcast.cli.options import Counts, answer_options, cli_command, processors
+from parcast.cli.options import (
+    Counts,
+    answer_options,
+    column_option,
+    processors,
+    repeated_option,
+)
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.units import shown
 
@@ -17,21 +24,23 @@ if TYPE_CHECKING:
 
 MOST_NAMED: Final = 12  # programs in one message
 
-HELP = """Project a program onto a machine where it hardly ran, from what was counted.
+HELP = """Predict run times of a program on a machine with few runs, from counted work.
+
+Prints the time at each processor count of -p with its 90 % interval.
 
 COUNTS is a table with a row for each p: computing, messages, bytes and calls of collectives of all
-ranks together; MACHINE is a TOML file with the network and best the primitives. "-" is standard
-input, for one of them. One run on the machine, best at p = 1, says how fast it computes. Runs on
-other machines, each described by a file, correct what counts do not tell.
+ranks together. MACHINE is a TOML file with the network and, if possible, the primitives. "-" is
+standard input, for one file. One run on the machine (--known), best at p = 1, gives its computing
+speed. Runs on other machines, each described by a file, correct what the counts leave out.
 
-LIST names counts: 64,128 or 1..16 or 1..1024x2 (doubling), or a mix.
+LIST is a list of processor counts: 64,128 or 1..16 or 1..1024x2 (doubling).
 
 \b
 Exit status: 0  answered
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
-             4  no projection is possible: a rate is missing, a donor is not
-                described, a run is shorter than what it sends
+             4  no prediction is possible: a rate is missing, a donor is not
+                described, or a run is shorter than its communication
 
 \b
 Examples:
@@ -52,6 +61,7 @@ class Question:
     known: str | None  # files
     donors: str | None
     described: tuple[str, ...]
+    columns: dict[str, str]  # columns and what the tables of runs call them
 
     def files(self) -> list[str]:
         """Files that are read."""
@@ -59,20 +69,35 @@ class Question:
         return [self.counts_file, self.machine, *runs, *self.described]
 
 
-@cli_command(name="project", help=HELP, short_help="Counts and one run in, times out.")
-@click.argument("counts_file", metavar="COUNTS")
-@click.argument("machine")
-@processors("Counts of processors.", required=True)
-@click.option("--program", "name", metavar="NAME", help="Which program, if COUNTS has several.")
-@click.option("--known", metavar="FILE", help="Runs on the machine; the fewest processors count.")
-@click.option("--donors", metavar="FILE", help="Runs on other machines, with a column machine.")
-@click.option(
-    "--donor-machine",
-    "described",
-    multiple=True,
-    metavar="FILE",
-    help="Description of a machine of --donors, called as there. Repeatable.",
+@cli_command(
+    name="project",
+    help=HELP,
+    short_help="Predict run times from counted work and one measured run.",
 )
+@click.argument("counts_file", metavar="COUNTS", type=A_FILE)
+@click.argument("machine", type=A_FILE)
+@processors("Processor counts.", required=True)
+@click.option("--program", "name", metavar="NAME", help="Program, if COUNTS has several.")
+@click.option(
+    "--known",
+    metavar="FILE",
+    type=A_FILE,
+    help="Table of runs on the machine; those at the lowest count are used.",
+)
+@click.option(
+    "--donors",
+    metavar="FILE",
+    type=A_FILE,
+    help="Table of runs on other machines, with a column machine.",
+)
+@repeated_option(
+    "--donor-machine",
+    "FILE",
+    "Description of a machine of --donors, with the same name.",
+    None,
+    "described",
+)
+@column_option("--known and --donors")
 @answer_options(TABLES)
 def command(
     ctx: click.Context,
@@ -85,11 +110,11 @@ def command(
     question = Question(**options)
     files = question.files()
     if files.count("-") > 1:
-        raise click.UsageError("One file alone may be -, standard input. Name the others.", ctx)
+        raise click.UsageError("Only one file may be -, standard input. Name the others.", ctx)
     if bool(question.donors) != bool(question.described):
         raise click.UsageError(
-            "--donors and --donor-machine must be given together: runs and the machines they are "
-            "of. Add the other.",
+            "--donors and --donor-machine require each other: the runs and the machines. Add the "
+            "other.",
             ctx,
         )
     outputs.check(files)
@@ -99,7 +124,7 @@ def command(
 
 def _projected(question: Question) -> "CountedProjection":
     """Read the files and compute the answer."""
-    from parcast.cli.reading import read_description, read_file
+    from parcast.cli.reading import columns_in, read_description, read_file
     from parcast.descriptions.toml_files import read_machine
     from parcast.errors import ParameterError
     from parcast.projection.counted import project_counts
@@ -111,13 +136,23 @@ def _projected(question: Question) -> "CountedProjection":
         read_description(x, read_machine, argument="--donor-machine")[0]
         for x in question.described
     ]
+    tables = [file for file in (question.known, question.donors) if file]
     runs: dict[str, Any] = {
-        key: None if file is None else read_file(file, [])[0]
-        for key, file in (("known", question.known), ("donors", question.donors))
+        file: read_file(
+            file, (), *columns_in(file, among=tables, ignore=(), columns=question.columns)
+        )[0]
+        for file in tables
     }
     program = _chosen(programs, question.name)
     try:
-        return project_counts(program, on, question.p.values, **runs, donor_machines=others)
+        return project_counts(
+            program,
+            on,
+            question.p.values,
+            known=runs.get(question.known or ""),
+            donors=runs.get(question.donors or ""),
+            donor_machines=others,
+        )
     except ParameterError as refusal:
         raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
 

@@ -1,4 +1,4 @@
-"""`parcast simulate`: descriptions in, simulated times out, beside those of the law."""
+"""`parcast simulate`: simulated times of a described program, as a check of its law."""
 
 import signal
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.options import (
     above_0,
     all_option,
     answer_options,
-    cli_command,
     seed_option,
     text_option,
     time_limit,
@@ -27,27 +27,26 @@ if TYPE_CHECKING:
     from parcast.simulation.result import Simulation
 
 
-HELP = """Simulate a program event by event, to check what its law says.
+HELP = """Simulate a described program event by event, as a check of its prediction.
 
-PROGRAM and MACHINE are TOML files that say what a program does and what it runs on; "-" is
-standard input, for one of them. Every burst, message and I/O of every group of processors is
-drawn at random, as the files describe them, and queues form as they will. The mean time of many
-such runs stands beside the time that `parcast predict` gives. It takes seconds to minutes where a
-law takes none.
+Prints the simulated mean time at each processor count with its 90 % interval, next to the time
+that `parcast predict` gives. Each burst, message and I/O request is drawn at random as described,
+and queues form at the network and the disks. This takes seconds to minutes.
 
-LIST and RANGE are as in `parcast predict`.
+PROGRAM and MACHINE are TOML files that describe the program and the machine, in any order. "-" is
+standard input, for one of them. LIST, SIZES and RANGE are as in `parcast predict`.
 
 \b
 Exit status: 0  answered
              2  wrong use, or an output that cannot be written
              3  PROGRAM or MACHINE cannot be read, or something in it is wrong
-             4  it cannot be simulated: a rate is missing, a law is not "spmd",
-                there are too many points
+             4  it cannot be simulated: a rate is missing, a law is not
+                "spmd", or there are too many points
 
 \b
 Examples:
   parcast simulate program.toml sp2.toml -p 1..256x4 -d 3
-  parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --time-limit 60s
+  parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --jobs 4
 """
 
 
@@ -56,13 +55,17 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
     return above_0(option, text, "fraction", hint="Write such as 1%.")
 
 
-@cli_command(name="simulate", help=HELP, short_help="Check a law by simulation.")
+@cli_command(
+    name="simulate",
+    help=HELP,
+    short_help="Simulate a described program, as a check of its prediction.",
+)
 @configurations
 @text_option(
     "--precision",
     "SHARE",
     precision,
-    "Go on until the mean time is known this well.",
+    "Half width of the interval, relative to the mean time, at which simulation stops.",
     default="1%",
     show_default=True,
 )
@@ -70,15 +73,16 @@ def precision(_: click.Context, option: click.Parameter, text: str) -> float | N
     "--time-limit",
     "TIME",
     time_limit,
-    "Computing time after which no more is simulated. By default none.",
+    "Computing time after which simulation stops. By default none.",
 )
-@seed_option("Of the random numbers.", show_default=True)
+@seed_option("Seed of the random numbers.", show_default=True)
 @click.option(
     "--jobs",
-    type=click.IntRange(1, 1024),
+    type=Whole(1, 1024),
     default=1,
     show_default=True,
-    help="Processes that share the work; the times stay the same.",
+    help="Number of processes. The results do not depend on it.",
+    metavar="N",
 )
 @answer_options(TABLES)
 @all_option("row")
@@ -95,8 +99,7 @@ def command(
     **configured: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Configurations(**configured)
-    question.require_one_stdin(ctx)
+    question = Configurations.of(ctx, **configured)
     outputs.check([question.program, question.machine])
     options = {"precision": precision, "time_limit": time_limit, "seed": seed, "jobs": jobs}
     outputs.give(_simulated(question, **options), show_all=show_all)
@@ -149,9 +152,7 @@ def workers(jobs: int) -> Iterator["Executor | None"]:
     try:
         yield executor
     except BrokenProcessPool:
-        raise click.ClickException(
-            "a process that shared the work ended early. Take fewer with --jobs."
-        ) from None
+        raise click.ClickException("a process of --jobs ended early. Use fewer.") from None
     except BaseException:
         for child in set(active_children()) - others:
             child.terminate()

@@ -1,10 +1,10 @@
 """One phase at one point of a grid, simulated: which way, how long, and where its time goes."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -49,12 +49,19 @@ class Effort:
     seed: int
 
 
+class Where(TypedDict):
+    """Where a phase is simulated, and what is called with the share that is done."""
+
+    executor: Executor | None
+    progress: Callable[[float], object] | None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Simulated:
     """The time of all cycles of a phase at one point, and where it goes [s]."""
 
     time: float
-    half_width: float  # of its 95 % interval
+    half_width: float  # of its 90 % interval
     compute: float
     communication: float
     io: float
@@ -115,26 +122,33 @@ def task_of(
     return Task(cycle=cycle if count > 0 else None, cycles=count, away=float(demands.delay[place]))
 
 
-def run_task(task: Task, effort: Effort, executor: Executor | None = None) -> Simulated:
+def run_task(
+    task: Task,
+    effort: Effort,
+    executor: Executor | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Simulated:
     """Simulate a phase at one point: its cycles where all groups join, else a run or a long run.
 
-    A run of few cycles goes from the common start to the end of the last group.
+    A run of few cycles goes from the common start to the end of the last group. `progress` is
+    called with the share done.
     """
+    where = Where(executor=executor, progress=progress)
     cycle = task.cycle
     if cycle is None:
         return NOTHING
     if cycle.io_kind == "synchronous":
-        return _joined(task, cycle, effort, executor)
+        return _joined(task, cycle, effort, where)
     services = task.cycles * cycle.jobs * (cycle.bursts + 1)
     is_whole = task.cycles == int(task.cycles)
     if is_whole and (task.cycles <= FEW_CYCLES or services <= FEW_SERVICES):
-        return _run(task, cycle, int(task.cycles), effort, executor)
+        return _run(task, cycle, int(task.cycles), effort, where)
     if cycle.jobs % cycle.disks:  # the larger clusters are slower, and the program ends with them
-        return _run(task, cycle, FEW_CYCLES, effort, executor)
-    return _long_run(task, cycle, effort, executor)
+        return _run(task, cycle, FEW_CYCLES, effort, where)
+    return _long_run(task, cycle, effort, where)
 
 
-def _joined(task: Task, cycle: Cycle, effort: Effort, executor: Executor | None) -> Simulated:
+def _joined(task: Task, cycle: Cycle, effort: Effort, where: Where) -> Simulated:
     """Cycles at whose end all groups join."""
     result = simulate_joined(
         cycle,
@@ -142,7 +156,7 @@ def _joined(task: Task, cycle: Cycle, effort: Effort, executor: Executor | None)
         precision=effort.precision,
         most_seconds=effort.most_seconds,
         seed=effort.seed,
-        executor=executor,
+        **where,
     )
     parts = _parts(task, cycle, 1, result, result.waiting.value)
     return _scaled(
@@ -155,9 +169,7 @@ def _joined(task: Task, cycle: Cycle, effort: Effort, executor: Executor | None)
     )
 
 
-def _run(
-    task: Task, cycle: Cycle, cycles: int, effort: Effort, executor: Executor | None
-) -> Simulated:
+def _run(task: Task, cycle: Cycle, cycles: int, effort: Effort, where: Where) -> Simulated:
     """All cycles of the program from start to end, or a part of them."""
     result = simulate_runs(
         cycle,
@@ -166,7 +178,7 @@ def _run(
         precision=effort.precision,
         most_seconds=effort.most_seconds,
         seed=effort.seed,
-        executor=executor,
+        **where,
     )
     parts = _parts(task, cycle, cycles, result, result.waiting.value)
     return _scaled(
@@ -180,7 +192,7 @@ def _run(
     )
 
 
-def _long_run(task: Task, cycle: Cycle, effort: Effort, executor: Executor | None) -> Simulated:
+def _long_run(task: Task, cycle: Cycle, effort: Effort, where: Where) -> Simulated:
     """Cycles far from start and end, of runs that are long enough for the warm-up to end."""
     began, left = time.monotonic(), effort.most_seconds
     for times in LONGER:
@@ -191,7 +203,7 @@ def _long_run(task: Task, cycle: Cycle, effort: Effort, executor: Executor | Non
             precision=effort.precision,
             most_seconds=left,
             seed=effort.seed,
-            executor=executor,
+            **where,
         )
         if effort.most_seconds is not None:
             left = effort.most_seconds - (time.monotonic() - began)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.prediction.result import OnGrid
+from parcast.queueing.simulation.rounds import LEVEL
 from parcast.units import Dimension
 from parcast.words import whole
 
-INTERVAL: Final = 0.95  # of a simulated mean
+INTERVAL: Final = LEVEL  # of a simulated mean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class Simulation(OnGrid):
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # of the mean time [s]
-    lower: Array  # of the 95 % interval of the mean time: how far the simulation may be off [s]
+    lower: Array  # of the 90 % interval of the mean time: how far the simulation may be off [s]
     upper: Array  # [s]
     predicted: Array  # time by the law; NaN where the law has no answer [s]
     cycles: NDArray[np.intp]  # that every group went through, all phases and replications [1]

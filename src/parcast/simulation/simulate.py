@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import fields, replace
+from functools import partial
 from time import monotonic
 from typing import Final, TypeAlias
 
@@ -48,7 +49,7 @@ def simulate(
     seed: int = 0,
     executor: Executor | None = None,
     laws: Mapping[str, Law] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[float, int], object] | None = None,
 ) -> Simulation:
     """Simulated times of a program on a machine, event by event, beside those of its law.
 
@@ -60,7 +61,7 @@ def simulate(
     p, d, n, vary
         As in `predict`; at most 10,000 points.
     precision : float, optional, default 0.01
-        Each phase is simulated at each point until half the 95 % interval of its mean time is
+        Each phase is simulated at each point until half the 90 % interval of its mean time is
         below this part of it. None: `replications` are made, no more. [1]
     replications : int, optional
         To begin with, at least 2; by default 64. [1]
@@ -78,7 +79,8 @@ def simulate(
         "exponential", a coefficient of variation, an array of measured times, or a function of a
         `numpy.random.Generator` and a size. Means stay those of the descriptions.
     progress : callable, optional
-        Called with the number of simulations done and of all.
+        Called with the number of simulations done, with the part of the one that runs, and of
+        all.
 
     Returns
     -------
@@ -286,7 +288,7 @@ def _run_all(
     tasks: Tasks,
     effort: Effort,
     executor: Executor | None,
-    progress: Callable[[int, int], object] | None,
+    progress: Callable[[float, int], object] | None,
 ) -> list[list[Simulated]]:
     """Simulate every phase at every point, here or on an executor."""
     flat = [
@@ -298,7 +300,7 @@ def _run_all(
     if executor is not None and len(flat) > 1:
         simulated = _elsewhere(flat, effort.most_seconds, executor)
     else:
-        simulated = _here(flat, effort.most_seconds, executor)
+        simulated = _here(flat, effort.most_seconds, executor, progress)
     for k, result in simulated:
         results[k] = result
         if progress is not None:
@@ -308,7 +310,10 @@ def _run_all(
 
 
 def _here(
-    flat: Sequence[tuple[Task, Effort]], most_seconds: float | None, executor: Executor | None
+    flat: Sequence[tuple[Task, Effort]],
+    most_seconds: float | None,
+    executor: Executor | None,
+    progress: Callable[[float, int], object] | None,
 ) -> Iterator[tuple[int, Simulated]]:
     """One simulation after the other; what one leaves of its time is shared by those to come."""
     began = monotonic()
@@ -316,7 +321,15 @@ def _here(
         if most_seconds is not None:
             left = (most_seconds - (monotonic() - began)) / (len(flat) - k)
             effort = replace(effort, most_seconds=max(left, LEAST_SECONDS))  # noqa: PLW2901 - its share
-        yield k, run_task(task, effort, executor)
+        within = None
+        if progress is not None:
+            within = partial(_within, progress, k, len(flat))
+        yield k, run_task(task, effort, executor, within)
+
+
+def _within(progress: Callable[[float, int], object], done: int, total: int, share: float) -> None:
+    """Tell how much is done where one simulation is done in part."""
+    progress(done + min(share, 1.0), total)
 
 
 def _elsewhere(

@@ -8,7 +8,7 @@ a pair `metric,value`, and perhaps `machine`, `callpath` and `repetition`. Lines
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, TextIO
 
@@ -29,6 +29,7 @@ def read_measurements(
     source: str | os.PathLike[str] | TextIO | BinaryIO,
     *,
     ignore: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
     chunk: int = 2**18,
     progress: Progress | None = None,
 ) -> Measurements:
@@ -39,7 +40,9 @@ def read_measurements(
     source : path, "-" or stream
         The file; "-" is standard input.
     ignore : sequence of str, optional
-        Columns to pass over: what is no parameter of the program, as a date or the id of a job.
+        Columns to ignore, because they are no parameters of the program: a date, the id of a job.
+    columns : mapping of str to str, optional
+        Columns with other names in the file: ``{"p": "nodes", "time_s": "seconds"}``.
     chunk : int, default 2**18
         How much to read at a time. [B]
     progress : callable, optional
@@ -54,6 +57,8 @@ def read_measurements(
     ------
     FileProblems
         If anything in it is wrong, with everything that is.
+    ParameterError
+        If it has no column named in `ignore` or `columns`.
 
     Examples
     --------
@@ -61,13 +66,14 @@ def read_measurements(
     >>> read_measurements(io.StringIO("p,time_ms\n1,80\n2,41.5\n"))
     Measurements(2 rows: p 1 to 2, time 0.0415 to 0.08 s)
     """
-    return read_table(source, ignore=ignore, chunk=chunk, progress=progress)
+    return read_table(source, ignore=ignore, columns=columns, chunk=chunk, progress=progress)
 
 
 def read_table(
     source: str | os.PathLike[str] | TextIO | BinaryIO,
     *,
     ignore: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
     chunk: int = 2**18,
     progress: Progress | None = None,
     of_speedups: bool = False,
@@ -83,10 +89,10 @@ def read_table(
                 if fault := byte_fault(header):
                     faults.refuse(fault, line=line)
                 below = [text for _, text in rows[:100]]
-                columns = read_header(header, line, below, faults, ignore=ignore)
+                found = read_header(header, line, below, faults, ignore=ignore, columns=columns)
                 if of_speedups:
-                    columns = [_as_speedups(column) for column in columns]
-                table = Table(columns, faults)
+                    found = [_as_speedups(column) for column in found]
+                table = Table(found, faults)
             if table is not None and rows:
                 table.add(rows, is_utf8=block.is_utf8)
         if table is None:

@@ -6,9 +6,10 @@ such fault is named with what to write instead.
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parcast.errors import Argument, ParameterError, Text
 from parcast.files.decoding import in_shell
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
@@ -22,6 +23,7 @@ from parcast.timings.columns import (
     time_unit,
 )
 from parcast.units import NUMBER, shown
+from parcast.words import did_you_mean
 
 WORDS_FOR_P = re.compile(
     r"p|np|pes|npes|cpus|(n|num_|mpi_)?(procs?|processors|processes|ranks|tasks|nodes|cores)"
@@ -57,31 +59,62 @@ class Column:
 
 
 def read_header(
-    header: str, line: int, below: Sequence[str], faults: Faults, *, ignore: Sequence[str] = ()
+    header: str,
+    line: int,
+    below: Sequence[str],
+    faults: Faults,
+    *,
+    ignore: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
 ) -> list[Column | None]:
     """Read the line that names the columns: a `Column` for each, None where it has no meaning.
 
-    `below` are some lines that follow it; `ignore` are titles to pass over. The pair of columns
-    `metric` and `value` is told by its titles.
+    `below` are some lines that follow it; `ignore` are titles of columns to ignore; `columns` are
+    the titles of columns that are to be called otherwise. The pair of columns `metric` and
+    `value` is told by its titles.
     """
     titles = _titles(header, line, below, faults)
-    is_pair = {"metric", "value"} <= set(titles)
-    columns: list[Column | None] = []
-    seen: set[str] = set()
-    for i, title in enumerate(titles):
-        column, fault = (None, "") if title in ignore else _meaning(title, is_pair=is_pair)
-        if title and title in seen:
+    _require_titles("ignore", ignore, titles, faults.path)
+    _require_titles("columns", list((columns or {}).values()), titles, faults.path)
+    names = {old: new for new, old in (columns or {}).items()}
+    called = [None if title in ignore else names.get(title, title) for title in titles]
+    is_pair = {"metric", "value"} <= set(called)
+    found: list[Column | None] = []
+    seen: dict[str, str] = {}
+    for i, (title, name) in enumerate(zip(titles, called, strict=True)):
+        column, fault = None, ""
+        hint: Text = ""
+        if name is not None:
+            column, fault = _meaning(name, is_pair=is_pair)
+            if name.lower() == "time":
+                hint = ("Rename it to time_s or time_ms, or use ", _called("time_s", title), ".")
+        if name and name in seen:
             column, fault = None, "must stand in the header once, got it twice. Remove one."
+            if seen[name] != title:
+                column, fault = None, f"must be one column, got {seen[name]} and {title}."
+                other = seen[name] if title in names else title
+                hint = ("Leave one out: ", Argument("ignore", [other], f"ignore=[{other!r}]"), ".")
         if fault:
-            faults.add(fault, line=line, field=shown(title) or f"column {i + 1}")
-        seen.add(title)
-        columns.append(column)
-    for name in ignore:
+            faults.add(fault, line=line, field=shown(name or "") or f"column {i + 1}", hint=hint)
+        if name is not None:
+            seen.setdefault(name, title)
+        found.append(column)
+    _note_missing([name for name in called if name is not None], found, line, faults)
+    return found
+
+
+def _require_titles(
+    argument: str, wanted: Sequence[str], titles: Sequence[str], path: str
+) -> None:
+    """Refuse an argument that names a column which the file does not have."""
+    for name in wanted:
         if name not in titles:
-            fault = f"must be a column to be ignored, got {_listed(titles)}."
-            faults.add(fault, line=line, field=shown(name))
-    _note_missing(titles, columns, line, faults)
-    return columns
+            raise ParameterError(
+                argument,
+                must=f"name columns of {path}",
+                got=shown(repr(name)),
+                hint=f"{did_you_mean(name, titles)} There are {_listed(titles)}.".lstrip(),
+            )
 
 
 def _titles(header: str, line: int, below: Sequence[str], faults: Faults) -> list[str]:
@@ -118,7 +151,7 @@ def _meaning(title: str, *, is_pair: bool) -> tuple[Column | None, str]:
     if scale is not None:
         return Column("time", title, scale), ""
     if title.lower() == "time":
-        return None, "must end in its unit, got none. Rename it to time_s or time_ms."
+        return None, "must end in its unit, got none."
     if not title:
         return None, "must have a name, got nothing. Name it or remove it."
     fault = axis_name_fault(title)
@@ -131,12 +164,21 @@ def _note_missing(
     """Note that there is no column of processors or of times, or more than one of times."""
     if "p" not in titles:
         like_p = [title for title in titles if WORDS_FOR_P.fullmatch(title)]
-        remedy = f"{_rename(like_p)} to p." if like_p else "Add the number of processors."
-        if len(like_p) == 1 and "nodes" in like_p[0].lower():
-            remedy = "Multiply the nodes by the processors of each, and rename it to p."
-        faults.add(
-            f"must be a column, got {_listed(like_p or titles)}. {remedy}", line=line, field="p"
+        hint: Text = (
+            "Add the processor counts, or name their column: ",
+            _called("p", "NAME"),
+            ".",
         )
+        if len(like_p) == 1 and "nodes" in like_p[0].lower():
+            hint = (
+                "Take the nodes as p, ",
+                _called("p", like_p[0]),
+                ", or multiply them by the processors of each and rename the column to p.",
+            )
+        elif like_p:
+            hint = (f"{_rename(like_p)} to p, or use ", _called("p", like_p[0]), ".")
+        got = _listed(like_p or titles)
+        faults.add(f"must be a column, got {got}.", line=line, field="p", hint=hint)
     times = [column.title for column in columns if column and column.name == "time"]
     for title in times[1:]:
         faults.add(
@@ -146,11 +188,21 @@ def _note_missing(
         )
     if not times and not any(map(is_name_of_time, titles)):
         like_time = [title for title in titles if WORDS_FOR_TIME.fullmatch(title)]
-        remedy = "Add it, or time_ms, or a pair metric,value."
+        hint = (
+            "Add it, or time_ms, or a pair metric,value, or name it: ",
+            _called("time_s", "NAME"),
+        )
         if like_time:
-            remedy = f"{_rename(like_time)} to time_s or time_ms."
+            name = "time_ms" if re.search("ms|milli", like_time[0].lower()) else "time_s"
+            use = _called(name, like_time[0])
+            hint = (f"{_rename(like_time)} to time_s or time_ms, or use ", use)
         got = _listed(like_time or titles)
-        faults.add(f"must be a column, got {got}. {remedy}", line=line, field="time_s")
+        faults.add(f"must be a column, got {got}.", line=line, field="time_s", hint=(*hint, "."))
+
+
+def _called(name: str, title: str) -> Argument:
+    """How a reader is told what a column of the file holds."""
+    return Argument("columns", {name: title}, python=f"columns={{{name!r}: {title!r}}}")
 
 
 def _rename(titles: Sequence[str]) -> str:

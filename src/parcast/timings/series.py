@@ -175,7 +175,7 @@ def _refuse_folding(
             "by",
             must="name every column that varies within a series",
             got=(
-                Argument("columns", by, python=str(list(by))),
+                Argument("named columns", by, python=str(list(by))),
                 f" where {name} takes {len(values)} values",
             ),
             hint=(

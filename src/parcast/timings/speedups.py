@@ -11,7 +11,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import BinaryIO, Literal, TextIO
 
@@ -26,7 +26,10 @@ _CELL = re.compile(rb"(?m)(?:^|(?<=,))([ \t]*)speedup([ \t]*)(?=,|\r?$)")
 
 
 def read_runs(
-    source: str | os.PathLike[str] | TextIO | BinaryIO, *, ignore: Sequence[str] = ()
+    source: str | os.PathLike[str] | TextIO | BinaryIO,
+    *,
+    ignore: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
 ) -> tuple[Measurements, Literal["time", "speedup"]]:
     r"""Read a table of timings or of speedups, and say which it is.
 
@@ -35,7 +38,9 @@ def read_runs(
     source : path, "-" or stream
         The file; "-" is standard input.
     ignore : sequence of str, optional
-        Columns to pass over.
+        Columns to ignore.
+    columns : mapping of str to str, optional
+        Columns with other names in the file: ``{"p": "nodes"}``.
 
     Returns
     -------
@@ -60,15 +65,21 @@ def read_runs(
     content = read.encode() if isinstance(read, str) else read
     if len(content) > LARGEST:
         Faults(name).refuse(f"must have at most {LARGEST:,} bytes. Select the runs to fit.")
-    if not _has_speedups(content):
-        return read_measurements(NamedContent(name, content), ignore=ignore), "time"
-    as_times = NamedContent(name, _CELL.sub(rb"\1time_s\2", content))
+    called = dict(columns or {})
+    if not _has_speedups(content, called):
+        stream = NamedContent(name, content)
+        return read_measurements(stream, ignore=ignore, columns=called), "time"
+    if "speedup" in called:
+        called["time_s"] = called.pop("speedup")
+    else:
+        content = _CELL.sub(rb"\1time_s\2", content)
     try:
-        table = read_table(as_times, ignore=ignore, of_speedups=True)
+        stream = NamedContent(name, content)
+        table = read_table(stream, ignore=ignore, columns=called, of_speedups=True)
     except FileProblems as refusal:
         raise _of_speedups(refusal) from None
-    columns = table.columns
-    return Measurements(**columns | {"time": 1.0 / columns["time"]}), "speedup"
+    values = table.columns
+    return Measurements(**values | {"time": 1.0 / values["time"]}), "speedup"
 
 
 class NamedContent(io.BytesIO):
@@ -79,7 +90,7 @@ class NamedContent(io.BytesIO):
         self.name = name
 
 
-def _has_speedups(content: bytes) -> bool:
+def _has_speedups(content: bytes, columns: Mapping[str, str]) -> bool:
     """Whether a table has speedups and no times."""
     lines = [
         line
@@ -87,7 +98,8 @@ def _has_speedups(content: bytes) -> bool:
         if line.strip(", \t") and line[0] != "#"
     ]
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines[:1000])]
-    titles = rows[0] if rows else []
+    names = {old: new for new, old in columns.items()}
+    titles = [names.get(title, title) for title in (rows[0] if rows else [])]
     if any(title.lower().startswith("time") for title in titles):
         return False
     if "speedup" in titles:

@@ -1,19 +1,21 @@
-"""`parcast validate`: does the law hold here? Calibrate small, predict larger, run, compare."""
+"""`parcast validate`: calibrate a law with small runs, predict larger ones, run and compare."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.options import (
     Counts,
     Sizes,
     answer_options,
-    cli_command,
     counts,
     plain,
+    ranks_option,
     seed_option,
+    size_option,
     sizes,
     text_option,
     time_limit,
@@ -25,20 +27,22 @@ if TYPE_CHECKING:
     from parcast.validation.result import Validation
 
 
-HELP: Final = """Tell whether the timing law of a program holds on this machine.
+HELP: Final = """Test whether the law of a program predicts its runs on this machine.
 
-NAME is a program that parcast can run, or all; without one they are listed. Small sizes are
-timed, the capacities of the law are fitted to them, larger sizes and other counts of ranks are
-predicted with 90 % intervals; then these are run and compared. A program takes about a minute.
+Prints predicted and measured times, and whether the law holds. Small sizes are timed and the
+capacities of the law are fitted to them; larger sizes and other numbers of ranks are predicted
+with 90 % intervals, then run and compared. A program takes about a minute.
 
-LIST names counts: 1,2 or 1..8 or 1..8x2 (doubling). SIZES are numbers: 1e5,2e5.
+NAME is a program of `parcast run`, or all; without it, the programs are listed. LIST is a list of
+rank counts: 1,2 or 1..8 or 1..8x2 (doubling). SIZES is a list of problem sizes: 1e5,2e5.
 
 \b
 Exit status: 0    answered: the law holds
              1    answered: a law does not hold
              2    wrong use, or an output that cannot be written
-             4    no answer: the runs cannot tell, no MPI, a rank failed, not enough time
-             130  interrupted; what was compared is shown
+             4    no answer: the runs do not decide, no MPI, a rank failed, or
+                  not enough time
+             130  interrupted; completed comparisons are shown
 
 \b
 Examples:
@@ -51,44 +55,47 @@ Examples:
 ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
     "p": "-np",
     "name": "NAME",
-    "sizes": "--sizes",
+    "sizes": "-n",
     "calibrate_with": "--calibrate-with",
     "longest": "--longest",
 }
 
 
-@cli_command(name="validate", help=HELP, short_help="Does the law of a program hold here?")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
-    "-np", "--ranks", "p", metavar="LIST", callback=counts, help="Counts of ranks. [default: 1,2]"
+@cli_command(
+    name="validate",
+    help=HELP,
+    short_help="Test whether the law of a program predicts its runs here.",
 )
-@text_option("--sizes", "SIZES", sizes, "Sizes to predict, by default found by trial.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@ranks_option("Numbers of MPI ranks.  [default: 1,2]", read=counts)
+@size_option("Problem sizes to predict. By default found by trial runs.")
 @text_option(
     "--calibrate-with",
     "SIZES",
     sizes,
-    "Sizes to calibrate with, by default a quarter to a tenth of those predicted, and less.",
+    "Problem sizes to calibrate with. By default at most a quarter of those to predict.",
 )
 @click.option(
     "--repetitions",
-    type=click.IntRange(1, 1000),
+    type=Whole(1, 1000),
     default=4,
     show_default=True,
-    help="Runs of each predicted size and count.",
+    metavar="COUNT",
+    help="Runs of each predicted size at each number of ranks.",
 )
 @text_option(
     "--longest",
     "TIME",
     time_limit,
-    "That a predicted run may take on one processor.",
+    "Time that a predicted run may take on one processor.",
     default="5s",
     show_default=True,
 )
 @click.option("--quick", is_flag=True, help="Smaller sizes, fewer launches, wider intervals.")
 @text_option(
-    "--time-limit", "TIME", time_limit, "After which nothing more is started. By default none."
+    "--time-limit", "TIME", time_limit, "Time after which no run is started. By default none."
 )
-@seed_option("Of inputs and orders.", show_default=True)
+@seed_option("Seed of inputs and orders.", show_default=True)
 @answer_options(csv="measurements")
 def command(
     ctx: click.Context,
@@ -115,8 +122,8 @@ def command(
 def _validated(
     names: Sequence[str],
     *,
-    p: Counts | None,
-    sizes: Sizes | None,
+    ranks: Counts | None,
+    n: Sizes | None,
     calibrate_with: Sizes | None,
     **options: Any,
 ) -> "Validation":
@@ -128,8 +135,8 @@ def _validated(
         with Progress("validating") as progress:
             validation = validate(
                 "all" if names == ("all",) else names,
-                p=p.values if p else (1, 2),
-                sizes=sizes.values if sizes else None,
+                p=ranks.values if ranks else (1, 2),
+                sizes=n.values if n else None,
                 calibrate_with=calibrate_with.values if calibrate_with else None,
                 progress=progress,
                 **options,
@@ -141,7 +148,7 @@ def _validated(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
         )
         raise
-    written = {"p": p, "sizes": sizes, "calibrate_with": calibrate_with}
+    written = {"p": ranks, "sizes": n, "calibrate_with": calibrate_with}
     return with_inputs(
         validation,
         programs=list(names),

@@ -148,7 +148,7 @@ def chosen_sizes(
         if base < fewest:
             raise ParameterError(
                 f"{subject.name} needs more memory than there is, even for small sizes. Give "
-                "sizes with --sizes, or fewer ranks."
+                "sizes yourself, or fewer ranks."
             )
     factors = [lowest, (lowest * top) ** 0.5, top] if top >= 1.5 * lowest else [lowest, top]
     factors = factors if top >= NEAR * lowest else [top]

@@ -121,8 +121,22 @@ def test_a_column_that_only_donors_have_is_passed_over(parcast, here, tmp_path):
     asked = ("forecast", here, "--donors", more, "-p", "16", "--json", "--ignore")
     assert len(said_in(parcast(*asked, "date"))["series"][0]["donors"]) == 2
     refused = parcast(*asked, "dat")
-    assert refused.status == 3
-    assert "dat  must be a column to be ignored, got p, time_s." in refused.err
+    assert refused.status == 2
+    assert "--ignore must name columns of " in refused.err
+    assert refused.err.endswith("here.csv, got 'dat'. There are p, time_s.\n")
+
+
+def test_columns_have_other_names_in_the_files_that_have_them(parcast, here, tmp_path):
+    more = tmp_path / "more.csv"
+    more.write_text("machine,p,time_s\n" + csv({"X": 4, "Y": 3}))
+    asked = ("forecast", here, "--donors", more, "-p", "16", "--json")
+    same = said_in(parcast(*asked))
+    here.write_text(here.read_text().replace("p,time_s", "ranks,seconds"))
+    more.write_text(more.read_text().replace("machine,p", "site,ranks"))
+    called = ("ranks", "p"), ("seconds", "time_s"), ("site", "machine")
+    options = [part for old, new in called for part in ("--column", f"{new}={old}")]
+    said = said_in(parcast(*asked, *options))
+    assert said["rows"] == same["rows"]
 
 
 def test_one_run_without_donors_is_refused_as_before(parcast, here):
@@ -135,7 +149,7 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
     ("options", "status", "says"),
     [
         (["--donors", "-"], 2, "--donors must be a file, got -. Write its name."),
-        (["--target", "SP"], 2, "--target must be a machine of FILE, but FILE has no column"),
+        (["--target", "SP"], 2, "--target must be a machine of here.csv, which has no column"),
         (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
         (["--donors", "here.csv"], 2, "--donors must have a column machine, got none."),
         (
@@ -149,7 +163,7 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
             2,
             "elsewhere.csv",
         ),
-        (["--machine", "here.csv"], 2, "--machine must be given with --donors or --target"),
+        (["--machine", "here.csv"], 2, "--machine requires --donors or --target"),
         (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
         (["--donors", "once.csv"], 4, "Y does not help to forecast other machines: it was run"),
     ],

@@ -181,6 +181,16 @@ def test_options_not_used_are_not_in_the_document(parcast, times):
     assert not {"at", "plan_runs", "upto"} & set(options)
 
 
+def test_runs_are_planned_for_the_next_two_doublings_by_default(parcast, sizes):
+    asked = ("--at", "n=800", "--plan-runs", "2", "--json")
+    said = parcast("forecast", sizes, *asked)
+    assert said.status == 0
+    last = max(int(row["p"]) for row in csv.DictReader(io.StringIO(sizes.read_text())))
+    same = parcast("forecast", sizes, "-p", f"{2 * last},{4 * last}", *asked)
+    planned = json.loads(said.out)["plan_runs"]
+    assert planned == json.loads(same.out)["plan_runs"] != []
+
+
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
@@ -192,14 +202,17 @@ def test_options_not_used_are_not_in_the_document(parcast, times):
         (["-p", "8", "--at", "m=1"], 2, "--at m must be an axis of these measurements"),
         (["-p", "8", "--at", "p=1"], 2, "--at must be axes besides p, got p. Give processors"),
         (["-p", "8", "--at", "by=1"], 2, "--at by must be an axis of these measurements"),
-        (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at must not be asked for with --by."),
-        (["-p", "8", "--at", "n=1", "--knee"], 2, "--at must not be asked for with --knee."),
+        (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at cannot be combined with --by."),
+        (["-p", "8", "--at", "n=1", "--knee"], 2, "--at cannot be combined with --knee."),
         (["-p", "8", "--at", "n=1", "-o", "x.svg"], 2, "--at cannot be drawn yet, got -o x.svg."),
-        (["-p", "8", "--plan-runs", "0"], 2, "Invalid value for '--plan-runs'"),
-        (["--hold-out", "8", "--plan-runs", "1"], 2, "--plan-runs needs -p"),
-        (["-p", "8", "--upto", "4"], 2, "--upto is for --plan-runs."),
-        (["-p", "8", "--at", "n=1", "--target", "SP"], 2, "--at must not be asked for with --t"),
-        (["-p", "8", "--at", "n=1", "--donors", "x"], 2, "--at must not be asked for with --d"),
+        (
+            ["-p", "8", "--plan-runs", "0"],
+            2,
+            "--plan-runs must be a whole number from 1 to 100, got '0'.",
+        ),
+        (["-p", "8", "--upto", "4"], 2, "--upto requires --plan-runs."),
+        (["-p", "8", "--at", "n=1", "--target", "SP"], 2, "--at cannot be combined with --ta"),
+        (["-p", "8", "--at", "n=1", "--donors", "x"], 2, "--at cannot be combined with --do"),
         (["-p", "8", "--at", "n=1", "--select", "p=1"], 4, "No forecast. All its runs have p = 1"),
     ],
 )

@@ -266,7 +266,7 @@ def test_intervals_cover_the_truth_at_their_stated_rate():
         steady = simulate_steady(STRIPED, cycles=30, replications=20, seed=seed).cycle
         once = simulate_joined(joined, replications=200, seed=seed).cycle
         hits += [steady.low <= exact <= steady.high, once.low <= 25 / 12 <= once.high]
-    assert (hits >= 0.85 * 60).all()
+    assert (hits >= 0.8 * 60).all()
     assert (hits <= 60).all()
 
 
@@ -278,7 +278,7 @@ def test_moments_in_parts_are_those_of_the_whole():
     whole = merged(moments(samples[:13]), moments(samples[13:])).estimate(1)
     assert whole.value == pytest.approx(samples[:, 1].mean(), rel=1e-14)
     assert whole.deviation == pytest.approx(samples[:, 1].std(ddof=1), rel=1e-9)
-    assert whole.half_width == pytest.approx(2.009575 * whole.deviation / 50**0.5, rel=1e-6)
+    assert whole.half_width == pytest.approx(1.676551 * whole.deviation / 50**0.5, rel=1e-6)
     assert moments(samples[:1]).estimate(0).half_width == np.inf
 
 

@@ -1,19 +1,20 @@
-"""`parcast import`: what another tool wrote in, a table of measurements or a machine out."""
+"""`parcast import`: a table of measurements or a machine file from what another tool wrote."""
 
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from parcast.cli.answering import A_FILE, cli_command, usage
 from parcast.cli.failures import ANSWERED, in_options
-from parcast.cli.options import cli_command, output_option, repeated_option
+from parcast.cli.options import column_option, output_option, repeated_option
 from parcast.cli.outputs import Outputs, write_all
-from parcast.cli.stdin import beginning_of_stdin, prepare_stdin, stdin_as_file
+from parcast.cli.stdin import beginning_of_stdin, stdin_as_file
 
 if TYPE_CHECKING:
     from parcast.importers.registry import Format
@@ -21,15 +22,20 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-ARGUMENTS: Final = {"rename": "--rename", "constants": "--set", "metric": "--metric"}
+ARGUMENTS: Final = {
+    "rename": "--rename",
+    "columns": "--column",
+    "constants": "--set",
+    "metric": "--metric",
+}
 
-HELP = """Turn what another tool wrote into a table of measurements.
+HELP = """Convert files of other tools to tables of timings.
+
+Prints a CSV table for `parcast forecast`, or writes it with -o. Several FILES are joined into one
+table. For OSU, IMB and IOR, which measure machines, the result is a machine file instead.
 
 FILES are profiles of Extra-P, accounts of Slurm, exports of hyperfine and others (--list names
-all), or - for standard input. FORMAT may be left out where the content tells it. Several FILES
-are joined into one table, which is printed as CSV, or written with -o.
-
-OSU, IMB and IOR tell of a machine: what comes out is a description, -o machine.toml.
+all); "-" is standard input. FORMAT is required only if it cannot be recognised from the content.
 
 \b
 Exit status: 0  imported
@@ -65,20 +71,25 @@ def pairs(
     return read
 
 
-@cli_command(name="import", help=HELP, short_help="Files of other tools in, a table out.")
-@click.argument("files", metavar="[FORMAT] FILES...", nargs=-1)
-@click.option("--list", "is_list", is_flag=True, help="List the formats and what they need.")
-@click.option("--metric", metavar="NAME", help="The metric that is the time, of several.")
-@repeated_option("--rename", "NAME=AXIS", "Call a parameter of FILES otherwise: ranks=p.", pairs)
+@cli_command(
+    name="import", help=HELP, short_help="Convert files of other tools to tables of timings."
+)
+@click.argument("files", metavar="[FORMAT] FILES...", nargs=-1, type=A_FILE)
+@click.option("--list", "is_list", is_flag=True, help="List the formats and what they require.")
+@click.option("--metric", metavar="NAME", help="Metric to use as the time, if there are several.")
+@repeated_option(
+    "--rename", "NAME=AXIS", "Use parameter NAME of FILES as AXIS, as --column AXIS=NAME.", pairs
+)
+@column_option("FILES")
 @click.option(
     "--set",
     "constants",
     metavar="AXIS=VALUE",
     multiple=True,
     callback=pairs,
-    help="Add what FILES do not tell: p=64, machine=T3E. Repeatable.",
+    help="Add a parameter that FILES do not contain: p=64, machine=T3E. Repeatable.",
 )
-@output_option('Write PATH: .csv, or .toml of a machine. "-" prints it. Repeatable.')
+@output_option('Write PATH: .csv, or .toml for a machine file. "-" prints it. Repeatable.')
 def command(
     ctx: click.Context,
     /,
@@ -97,7 +108,7 @@ def command(
         return ANSWERED
     name, paths = _divided(files)
     if not paths:
-        raise click.UsageError("Missing argument 'FILES...'.", ctx)
+        raise click.UsageError(f"FILES must be given. Usage: {usage(ctx)}", ctx)
 
     def read() -> tuple[Callable[[], Any], Sequence[str]]:
         with _standing(paths, is_named=name is not None) as standing:
@@ -130,14 +141,15 @@ def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
         return
     if list(paths).count("-") > 1:
         raise click.UsageError("Only one of FILES can be -, got several.")
-    prepare_stdin("FILES", "a file")
-    head = beginning_of_stdin()
+    head = beginning_of_stdin("FILES", "a file")
     is_wanted = is_named or format_of_beginning(head, Path(STDIN)) is not None
     with stdin_as_file(head, with_rest=is_wanted) as copy:
         yield [copy if path == "-" else path for path in paths]
 
 
-def asked_in_options(ask: Callable[[], Answer]) -> Answer:
+def asked_in_options(
+    ask: Callable[[], Answer], arguments: Mapping[str, str] = ARGUMENTS
+) -> Answer:
     """Do what may be refused, and call arguments by the options that stand for them."""
     from parcast.errors import FileProblems, ParameterError
 
@@ -146,7 +158,7 @@ def asked_in_options(ask: Callable[[], Answer]) -> Answer:
     except FileProblems:
         raise
     except ParameterError as error:
-        raise click.UsageError(in_options(error, ARGUMENTS | {"format": "FORMAT"})) from error
+        raise click.UsageError(in_options(error, {**arguments, "format": "FORMAT"})) from error
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("parcast"):
             raise
@@ -196,7 +208,10 @@ def _imported(
         paths,
         known.name,
         metric=options["metric"],
-        rename=dict(options["rename"]),
+        rename={
+            **{old: new for new, old in options["columns"].items()},
+            **dict(options["rename"]),
+        },
         constants=dict(options["constants"]),
     )
     return lambda: measurements_pieces(imported.measurements), imported.notes

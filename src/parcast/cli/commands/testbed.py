@@ -1,21 +1,22 @@
-"""`parcast testbed`: a cluster in a box, and a command that runs on it."""
+"""`parcast testbed`: virtual hosts with slow links, and a command that runs on them."""
 
 from typing import Final, Literal
 
 import click
 
+from parcast.cli.answering import Answering, Whole
 from parcast.cli.failures import in_options
-from parcast.cli.options import Answering
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
 
-Every mpiexec of MPICH below COMMAND puts one rank on each host. The processes, TCP and files are
-real. Needs Linux and root; everything is taken away at the end.
+Passes on the output and the exit status of COMMAND. An mpiexec of MPICH in COMMAND starts one rank
+on each host. Processes, TCP connections and files are real. Requires Linux and root; the hosts are
+removed at the end.
 
 \b
 Exit status: that of COMMAND, or
              2    wrong use
-             4    no such testbed can be made here
+             4    the testbed cannot be made on this machine
              130  interrupted
 
 \b
@@ -33,27 +34,40 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line c
     name="testbed",
     cls=Answering,
     help=HELP,
-    short_help="A cluster in a box: run a command on slow hosts.",
+    short_help="Run a command on virtual hosts with slow links and disks.",
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@click.option("--hosts", type=int, default=4, show_default=True, help="How many, 1 to 16.")
+@click.option(
+    "--hosts",
+    type=Whole(),
+    default=4,
+    show_default=True,
+    help="Number of hosts, 1 to 16.",
+    metavar="N",
+)
 @click.option(
     "--link",
     default="100Mbit",
     show_default=True,
     metavar="RATE",
-    help="Of each host, each way; with --bus of all together. Or none.",
+    help="Bandwidth of each host in each direction, with --bus of all together; or none.",
 )
-@click.option("--bus", is_flag=True, help="One medium for all hosts instead of a switch.")
-@click.option("--latency", default="0 s", metavar="TIME", help="More for each packet: 50us.")
+@click.option(
+    "--bus", is_flag=True, help="Connect the hosts by one shared medium instead of a switch."
+)
+@click.option(
+    "--latency", default="0 s", metavar="TIME", help="Additional latency of each packet: 50us."
+)
 @click.option(
     "--cpu",
     default="auto",
     metavar="SHARE",
-    help="Of a core for each host: 5%, or none. By default 10%, or less for many hosts.",
+    help="Share of a core for each host: 5%, or none. By default 10%, less for many hosts.",
 )
-@click.option("--disk", default="none", metavar="RATE", help="Of each host: 10MB/s.")
+@click.option(
+    "--disk", default="none", metavar="RATE", help="Disk bandwidth of each host: 10MB/s."
+)
 def command(
     *,
     words: tuple[str, ...],

@@ -1,13 +1,17 @@
 """Runs on other machines for `forecast` and `match`: in files of their own, or in FILE itself."""
 
-import csv
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.words import did_you_mean, listed
+
 if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
+
+
+MOST_NAMED: Final = 12  # machines in one message
 
 
 def read_with_donors(
@@ -15,22 +19,25 @@ def read_with_donors(
     *,
     select: Sequence[tuple[str, str]],
     ignore: Sequence[str],
+    columns: Mapping[str, str],
     donors: Sequence[str],
     targets: Sequence[str],
     argument: str = "FILE",
 ) -> tuple["Measurements", "Measurements | None", dict[str, Any], list[dict[str, Any]]]:
     """Runs of `file` that are asked about, those on other machines, and where both come from.
 
-    `targets` are machines of the file that are asked about; the others in it are donors.
+    `targets` are machines of the file that are asked about; the others in it are donors. Columns
+    to ignore or with another name need not be in every file, but in one.
     """
-    from parcast.cli.reading import read_file
+    from parcast.cli.reading import columns_in, read_file
     from parcast.forecasting.donors.tables import joined
 
-    runs, source = read_file(file, select, ignored_here(file, donors, ignore))
+    here = columns_in(file, among=donors, ignore=ignore, columns=columns)
+    runs, source = read_file(file, select, *here, argument=argument)
     others: list[Measurements] = []
     if targets:
-        runs, others = parts_of_targets(runs, targets, argument)
-    tables, sources = read_donors(donors, ignore)
+        runs, others = parts_of_targets(runs, targets, source["file"])
+    tables, sources = read_donors(donors, ignore, columns, beside=file)
     named = [*((source["file"], table) for table in others), *tables]
     if not named:
         return runs, None, source, sources
@@ -41,35 +48,44 @@ def read_with_donors(
 
 
 def parts_of_targets(
-    runs: "Measurements", targets: Sequence[str], argument: str
+    runs: "Measurements", targets: Sequence[str], file: str
 ) -> tuple["Measurements", list["Measurements"]]:
     """Divide the runs of a file into those on some machines and those on all others."""
     from parcast.forecasting.donors.tables import without
 
     if "machine" not in runs.labels:
         raise click.UsageError(
-            f"--target must be a machine of {argument}, but {argument} has no column machine. "
-            "Leave it out."
+            f"--target must be a machine of {file}, which has no column machine. Leave it out, or "
+            "name the column: --column machine=NAME."
         )
+    known = sorted(set(runs.labels["machine"].tolist()))
+    for target in targets:
+        if target not in known:
+            raise click.UsageError(
+                f"--target must be a machine of {file}, got {target!r:.60}."
+                f"{did_you_mean(target, known)} Machines: {listed(known, MOST_NAMED)}."
+            )
     here, others = runs.select(machine=list(targets)), without(runs, targets)
     return here, [] if others is None else [others]
 
 
 def read_donors(
-    files: Sequence[str], ignore: Sequence[str]
+    files: Sequence[str], ignore: Sequence[str], columns: Mapping[str, str], *, beside: str
 ) -> tuple[list[tuple[str, "Measurements"]], list[dict[str, Any]]]:
     """Measurements of each file of donors by its name, and what they come from.
 
     A file with the same bytes as one before it is told and left out of the measurements.
     """
-    from parcast.cli.reading import read_file
+    from parcast.cli.reading import columns_in, read_file
 
     tables: list[tuple[str, Measurements]] = []
     inputs: list[dict[str, Any]] = []
     for file in files:
         if file == "-":
             raise click.UsageError("--donors must be a file, got -. Write its name.")
-        runs, source = read_file(file, (), _present(file, ignore))
+        others = [beside, *(other for other in files if other != file)]
+        there = columns_in(file, among=others, ignore=ignore, columns=columns)
+        runs, source = read_file(file, (), *there)
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
         if same is not None and source["sha256"] is not None:
@@ -81,14 +97,6 @@ def read_donors(
     return tables, inputs
 
 
-def ignored_here(file: str, donors: Sequence[str], ignore: Sequence[str]) -> Sequence[str]:
-    """Columns to pass over in the file that is forecast: not those that donors alone have."""
-    if not donors or not ignore or "-" in (file, *donors):
-        return ignore
-    own, theirs = _present(file, ignore), {x for other in donors for x in _present(other, ignore)}
-    return [name for name in ignore if name in own or name not in theirs]
-
-
 def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     """Call the machine of an import by its file: few other tools tell where a program ran."""
     from pathlib import Path
@@ -96,17 +104,3 @@ def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     name = Path(file).stem.strip() or file
     click.echo(f"parcast: {file} names no machine; it is called {name!r:.60}.", err=True)
     return type(runs)(machine=name, **runs.columns)
-
-
-def _present(file: str, ignore: Sequence[str]) -> list[str]:
-    """Which of the columns to pass over stand in the header of a file."""
-    from parcast.files.decoding import opened
-
-    if not ignore:
-        return []
-    with opened(file) as (_, stream):
-        lines = (line if isinstance(line, bytes) else line.encode() for line in stream)
-        header = next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
-    titles = next(csv.reader([header.decode("utf-8", errors="replace")]), [])
-    there = {title.strip() for title in titles}
-    return [name for name in ignore if name in there]

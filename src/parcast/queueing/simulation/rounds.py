@@ -3,7 +3,7 @@
 The size of a chunk and its random numbers follow from its place alone, and results are used in
 order, so that they do not depend on where and when chunks are run.
 
-Means have 95 % intervals, whose half width is Student's: t(0.975, n-1) s/sqrt(n) for n independent
+Means have 90 % intervals, whose half width is Student's: t(0.95, n-1) s/sqrt(n) for n independent
 samples of deviation s. Means of replications are independent; means of batches within a run nearly
 are if the batches are long (section 9.5.3 of [1]_). Moments are merged as in [2]_, so that samples
 need not be kept.
@@ -36,7 +36,7 @@ from parcast.aliases import Array
 from parcast.errors import require
 from parcast.queueing.arguments import whole
 
-LEVEL = 0.95
+LEVEL = 0.90
 GROUP = 5  # of the rule MSER-5
 MOST_CYCLES = 10**7
 PENDING = 32  # chunks submitted and not yet used
@@ -52,18 +52,18 @@ class Estimate:
     """A mean and how far it may be off; of times in seconds, of fractions in 1."""
 
     value: float
-    half_width: float  # of the 95 % interval
+    half_width: float  # of the 90 % interval
     deviation: float  # standard deviation of one sample
     samples: int  # [1]
 
     @property
     def low(self) -> float:
-        """Lower end of the 95 % interval."""
+        """Lower end of the 90 % interval."""
         return self.value - self.half_width
 
     @property
     def high(self) -> float:
-        """Upper end of the 95 % interval."""
+        """Upper end of the 90 % interval."""
         return self.value + self.half_width
 
 
@@ -127,6 +127,7 @@ class Limits(TypedDict, total=False):
     most_seconds: float | None  # no further chunk is used then; results depend on the machine [s]
     seed: int  # of the random numbers; else 0
     executor: Executor | None  # where chunks are run; else here
+    progress: Callable[[float], object] | None  # called with the share done, as now expected [1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class Effort:
     most_seconds: float | None = None
     seed: int = 0
     executor: Executor | None = None
+    progress: Callable[[float], object] | None = None
 
     def __post_init__(self) -> None:
         for name in ("precision", "most_seconds"):
@@ -163,12 +165,15 @@ def sampled_means(
     began = time.monotonic()
     sampled: Moments | None = None
     done, target = 0, int(effort.replications)
+    expected = float(target)
     while True:
         results = _results(chunk, _sizes(target - done, most_rows), root, effort.executor)
         for rows, samples in results:
             new = moments(reduced(samples))
             sampled = new if sampled is None else merged(sampled, new)
             done += rows
+            if effort.progress is not None:
+                effort.progress(done / expected)
             late = effort.most_seconds is not None
             late = late and time.monotonic() - began > (effort.most_seconds or 0.0)
             if late and sampled.samples > 1:
@@ -185,6 +190,7 @@ def sampled_means(
             return sampled, "most_cycles"
         growth = float(np.clip(MARGIN * ratio * ratio, *GROWTH))
         target = min(int(np.ceil(done * growth)), most)
+        expected = max(target, min(MARGIN * ratio * ratio * done, most))
 
 
 def _sizes(replications: int, most_rows: int) -> list[int]:

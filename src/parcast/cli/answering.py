@@ -1,0 +1,157 @@
+"""The class of all commands: old spellings of options, and what click refuses in our words."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from parcast.words import did_you_mean
+
+FORMER: Final[Mapping[str, str]] = {  # spellings of options that were renamed; they still work
+    "--n": "-n",
+    "--sizes": "-n",
+    "--np": "-np",
+    "--ranks": "-np",
+}
+
+
+EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
+
+
+class Answering(click.Command):
+    """A command with the option --debug, which `failures.run` looks for among the arguments."""
+
+    allow_extra_args = True  # refused below, in our words
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        help = "Show a traceback when something fails."
+        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; options may have their former spelling."""
+        try:
+            rest = super().parse_args(ctx, list(self._renamed(ctx, args)))
+        except click.UsageError as refusal:
+            refusal.ctx = refusal.ctx or ctx  # not every one has it
+            raise
+        if rest and not ctx.resilient_parsing:
+            raise click.UsageError(
+                f"{rest[0]!r:.60} is one argument too many. Usage: {usage(ctx)}", ctx
+            )
+        return rest
+
+    def _renamed(self, ctx: click.Context, args: Sequence[str]) -> Iterator[str]:
+        """Give options the spelling they have now, and say so on standard error, once each."""
+        own = {spelling for option in self.get_params(ctx) for spelling in option.opts}
+        former = {old: new for old, new in FORMER.items() if new in own and old not in own}
+        told: set[str] = set()
+        for i, word in enumerate(args):
+            if word == "--":
+                yield from args[i:]
+                return
+            old, equals, value = word.partition("=")
+            new = former.get(old)
+            if new is None:
+                yield word
+                continue
+            if old not in told and not ctx.resilient_parsing:
+                click.echo(f"parcast: {old} is now {new}; the old spelling still works.", err=True)
+                told.add(old)
+            yield new
+            if equals:
+                yield value
+
+
+def cli_command(
+    *, name: str, help: str, short_help: str, **settings: Any
+) -> Callable[[Callable[..., Any]], Answering]:
+    """Make a function a command: it takes the context, answers and returns its exit status."""
+
+    def decorate(function: Callable[..., Any]) -> Answering:
+        named = click.command(
+            name=name, cls=Answering, help=help, short_help=short_help, **settings
+        )
+        return named(click.pass_context(function))
+
+    return decorate
+
+
+class Whole(click.IntRange):
+    """Whole numbers from `min` up to `max`."""
+
+    def convert(self, value: Any, param: Any, ctx: click.Context | None) -> Any:
+        """Read the number, or refuse it in our words."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            link = " of " if self.max is None else " from "
+            domain = f"{link}{self._describe_range()}" if self.min is not None else ""
+            raise click.UsageError(
+                f"{param.opts[0]} must be a whole number{domain}, got {value!r:.60}.", ctx
+            ) from None
+
+    def _describe_range(self) -> str:
+        """Say what help and refusals say of the range."""
+        if self.min is None:
+            return ""
+        return f"at least {self.min}" if self.max is None else f"{self.min} to {self.max}"
+
+
+class OneOf(click.Choice):  # type: ignore[type-arg]  # in click 8.1 it has no parameter
+    """One of several words."""
+
+    def convert(self, value: Any, param: Any, ctx: click.Context | None) -> Any:
+        """Take the word, or suggest the nearest."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            *others, last = map(str, self.choices)
+            hint = did_you_mean(str(value), map(str, self.choices))
+            raise click.UsageError(
+                f"{param.opts[0]} must be {', '.join(others)} or {last}, got {value!r:.60}.{hint}",
+                ctx,
+            ) from None
+
+
+def in_our_words(failure: click.UsageError) -> str:
+    """Say what click refuses as everything else is said."""
+    ctx = failure.ctx
+    known = [x for x in ctx.command.params if isinstance(x, click.Option)] if ctx else []
+    match failure:
+        case click.NoSuchOption(option_name=name):
+            every = [spelling for option in known for spelling in _spellings(option)]
+            where = f" of {ctx.command_path}" if ctx else ""
+            hint = did_you_mean(name, [*every, "--help"])
+            return f"{name:.60} is not an option{where}.{hint}"
+        case click.BadOptionUsage(option_name=name):
+            option = next((x for x in known if name in _spellings(x)), None)
+            if option is None or option.is_flag:
+                return f"{name} takes no value. Write {name} alone."
+            return f"{name} must have a value, got none. Write {name} {_value(option)}."
+        case click.MissingParameter(param=click.Option() as option):
+            example = EXAMPLES.get(_value(option), _value(option))
+            return f"{option.opts[0]} must be given. Write such as {option.opts[0]} {example}."
+        case click.MissingParameter(param=click.Argument() as argument) if ctx:
+            needed = argument.human_readable_name.partition(" [")[0].removesuffix("...")
+            return f"{needed} must be given. Usage: {usage(ctx)}"
+    return failure.format_message()
+
+
+def _spellings(option: click.Option) -> list[str]:
+    """Every way to write an option."""
+    return [*option.opts, *option.secondary_opts]
+
+
+def _value(option: click.Option) -> str:
+    """What help calls the value of an option."""
+    return option.metavar or "VALUE"
+
+
+def usage(ctx: click.Context, *, options: bool = True) -> str:
+    """How a command is called, in a line; without `options` its arguments alone."""
+    pieces = ctx.command.collect_usage_pieces(ctx)
+    return " ".join([ctx.command_path, *pieces] if options else pieces[1:])
+
+
+A_FILE: Final = click.Path(readable=False)  # a path that shells complete; who reads it checks it
