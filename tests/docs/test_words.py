@@ -44,8 +44,8 @@ INSTEAD = {
     r"costs? (?:that )?grows? with the processors": "a cost that grows with p",
     r"shared work would save": "ideal 50 %",
     r"numbers of processors not tried": "processor counts that were not measured",
-    r"(?:counts|numbers) of processors(?! not tried)": "processor counts",
-    r"(?:counts|numbers) of ranks": "rank counts",
+    r"counts of processors": "processor counts",
+    r"counts of ranks": "rank counts",
     r"others used (?:the|its|these|those) processors": "interference from other processes",
     r"nobody(?: else)?(?:'s| has| have| had| knows| can| asked| disturbs| repeated| said)": (
         "unknown, not given, not measured"
