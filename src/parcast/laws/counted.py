@@ -13,15 +13,15 @@ T_q        time of a collective, see `laws.primitives.price`; an alltoall that w
 
 The two sides of the maximum are the bounds that a queue in front of the network obeys: each rank
 sends its messages one after another, and all bytes pass what all ranks share. Messages have
-sizes that the counts do not contain, so one straight line is used for all sizes.
+sizes that the counts do not tell, so a straight line for all sizes is what they can be priced by.
 
-Use it where a trace or a profile has counted a program that is not described. Counts do not
+Use it where a trace or a profile has counted a program and nobody has described it. Counts do not
 say which message waits for which. Where ranks send in turn, as in a wavefront that enters a grid
 of q * r ranks at one corner, the inner ranks wait for two messages a step while all wait for
 2 - 1/q - 1/r on average [2]_: give m then, or the time is too short. Messages sent while the
 program computes take less than this says.
 
-Between two processor counts a quantity is taken on the straight line in log-log, and
+Between two counted numbers of processors a quantity is taken on the straight line in log-log, and
 in log p alone where it is 0 at one of them, as the messages of one processor are. Beyond the
 counted numbers the last two of them set the line [D].
 
@@ -385,7 +385,7 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
 def tables_of_counts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Tables `count` of a phase from numbers in SI.
 
-    Each row has "p" and "compute", and optionally "busiest", "messages", "volume", "in_turn", and
+    Each row has "p" and "compute", and perhaps "busiest", "messages", "volume", "in_turn", and
     "calls" and "volumes" by collective.
     """
     units = {"compute": " s", "busiest": " s", "messages": "", "volume": " B", "in_turn": ""}

@@ -14,7 +14,7 @@ by a tree takes n*lg(P) steps: ``merge = "tree"`` [D].
 
 `sort` shows whether a parallel sort pays: mostly the disk and the network say no. It is
 search-space compact (`parcast.laws.compactness`) and has no superlinear speedup. `square_sort`,
-with an insertion sort or similar in it, may have one, as P parts of n/P keys take fewer steps
+with an insertion sort or the like in it, may have one, as P parts of n/P keys take fewer steps
 than one of n, n^2 > P*(n/P)^2 + n*P + n by (2.1): the sequential program is a bad one. One
 processor that sorts k parts in turn is nearly as fast, and the O(n lg n) sorter much faster. Steps
 are least with about sqrt(alpha*n) parts [R], the time with (2*alpha*n)^(1/3) processors [D].
@@ -106,7 +106,7 @@ class SquareSortPhase(SteadyStatePhase):
     def law_counts(
         n: Array, p: Array, *, alpha: Array, partitions: Array | None, merge: Merge, **sent: Array
     ) -> Counts:
-        """Count what sorting n keys takes, one processor possibly in parts."""
+        """Count what sorting n keys takes, one processor perhaps in parts."""
         alone = np.asarray(alpha * n**2)
         if partitions is not None:
             k = np.broadcast_to(partitions, np.broadcast_shapes(partitions.shape, n.shape))

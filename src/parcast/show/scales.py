@@ -79,7 +79,7 @@ def fitting_ticks(counts: Array, width: float) -> list[float]:
 
 
 def count_ticks(counts: Array, most: int) -> list[float]:
-    """Processor counts to label, `most` at most.
+    """Counts of processors to label, `most` at most.
 
     Powers of two where all counts are, else the counts themselves where they spread evenly, else
     round numbers.

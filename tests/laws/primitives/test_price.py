@@ -74,7 +74,7 @@ def test_bytes_without_a_rate_are_refused():
             [1, 2],
             [1, 1],
             FitFailed,
-            "three processor counts and two sizes or more, got 2",
+            "three counts of processors and two sizes or more, got 2",
         ),
         ([2, 4, 8], [1, 1, 1], [1, 1, 1], FitFailed, "got 3 and 1"),
         ([1, 2, 4], [1, 2, 3], [1, 1, 1], ParameterError, "p must be at least 2, got 1"),

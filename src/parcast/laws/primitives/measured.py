@@ -4,7 +4,7 @@
     t(m)      = t0 + m / r_inf                                                               [2]_
 
 The source fits each primitive "first per P, then one simplified formula for any P", and the
-formulas are lost [1]_. Of three processor counts or more, the one of the nine pairs of forms
+formulas are lost [1]_. Of three counts of processors or more, the one of the nine pairs of forms
 with the lowest cross-validated error is taken; all coefficients are at least 0. With fewer counts,
 the line of the largest is taken for every P [D], which a machine file then says. Of one size, or
 of a barrier, there is a startup and nothing else.
@@ -150,7 +150,7 @@ def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> Primitive
     require("volume", sizes, sizes >= 0, must="be at least 0", hint="Give it in bytes.")
     if len(np.unique(counts)) < FEWEST_COUNTS or len(np.unique(sizes)) < 2:
         raise FitFailed(
-            "A primitive must be measured at three processor counts and two sizes or more, "
+            "A primitive must be measured at three counts of processors and two sizes or more, "
             f"got {len(np.unique(counts))} and {len(np.unique(sizes))}. Measure it at p = 2, 4, "
             "8, 16, 32, 64, each with short and long messages."
         )
@@ -163,7 +163,7 @@ def fit_startup(p: ArrayLike, time: ArrayLike) -> PrimitiveFit:
     require("p", counts, counts >= 2, must="be at least 2", hint="One processor waits for nobody.")
     if len(np.unique(counts)) < FEWEST_COUNTS:
         raise FitFailed(
-            "A barrier must be measured at three processor counts or more, got "
+            "A barrier must be measured at three counts of processors or more, got "
             f"{len(np.unique(counts))}. Measure it at p = 2, 4, 8, 16, 32, 64."
         )
     alone = tuple((form, NO_BYTES) for form in FORMS)
@@ -246,7 +246,7 @@ def _chosen(pairs: Sequence[Pair], p: Array, volume: Array, time: Array) -> Prim
 
 
 def _left_out(forms: Pair, p: Array, volume: Array, time: Array) -> float:
-    """Root mean square of the relative errors at each count of p, from the others. [1]."""
+    """Root mean square of the relative errors at each count of p, told only the others. [1]."""
     terms = _terms(forms, p, volume)
     errors = np.empty_like(time)
     for count in np.unique(p):

@@ -1,4 +1,4 @@
-"""Simulation of jobs that compute, communicate through one queue and do I/O: a check of the laws.
+"""Simulation of jobs that compute, communicate through one queue and do I/O: the laws' referee.
 
 Each of K jobs (a job is a group of c processors) repeats a cycle: bursts, each a delay (the
 slowest of c computing times, a start-up, an uncontended transfer) and a visit to the one
