@@ -24,14 +24,13 @@ INSTEAD = {
     # forecasts and how they were tested
     r"rests? on(?! \w+ (?:cores?|nodes?)\b)": "is based on",
     r"told only": "forecast from ...; as a check: tested by leaving out the largest count",
-    r"(?:is|are|was|were|be|been|being|and) told(?! apart| to\b)": ("is reported, or is given"),
+    r"(?:is|are|was|were|be|been|being|and) told(?! apart| to\b)": "is reported, or is given",
     r"(?:say|says|said) (?:so )?(?:it|them)sel(?:f|ves)": "is reported, warns",
     r"hangs? on": "depends strongly on",
     r"(?:no|had to) say(?=[,.;]| in)": "has no weight",
-    r"that far, |that far(?=,? such)": "at that distance, or: when it extrapolates to 4x",
-    r"(?:eight|nine|8|9) (?:times )?(?:in|out of) ten": "80 %, or 90 %, of",
-    r"(?:nine|eight) (?:such )?cases (?:in|out of) ten": "90 %, or 80 %, of cases",
-    r"intervals? (?:held|holds?)\b": "contains, contained the measured time",
+    r"that far(?=,| such)": "at that distance, or: when it extrapolates to 4x",
+    r"(?:eight|nine|8|9) (?:(?:such )?(?:times|cases) )?(?:in|out of) ten": "80 %, or 90 %, of",
+    r"intervals? (?:held|holds?)": "contains, contained the measured time",
     r"(?:how|what) (?:it|time|times|they|things) (?:went|goes|go) on": "how the times change",
     r"unless it says how to go on": "by default",
     r"who(?:ever)? (?:is|are|was) told": "who reads",
@@ -51,7 +50,7 @@ INSTEAD = {
         "unknown, not given, not measured"
     ),
     # commands and files
-    r"pass(?:ed|es|ing) over\b|to pass over\b": "ignore, ignored",
+    r"pass(?:ed|es|ing) over|to pass over": "ignore, ignored",
     r"(?:does|do) not tell(?!(?: \w+){1,4} apart)": "is not determined by, is not given",
     r"must be right": "is required, must be ..., expected ...",
     r"must not be asked for with": "cannot be combined with",
@@ -69,7 +68,7 @@ INSTEAD = {
     r"comes? out as nothing": "is zero",
 }
 FORBIDDEN = [
-    (re.compile(r"\b(?:" + phrase.replace(" ", r"\s+") + ")", re.IGNORECASE), instead)
+    (re.compile(r"\b(?:" + phrase.replace(" ", r"\s+") + r")(?!\w)", re.IGNORECASE), instead)
     for phrase, instead in INSTEAD.items()
 ]
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
