@@ -41,7 +41,7 @@ class Plan:
     has_other_axes: bool
 
     def after(self, runs: Array) -> Doubts:
-        """Parts of the uncertainty of every target after each run (runs, axes): (runs, targets)."""
+        """Parts of the uncertainty of every target after each of some runs: (runs, targets)."""
         targets, made = self.targets[None, :, :], runs[:, None, :]
         along = shortened(self.targets[:, 0], runs[:, 0], self.levels)
 
