@@ -126,7 +126,7 @@ def test_what_is_no_number_is_refused_in_words(value):
     [
         (lambda: parcast.read_machine(None), "source must be a path or a stream, got None."),
         (lambda: parcast.import_timings(3), "paths must be a sequence, got 3."),
-        (lambda: parcast.run_kernel(3, n=1), "name must be that of a program, got 3."),
+        (lambda: parcast.run_kernel(3, n=1), "name must be a program, got 3."),
         (lambda: parcast.run_kernel("sort", n=1, seed="x"), "seed must be a number, got 'x'."),
         (lambda: parcast.knee(RUNS, upto=64, min_efficiency="x"), "min_efficiency must be a num"),
         (lambda: parcast.knee(RUNS, upto="64"), "upto must be a number, got '64'."),

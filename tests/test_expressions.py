@@ -190,14 +190,14 @@ PLAIN = "x must be plain arithmetic, got"
 SIZE = 'x must be a size such as "10 MB", got'
 FORMULA = 'x must be a formula such as "6*sqrt(p)", got'
 STAR = "x must have an operator between a number and a name, got"
-LIKE = "x must combine like with like, got"
-BEFORE = "Check it and what stands before it."
+LIKE = "x must combine quantities of the same kind, got"
+BEFORE = "Check it and what comes before it."
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("3 + q", f'{NAMES} "q" at character 5. Known are d, n, p, pi.'),
+        ("3 + q", f'{NAMES} "q" at character 5. Known names: d, n, p, pi.'),
         ("2^2 + 3^P", f'{NAMES} "P" at character 9. Did you mean p?'),
         ("sqrt", f'{NAMES} "sqrt" at character 1. Write "sqrt(...)".'),
         ("1 + sqr(p)", f'{CALLS} "sqr(p)" at character 5. Did you mean sqrt?'),
@@ -205,7 +205,7 @@ BEFORE = "Check it and what stands before it."
         ("pow(p, 2)", f'{CALLS} "pow(p, 2)" at character 1. Did you mean ^?'),
         ("p(2)", f'{CALLS} "p(2)" at character 1. Write "p*(...)".'),
         ("sin(p)", f'{CALLS} "sin(p)" at character 1. '
-         "Known are sqrt, log, log2, log10, exp, floor, ceil, abs, min, max."),
+         "Known functions: sqrt, log, log2, log10, exp, floor, ceil, abs, min, max."),
         ("sqrt(p, 2)", 'x must give sqrt 1 argument, got "sqrt(p, 2)" at character 1. It has 2.'),
         ("sqrt()", 'x must give sqrt 1 argument, got "sqrt()" at character 1. It has 0.'),
         ("max(p)", 'x must give max at least 2 arguments, got "max(p)" at character 1. It has 1.'),
@@ -438,7 +438,7 @@ def test_a_parser_out_of_stack_is_a_refusal(monkeypatch, exhausted):
 def test_a_value_that_is_not_finite_is_refused_with_its_place(text, at, what):
     with pytest.raises(ParameterError) as caught:
         Expression(text, name="x")(**at)
-    hint = 'Give that case its own value with "... if ... else ...".'
+    hint = 'Write a separate value for that case, with "... if ... else ...".'
     assert str(caught.value) == f"x must be finite: {text} is {what}. {hint}"
 
 
@@ -457,5 +457,6 @@ def test_a_missing_axis_is_named():
     with pytest.raises(ParameterError) as caught:
         Expression("p*d*n", name="x")(p=3)
     assert str(caught.value) == (
-        'x must be given every axis it uses, got none for d, n in "p*d*n". Call it with d=...'
+        'x must have a value for each variable in its formula, got none for d, n in "p*d*n". '
+        "Call it with d=..."
     )

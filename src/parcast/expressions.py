@@ -4,9 +4,10 @@ A text is read by Python's own parser into a syntax tree, and the tree is transl
 into calls of the functions listed here. Whatever has no translation is refused by name and place,
 so a text can compute a number and do nothing else: it is never evaluated as Python.
 
-A number directly followed by a unit is a quantity, replaced by its SI value before parsing; where
-an axis has the name of a unit (`d`), the axis wins. Each quantity must be of the dimension the
-expression stands for, and like is only added to like, so "10 MB + 5" is refused. `^` is a power.
+A number directly followed by a unit is a quantity, replaced by its SI value before parsing; if an
+axis has the name of a unit (`d`), the axis takes precedence. Each quantity must have the dimension
+of the result, and only quantities of the same kind can be added, so "10 MB + 5" is refused. `^` is
+a power.
 """
 
 import ast
@@ -34,7 +35,7 @@ _Node: TypeAlias = "float | str | tuple[Callable[..., Any], tuple[_Node, ...]]"
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A number as a function of the axes; one that cannot be computed safely does not exist.
+    """A number as a function of the axes; texts that cannot be computed safely are refused.
 
     `text` is a number, or at most 1000 characters of numbers, quantities, axes, `pi`, `+ - * / //
     % ^ **`, comparisons, `a if p > 4 else b`, and the functions sqrt, log (natural), log2, log10,
@@ -74,7 +75,7 @@ class Expression:
         if missing:
             raise ParameterError(
                 self.name,
-                must="be given every axis it uses",
+                must="have a value for each variable in its formula",
                 got=f'none for {", ".join(missing)} in "{shown(self.text)}"',
                 hint=(Argument("axis", missing[0], python=f"Call it with {missing[0]}=..."),),
             )
@@ -98,7 +99,7 @@ class Expression:
         raise (Overflow if np.isposinf(result[point]) else ParameterError)(
             self.name,
             must=f"be finite: {shown(self.text)} is {result[point]:g} at {', '.join(places)}",
-            hint='Give that case its own value with "... if ... else ...".',
+            hint='Write a separate value for that case, with "... if ... else ...".',
         )
 
 
@@ -199,7 +200,7 @@ class _Translation:
             place = self.spans[index][0] if index < len(self.spans) else len(self.text)
             rest = (place, len(self.text))
             must = 'be a formula such as "6*sqrt(p)"'
-            self.refuse(must, rest, "Check it and what stands before it.")
+            self.refuse(must, rest, "Check it and what comes before it.")
         except (MemoryError, RecursionError):
             self.refuse_depth((0, len(self.text)))
         tree, power = self.translate(parsed, depth=1)
@@ -298,7 +299,7 @@ class _Translation:
             powers = powers[1:]
         if len(set(powers)) > 1:
             hint = "Give both sides the same unit."
-            self.refuse("combine like with like", self.span(node), hint)
+            self.refuse("combine quantities of the same kind", self.span(node), hint)
         return 0 if isinstance(node, ast.Compare) else last
 
     def require_dimension(self, power: int) -> None:
@@ -317,7 +318,7 @@ class _Translation:
         if name == "pi":
             return math.pi
         known = [*sorted(self.axes), "pi"]
-        hint = f"Known are {', '.join(known)}."
+        hint = f"Known names: {', '.join(known)}."
         if name in _FUNCTIONS:
             hint = f'Write "{name}(...)".'
         elif nearest := _nearest(name, known):
@@ -328,7 +329,7 @@ class _Translation:
         """Find a function by its name and the number of its arguments."""
         span = self.span(node)
         if name not in _FUNCTIONS:
-            hint = f"Known are {', '.join(_FUNCTIONS)}."
+            hint = f"Known functions: {', '.join(_FUNCTIONS)}."
             if name in self.axes | {"pi"}:
                 hint = f'Write "{name}*(...)".'
             elif nearest := _nearest(name, _FUNCTIONS):

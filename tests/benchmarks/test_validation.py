@@ -55,4 +55,4 @@ def test_it_prints_a_table_and_whether_the_aims_are_met(benchmark, capsys, monke
 def test_a_program_that_fails_is_told(benchmark, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["validation.py", "bubble"])
     assert benchmark.main() == 4
-    assert "bubble       failed: name must be that of a program" in capsys.readouterr().out
+    assert "bubble       failed: name must be a program" in capsys.readouterr().out

@@ -163,7 +163,7 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
     asked = measuring()
     said = parcast("calibrate", "--only", "storage,network", "--from", *OSU, ALLTOALL, IOR)
     assert said.status == 2
-    assert "--from tells all that is asked for (network, storage), so that nothing" in said.err
+    assert "--from gives everything to be measured (network, storage), so that nothing" in said.err
     assert asked == []
 
 
@@ -180,10 +180,10 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
         (["osu.txt"], "Write --from before the files"),
         (["-o", "here.xml"], "-o must be a path that ends in .toml, .json, .csv"),
         (["-o", "nowhere/here.toml"], "must stand in a folder that exists"),
-        (["-o", "-", "--json"], "-o - and --json must not share standard output"),
+        (["-o", "-", "--json"], "-o - and --json cannot be combined"),
         (["--from", "missing.txt"], "missing.txt"),
         (["--slurm", "-o", "here.toml"], "-o must be a path that ends in .sh"),
-        (["--slurm", "--json"], "--json must not be asked of --slurm"),
+        (["--slurm", "--json"], "--json cannot be combined with --slurm"),
         (["--slurm", "-o", "a.sh", "-o", "b.sh"], "--slurm writes one script"),
     ],
 )

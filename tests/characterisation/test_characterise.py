@@ -356,7 +356,9 @@ def test_small_regions_of_a_complex_loop_are_told_apart():
 
 
 def test_small_regions_that_run_in_step_are_refused_with_the_condition_number():
-    with pytest.raises(FitFailed, match=r'Region "cells": The counts do not tell .* \(condition'):
+    with pytest.raises(
+        FitFailed, match=r'Region "cells": The counts do not distinguish .* \(condition'
+    ):
         characterise([cells(10, 10, 20), cells(20, 40, 80), cells(30, 90, 180)])
 
 

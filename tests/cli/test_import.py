@@ -267,7 +267,7 @@ def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
     said = parcast("import", "speeds", "speeds.txt", "-o", "machine.csv")
     assert "-o must be a path that ends in .toml" in said.err
     said = parcast("import", "speeds", "speeds.txt", "--set", "p=4")
-    assert "--set must not be given with speeds, which tells of a machine." in said.err
+    assert "--set cannot be combined with speeds, which describes a machine." in said.err
     said = parcast("forecast", "speeds.txt", "-p", "8")
     assert said.status == 3
     assert "Import them: parcast import speeds FILE -o machine.toml" in said.err

@@ -60,6 +60,24 @@ def test_a_damaged_description_is_no_table():
     assert kind_of_text("name x\n", "program.toml") == ""
 
 
+def test_a_folder_is_left_to_who_reads_it(parcast, tmp_path):
+    assert kind_of(str(tmp_path)) == ""
+    machine = EXAMPLES / "btio" / "sp2.toml"
+    said = parcast("predict", tmp_path, machine, "-p", "4")
+    assert said.status == 3
+    assert "must be a file, got a folder." in said.err
+
+
+def test_a_damaged_program_is_read_as_one(parcast, tmp_path):
+    program = tmp_path / "program.toml"
+    program.write_text("name x\n[[phase]]\n")
+    machine = EXAMPLES / "btio" / "sp2.toml"
+    for command in ("predict", "match"):
+        said = parcast(command, machine, program, "-p", "4")
+        assert said.status == 3
+        assert "program.toml: 1 problem\n  line 1  must be " in said.err
+
+
 def test_of_a_pipe_nothing_is_taken(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

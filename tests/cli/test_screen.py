@@ -6,6 +6,7 @@ import pty
 import re
 import struct
 import subprocess
+import sys
 import termios
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ import pytest
 
 from parcast.cli import screen
 from parcast.cli.screen import Progress, page_of_stdout
-from tests.conftest import COMMAND
+from tests.conftest import COMMAND, ROOT
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -174,8 +175,19 @@ def test_a_terminal_that_was_closed_ends_the_progress_and_not_the_task(monkeypat
         raise OSError("input/output error")
 
     stream = SimpleNamespace(closed=False, isatty=lambda: True, write=closed, flush=print)
-    monkeypatch.setattr(screen.sys, "stderr", stream)
+    monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(screen, "PATIENCE", -1.0)
     with Progress("measuring") as progress:
         progress(1.0, 4.0)
         progress(2.0, 4.0)
+
+
+def test_a_simulation_of_one_point_says_how_far_it_is(parcast, monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(screen, "PATIENCE", -1.0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    files = (ROOT / "examples" / "btio" / name for name in ("program.toml", "sp2.toml"))
+    assert parcast("simulate", *files, "-p", "16", "--precision", "0.3%").status == 0
+    shares = [int(x) for x in re.findall(r"simulating \[#* *\] +(\d+)%", stream.written)]
+    assert len(set(shares)) > 2
+    assert shares[-1] == 100

@@ -63,13 +63,13 @@ def test_a_value_of_its_name_replaces_it_and_a_factor_scales_it():
         (True, "got True."),
         (None, "got None."),
         ([1], "got [1]."),
-        ("6.9 s +- 5% +- 3%", 'one "+-" at most'),
+        ("6.9 s +- 5% +- 3%", 'at most one "+-"'),
         ("6.9 s +- x", "does not begin with a number"),
         ("6.9 s +- 5 MB", "which is a size"),
         ("6.9 s +- -5%", "between 0 and 10 times"),
         ("6.9 s +- 2000%", "between 0 and 10 times"),
         ("0 s +- 1 s", "between 0 and 10 times"),
-        ("2 s * p +- 1 s", "must be a percentage where the value depends on p"),
+        ("2 s * p +- 1 s", "must be a percentage, as the value depends on p"),
     ],
 )
 def test_what_is_no_amount_is_refused(value, message):

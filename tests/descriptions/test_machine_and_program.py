@@ -51,7 +51,7 @@ def test_all_faults_come_back_together():
         "nam",
     ]
     assert found[1][1] == 'must be a time such as "150 us", got "5 MB", which is a size.'
-    assert found[2][1] == "is no key known here. Did you mean bandwidth?"
+    assert found[2][1] == "is not a known key. Did you mean bandwidth?"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_all_faults_come_back_together():
         ({"storage": {"servers": 0}}, "must be at least 1, got 0. Count from 1."),
         ({"network": 3}, "must be a table of keys, got 3. Write [network]"),
         ({"name": 3}, "must be text, got 3. Put it in quotes."),
-        ({"xyz": 3}, "is no key known here. Known are compute, name"),
+        ({"xyz": 3}, "is not a known key. Known keys: compute, name"),
     ],
 )
 def test_each_fault_says_what_to_do(keys, message):
@@ -74,7 +74,7 @@ def test_saturation_and_contention_are_one_too_many():
     network = {"bandwidth": "9 MB/s", "saturation": "9 MB/s", "contention": 0.3}
     ((field, message),) = refused(Machine, network=network)
     assert field == "network"
-    assert "must be left out where saturation is given" in message
+    assert "must be left out if saturation is given" in message
 
 
 def test_a_fault_in_a_phase_names_the_phase():
@@ -90,7 +90,15 @@ def test_a_fault_in_a_phase_names_the_phase():
         ([{"cycles": 3}], 'must be given. Add law = "spmd".'),
         ([3], 'must be given. Add law = "spmd".'),
         ([{"law": "smpd"}], "must be the name of a law, got 'smpd'. Did you mean \"spmd\"?"),
-        ([{"law": 3}], "got 3. Known are "),
+        (
+            [{"law": "spmd", "io": {"kind": "both"}}],
+            "must be 'synchronous', 'striped' or 'clustered', got 'both'.",
+        ),
+        (
+            [{"law": "matmul", "broadcast": "yes"}],
+            "must be true or false, got 'yes'. Write it without quotes.",
+        ),
+        ([{"law": 3}], "got 3. Known laws: "),
         ([{"law": ["spmd"]}], "got ['spmd']."),
     ],
 )
@@ -161,7 +169,7 @@ def test_parameters_of_several_phases_have_their_names():
 @pytest.mark.parametrize("names", [("a", "a"), ("phase 2", "")])
 def test_phases_have_names_of_their_own(names):
     ((_, message),) = refused(Program, phase=[spmd(name=name) for name in names])
-    assert "must have names that differ" in message
+    assert "must have different names" in message
 
 
 def test_a_phase_takes_its_own_parameters_only():

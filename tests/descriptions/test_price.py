@@ -46,17 +46,17 @@ def test_without_a_price_there_is_no_cost():
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ({"price": {"processor_hour": 0}}, "must be above 0, got 0. Leave [price] out of what"),
+        ({"price": {"processor_hour": 0}}, "must be above 0, got 0. Leave out [price] if the"),
         ({"price": {"processor_hour": -1}}, 'must be at least 0, got "-1". Check its sign.'),
         ({"price": {"processor_hour": "5 s"}}, "must be a plain number such as 64, got"),
         (
             {"price": {"processor_hour": 1, "node_hour": 1}},
             "processor_hour or node_hour, not both",
         ),
-        ({"price": {"node_hour": 1}}, "must give node_processors beside node_hour."),
+        ({"price": {"node_hour": 1}}, "must give node_processors with node_hour."),
         ({"price": {"currency": "EUR"}}, "must give processor_hour or node_hour. Add one"),
         ({"price": 5}, "must be a table of keys, got 5. Write [price] with keys below it."),
-        ({"primitives": {"bcast": {}}}, "is no key known here. Did you mean broadcast?"),
+        ({"primitives": {"bcast": {}}}, "is not a known key. Did you mean broadcast?"),
         ({"primitives": {"send": {"startup": "3 MB"}}}, "primitives.send.startup  must be a time"),
     ],
 )

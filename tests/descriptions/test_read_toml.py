@@ -93,16 +93,20 @@ def test_a_phase_in_an_inline_list_has_the_line_of_the_list(tmp_path):
 @pytest.mark.parametrize(
     ("content", "line", "message"),
     [
-        ("a =\n", 1, "must be TOML such as"),
-        ("a = 3\na = 4\n", 2, "must be TOML such as"),
-        ('a = "x\n', 1, "must be TOML such as"),
-        ("a = [1,\n", 2, "must be TOML such as"),
+        ("a =\n", 1, "must be valid TOML, such as"),
+        ("a = 3\na = 4\n", 2, "must be valid TOML, such as"),
+        ('a = "x\n', 1, "must be valid TOML, such as"),
+        ("a = [1,\n", 2, "must be valid TOML, such as"),
         (b"name = '\xff'\n", 1, "must be text in UTF-8"),
         ("", None, "must describe a machine, but is empty"),
         ("# nothing\n", None, "must describe a machine, but is empty"),
         ("x = 1\n" + "#" * LARGEST, None, "must have at most 1,000,000 bytes"),
-        ("a = " + "[" * 5000, None, "must be nested less deeply"),
-        ("[[phase]]\nlaw = 'spmd'\n", None, "has phases, as a program. Check the order."),
+        ("a = " + "[" * 5000, None, "must not be nested so deeply"),
+        (
+            "[[phase]]\nlaw = 'spmd'\n",
+            None,
+            "has phases like a program. Check the order of the files.",
+        ),
     ],
     ids=range(10),
 )
@@ -114,7 +118,7 @@ def test_what_is_no_machine_is_refused(content, line, message, tmp_path):
 
 def test_a_machine_is_no_program(tmp_path):
     ((_, _, message),) = problems(read_program, "[compute]\nrate = '1 Mflop/s'\n", tmp_path)
-    assert "has no [[phase]], as a machine. Check the order." in message
+    assert "has no [[phase]], like a machine. Check the order of the files." in message
 
 
 def test_a_program_without_phases_is_refused(tmp_path):

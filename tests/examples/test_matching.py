@@ -26,9 +26,9 @@ def printed(folder):
 
 
 def test_each_question_has_its_answer(printed):
-    assert "take        T3E with p = 32: 1.18 s" in printed
-    assert "take        T3E with p = 2: 9 s, 3.00 credits" in printed
-    assert "none fits   T3E comes nearest at p = 16" in printed
+    assert "choose      T3E at p = 32: 1.18 s" in printed
+    assert "choose      T3E at p = 2: 9 s, 3.00 credits" in printed
+    assert "none fits   T3E at best (p = 16) takes" in printed
 
 
 def test_the_projection_holds_what_was_measured_up_to_64(printed):

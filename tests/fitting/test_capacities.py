@@ -80,7 +80,7 @@ def test_a_negative_u_is_explained():
     assert found.network_by_p[0].value < 0
     (told,) = (text for text in found.warnings if text.startswith("u_2"))
     assert "u_2 is negative (" in told
-    assert "W was under-estimated" in told
+    assert "W is underestimated" in told
     assert found.network.value == found.network_by_p[1].value
     assert found.network.note == "at p = 4 alone"
     assert list(found.rows())[-2]["value"] < 0
@@ -125,7 +125,7 @@ def test_single_runs_have_no_interval_and_it_says_so():
     found = capacities(phase_of(capacities=OWN), runs_of(phase_of(capacities=OWN), [1, 2], 4e4))
     assert np.isnan(found.compute.lower)
     assert found.network.note == "at p = 2 alone"
-    assert "Every run was timed once" in found.warnings[-1]
+    assert found.warnings[-1].startswith("No run was repeated")
 
 
 def test_startups_that_are_known_are_taken_off():
@@ -195,7 +195,7 @@ def test_what_the_runs_do_not_show_is_left_as_described():
     runs = runs_of(phase_of("gauss", capacities=own), p, n, noise=1e-4, seed=3)
     found = capacities(phase_of("gauss", capacities={"latency": "2 us"}), runs, method="fit")
     assert found.latency is None
-    assert any("no cost of latency" in text for text in found.warnings)
+    assert any("cost of latency is too small" in text for text in found.warnings)
     assert found.phase.capacities.latency.text == "2 us"
 
 
@@ -221,7 +221,7 @@ def test_the_answer_is_a_table_and_rows():
 def test_the_error_of_a_run_left_out_is_in_the_table():
     n, p = (x.ravel() for x in np.meshgrid([200, 400], [1, 2, 4]))
     runs = runs_of(phase_of("fractal", capacities=OWN), p, n, noise=0.02)
-    assert "A run left out is forecast within " in str(
+    assert "Runs left out are predicted with an rms error of " in str(
         capacities(phase_of("fractal", messages=0), runs, method="fit")
     )
 
@@ -229,11 +229,12 @@ def test_the_error_of_a_run_left_out_is_in_the_table():
 @pytest.mark.parametrize(
     ("keys", "runs", "says"),
     [
-        ({}, {"p": [1, 2], "time": [3, 2]}, "No capacities. The disk's rate is not known."),
+        ({}, {"p": [1, 2], "time": [3, 2]}, "No capacities. The rate of the disk is unknown."),
         (
             {"capacities": {"disk": "1 kB/s"}},
             {"p": [1, 2], "time": [3, 2]},
-            "No capacities. The run on one processor took 3 s, and its disk 640 s of it.",
+            "No capacities. The run on one processor took 3 s, but the disk alone should take "
+            "640 s.",
         ),
         (
             {"capacities": {"disk": "1 GB/s"}},
@@ -275,13 +276,14 @@ def test_seconds_of_the_disk_lie_within_the_run(disk):
 @pytest.mark.parametrize(
     ("phase", "keys", "says"),
     [
-        (SpmdPhase(law="spmd"), {}, "phase must be of a law that counts, got spmd."),
-        ("sort", {}, "phase must be of a law that counts, got"),
+        (SpmdPhase(law="spmd"), {}, "phase must be of a counting law, got spmd."),
+        ("sort", {}, "phase must be of a counting law, got"),
+        (phase_of(), {"samples": 0}, "samples must be a whole number of at least 2, got 0."),
         (phase_of(), {"method": "guess"}, 'method must be "source" or "fit", got \'guess\'.'),
         (
             phase_of(capacities={"together": "5 Mflop/s"}),
             {},
-            "capacities.together must be left out where capacities are found",
+            "capacities.together must be left out while capacities are determined",
         ),
     ],
 )
@@ -297,8 +299,8 @@ def test_fit_finds_the_capacities_and_tells_the_bounds():
     told = fit(Program(phase=[phase_of(capacities=OWN)]), runs, fixed=["capacities.disk"])
     assert told["capacities.compute"].value == pytest.approx(5e6, rel=0.1)
     assert told.warnings[-1] == (
-        "With W = 5 Mflop/s of the runs on one processor, the network's rate is 60 kB/s at p = 2 "
-        "and 24 kB/s at p = 5: its upper and lower bound."
+        "With W = 5 Mflop/s from the runs on one processor, the network's rate is 60 kB/s at "
+        "p = 2 and 24 kB/s at p = 5: these are its upper and lower bound."
     )
 
 
@@ -328,14 +330,15 @@ def test_fit_asks_for_a_first_guess_of_the_disk_of_a_machine():
     with pytest.raises(ParameterError) as caught:
         fit(Program(phase=[phase_of(capacities=own)]), runs, machine)
     assert str(caught.value) == (
-        "capacities.disk must be given where runs have disk_s. Write a first guess."
+        "capacities.disk must be given if the runs have a column disk_s. Write an initial value "
+        "in the phase."
     )
 
 
 def test_fit_says_where_contention_does_not_show():
     odd = phase_of(capacities=OWN | {"network": "30 kB/s * p"})
     told = fit(Program(phase=[phase_of(capacities=OWN)]), runs_of(odd, [1, 2, 5, 5], [4e4] * 4))
-    assert any(x.endswith("so contention does not show.") for x in told.warnings)
+    assert any(x.endswith("no contention is visible.") for x in told.warnings)
     assert any(x.startswith("u_5 is above u_2") for x in told.warnings)
 
 

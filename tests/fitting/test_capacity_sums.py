@@ -79,9 +79,9 @@ def test_as_many_runs_as_terms_leave_no_interval():
 @pytest.mark.parametrize(
     ("terms", "says"),
     [
-        ([[1e6, 1e3, 0, 0]], "No capacities. 1 run cannot determine 2 of them (compute, network)"),
-        ([[1e6, 1e3, 0, 0]] * 3, "No capacities. The runs cannot tell compute, network apart"),
-        ([[1e6, 1, 1, 1]] * 2, "No capacities. 2 runs cannot determine 4 of them (compute, netw"),
+        ([[1e6, 1e3, 0, 0]], "No capacities. 1 run cannot determine 2 capacities (compute"),
+        ([[1e6, 1e3, 0, 0]] * 3, "No capacities. The runs cannot distinguish the costs of"),
+        ([[1e6, 1, 1, 1]] * 2, "No capacities. 2 runs cannot determine 4 capacities (compute"),
     ],
 )
 def test_runs_that_say_too_little_are_refused(terms, says):

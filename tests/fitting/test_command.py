@@ -56,15 +56,15 @@ def test_a_law_that_counts_needs_no_capacities_and_its_file_gets_them(parcast, f
     rows = zip(at["p"], at["n"], times, strict=True)
     text = "".join(f"{p:g},{n:g},{float(t)!r}\n" for p, n, t in rows)
     (files / "runs.csv").write_text(f"p,n,time_s\n{text}")
-    said = parcast("fit", "law.toml", "runs.csv", "-o", "fitted.toml")
+    said = parcast("fit", "law.toml", "runs.csv", "-o", "fitted.toml", "-v")
     assert (said.status, said.err) == (0, "")
-    assert "the fit began at guesses from the runs" in " ".join(said.out.split())
+    assert "the fit started from estimates based on the runs" in " ".join(said.out.split())
     capacities = read_program("fitted.toml").phase[0].capacities
     assert float(capacities.compute({})) == pytest.approx(50e6, rel=1e-3)
     assert float(capacities.network({})) == pytest.approx(20e6, rel=1e-3)
     fixed = parcast("fit", "law.toml", "runs.csv", "--fix", "capacities.network")
     assert fixed.status == 4
-    assert "capacities.network must be described, as it is not fitted here." in fixed.err
+    assert "capacities.network must be described, as it is not fitted." in fixed.err
 
 
 def test_the_example_is_fitted_and_says_what_is_open(parcast, monkeypatch):
@@ -171,8 +171,8 @@ def test_two_machines_are_one_too_many(parcast):
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        (["--free", "compute.paralel"], 2, "parcast: --free must name amounts that the "
-         "descriptions give, got 'compute.paralel'. Did you mean compute.parallel?"),
+        (["--free", "compute.paralel"], 2, "parcast: --free must name amounts in the "
+         "descriptions, got 'compute.paralel'. Did you mean compute.parallel?"),
         (["--machine-output", "m.toml"], 2, "--machine-output requires MACHINE. Name its file."),
         (["--machine", "machine.toml", "--machine-output", "m.json"], 2,
          "--machine-output must be a path that ends in .toml, got 'm.json'."),

@@ -89,13 +89,13 @@ def test_what_algebra_leaves_open_is_said_in_words():
     assert found.rank == 5
     assert not found.is_settled
     assert any(
-        "only the sum compute.serial + communication.startup is determined, not each, "
+        "only the sum compute.serial + communication.startup is determined, not each of them, "
         "because all runs have c = 1" in text
         for text in found.undetermined
     )
     assert any("compute.parallel, communication.transfer and" in x for x in found.undetermined)
     assert any(text.startswith("A run at p = 1, d = ") for text in found.advice)
-    assert any("No run at another p or d would tell" in text for text in found.advice)
+    assert any("No run at another p or d would distinguish" in text for text in found.advice)
 
 
 def test_a_run_on_one_processor_determines_one_more_combination():
@@ -169,14 +169,14 @@ def test_three_runs_refine_a_description_with_seven_uncertain_constants():
     assert found["communication.startup"].spread == pytest.approx(0.2, rel=0.5)
     assert found.is_settled
     assert found.noise == pytest.approx(0.03, abs=0.01)
-    assert any("Too few runs to see how far they scatter" in text for text in found.warnings)
+    assert any("too few runs to estimate how much they scatter" in x for x in found.warnings)
 
 
 def test_a_law_that_misses_the_runs_is_said_so():
     exact = times_of(qcrd_like())
     runs = Measurements(p=P, d=D, time=exact.time * np.where(P > 8, 5.0, 1.0))
     found = fit(qcrd_like(), runs, free=["compute.parallel"])
-    assert any("The law misses these runs by" in text for text in found.warnings)
+    assert any("The law deviates from these runs by" in text for text in found.warnings)
 
 
 def test_a_constant_that_the_runs_want_to_be_nothing_is_named():
@@ -187,8 +187,17 @@ def test_a_constant_that_the_runs_want_to_be_nothing_is_named():
     assert found["io.startup"].determined == "on its bound"
     assert not found.is_settled
     [said] = [x for x in found.warnings if "io.startup" in x]
-    assert said.startswith("io.startup is on its bound: the runs want it to be nothing, and ")
+    assert said.startswith("The runs fit best with 0 for io.startup (at most ")
     assert "io.startup            0 s  up to " in str(found)
+
+
+def test_constants_at_a_bound_are_named_together():
+    nothing = qcrd_like(factors=(1, 1, 1, 1, 1, 1e-9, 1e-9))
+    found = fit(qcrd_like(), times_of(nothing))
+    at_bound = [x.name for x in found.parameters if x.determined == "on its bound"]
+    assert len(at_bound) > 1
+    [said] = [x for x in found.warnings if x.startswith("The runs fit best with 0 for ")]
+    assert all(name in said for name in at_bound)
 
 
 def test_contention_at_one_is_on_its_bound_too():
@@ -196,7 +205,8 @@ def test_contention_at_one_is_on_its_bound_too():
     runs = Measurements(p=P, d=D, time=runs.time * np.where(P > 16, 1.2, 1.0))
     found = fit(qcrd_like(), runs, free=["communication.contention"])
     assert found["communication.contention"].value == pytest.approx(1.0)
-    assert "as much as it may be" in " ".join(found.warnings)
+    largest = "The runs fit best with the largest value allowed for communication.contention."
+    assert largest in " ".join(found.warnings)
 
 
 def test_constants_of_the_machine_are_fitted_on_request():
@@ -245,7 +255,7 @@ def test_rates_and_amounts_that_only_occur_together_are_said_to():
     runs = times_of(program, p, np.ones(4), machine, noise=0.01)
     found = fit(program, runs, machine, free=["compute.parallel", "compute.rate"])
     assert found.undetermined == (
-        "only the ratio compute.parallel / compute.rate is determined, not each.",
+        "only the ratio compute.parallel / compute.rate is determined, not each of them.",
     )
     latency = Program(
         phase=[
@@ -256,7 +266,8 @@ def test_rates_and_amounts_that_only_occur_together_are_said_to():
     runs = times_of(latency, p, np.ones(4), machine, noise=0.01)
     found = fit(latency, runs, machine, free=["communication.messages", "network.latency"])
     assert found.undetermined == (
-        "only the product communication.messages x network.latency is determined, not each.",
+        "only the product communication.messages x network.latency is determined, not each of "
+        "them.",
     )
 
 
@@ -274,7 +285,7 @@ def test_one_number_of_disks_does_not_tell_the_parts_of_io():
     runs = times_of(program, several, np.full(5, 2.0), noise=0.005)
     found = fit(program, runs)
     assert found.undetermined == (
-        "only the time of io.startup and io.transfer together is determined, not each, "
+        "only the time of io.startup and io.transfer together is determined, not each of them, "
         "because all runs have d = 2.",
     )
     assert any(text.startswith("A run at p = ") and "d = " in text for text in found.advice)
@@ -296,10 +307,11 @@ def test_constants_that_scatter_hides_are_said_to_be_hardly_told_apart():
     found = fit(program, Measurements(p=p, time=runs.time))
     assert found.rank == 3
     assert found.undetermined == (
-        "these runs hardly tell compute.serial and communication.startup apart.",
+        "these runs hardly distinguish compute.serial and communication.startup.",
     )
     assert found.advice == (
-        "A run at p = 128 would help most to tell communication.startup and compute.serial apart.",
+        "A run at p = 128 would help most to distinguish communication.startup and "
+        "compute.serial.",
     )
 
 
@@ -311,7 +323,7 @@ def test_an_open_interval_is_told_even_where_the_slopes_do_not_show_it(monkeypat
     p = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
     found = fit(program, times_of(program, p, np.ones(6), noise=0.03))
     assert found.undetermined == (
-        "these runs hardly tell compute.serial and communication.startup apart.",
+        "these runs hardly distinguish compute.serial and communication.startup.",
     )
 
 
@@ -472,24 +484,24 @@ def test_a_fit_that_has_not_converged_says_so(monkeypatch):
     [
         (
             {"free": ["compute.paralel"]},
-            "free must name amounts that the descriptions give, got 'compute.paralel'. "
+            "free must name amounts in the descriptions, got 'compute.paralel'. "
             "Did you mean compute.parallel?",
         ),
         (
             {"fixed": ["xyzzy"]},
-            "fixed must name amounts that the descriptions give, got 'xyzzy'. "
-            "They give cycles, bursts_per_io, compute.parallel, compute.serial, "
+            "fixed must name amounts in the descriptions, got 'xyzzy'. "
+            "Available: cycles, bursts_per_io, compute.parallel, compute.serial, "
             "communication.startup, communication.transfer, communication.contention, "
             "communication.group, io.startup, io.transfer.",
         ),
         (
             {"free": ["cycles"]},
             "free must name amounts that can be fitted, got cycles, which only multiplies "
-            "others. Free those, and leave it as it is.",
+            "other amounts. Fit those instead.",
         ),
         (
             {"free": ["io.startup"], "fixed": ["io.startup"]},
-            "free must leave at least one amount to fit, got none. There are cycles, ",
+            "free must leave at least one amount to fit, got none. Available: cycles, ",
         ),
         ({"quantity": "joules"}, 'quantity must be "time" or "speedup", got \'joules\'. '),
         ({"starts": 0}, "starts must lie between 1 and 10000, got 0. Ten are usual."),
@@ -515,13 +527,13 @@ def test_fewer_runs_than_constants_are_refused_with_what_to_do():
     assert str(caught.value) == (
         "No fit. 3 runs cannot determine 7 parameters (compute.parallel, compute.serial, "
         "communication.startup, communication.transfer, communication.contention, io.startup, "
-        "io.transfer). Measure more, leave some as they are (--fix), or write what is known of "
-        'them as "6.9 s +- 5%".'
+        "io.transfer). Measure more runs, fix some parameters (--fix), or write known values "
+        'with their uncertainty, such as "6.9 s +- 5%".'
     )
 
 
 def test_a_surface_that_is_all_one_time_is_refused():
-    with pytest.raises(FitFailed, match=r"No fit. All 42 runs took 5 s, so nothing tells"):
+    with pytest.raises(FitFailed, match=r"No fit. All 42 runs took 5 s, so they determine no"):
         fit(qcrd_like(), Measurements(p=P, d=D, time=5.0))
 
 
@@ -530,8 +542,8 @@ def test_an_axis_that_the_program_does_not_know_is_refused_unless_it_is_one_valu
     with pytest.raises(ParameterError) as caught:
         fit(program, Measurements(p=[1, 2], n=[10, 20], time=[9, 4]))
     assert str(caught.value) == (
-        "measurements must vary in axes that the program knows (p, d), got 'n'. "
-        "Write a formula in n, or select one value of it."
+        "measurements must vary only along axes that the program uses (p, d), got 'n'. "
+        "Use n in a formula of the program, or select one value of it."
     )
     found = fit(program, Measurements(p=[1, 2], n=10, time=[9, 4.5]))
     assert found["compute.parallel"].value == pytest.approx(9)

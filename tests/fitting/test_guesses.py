@@ -35,8 +35,8 @@ def test_capacities_that_nobody_described_are_found(machine):
     for name, value in (("compute", 5e6), ("network", 6e4), ("disk", 3.5e6)):
         assert found[f"capacities.{name}"].value == pytest.approx(value, rel=1e-3)
     assert found.warnings[0].startswith(
-        "capacities.compute, capacities.network, capacities.disk are not described: the fit began "
-        "at guesses from the runs, 5 Mflop/s, "
+        "Not described, so the fit started from estimates based on the runs: capacities.compute "
+        "= 5 Mflop/s, "
     )
 
 
@@ -82,8 +82,8 @@ def test_seconds_of_the_disk_need_no_first_guess():
     [
         (
             {"fixed": ["capacities.compute"]},
-            "capacities.compute must be described, as it is not fitted here. Write it in the "
-            'phase, such as capacities = { compute = "100 Mflop/s" }.',
+            "capacities.compute must be described, as it is not fitted. Write it in the phase, "
+            'such as capacities = { compute = "100 Mflop/s" }.',
         ),
         ({"free": ["capacities.compute"]}, "capacities.network must be described, as it is not"),
         ({"quantity": "speedup"}, "capacities.compute must be described, as it is not fitted"),

@@ -54,7 +54,7 @@ def test_a_narrow_page_shows_each_constant_on_a_few_lines(found):
 
 def test_a_law_that_misses_runs_by_far_is_told_in_whole_percent(found):
     far = replace(found, fitted=found.measured * 2.74)
-    assert any("worst +170 % at" in line for line in lay_out(far.to_sheet(), Page())[0])
+    assert any("largest error +170 % at" in line for line in lay_out(far.to_sheet(), Page())[0])
 
 
 def test_a_fit_without_intervals_shows_none(found):
@@ -69,7 +69,7 @@ def test_a_fit_without_intervals_shows_none(found):
 @pytest.mark.parametrize(
     ("lower", "upper", "determined", "shown"),
     [
-        (0.0, np.inf, "not", "any"),
+        (0.0, np.inf, "not", "unlimited"),
         (0.5, np.inf, "only from below", "from 2.5 s"),
         (0.0, 3.0, "only from above", "up to 15 s"),
         (0.5, 3.0, "only from above", "up to 15 s"),

@@ -66,7 +66,7 @@ def test_files_are_written(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["sotr", "-n", "5"], "parcast: name must be that of a program, got sotr. Did you mean"),
+        (["sotr", "-n", "5"], "parcast: name must be a program, got sotr. Did you mean"),
         (["sort", "-n", "x"], "parcast: n must be a whole number of at least 0, got 'x'."),
         (["sort", "-n", "5", "-o", "a.txt"], "-o must be a path that ends in .csv or .json"),
         (["sort", "-n", "5", "--repetitions", "0"], "repetitions must be at least 1, got 0"),
@@ -144,3 +144,9 @@ def test_it_runs_under_mpiexec():
     rows = list(csv.DictReader(io.StringIO(said.stdout)))
     assert {row["p"] for row in rows} == {"2"}
     assert {row["metric"]: row["value"] for row in rows}["is_correct"] == "1"
+
+
+def test_without_a_size_a_program_takes_one_of_its_own(capsys):
+    assert program.main(["gauss", "--no-check"], Alone()) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["n"] for row in rows} == {str(kernel_named("gauss").example)}

@@ -118,7 +118,7 @@ def test_files_stand_in_the_directory_for_a_while(launched, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"name": "sotr"}, "name must be that of a program, got sotr. Did you mean sort?"),
+        ({"name": "sotr"}, "name must be a program, got sotr. Did you mean sort?"),
         ({"n": 1.5}, "n must be a whole number of at least 0, got 1.5."),
         ({"n": []}, "n must name a size, got 0. Give one such as 1e6."),
         ({"n": 10**15}, "n must leave the memory of the host enough, got 1,000,000,000,000,000"),

@@ -42,8 +42,16 @@ def test_an_algorithm_is_compact_where_finding_costs_no_power_more(
 @pytest.mark.parametrize(
     ("solution", "verification", "says"),
     [
-        ("0 * n", "n", 'solution must be above 0 for large n, got "0 * n". Write such as "n^2".'),
-        ("n", "-n", 'verification must be above 0 for large n, got "-n". Write such as "n^2".'),
+        (
+            "0 * n",
+            "n",
+            'solution must be above 0 for large n, got "0 * n". Write for example "n^2".',
+        ),
+        (
+            "n",
+            "-n",
+            'verification must be above 0 for large n, got "-n". Write for example "n^2".',
+        ),
         ("2^n", "3^n", "solution and verification must not both grow faster than any power"),
         ("p", "n", 'solution must use known names, got "p"'),
         ("log2(-n)", "n", "solution must be finite: log2(-n) is nan"),
@@ -67,16 +75,16 @@ def told_of(law, **keys):
 def test_superlinear_speedup_of_a_poor_program_may_be_real():
     (warning,) = told_of("square_sort").warnings
     assert warning.startswith("Speedup is above p: ")
-    assert "p = 5. The algorithm is not search-space compact, so this may be real." in warning
-    assert "A better sequential program takes the advantage away" in warning
+    assert "p = 5. This may be real, as the algorithm is not search-space compact." in warning
+    assert "A better sequential program would remove the advantage" in warning
 
 
 def test_superlinear_speedup_of_a_compact_algorithm_is_doubted():
     (warning,) = told_of("fractal", capacities={"compute": "1 Mflop/s * p"}).warnings
     assert warning == (
-        "Speedup is above p: 25 at p = 5. The algorithm is search-space compact, no parallel "
-        "version needs fewer steps. Look for what else grows with p: caches, disks, rates that "
-        "are formulas in p, or a slow sequential run."
+        "Speedup is above p: 25 at p = 5. No parallel version of this algorithm needs fewer "
+        "steps (it is search-space compact). Check what else grows with p: caches, disks, rates "
+        "that are formulas in p, or a slow sequential run."
     )
 
 

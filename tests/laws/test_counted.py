@@ -125,8 +125,7 @@ def test_one_count_answers_itself_alone():
     with pytest.raises(ParameterError) as refusal:
         time(phase(FOUR), MACHINE, [4, 8])
     assert str(refusal.value) == (
-        "p must be 4, the only count of processors that was counted, got 8. "
-        "Count the program at another p as well."
+        "p must be 4, the only counted p, got 8. Count the program at another p as well."
     )
 
 
@@ -157,7 +156,7 @@ def test_cycles_repeat_everything():
                 {**ONE, "call": [{"kind": "alltoall", "calls": 1, "volume": "1 B"}]},
                 {**FOUR, "call": [{"kind": "alltoall", "calls": 1}]},
             ],
-            "count.volume of alltoall  must be given at every p or at none",
+            "count.volume of alltoall  must be given for every p or for none",
         ),
     ],
 )
@@ -177,12 +176,12 @@ def test_warnings_say_what_is_not_known():
     told = list(phase(ONE, four).warnings(MACHINE))
     assert [text.split(":")[0] for text in told] == [
         "The bytes of alltoall were not counted",
-        "here does not say what all pairs reach together",
+        "here has no network.saturation",
         "here has no [primitives] for alltoall",
-        "Counted at p = 1, 4; between them the counts are interpolated, and beyond them they are "
-        "guessed from the last two.",
+        "Counted at p = 1, 4; counts are interpolated between them and extrapolated beyond them "
+        "from the last two.",
     ]
-    assert list(phase(ONE).warnings(MACHINE)) == ["Counted at p = 1 alone."]
+    assert list(phase(ONE).warnings(MACHINE)) == ["Counted only at p = 1."]
 
 
 def test_numbers_become_tables_and_come_back():

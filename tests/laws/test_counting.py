@@ -103,7 +103,7 @@ def test_a_size_that_is_none_is_refused(law, bad, says):
         (0.5, "p must be at least 1, got 0.5. Count processors from 1."),
         (np.inf, "p must be at least 1, got inf. Count processors from 1."),
         ([2, np.nan], "p must be at least 1, got nan. Count processors from 1."),
-        ([2, 9], "p must be at most n, got 9. No more than n have work ("),
+        ([2, 9], "p must be at most n, got 9. At most n processors have work ("),
     ],
 )
 def test_a_count_outside_the_domain_is_refused(law, p, says):

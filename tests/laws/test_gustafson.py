@@ -70,9 +70,9 @@ def test_as_a_law_of_time_it_stays_what_it_was(time, p):
     [
         ({"p": 0}, "p must be at least 1, got 0. Count processors from 1."),
         ({"p": [4, np.nan]}, "p must be at least 1, got nan. Count processors from 1."),
-        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write such as "5 %".'),
-        ({"serial": -0.1}, 'serial must lie in [0, 1], got -0.1. Write such as "5 %".'),
-        ({"serial": [0, np.nan]}, 'serial must lie in [0, 1], got nan. Write such as "5 %".'),
+        ({"serial": 5}, 'serial must lie in [0, 1], got 5. Write for example "5 %".'),
+        ({"serial": -0.1}, 'serial must lie in [0, 1], got -0.1. Write for example "5 %".'),
+        ({"serial": [0, np.nan]}, 'serial must lie in [0, 1], got nan. Write for example "5 %".'),
     ],
 )
 def test_bad_parameter_is_named_with_its_value_and_a_remedy(bad, says):

@@ -76,9 +76,9 @@ def test_every_kind_has_a_price_and_costs_nothing_alone(kind):
 @pytest.mark.parametrize(
     ("region", "at", "says"),
     [
-        ({"kind": "barrier", "volume": "1 B"}, AT, "must not give volume where its kind is barr"),
-        ({"kind": "write", "neighbours": 1}, AT, "must not give neighbours where its kind is wri"),
-        ({"kind": "halo", "iteration": "1 s"}, AT, "must not give iteration where its kind is h"),
+        ({"kind": "barrier", "volume": "1 B"}, AT, "must not give volume if its kind is barr"),
+        ({"kind": "write", "neighbours": 1}, AT, "must not give neighbours if its kind is wri"),
+        ({"kind": "halo", "iteration": "1 s"}, AT, "must not give iteration if its kind is h"),
         ({"kind": "write", "volume": "1 B"}, AT, "storage.bandwidth must be given in the descrip"),
         ({"kind": "read", "volume": "1 B"}, {"p": 1.0, "d": 0.0}, "d must be at least 1, got 0."),
     ],

@@ -86,7 +86,7 @@ def test_speedup_is_of_the_work_where_it_grows_with_p():
 def test_primitives_without_figures_are_told():
     sends = phase({"kind": "reduce", "volume": "1 kB"}, {"kind": "replicated", "iteration": "1 s"})
     (said,) = sends.warnings(NETWORK)
-    assert said.startswith("net has no [primitives] for reduce: priced by latency and bandwidth")
+    assert said.startswith("net has no [primitives] for reduce: their times are estimated")
     measured = Machine(primitives={"reduce": {"startup": "1 us*log2(p)", "bandwidth": "1 MB/s"}})
     assert list(sends.warnings(measured)) == []
     told = sends.times(measured, {"p": [1.0, 4]}).communication
@@ -96,13 +96,13 @@ def test_primitives_without_figures_are_told():
 @pytest.mark.parametrize(
     ("region", "says"),
     [
-        ({"kind": "loop"}, "region 1  must give iteration where its kind is loop or replicated."),
-        ({"kind": "send", "iteration": "1 s"}, "must not give iteration where its kind is send."),
-        ({"kind": "loop", "iteration": "1 s", "volume": "1 B"}, "must not give volume where"),
-        ({"kind": "bcast"}, "region 1, kind  must be right, got 'bcast'."),
+        ({"kind": "loop"}, "region 1  must give iteration if its kind is loop or replicated."),
+        ({"kind": "send", "iteration": "1 s"}, "must not give iteration if its kind is send."),
+        ({"kind": "loop", "iteration": "1 s", "volume": "1 B"}, "must not give volume if"),
+        ({"kind": "bcast"}, "'halo', 'write' or 'read', got 'bcast'."),
         (
             {"kind": "send", "volum": "1 B"},
-            "region 1, volum  is no key known here. Did you mean vol",
+            "region 1, volum  is not a known key. Did you mean vol",
         ),
         ({"kind": "loop", "iteration": "-1 s"}, 'must be at least 0, got "-1 s". Check its sign.'),
     ],
@@ -117,7 +117,7 @@ def test_a_list_that_is_none_and_names_that_are_twice_are_refused():
     with pytest.raises(ParameterError, match="must be a list of tables, at least one"):
         phase()
     same = {"kind": "replicated", "name": "a", "iteration": "1 s"}
-    with pytest.raises(ParameterError, match='names that differ, got "a" twice'):
+    with pytest.raises(ParameterError, match='different names, got "a" twice'):
         phase(same, same)
 
 

@@ -33,9 +33,9 @@ def test_the_table_fits_a_screen_and_says_what_to_take(parcast, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     said = parcast("match", TIMES, *FILES, "--goal", "cost", "--within", "12s", "--budget", "5")
     assert max(map(len, said.out.splitlines())) <= 80
-    assert "take        T3E with p = 2: 9 s, 3.00 credits" in said.out
-    assert "\nlaw  " in said.out
-    assert "\nwarning:    No run was repeated: times are taken to scatter by 5%." in said.out
+    assert "choose      T3E at p = 2: 9 s, 3.00 credits" in said.out
+    assert "\nbased on  " in said.out
+    assert "\nwarning:    No run was repeated: times are assumed to scatter by" in said.out
 
 
 def test_a_narrow_screen_gets_every_fact_on_lines_of_its_own(parcast, monkeypatch):
@@ -58,7 +58,7 @@ def test_a_name_with_commas_may_have_a_price(parcast, tmp_path):
     path.write_text('machine,p,time_s\n"A, big",1,3\n"A, big",2,2\nB,1,3\nB,2,2.5\n')
     said = parcast("match", path, "--price", "A, big=0.5 +- 10%,B=2", "--goal", "cost")
     assert said.status == 0
-    assert "take        A, big with p = 1" in said.out
+    assert "choose      A, big at p = 1" in said.out
 
 
 def test_a_program_is_matched_with_machines(parcast):
@@ -67,16 +67,19 @@ def test_a_program_is_matched_with_machines(parcast):
     said = parcast("match", PROGRAM, *CLUSTERS, *asked)
     assert said.status == 0
     assert said.out.startswith("solver with checkpoints: machines by least time, within 2 h and")
-    assert "cluster with NVMe servers has 4096 processors: p = 8192 is left out." in said.out
-    assert "how wrong the law itself is comes on top" in said.out
+    assert (
+        "cluster with NVMe servers has 4096 processors: p = 8192 is not considered on it."
+        in said.out
+    )
+    assert "not the error of the law" in said.out
 
 
 def test_no_machine_that_fits_is_a_no_with_what_would_fit(parcast):
     said = parcast("match", TIMES, *FILES, "--within", "1s", "--budget", "6")
     assert said.status == 1
     assert said.err == "parcast: no: no machine meets the limits.\n"
-    assert "none fits   T3E comes nearest at p = 32" in said.out
-    assert "What would fit: 1.52 s (T3E, p = 16)." in said.out
+    assert "none fits   T3E at best (p = 32) takes" in said.out
+    assert "To get a machine that fits, allow 1.52 s (T3E, p = 16)." in said.out
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "svg", "png"])
@@ -114,7 +117,7 @@ def test_help_has_two_examples_and_every_status(parcast):
         (("--goal", "cost"), 4, 'or give --price "T3E=0.05".'),
         (("-n", "5"), 2, "-d and -n require PROGRAM, but "),
         (("-p", "0"), 2, "-p must be whole numbers from 1"),
-        ((FILES[0], FILES[0]), 4, "machines must have names that differ, got 'T3E' twice."),
+        ((FILES[0], FILES[0]), 4, "machines must have different names, got 'T3E' twice."),
         ((FILES[0], "--budget", "2 EUR"), 2, "--budget must be in credits, as the prices are"),
         ((TIMES,), 2, "match needs one program file or table of timings; "),
         ((FILES[0], "-o", FILES[0]), 2, "-o must be"),
@@ -174,7 +177,7 @@ def test_a_question_about_a_program_that_makes_no_sense_is_refused(parcast, args
             "such as --select n=...\n",
         ),
         ("machine,p,time_s\nA,1,-3\n", 3, "must be a time above 0, got '-3'."),
-        ("machine,p,time_s\nA,1,3\nB,1,3\n", 4, "No machine has an answer. A: All its times"),
+        ("machine,p,time_s\nA,1,3\nB,1,3\n", 4, "No machine can be ranked. A: All its times"),
     ],
 )
 def test_a_table_that_does_not_do_is_refused(parcast, tmp_path, table, status, says):
@@ -197,7 +200,7 @@ def test_a_table_without_a_machine_is_of_one(parcast, times, price, name):
 def test_a_budget_without_prices_names_the_option(parcast, times):
     said = parcast("match", times, "--budget", "5")
     assert said.status == 4
-    assert said.err.startswith("parcast: --price must be given for here: ")
+    assert said.err.startswith("parcast: --price must be given for here, ")
     assert said.err.endswith('or give --price "here=0.05".\n')
 
 

@@ -75,7 +75,7 @@ def test_a_target_leaves_the_files_of_other_machines_aside(parcast):
 
 def test_rows_that_are_not_selected_are_no_donors(parcast):
     said = parcast("match", "whole.csv", "--select", "machine=T3E", "-p", "64")
-    assert "law         forecast of T3E from its runs alone\n" in said.out
+    assert "based on    forecast of T3E from its runs alone\n" in said.out
 
 
 def test_the_file_of_a_donor_is_left_out_and_told(parcast):
@@ -83,7 +83,7 @@ def test_the_file_of_a_donor_is_left_out_and_told(parcast):
         *("match", "here.csv", *FILES),
         *("-p", "8", "--donors", "elsewhere.csv"),
     )
-    assert "SP is left out. Its runs are donors, and donors are not ranked." in said.out
+    assert "SP is not ranked. Its runs are donors, which are not ranked." in said.out
 
 
 def test_columns_to_pass_over_may_be_those_of_the_donors(parcast):

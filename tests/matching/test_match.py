@@ -17,6 +17,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
 from parcast.matching.outcomes import SHARED
 from parcast.prediction.predict import predict
+from parcast.show.warning import gathered
 from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
 
@@ -79,7 +80,7 @@ def test_the_cheapest_machine_within_a_time(runs, machines):
 def test_the_most_efficient_count_is_the_smallest_that_is_fast_enough(runs):
     told = match(runs, goal="efficiency")
     assert {x.best_p for x in told.candidates} == {1}
-    assert any("most efficient counts are mostly the smallest" in text for text in told.warnings)
+    assert any("most efficient p is usually the smallest" in text for text in told.warnings)
     hurried = match(runs, goal="efficiency", within="16 s")
     assert [(x.machine, x.best_p) for x in hurried.candidates if x.fits] == [
         ("T3E", 2),
@@ -90,11 +91,12 @@ def test_the_most_efficient_count_is_the_smallest_that_is_fast_enough(runs):
     assert t3e.efficiency[t3e.chosen] == pytest.approx(17.04 / 2 / 9.002)
 
 
-def test_an_extrapolation_that_is_doubtful_is_told(runs, machines):
+def test_an_interval_that_is_wide_is_told_of_the_machine_with_the_widest(runs, machines):
     told = match(runs, machines, p=[128])
-    assert any(
-        text.startswith("T3E: Doubtful") or ", T3E: Doubtful" in text for text in told.warnings
-    )
+    wide = [text for text in told.warnings if "The 90 % interval at p = 128 spans" in text]
+    assert any(text.startswith("T3E: ") for text in wide)
+    shown = [text for text in gathered(told.to_sheet()).shown if text.kind == "wide interval"]
+    assert shown == [max(wide, key=lambda text: text.size)]
 
 
 # probabilities
@@ -192,10 +194,10 @@ def test_what_is_said_to_fit_does_fit(runs, machines, certainty, within, budget)
     told = match(runs, machines, within=within, budget=budget, certainty=certainty)
     assert told.best is None
     said = told.verdict[-1]
-    assert said.startswith("What would fit: ")
+    assert said.startswith("To get a machine that fits, allow ")
     time = re.search(r"([0-9.]+ m?s)", said)
     cost = re.search(r"budget of ([0-9.]+)", said)
-    if "no change of one of them alone" in said:
+    if "changing one of them is not enough" in said:
         ways = [{"within": time[1], "budget": float(cost[1])}]
     else:
         ways = [{"within": time[1], "budget": budget}] if time else []
@@ -211,7 +213,7 @@ def test_what_is_said_to_fit_does_fit_where_the_price_is_uncertain_and_times_are
         limits = {"within": within, "budget": budget}
         told = match(program(), [one], p=[1], certainty=0.95, **limits)
         said = told.verdict[-1]
-        time = re.search(r": ([0-9.]+ (?:h|min|s))", said)
+        time = re.search(r"allow ([0-9.]+ (?:h|min|s))", said)
         cost = re.search(r"budget of ([0-9.]+)", said)
         limits |= {"within": time[1]} if time else {}
         limits |= {"budget": float(cost[1])} if cost else {}
@@ -221,8 +223,7 @@ def test_what_is_said_to_fit_does_fit_where_the_price_is_uncertain_and_times_are
 def test_a_failure_says_which_limit_by_how_much(runs, machines):
     told = match(runs, machines, within=1.0, budget=6.0)
     assert told.verdict[0] == (
-        "T3E comes nearest at p = 32: it takes 1.18 s, 18% more than 1 s and costs 6.30, 5% more "
-        "than 6."
+        "T3E at best (p = 32) takes 1.18 s, 18% more than 1 s, and costs 6.30, 5% more than 6."
     )
     assert all(x.best is None for x in told.candidates)
 
@@ -230,7 +231,7 @@ def test_a_failure_says_which_limit_by_how_much(runs, machines):
 def test_counts_beyond_a_machine_are_left_out_and_told(runs, machines):
     told = match(runs, machines, p=[64, 128, 256, 512])
     assert told.candidates[-1].p.max() <= 512
-    assert "O2000 has 64 processors: p = 128, 256, 512 is left out." in told.warnings
+    assert "O2000 has 64 processors: p = 128, 256, 512 is not considered on it." in told.warnings
     assert "O2000" in match(runs, machines, p=[128]).left_out
 
 
@@ -298,19 +299,19 @@ def test_a_result_shows_itself_and_escapes_what_it_was_given():
         ({"p": [0]}, "p must be a whole number of at least 1, got 0"),
         ({"p": ["many"]}, "p must be numbers"),
         ({"p": range(1, 5000)}, "p must be 1 to 2,000 counts, got 4,999"),
-        ({"machines": ["T3E"]}, "machines must hold Machines, got str"),
+        ({"machines": ["T3E"]}, "machines must be Machine objects, got str"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"goal": "cost"}, "price must be given for T3E, SP, O2000: the cost is asked for"),
+        ({"goal": "cost"}, "price must be given for T3E, SP, O2000, because the cost is needed"),
         ({"prices": {"T4E": 1}}, "prices must name machines that are ranked, got 'T4E'"),
         ({"prices": {"T3E": -1}}, "prices must be numbers above 0, got -1 for T3E"),
-        ({"machines": [Machine(name="A"), Machine(name="A")]}, "names that differ, got 'A' twice"),
+        ({"machines": [Machine(name="A"), Machine(name="A")]}, "different names, got 'A' twice"),
         (
             {
                 "machines": [
                     Machine(name=x, price={"processor_hour": 1, "currency": x}) for x in "AB"
                 ]
             },
-            "price must have one currency on all machines, got A and B",
+            "price must have the same currency on all machines, got A and B",
         ),
     ],
 )
@@ -334,16 +335,16 @@ def test_runs_without_a_machine_are_of_one(prices, name):
 
 
 def test_a_program_needs_counts_and_machines():
-    with pytest.raises(ParameterError, match="p must be given where a program is described"):
+    with pytest.raises(ParameterError, match="p must be given for a described program"):
         match(program(), [machine("A", "1 Gflop/s")])
-    with pytest.raises(ParameterError, match="machines must hold at least one"):
+    with pytest.raises(ParameterError, match="machines must include at least one"):
         match(program(), p=[1])
 
 
 def test_where_no_machine_has_an_answer_that_is_said():
     runs = Measurements(p=[1, 1], time=[3, 5], machine=["A", "B"])
     with pytest.raises(
-        FitFailed, match=r"No machine has an answer\. A: All its times are at p = 1"
+        FitFailed, match=r"No machine can be ranked\. A: All its times are at p = 1"
     ):
         match(runs)
 
@@ -359,8 +360,8 @@ def test_certainty_may_be_text():
 def test_more_processors_are_advised_only_where_there_are_more():
     machines = [machine("small", "1 Gflop/s", processors=2), machine("large", "1 Gflop/s")]
     told = match(program(), machines, p=[1, 2])
-    advice = [text for text in told.warnings if "may be better still" in text]
-    assert advice == ["large: More than p = 2 may be better still. Ask for more."]
+    advice = [text for text in told.warnings if "may be faster" in text]
+    assert advice == ["large: A larger p than 2 may be faster. Include larger p."]
 
 
 def test_the_interval_of_a_forecast_count_is_that_of_the_forecast_on_both_sides():

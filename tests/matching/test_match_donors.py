@@ -67,7 +67,7 @@ def test_of_a_machine_in_both_only_the_runs_count_and_it_is_told(runs, few):
 
 def test_a_described_machine_that_is_a_donor_is_left_out(runs, few):
     told = match(few, Machine(name="O2000"), p=[8], donors=runs.select(machine="O2000"))
-    assert told.left_out["O2000"].startswith("Its runs are donors, and donors are not ranked.")
+    assert told.left_out["O2000"].startswith("Its runs are donors, which are not ranked.")
     assert {x.machine for x in told.candidates} == {"T3E", "SP"}
     with pytest.raises(ParameterError, match="prices must name machines that are ranked"):
         match(few, p=[8], donors=runs.select(machine="O2000"), prices={"O2000": 1})
@@ -80,15 +80,15 @@ def law(*args, **keys):
 def test_the_law_says_what_the_forecasts_rest_on(runs, few):
     alone, o2000 = few.select(machine="T3E"), runs.select(machine="O2000")
     two = runs.select(machine=["SP", "O2000"])
-    assert law(runs) == law(alone) == "none: every time is measured"
+    assert law(runs) == law(alone) == "measured times only"
     assert law(alone, p=[8]) == "forecast of T3E from its runs alone"
     assert law(few, p=[8]) == "forecast of each machine from its runs and those on the others"
     assert law(alone, p=[8], donors=o2000) == (
         "forecast of T3E from its runs and those on the donor O2000"
     )
     assert law(alone, p=[4, 8], donors=two) == (
-        "forecast of T3E from its runs and those on the donors O2000, SP; measured times as they "
-        "are"
+        "forecast of T3E from its runs and those on the donors O2000, SP; measured times "
+        "where there are any"
     )
 
 
@@ -97,7 +97,7 @@ def test_the_law_counts_donors_below_the_smallest_run_too(runs):
     donors = runs.select(machine="O2000")
     assert "on the donor O2000" in law(here, p=[1, 8], donors=donors)
     assert law(here, p=[6], donors=donors) == "forecast of T3E from its runs alone"  # none between
-    assert law(here, p=[4], donors=donors) == "none: every time is measured"
+    assert law(here, p=[4], donors=donors) == "measured times only"
     ends = runs.select(machine="T3E", p=[4, 16])
     assert "on the donor O2000" in law(ends, p=[6], donors=donors)
 
@@ -108,14 +108,14 @@ def test_machines_that_rest_on_different_runs_are_told_apart(runs):
     both = {x: [*whole[x], *part[x]] for x in ("p", "time", "machine")}
     assert law(both, p=[1, 8]) == (  # the SP was not run between 4 and 16
         "forecast of T3E from its runs alone; of SP from its runs and those on the others; "
-        "measured times as they are"
+        "measured times where there are any"
     )
 
 
 def test_the_law_names_what_is_projected(runs):
     known, new = machine("SP", "100 Mflop/s"), machine("new", "300 Mflop/s +- 20%")
     assert law(runs.select(machine="SP"), [known, new], p=[16]) == (
-        "projection of new from SP; measured times as they are"
+        "projection of new from SP; measured times where there are any"
     )
 
 
@@ -141,7 +141,7 @@ def test_donors_that_cannot_help_are_refused(runs, few):
     program = Program(
         name="a program", phase=[{"law": "spmd", "compute": {"parallel": "8 Tflop"}}]
     )
-    with pytest.raises(ParameterError, match="donors must be given beside runs, got a program"):
+    with pytest.raises(ParameterError, match="donors must be combined with runs, got a program"):
         match(program, [machine("A", "1 Gflop/s")], p=[1], donors=runs)
 
 

@@ -57,7 +57,7 @@ def test_it_shows_every_machine_its_choice_and_the_limits(told):
         "longest time, 12 s",
         "budget, 5 credits",
         "cost [credits]",
-        "Machines by least cost, within 12 s and for 5 credits at most",
+        "Machines by least cost, within 12 s and at most 5 credits",
     ):
         assert text in seen
 

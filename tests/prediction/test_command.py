@@ -165,8 +165,8 @@ def test_a_large_surface_is_written_and_shortened_on_the_screen(parcast, tmp_pat
     assert path.read_text().count("\n") == 1 + 512 * 64
     assert len(said.out.splitlines()) < 40
     assert said.err == (
-        "parcast: 10 of 512 values of p and 7 of 64 values of d are shown, times only. "
-        "All of it: --all, --json or -o all.csv.\n"
+        "parcast: 10 of 512 values of p and 7 of 64 values of d are shown, only times. "
+        "Everything: --all, --json or -o all.csv.\n"
     )
 
 
@@ -180,7 +180,7 @@ def test_a_formula_in_d_takes_the_servers_of_the_machine(parcast, changed):
 
 
 def test_a_problem_size_that_nothing_uses_is_warned_of(parcast, changed):
-    warning = "warning:    No formula uses n, so the times do not depend on it.\n"
+    warning = "warning:    The times do not depend on n: no formula in the descriptions uses it."
     assert warning in parcast(*BOTH, "-p", "4", "-n", "1,2").out
     by_size = changed(PROGRAM, "10 MB", "1 MB * n")
     said = parcast("predict", by_size, MACHINE, "-p", "4", "-n", "1,2")
@@ -322,7 +322,7 @@ def refused(said, status):
         ),
         (
             ("-p", "4", "-o", "-", "--json"),
-            "-o - and --json must not share standard output. Leave one out.\n",
+            "-o - and --json cannot be combined: both print. Leave one out.\n",
         ),
     ],
 )
@@ -341,7 +341,7 @@ def test_standard_input_that_is_closed(monkeypatch, which):
 
     monkeypatch.setattr(sys, "stdin", None)
     argument = ("PROGRAM", "MACHINE")[which - 1]
-    with pytest.raises(Exception, match=f"{argument} must not be - where standard input is"):
+    with pytest.raises(Exception, match=f"{argument} must not be -: standard input is"):
         read_description("-", read_machine, argument=argument)
 
 
@@ -355,8 +355,8 @@ def test_no_file_is_overwritten_that_is_read(parcast, changed, tmp_path):
 @pytest.mark.parametrize(
     "case",
     [
-        (MACHINE, "saturation", "saturatoin", "is no key known here. Did you mean saturation?"),
-        (PROGRAM, "cycles =", "cycle =", "is no key known here. Did you mean cycles?"),
+        (MACHINE, "saturation", "saturatoin", "is not a known key. Did you mean saturation?"),
+        (PROGRAM, "cycles =", "cycle =", "is not a known key. Did you mean cycles?"),
         (
             MACHINE,
             "27 MB/s",
@@ -419,8 +419,8 @@ def test_a_file_that_is_not_there(parcast):
             "6\\*sqrt\\(p\\)",
             "log(p - 16)",
             ("-p", "32,16,8"),
-            "communication.messages must be finite: log(p - 16) is -inf at p = 16. Give that "
-            'case its own value with "... if ... else ...".\n',
+            "communication.messages must be finite: log(p - 16) is -inf at p = 16. Write a "
+            'separate value for that case, with "... if ... else ...".\n',
         ),
         (
             MACHINE,
@@ -434,7 +434,8 @@ def test_a_file_that_is_not_there(parcast):
             "10 MB",
             "1 MB * n",
             ("-p", "4"),
-            'io.volume must be given every axis it uses, got none for n in "1 MB * n". '
+            "io.volume must have a value for each variable in its formula, got none for n in "
+            '"1 MB * n". '
             "Give it with -n.\n",
         ),
         (
@@ -450,7 +451,8 @@ def test_a_file_that_is_not_there(parcast):
             "(?s)bursts_per_io.*",
             "",
             ("-p", "4"),
-            "the time must be above 0 and finite, got 0 s at p = 4. Check the amounts there.\n",
+            "the time must be above 0 and finite, got 0 s at p = 4. Check the amounts in the "
+            "descriptions.\n",
         ),
         (
             PROGRAM,
@@ -458,7 +460,7 @@ def test_a_file_that_is_not_there(parcast):
             'cycles = "8 - min(p, 8)"',
             ("-p", "4,8", "-d", "1,2"),
             "the time must be above 0 and finite, got 0 s at p = 8, d = 1. "
-            "Check the amounts there.\n",
+            "Check the amounts in the descriptions.\n",
         ),
     ],
 )
@@ -472,14 +474,14 @@ def test_a_grid_that_is_too_large_is_refused_with_its_size(parcast):
     said = parcast(*BOTH, "-p", "1..100000", "-d", "1..10000")
     assert refused(said, 4) == (
         "the grid must have at most 20,000,000 points, got 100000 x 10000 = 1,000,000,000. "
-        "Take wider steps.\n"
+        "Use larger steps.\n"
     )
 
 
 def test_an_interval_of_too_many_times_is_refused(parcast):
     said = parcast(*BOTH, "-p", "1..10000", "-d", "1..1000")
     assert refused(said, 4).endswith(
-        "Take fewer points, or leave the interval out with --no-interval.\n"
+        "Use fewer points, or leave the interval out with --no-interval.\n"
     )
 
 

@@ -7,6 +7,7 @@ from parcast.descriptions.machine import Machine, Storage
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.prediction.predict import predict
+from parcast.show.warning import Rank
 
 MACHINE = Machine(
     name="a cluster",
@@ -124,7 +125,7 @@ def test_it_says_what_limits_and_where_that_changes():
     told = predict(program(), MACHINE, p=[1, 4, 16, 64, 256, 1024], d=[2])
     assert told.limited_by[0, 0] == "compute"
     (said,) = told.limits
-    assert said.startswith("computing from p = 1, I/O from p = 256, communication from p = 1024 (")
+    assert said.startswith("computing, then I/O from p = 256, then communication from p = 1024 (")
     assert said.endswith("% of the time at p = 1024)")
     many = predict(program(), MACHINE, p=[1, 64], d=np.arange(1, 10))
     assert [text[:6] for text in many.limits] == ["d = 1:", "d = 9:"]
@@ -142,12 +143,6 @@ def test_it_warns_of_a_larger_machine():
     assert "a cluster has 64 processors" in told.warnings[0]
     assert "a cluster has 2 I/O servers" in told.warnings[1]
     assert not predict(program(), MACHINE, p=[1, 64]).warnings
-
-
-def test_warnings_of_phases_have_their_names():
-    talks = {"law": "spmd", "communication": {"transfer": "1 s"}, "compute": {"serial": "1 s"}}
-    told = predict(Program(phase=[{**talks, "name": "halo"}, talks]), Machine(), p=[1])
-    assert [text.split(":")[0] for text in told.warnings] == ["halo", "phase 2"]
 
 
 def test_a_document_holds_everything():
@@ -175,8 +170,12 @@ def test_a_document_holds_everything():
         ({"p": [1], "vary": {"network.bandwidth": [-1]}}, "at least 0"),
         (
             {"p": np.arange(1, 100_001), "d": np.arange(1, 10_001)},
-            "100000 x 10000 = 1,000,000,000. Take wider steps.",
+            "100000 x 10000 = 1,000,000,000. Use larger steps.",
         ),
+        ({"p": [1], "n": [-1]}, "n must be above 0, got -1. Give the problem size."),
+        ({"p": [1], "n": 0}, "n must be above 0, got 0. Give the problem size."),
+        ({"p": [1], "samples": 0}, "samples must be a whole number of at least 2, got 0."),
+        ({"p": [1], "samples": "many"}, "samples must be a number, got 'many'."),
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked, message):
@@ -186,7 +185,7 @@ def test_what_cannot_be_asked_is_refused(asked, message):
 
 
 def test_an_interval_of_too_many_points_is_refused():
-    with pytest.raises(ParameterError, match="Take fewer points, or leave the interval out"):
+    with pytest.raises(ParameterError, match="Use fewer points, or set interval=False"):
         predict(uncertain("10%"), Machine(), p=np.arange(1, 1001), d=np.arange(1, 1001))
 
 
@@ -214,7 +213,7 @@ def test_what_is_no_description_is_refused(given, message):
 
 def test_a_reference_without_a_time_is_named():
     work = {"serial": "1 s * sqrt(p - 2)"}
-    with pytest.raises(ParameterError, match="speedup must be over one processor and one disk"):
+    with pytest.raises(ParameterError, match="needs the time on one processor and one disk"):
         predict(Program(phase=[{"law": "spmd", "compute": work}]), Machine(), p=[4])
 
 
@@ -236,16 +235,16 @@ CLUSTER = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/
 
 def test_it_says_with_how_many_processors_time_is_least():
     told = predict(PRODUCT, CLUSTER, p=[64, 1, 32, 16], n=1000)
-    assert told.fastest == ("with p = 35 (5.74 s); more processors make it slower",)
+    assert told.fastest == ("p = 35 (5.74 s); a larger p is slower",)
     assert told.to_document()["fastest"] == list(told.fastest)
-    assert "fastest     with p = 35 (5.74 s)" in str(told)
+    assert "fastest     p = 35 (5.74 s)" in str(told)
 
 
 def test_each_line_along_p_has_its_fastest_count():
     told = predict(PRODUCT, CLUSTER, p=[1, 32, 64, 128], n=[1000, 2000], d=1)
     assert [text.partition(" (")[0] for text in told.fastest] == [
-        "n = 1000: with p = 35",
-        "n = 2000: with p = 50",
+        "n = 1000: p = 35",
+        "n = 2000: p = 50",
     ]
 
 
@@ -258,19 +257,38 @@ def test_the_fastest_of_those_asked_for_is_told_where_the_law_has_no_answer_betw
     at_squares = "1 s * (p/16 + 16/p) / floor(1 - abs(sqrt(p) - floor(sqrt(p))))"
     program = Program(phase=[{"law": "spmd", "compute": {"serial": at_squares}}])
     told = predict(program, Machine(), p=[4, 16, 64], bounds=False)
-    assert told.fastest == ("with p = 16 (2 s); more processors make it slower",)
+    assert told.fastest == ("p = 16 (2 s); a larger p is slower",)
 
 
 def test_a_parameter_that_the_program_overrules_is_named():
     own = {"law": "matmul", "capacities": {"compute": "1 Gop/s", "network": "1 GB/s"}}
     told = predict(Program(phase=[own]), CLUSTER, p=4, n=100, vary={"compute.rate": [1e9, 2e9]})
     assert told.warnings[0] == (
-        "compute.rate changes no time here. The program's own capacities.compute, "
-        "capacities.network may win over it: vary that."
+        "No time depends on compute.rate. The program's own capacities.compute, "
+        "capacities.network may override it: vary that instead."
     )
 
 
 def test_a_parameter_that_nothing_asks_for_is_named():
     disks = CLUSTER.model_copy(update={"storage": Storage(bandwidth="1 GB/s")})
     told = predict(PRODUCT, disks, p=[1, 4], n=100, vary={"storage.bandwidth": [1e9, 2e9]})
-    assert told.warnings == ("storage.bandwidth changes no time here.",)
+    assert told.warnings == ("No time depends on storage.bandwidth.",)
+
+
+def test_a_warning_of_every_phase_is_given_once_and_that_of_one_names_it():
+    sends = {"law": "spmd", "compute": {"parallel": "8 s"}, "communication": {"volume": "1 MB"}}
+    machine = Machine(network={"bandwidth": "10 MB/s"})
+    both = Program(phase=[sends | {"name": "a"}, sends | {"name": "b"}])
+    (warning,) = predict(both, machine, p=[1, 2]).warnings
+    assert warning.startswith("No contention in the network is assumed")
+    one = Program(phase=[sends | {"name": "a"}, {"law": "amdahl", "t1": "1 s", "serial": 0}])
+    (warning,) = predict(one, machine, p=[1, 2]).warnings
+    assert warning.startswith("a: No contention in the network is assumed")
+    assert (warning.kind, warning.rank) == (warning, Rank.PLAIN)
+
+
+def test_a_parameter_without_effect_is_a_serious_warning():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    machine = Machine(network={"bandwidth": "10 MB/s"})
+    told = predict(program, machine, p=[1, 2], vary={"network.bandwidth": [1e6, 1e7]})
+    assert [x.rank for x in told.warnings if "No time depends on" in x] == [Rank.SERIOUS]

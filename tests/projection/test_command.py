@@ -78,17 +78,20 @@ def test_a_person_is_told_times_and_where_they_go(project):
     lines = out.splitlines()
     assert lines[0] == "solve on here, from counts"
     assert lines[2].split()[:6] == ["p", "time", "90", "%", "interval", "compute"]
-    assert "pace        3, a run at p = 1" in out
-    assert "donors      old; they change the times by" in out
+    assert (
+        "pace        computing takes 3 x the time of the counted run, based on a run at p = 1"
+        in out
+    )
+    assert "donors      old; the times are multiplied by" in out
 
 
 @pytest.mark.parametrize(
     ("width", "parts", "legend"),
     [
-        ("100", ["compute", "wait", "start", "pairs", "shared", "coll."], "model's time"),
-        ("80", ["compute", "wait", "start", "pairs", "shared", "coll."], "model's time"),
-        ("60", ["compute", "wait", "start", "pairs", "shared"], "time; no room for coll."),
-        ("40", ["compute", "shared"], "time; no room for wait, start, pairs, coll."),
+        ("100", ["compute", "waiting", "latency", "transfer", "shared", "coll."], "modelled time"),
+        ("80", ["compute", "waiting", "latency", "transfer", "shared", "coll."], "modelled time"),
+        ("60", ["compute", "waiting", "latency", "shared"], "time; left out: transfer, coll."),
+        ("40", ["compute", "shared"], "time; left out: waiting, latency, transfer, coll."),
     ],
 )
 def test_a_narrow_screen_has_fewer_parts_and_explains_those(
@@ -101,7 +104,7 @@ def test_a_narrow_screen_has_fewer_parts_and_explains_those(
     assert max(map(len, lines)) <= int(width)
     explained = " ".join(out.partition("pace  ")[0].split())
     assert explained.endswith(legend)
-    for name in ("wait", "start", "pairs", "shared", "coll."):
+    for name in ("waiting", "latency", "transfer", "shared", "coll."):
         assert (f"{name}: " in explained) == (name in parts)
 
 
@@ -140,9 +143,9 @@ def test_one_of_several_programs_is_chosen(project, files):
         (("-", "-", "-p", "4"), 2, "Only one file may be -, standard input."),
         ((*QUESTION, "-o", "told.svg"), 2, "-o must be a path that ends in .csv, .json"),
         (("here.toml", "here.toml", "-p", "4"), 3, "is not a known column"),
-        (("counts.csv", "counts.csv", "-p", "4"), 3, "must be TOML"),
+        (("counts.csv", "counts.csv", "-p", "4"), 3, "must be valid TOML"),
         (("counts.csv", "no.toml", "-p", "4"), 3, "must exist, but is not in"),
-        ((*QUESTION, "--donors", "old.csv", "--donor-machine", "here.toml"), 4, "describe 'old'"),
+        ((*QUESTION, "--donors", "old.csv", "--donor-machine", "here.toml"), 4, "include 'old'"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(project, args, status, says):

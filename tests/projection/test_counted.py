@@ -62,7 +62,7 @@ def test_a_pace_that_is_described_is_told_as_a_speed():
     counts = [{"p": 1, "compute": "8 s"}]
     program = Program(phase=[{"law": "counted", "pace": 4, "count": counts}])
     said = project_counts(program, HERE, [1]).warnings[0]
-    assert said.startswith("No run on here: it is taken to compute at 25% of the speed of the")
+    assert said.startswith("No run on here: it is assumed to compute at 25% of the speed")
 
 
 def test_repetitions_count_by_their_median():
@@ -73,7 +73,7 @@ def test_repetitions_count_by_their_median():
 @pytest.mark.parametrize(
     ("column", "says"),
     [
-        ({"n": [10, 20]}, "known must be of one n, got 10.0, 20.0. Keep the runs that"),
+        ({"n": [10, 20]}, "known must be of one n, got 10.0, 20.0. Keep the runs of"),
         ({"machine": ["here", "there"]}, "known must be of one machine, got here, there. Keep"),
         ({"callpath": ["main", "loop"]}, "known must be of one callpath, got main, loop. Keep"),
     ],
@@ -90,7 +90,7 @@ def test_runs_that_are_not_alike_have_no_median(column, says):
 def test_without_a_run_the_pace_is_that_of_the_phase_and_said():
     told = project_counts(PROGRAM, HERE, [1, 4])
     assert told.time[0] == pytest.approx(8.0)
-    assert told.warnings[0].startswith("No run on here: it is taken to compute at 100%")
+    assert told.warnings[0].startswith("No run on here: it is assumed to compute at 100%")
 
 
 def test_a_donor_of_the_same_kind_corrects_what_the_model_leaves_out():
@@ -111,7 +111,9 @@ def test_a_donor_where_other_things_take_the_time_says_nothing():
     )
     assert told.time == pytest.approx(alone.time, rel=2e-3)
     assert told.upper == pytest.approx(alone.upper, rel=2e-3)
-    assert told.warnings[0].startswith("bus says nothing here: other things take its time")
+    assert told.warnings[0].startswith(
+        "The donor bus has no effect: its time is spent on other parts"
+    )
 
 
 def test_of_two_donors_the_liker_one_counts_more():
@@ -156,7 +158,9 @@ def test_what_is_known_badly_of_the_machine_widens_the_interval():
 
 def test_beyond_the_counts_is_said():
     told = project_counts(PROGRAM, HERE, [4, 16], known=KNOWN)
-    assert told.warnings[0].startswith("p = 16 lies beyond the counts (1 to 8)")
+    assert told.warnings[0].startswith(
+        "p = 16 is outside the counted range (1 to 8): the counts are extrapolated"
+    )
 
 
 def test_cycles_repeat_what_was_counted():
@@ -180,7 +184,7 @@ def test_the_document_holds_the_rows():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"p": [0]}, "p must be whole numbers of at least 1, got 0. Count processors."),
+        ({"p": [0]}, "p must be whole numbers of at least 1, got 0. Count from 1."),
         ({"p": [1.5]}, "p must be whole numbers of at least 1, got 1.5."),
         (
             {"known": {"p": [4], "time": [0.1]}},
@@ -193,14 +197,14 @@ def test_the_document_holds_the_rows():
         ),
         (
             {"donors": {"p": [1, 4], "time": [8.0, 3.0], "machine": ["old", "old"]}},
-            "donor_machines must describe 'old', got none. Describe it, by that name.",
+            "donor_machines must include 'old', got none. Add a description with that name.",
         ),
         (
             {
                 "donors": {"p": [1], "time": [8.0], "machine": ["fast"]},
                 "donor_machines": [FAST],
             },
-            "donors must have runs at two counts or more, got one on fast.",
+            "donors must have runs at two processor counts or more, got one on fast.",
         ),
     ],
 )
@@ -225,14 +229,17 @@ def test_the_answer_is_text_with_what_was_found():
     )
     text = str(told)
     assert text.startswith("solve on here, from counts\n")
-    assert "pace        3, a run at p = 1" in text
-    assert "donors      here; they change the times by 1.00 to " in text
-    assert "least       the least time of these is at p = 4" in text
+    assert (
+        "pace        computing takes 3 x the time of the counted run, based on a run at p = 1"
+        in text
+    )
+    assert "donors      here; the times are multiplied by 1.00 to " in text
+    assert "fastest     p = 4 (among the requested p)" in text
 
 
 def test_one_count_has_no_least():
     text = str(project_counts(PROGRAM, HERE, [4], known=KNOWN))
-    assert "least" not in text
+    assert "fastest" not in text
 
 
 @pytest.mark.parametrize(
@@ -240,9 +247,9 @@ def test_one_count_has_no_least():
     [
         (
             1e-4,
-            "By the known run, here computes 80,000 times faster than the machine that counted",
+            "According to the known run, here computes 80,000 times faster than the machine where",
         ),
-        (8e6, "By the known run, here computes 1,000,000 times slower than the machine that"),
+        (8e6, "According to the known run, here computes 1,000,000 times slower than"),
     ],
 )
 def test_a_pace_that_no_machine_has_is_told(time, says):
@@ -253,6 +260,11 @@ def test_a_pace_that_no_machine_has_is_told(time, says):
 
 def test_more_processors_than_the_machine_has_are_told():
     small = HERE.model_copy(update={"processors": 2})
-    assert not any("processors;" in x for x in project_counts(PROGRAM, small, [1, 2]).warnings)
+    assert not any(
+        "has 2 processors" in x for x in project_counts(PROGRAM, small, [1, 2]).warnings
+    )
     said = project_counts(PROGRAM, small, [1, 4], known=KNOWN).warnings
-    assert said[0] == "here has 2 processors; p beyond that is a larger machine like it."
+    assert (
+        said[0]
+        == "here has 2 processors: results for p > 2 assume a larger machine of the same kind."
+    )

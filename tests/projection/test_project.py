@@ -36,7 +36,7 @@ def test_the_whole_is_scaled_by_the_ratio_at_one_processor():
     assert told.ratio == pytest.approx(0.2)
     assert told.time == pytest.approx(0.2 * RUNS.time)
     assert told.communication is None
-    assert told.warnings[1].startswith("All of the time on old is scaled by 0.2: no call path")
+    assert told.warnings[1].startswith("The whole time on old is multiplied by 0.2: no call path")
 
 
 def test_computation_is_scaled_and_communication_priced_on_the_target():
@@ -51,19 +51,20 @@ def test_the_ratio_of_a_later_run_leaves_out_its_communication():
     known = Measurements(p=[4], time=[0.3 * 25 + 0.2])
     told = project(SPLIT, [8], base=BASE, target=TARGET, known=known, communication=EXCHANGE)
     assert told.ratio == pytest.approx(0.3)
-    assert "The ratio is known at p = 4, not at p = 1" in " ".join(told.warnings)
+    assert "The ratio is known at p = 4, while the method expects p = 1" in " ".join(told.warnings)
 
 
 def test_without_a_run_the_rates_of_the_processors_tell_the_ratio_and_it_is_said():
     told = project(RUNS, [4], base=BASE, target=TARGET)
     assert told.ratio == 0.5
-    assert "No run on new: the ratio 0.5 comes from compute.rate of both machines, taken as" in (
-        " ".join(told.warnings)
+    assert (
+        "No run on new: the ratio 0.5 is that of compute.rate of both machines and taken as"
+        in (" ".join(told.warnings))
     )
     rate = Machine(name="new", compute={"rate": "2 Gflop/s +- 50%"})
     wider = project(RUNS, [4], base=BASE, target=rate)
     assert wider.upper[0] / wider.time[0] > told.upper[0] / told.time[0]
-    assert "give or take 50%" in " ".join(wider.warnings)
+    assert "with an uncertainty of 50%" in " ".join(wider.warnings)
 
 
 def test_the_interval_joins_its_parts_on_the_log_scale():
@@ -84,8 +85,8 @@ def test_other_machines_that_keep_their_ratio_narrow_it():
     alone, helped = (project(RUNS, [16], **asked, others=x) for x in (None, others))
     assert helped.time == pytest.approx(alone.time)
     assert helped.upper[0] < alone.upper[0]
-    assert "that of other programs and machines" in " ".join(alone.warnings)
-    assert "that of other programs and machines" not in " ".join(helped.warnings)
+    assert "estimated from other programs and machines" in " ".join(alone.warnings)
+    assert "estimated from other programs and machines" not in " ".join(helped.warnings)
 
 
 def test_the_interval_holds_on_machines_it_did_not_see():
@@ -122,7 +123,7 @@ def test_a_document_is_strict_json_with_the_rows():
     [
         ({"ratio": 0}, "ratio must be above 0, got 0"),
         ({"ratio": "fast"}, "ratio must use known names"),
-        ({"ratio": 1, "known": RUNS}, "ratio must be left out where runs are known"),
+        ({"ratio": 1, "known": RUNS}, "ratio must be left out if known runs are given"),
         ({"target": Machine(name="x")}, "compute.rate must be given in the description of x"),
         (
             {"communication": EXCHANGE, "ratio": 1},
@@ -140,7 +141,7 @@ def test_a_run_shorter_than_its_communication_and_a_table_without_computing_are_
     with pytest.raises(ParameterError, match="known must take longer than its communication"):
         project(SPLIT, [8], base=BASE, target=TARGET, known=known, communication=EXCHANGE)
     both = EXCHANGE | {"solve": EXCHANGE["exchange"]}
-    with pytest.raises(ParameterError, match="must leave call paths that compute"):
+    with pytest.raises(ParameterError, match="must leave at least one call path that computes"):
         project(SPLIT, [8], base=BASE, target=TARGET, ratio=1, communication=both)
 
 

@@ -97,7 +97,7 @@ def test_all_faults_of_the_rows_come_back_together():
         (
             5,
             "",
-            "must have 5 values as the header has, got 3. Write decimals with a point, and 0 for "
+            "must have 5 values like the header, got 3. Write decimals with a point, and 0 for "
             "nothing.",
         ),
         (
@@ -115,8 +115,8 @@ def test_all_faults_of_the_rows_come_back_together():
         (
             7,
             "p",
-            "must stand once of a, got 16 in line 6 as well. Tell programs apart by a column "
-            "program, and keep one run of each.",
+            "must occur once for a, got 16 in line 6 as well. Distinguish programs by a column "
+            "program, and keep one row for each p.",
         ),
     ]
 
@@ -129,11 +129,11 @@ def test_all_faults_of_the_rows_come_back_together():
             ("compute_s", "must be a column. Add processor seconds."),
         ]),
         ("compute_s", [("p", "must be a column. Add the processors of each row.")]),
-        ("p,compute_s,p", [("p", "must stand in the header once. Remove one.")]),
+        ("p,compute_s,p", [("p", "must occur once in the header. Remove one.")]),
         ("p,compute_s,bytes_reduce", [
-            ("bytes_reduce", "must stand beside calls_reduce. Add it.")
+            ("bytes_reduce", "must have a column calls_reduce as well. Add it.")
         ]),
-        ("p,compute_s,", [("column", "is not a known column. Known are program, n, p, ")]),
+        ("p,compute_s,", [("column", "is not a known column. Known: program, n, p, ")]),
         ("p,compute_s,bytes_barrier", [("bytes_barrier", "is not a known column. Did you mean ")]),
     ],
 )  # fmt: skip
@@ -149,8 +149,8 @@ def test_all_faults_of_the_header_come_back_together(header, faults):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "must hold a table, got nothing. Begin it with a line p,compute_s."),
-        ("# nothing\n", "must hold a table, got nothing."),
+        ("", "must contain a table, got nothing. Start it with a line p,compute_s."),
+        ("# nothing\n", "must contain a table, got nothing."),
         ("p,compute_s\n", "must have rows below the header, got none. Add one for each p."),
         ('p,compute_s\n1,"8\n', "must be values between commas, got text that cannot be split"),
         ("p;compute_s\n1;8\n", "must separate columns by commas, got semicolons. Convert it: tr"),

@@ -17,4 +17,4 @@ def test_a_page_without_room_for_parts_does_not_explain_them(width, has_legend):
     told = project_counts(program, Machine(), [1, 4], known={"p": [1], "time": [8.0]})
     lines, _ = lay_out(sheet_of(told), Page(width=width))
     assert any("90 % interval" in line for line in lines)
-    assert ("in % of" in " ".join(lines)) == has_legend
+    assert ("modelled time" in " ".join(lines)) == has_legend

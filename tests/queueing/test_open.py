@@ -233,7 +233,7 @@ def test_slopes_broadcast():
     assert mm1(0.5, service=1.0).length_by_rate.shape == ()
 
 
-GROWS = "The queue would grow for ever: slow the arrivals or speed up the service."
+GROWS = "The queue would grow without limit: slow the arrivals or speed up the service."
 TIME = "Give it in seconds."
 RATE = "Give it per second."
 SQUARED = "Give variance over mean squared."

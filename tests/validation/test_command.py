@@ -50,7 +50,7 @@ def test_every_form_has_the_same_facts(parcast, machine, tmp_path):
     machine(FakeRunner(noise=0.01))
     table, document, picture = (tmp_path / f"a.{x}" for x in ("csv", "json", "svg"))
     said = parcast(
-        "validate", "sort", "--sizes", "2e6,4e6", "--calibrate-with", "1e5,2e5,4e5",
+        "validate", "sort", "-n", "2e6,4e6", "--calibrate-with", "1e5,2e5,4e5",
         "--longest", "2s", "--time-limit", "5 min", "--json",
         "-o", table, "-o", document, "-o", picture,
     )  # fmt: skip
@@ -211,11 +211,11 @@ def test_interrupted_too_early_it_says_so(parcast, machine):
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        (("bubble",), 2, "must be that of a program"),
+        (("bubble",), 2, "must be a program,"),
         (("all", "sort"), 2, "Name programs, or all, not both."),
         (("sort", "-np", "0"), 2, "-np must be"),
         (("sort", "--longest", "0s"), 2, "--longest must be above 0"),
-        (("sort", "--sizes", "1e5..x"), 2, "--sizes must be"),
+        (("sort", "-n", "1e5..x"), 2, "-n must be"),
         (("sort", "--calibrate-with", "1e5"), 2, "--calibrate-with must be at least 2 sizes"),
         (("sort", "-o", "a.txt"), 2, "-o must be a path that ends in"),
         (("sort", "--time-limit", "1 us"), 4, "could not be calibrated within the time limit"),

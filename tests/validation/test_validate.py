@@ -452,7 +452,7 @@ def test_no_program_is_refused():
 
 
 def test_a_program_that_is_none_is_refused():
-    with pytest.raises(ParameterError, match="must be that of a program"):
+    with pytest.raises(ParameterError, match="must be a program,"):
         validate("bubblesort")
 
 

@@ -86,7 +86,7 @@ def left_to_measure(
     left = tuple(part for part in requested if part not in WHOLE or not WHOLE[part] <= known)
     if not left:
         raise click.UsageError(
-            f"--from tells all that is asked for ({', '.join(requested)}), so that nothing is "
+            f"--from gives everything to be measured ({', '.join(requested)}), so that nothing is "
             "left to measure. Use parcast import, or ask for more with --only."
         )
     return left
@@ -152,7 +152,7 @@ Examples:
 @cli_command(
     name="calibrate", help=HELP, short_help="Measure this machine and write its description."
 )
-@click.argument("more", metavar="", nargs=-1)
+@click.argument("more", metavar="", nargs=-1, type=A_FILE)
 @ranks_option(
     "Number of MPI ranks. If there are more than cores, they share them.",
     read=ranks,

@@ -85,10 +85,8 @@ def _named(files: Sequence[tuple[str, str]]) -> str:
 def kind_of(file: str) -> str:
     """Tell what a file holds: "program", "machine", "timings", or "" where that is not clear."""
     if file == "-":
-        head = beginning_of_stdin("-", "a file")
-    elif os.path.isdir(file):
-        return "timings"  # as some tools write them
-    elif not os.path.isfile(file):  # of a pipe nothing may be taken away
+        head = beginning_of_stdin("A file", "a file")
+    elif not os.path.isfile(file):  # a folder, or a pipe, of which nothing may be taken away
         return ""
     else:
         try:

@@ -38,7 +38,7 @@ class Outputs:
         """
         if self.paths.count("-") + self.as_json > 1:
             raise click.UsageError(
-                "-o - and --json must not share standard output. Leave one out."
+                "-o - and --json cannot be combined: both print. Leave one out."
             )
         for path in self.paths:
             if path != "-":

@@ -154,7 +154,7 @@ def _imported(
 
     if known.makes == "machine":
         refusal = (
-            f"must be timings, got {known.title}, which tell of a machine. "
+            f"must be timings, got {known.title}, which describe a machine. "
             f"Import them: parcast import {known.name} FILE -o machine.toml"
         )
         raise FileProblems(name, [Problem(message=refusal)])

@@ -30,9 +30,7 @@ def prepare_stdin(argument: str, what: str) -> None:
     if sys.stdin in _HEADS:
         return  # it was prepared before its beginning was read
     if sys.stdin is None:
-        raise click.UsageError(
-            f"{argument} must not be - where standard input is closed. Name a file."
-        )
+        raise click.UsageError(f"{argument} must not be -: standard input is closed. Name a file.")
     if is_a_terminal(sys.stdin):
         click.echo(f"parcast: reading {what} from the terminal; end it with Ctrl-D.", err=True)
 

@@ -1,8 +1,8 @@
-"""Numbers as a description writes them: with a unit, perhaps a formula, perhaps uncertain.
+"""Numbers in a description: with a unit, optionally a formula, optionally uncertain.
 
-`"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. What follows `+-` is
-how far the 90 % interval reaches, a share s of the value or in the value's own unit: from the
-value over 1 + s to the value times 1 + s.
+`"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. `+-` gives the extent
+of the 90 % interval, as a share s of the value or in the unit of the value: from the value divided
+by 1 + s to the value times 1 + s.
 """
 
 import re
@@ -28,7 +28,7 @@ Point = Mapping[
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number with its unit as a function of the axes, and how well it is known.
+    """A number with its unit as a function of the axes, and its uncertainty.
 
     Build one from text with `Amount.of`; it is then called with the axes.
     """
@@ -64,9 +64,9 @@ class Amount:
         if len(after) > 1:
             raise ParameterError(
                 name,
-                must='have one "+-" at most',
+                must='have at most one "+-"',
                 got=f'"{shown(text)}"',
-                hint='Write such as "6.9 s +- 5%".',
+                hint='Write for example "6.9 s +- 5%".',
             )
         return cls(text, expression, _spread(after[0].strip(), expression, name))
 
@@ -132,10 +132,10 @@ def _spread(text: str, expression: Expression, name: str) -> float:
         if expression.axes:
             raise ParameterError(
                 f"{name} after +-",
-                must="be a percentage where the value depends on "
+                must=f"be a percentage, as the value depends on "
                 f"{', '.join(sorted(expression.axes))}",
                 got=f'"{shown(text)}"',
-                hint='Write such as "+- 5%".',
+                hint='Write for example "+- 5%".',
             )
         value = float(expression())
         width = quantity(text, expression.dimension, name=f"{name} after +-")
@@ -145,7 +145,7 @@ def _spread(text: str, expression: Expression, name: str) -> float:
             f"{name} after +-",
             must=f"lie between 0 and {WIDEST:g} times the value",
             got=f'"{shown(text)}"',
-            hint='Write such as "+- 5%".',
+            hint='Write for example "+- 5%".',
         )
     return spread
 

@@ -1,4 +1,4 @@
-"""Where the time goes: what every timing law answers with."""
+"""Time by what it is spent on: the result of every timing law."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -39,6 +39,8 @@ _KINDS: Final = {  # of pydantic's refusals, in our words
     "int_from_float": "must be a whole number, got {input}. Write it without a fraction.",
     "greater_than_equal": "must be at least {ge}, got {input}. Count from {ge}.",
     "less_than_equal": "must be at most {le}, got {input}.",
+    "literal_error": "must be {expected}, got {input}.",
+    "bool_type": "must be true or false, got {input}. Write it without quotes.",
 }
 
 
@@ -47,13 +49,13 @@ class DescriptionError(ParameterError):
 
     def __init__(self, name: str, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        listed = "\n".join(f"  {x.field or 'all of it'}  {x.message}" for x in problems)
+        listed = "\n".join(f"  {x.field or 'the whole'}  {x.message}" for x in problems)
         many = "s" if len(problems) > 1 else ""
         super().__init__(f"{name}: {len(problems)} problem{many}\n{listed}")
 
 
 class Description(BaseModel):
-    """Base of all descriptions: frozen, without keys that nobody knows."""
+    """Base of all descriptions: frozen, without unknown keys."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True
@@ -197,7 +199,7 @@ def require_other_labels(labels: Sequence[str], name: str) -> None:
     if twice:
         raise ParameterError(
             name,
-            must="have names that differ",
+            must="have different names",
             got=f'"{shown(twice[0])}" twice',
             hint="Rename one of them.",
         )
@@ -223,7 +225,7 @@ def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
             given = {"input": shown(repr(error["input"])), "field": place[-1]}
             message = _KINDS[error["type"]].format(**given, **error.get("ctx", {}))
         else:
-            message = f"must be right, got {shown(repr(error['input']))}. {error['msg']}."
+            message = f"must be valid, got {shown(repr(error['input']))}. {error['msg']}."
         problems.append(Problem(message=message, field=field))
     return problems
 
@@ -251,5 +253,5 @@ def _path(*place: str | int) -> str:
 def _unknown(key: str, known: Sequence[str]) -> str:
     """Say that a key is not known, and which may have been meant."""
     near = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
-    hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
-    return f"is no key known here. {hint}"
+    hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(known)}."
+    return f"is not a known key. {hint}"

@@ -1,6 +1,6 @@
-"""What a program runs on: processors, network and storage, and what using them costs.
+"""Machines: processors, network and storage, and the price of using them.
 
-What is not given is not needed until a program asks for it; the message then names the key.
+Any key may be missing as long as the program does not need it; otherwise the message names it.
 """
 
 from typing import Annotated, Any, Final
@@ -22,38 +22,37 @@ class Compute(Description):
     """One processor."""
 
     rate: Annotated[Amount, Of("operation_rate", name="compute.rate")] | None = parameter(
-        None, "Operations of this kind of program that one processor does in a second."
+        None, "Operations per second of one processor, for this kind of program."
     )
     memory_bandwidth: Annotated[Amount, Of("rate", name="compute.memory_bandwidth")] | None = (
         parameter(
             None,
-            "Bytes that one processor moves to and from its memory in a second; no "
-            "law asks for it yet.",
+            "Memory bandwidth of one processor; not used by any law yet.",
         )
     )
 
 
 class Network(Description):
-    """What connects the processors."""
+    """The network between the processors."""
 
     latency: Annotated[Amount, Of("time", name="network.latency")] | None = parameter(
-        None, "Start-up of one message; 0 if it is not given."
+        None, "Startup time of one message; by default 0."
     )
     bandwidth: Annotated[Amount, Of("rate", name="network.bandwidth")] | None = parameter(
-        None, "Rate of one uncontended pair."
+        None, "Bandwidth of one pair of processors without contention."
     )
     saturation: Annotated[Amount, Of("rate", name="network.saturation")] | None = parameter(
-        None, "Rate of all pairs together; gives the level of contention."
+        None, "Bandwidth of all pairs together; determines the level of contention."
     )
     bidirectional: Annotated[Amount, Of("rate", name="network.bidirectional")] | None = parameter(
         None,
-        "Rate of one uncontended pair that sends in both directions at once, both "
-        "together; no law asks for it yet.",
+        "Bandwidth of one pair without contention that sends in both directions at once, both "
+        "together; not used by any law yet.",
     )
     contention: Annotated[Amount, Of("fraction", name="network.contention")] | None = parameter(
         None,
-        "Level of contention where no saturation rate is known: 0 a link for every "
-        "pair, 1 a single bus.",
+        "Level of contention if no saturation rate is known: 0 is a link for each pair, 1 a "
+        "single bus.",
     )
 
     @model_validator(mode="after")
@@ -61,59 +60,59 @@ class Network(Description):
         if self.saturation is not None and self.contention is not None:
             raise ParameterError(
                 "contention",
-                must="be left out where saturation is given: one follows from the other",
+                must="be left out if saturation is given: one follows from the other",
                 hint="Keep saturation.",
             )
         return self
 
 
 class Storage(Description):
-    """The disks, or the servers in front of them."""
+    """The disks, or the I/O servers."""
 
     servers: int | None = Field(
         default=None,
         ge=1,
-        description="Disks or I/O servers; the value of d where none is asked for.",
+        description="Number of disks or I/O servers; the default of d.",
     )
     bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = parameter(
-        None, "Rate of one server, that of writing."
+        None, "Write bandwidth of one server."
     )
     read_bandwidth: Annotated[Amount, Of("rate", name="storage.read_bandwidth")] | None = (
         parameter(
             None,
-            "Rate of one server when it is read and nothing is cached; regions of kind "
-            "`read` ask for it, else bandwidth is taken.",
+            "Read bandwidth of one server without caching, used by regions of kind `read`; by "
+            "default that of writing.",
         )
     )
     latency: Annotated[Amount, Of("time", name="storage.latency")] | None = parameter(
-        None, "Time of a request besides that of its bytes; 0 if it is not given."
+        None, "Time of a request in addition to that of its bytes; by default 0."
     )
     cache: Annotated[Amount, Of("size", name="storage.cache")] | None = parameter(
         None,
-        "Bytes that are written at the rate of memory before the disks are waited "
-        "for; no law asks for it yet.",
+        "Bytes that are written to a cache before writes wait for the disks; not used by any law "
+        "yet.",
     )
     cache_bandwidth: Annotated[Amount, Of("rate", name="storage.cache_bandwidth")] | None = (
-        parameter(None, "Rate at which cached bytes are written or read; no law asks for it yet.")
+        parameter(None, "Bandwidth of cached writes and reads; not used by any law yet.")
     )
 
 
 class Price(Description):
-    """What using the machine costs, in any currency; 1 a processor-hour counts processor-hours."""
+    """Price of using the machine, in any currency; a price of 1 counts processor-hours."""
 
     processor_hour: Annotated[Amount, Of("count", name="price.processor_hour")] | None = parameter(
-        None, "Price of one processor for an hour."
+        None, "Price of one processor per hour."
     )
     node_hour: Annotated[Amount, Of("count", name="price.node_hour")] | None = parameter(
-        None, "Price of one node for an hour, instead."
+        None, "Price of one node per hour, instead of processor_hour."
     )
     node_processors: int | None = Field(
         default=None,
         ge=1,
-        description="Processors of a node; where it is given, whole nodes are charged.",
+        description="Processors per node; if it is given, whole nodes are charged.",
     )
     currency: str = Field(
-        default="", description='What it is counted in: "EUR", "node hours", ...'
+        default="", description='Currency or unit of the price: "EUR", "node hours", ...'
     )
 
     @model_validator(mode="after")
@@ -127,7 +126,7 @@ class Price(Description):
         if self.node_hour is not None and self.node_processors is None:
             raise ParameterError(
                 "price",
-                must="give node_processors beside node_hour",
+                must="give node_processors with node_hour",
                 hint="Add the processors of a node.",
             )
         amount = self.amount
@@ -139,7 +138,7 @@ class Price(Description):
             )
         if amount is not None and not amount.expression.axes:
             above = amount({}) > 0
-            hint = "Leave [price] out of what is free; 1 counts processor-hours."
+            hint = "Leave out [price] if the machine is free; 1 counts processor-hours."
             require("price", amount({}), above, must="be above 0", hint=hint)
         return self
 
@@ -164,10 +163,10 @@ class Primitive(Description):
     """Time of one communication primitive: startup + volume / bandwidth, on p processors."""
 
     startup: Annotated[Amount, Of("time")] | None = parameter(
-        None, "Time besides that of the bytes; may depend on p."
+        None, "Time of a call in addition to that of its bytes; may depend on p."
     )
     bandwidth: Annotated[Amount, Of("rate")] | None = parameter(
-        None, "Bytes of the volume in a second; may depend on p."
+        None, "Bytes of the volume per second; may depend on p."
     )
 
 
@@ -233,9 +232,9 @@ class Machine(Description):
     0.225
     """
 
-    name: str = Field(default="a machine", description="What to call it.")
-    source: str = Field(default="", description="Where the figures come from.")
-    processors: int | None = Field(default=None, ge=1, description="Processors there are.")
+    name: str = Field(default="a machine", description="Name of the machine.")
+    source: str = Field(default="", description="Source of the figures.")
+    processors: int | None = Field(default=None, ge=1, description="Number of processors.")
     compute: Compute = Compute()
     network: Network = Network()
     storage: Storage = Storage()
@@ -302,6 +301,6 @@ def level_of(contention: Amount, at: Point) -> NDArray[np.float64]:
     scale = f"{contention.name}*"
     level = contention({name: values for name, values in at.items() if name != scale})
     ok = (level >= 0) & (level <= 1)
-    hint = "0 is a link for every pair, 1 a single bus."
+    hint = "0 is a link for each pair, 1 a single bus."
     require(contention.name, level, ok, must="lie in [0, 1]", hint=hint)
     return np.asarray(np.minimum(level * np.asarray(at.get(scale, 1.0)), 1.0))

@@ -1,7 +1,7 @@
-"""What runs: a sequence of phases, each a timing law repeated a number of times.
+"""Programs: a sequence of phases, each a timing law repeated a number of times.
 
-A phase names its law, and the law, a class derived from `Phase`, knows the other keys. Which laws
-there are stands in `parcast.descriptions.law_names`.
+A phase names its law, and the law, a class derived from `Phase`, defines the other keys. The laws
+are listed in `parcast.descriptions.law_names`.
 """
 
 import difflib
@@ -37,7 +37,7 @@ LAW_KEY: Final[Any] = Field(description="Timing law of the phase.")
 
 
 class Phase(Description):
-    """A timing law with its parameters, and how often it is repeated.
+    """A timing law with its parameters and its number of repetitions.
 
     A law is a class derived from this one: its fields are its parameters, each declared once with
     its unit, domain, default and meaning, and `cycle` is its formula.
@@ -76,8 +76,8 @@ class Phase(Description):
     def times(self, machine: Machine, at: Point) -> Breakdown:
         """Time of all cycles at every point of a grid, of the shape of what it depends on [s].
 
-        `at` has "p" processors and perhaps "d" disks and "n" problem size, which broadcast; a
-        parameter's name ("network.bandwidth") replaces its value [SI].
+        `at` has "p" processors and optionally "d" disks and "n" problem size, which broadcast; an
+        entry with the name of a parameter ("network.bandwidth") replaces its value [SI].
         """
         with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
             return self.cycle(machine, at) * self.cycles(at)
@@ -121,7 +121,7 @@ def law_named(law: object) -> type[Phase]:
     if not isinstance(law, str) or law not in others:
         known = sorted(LAWS | others)
         near = difflib.get_close_matches(str(law).casefold(), known, n=1, cutoff=0.6)
-        hint = f'Did you mean "{near[0]}"?' if near else f"Known are {', '.join(known)}."
+        hint = f'Did you mean "{near[0]}"?' if near else f"Known laws: {', '.join(known)}."
         message = f"must be the name of a law, got {shown(repr(law))}. {hint}"
         raise DescriptionError("Phase", [Problem(message=message, field="law")])
     return others[law]
@@ -133,7 +133,7 @@ def laws() -> dict[str, type[Phase]]:
 
 
 def laws_of_plugins() -> dict[str, type[Phase]]:
-    """Laws of other packages by their names; what is broken is passed over with a warning."""
+    """Laws of other packages by their names; broken ones are ignored with a warning."""
 
     def is_law(name: str, kind: object) -> bool:
         if not isinstance(kind, type) or not issubclass(kind, Phase) or isabstract(kind):
@@ -173,10 +173,10 @@ class Program(Description):
     array([276., 138.])
     """
 
-    name: str = Field(default="a program", description="What to call it.")
-    source: str = Field(default="", description="Where the figures come from.")
+    name: str = Field(default="a program", description="Name of the program.")
+    source: str = Field(default="", description="Source of the figures.")
     phase: Annotated[tuple[_AnyPhase, ...], tables("phase", "[[phase]]")] = Field(
-        description="Phases, in their order."
+        description="Phases, in order of execution."
     )
 
     @model_validator(mode="after")

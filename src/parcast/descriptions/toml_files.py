@@ -1,7 +1,7 @@
 """Descriptions of machines and programs as TOML files, every fault with its line.
 
-They are written back as they stood, with other amounts: what a fit gives is put where the amounts
-stand in the user's own file, and comments, order and layout stay.
+They are written back with other amounts only: the results of a fit replace the amounts in the
+user's own file, and comments, order and layout stay unchanged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _read(
     faults = Faults(name)
     if len(content) > LARGEST:
         faults.refuse(
-            f"must have at most {LARGEST:,} bytes. Name a description, such as machine.toml."
+            f"must have at most {LARGEST:,} bytes. Give a description, such as machine.toml."
         )
     text = _decoded(content, faults)
     keys = _parsed(text, faults)
@@ -98,23 +98,26 @@ def _parsed(text: str, faults: Faults) -> dict[str, Any]:
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
         why = _AT_LINE.sub("", message)
         faults.refuse(
-            f'must be TOML such as rate = "120 Mflop/s": {why[:1].lower()}{why[1:]}. '
+            f'must be valid TOML, such as rate = "120 Mflop/s": {why[:1].lower()}{why[1:]}. '
             "Check this line and the one before.",
             line=line,
         )
     except RecursionError:
-        faults.refuse("must be nested less deeply. Write a simpler description.")
+        faults.refuse("must not be nested so deeply. Write a simpler description.")
 
 
 def _refuse_program(keys: Mapping[str, Any], faults: Faults) -> None:
     if "phase" in keys:
-        faults.refuse("must describe a machine, but has phases, as a program. Check the order.")
+        faults.refuse(
+            "must describe a machine, but has phases like a program. Check the order of the files."
+        )
 
 
 def _refuse_machine(keys: Mapping[str, Any], faults: Faults) -> None:
     if "phase" not in keys and {"compute", "network", "storage"} & keys.keys():
         faults.refuse(
-            "must describe a program, but has no [[phase]], as a machine. Check the order."
+            "must describe a program, but has no [[phase]], like a machine. Check the order of "
+            "the files."
         )
 
 

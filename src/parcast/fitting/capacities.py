@@ -1,4 +1,4 @@
-"""Runs of a program in, its capacities W, u and B out, and the phase that has them.
+"""Capacities W, u and B of a program from its runs, and the phase that has them.
 
 A serial run gives W, parallel runs give u, one for each count of processors: the largest count
 gives the lower bound of u and the smallest the upper one. With ``method="fit"`` all capacities and
@@ -15,7 +15,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws
-from parcast.errors import FitFailed, ParameterError
+from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.fitting.capacity_bounds import by_source, disk_rate
 from parcast.fitting.capacity_result import (
     DISK,
@@ -27,6 +27,7 @@ from parcast.fitting.capacity_result import (
 )
 from parcast.fitting.capacity_sums import NAMES, fitted
 from parcast.laws.counting import SteadyStatePhase
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, as_measurements
 
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
@@ -41,39 +42,40 @@ def capacities(
     samples: int = 400,
     seed: int = 0,
 ) -> FoundCapacities:
-    """Capacities of a program from runs of it.
+    """Capacities of a program, determined from its runs.
 
     Parameters
     ----------
     phase : SteadyStatePhase
-        Its law counts. Its own capacities, and those of `machine`, are used where the runs do not
-        say: the disk rate, the startup of messages.
+        Phase of a counting law. Its own capacities and those of `machine` are used for what the
+        runs do not determine: the disk rate, the startup of messages.
     runs : Measurements or table
-        Axes p and n, times, and perhaps `disk_s`: seconds of them that the disk took. Rows that
-        agree in the axes are repetitions.
+        Axes p and n, times, and optionally `disk_s`: the seconds of them spent on the disk. Rows
+        with the same axes are repetitions.
     machine : Machine, optional
-        What they ran on.
+        The machine they ran on.
     method : {"source", "fit"}, default "source"
         "source": B from `disk_s`, W from the serial runs, u from the parallel runs of each count.
         "fit": all of them, and the startup of messages, by non-negative least squares on relative
         residuals.
     samples : int, default 400
-        Sets of times that the intervals of the first method are made from. [1]
+        Sampled sets of times from which the intervals of the first method are computed, at least
+        2. [1]
     seed : int, default 0
-        Of these sets.
+        Seed of the sampling.
 
     Returns
     -------
     FoundCapacities
-        With the second method its phase has "+-" at `cycles` too: how far off the law was at
-        runs that were left out.
+        With the second method its phase has "+-" at `cycles` too: the error of the law for runs
+        that were left out.
 
     Raises
     ------
     ParameterError
-        If the law is not of this kind, or a run lies outside its domain.
+        If the law is not a counting law, or an argument or a run lies outside its domain.
     FitFailed
-        If the runs do not say enough.
+        If the runs do not determine the capacities.
 
     Examples
     --------
@@ -88,9 +90,9 @@ def capacities(
         *names, last = (law for law, kind in laws().items() if issubclass(kind, SteadyStatePhase))
         raise ParameterError(
             "phase",
-            must="be of a law that counts",
+            must="be of a counting law",
             got=f"{getattr(phase, 'law', type(phase))!s:.60}",
-            hint=f"Take {', '.join(names)} or {last}.",
+            hint=f"Use {', '.join(names)} or {last}.",
         )
     if method not in ("source", "fit"):
         raise ParameterError(
@@ -102,10 +104,24 @@ def capacities(
     if phase.capacities.together is not None:
         raise ParameterError(
             "capacities.together",
-            must="be left out where capacities are found: the runs cannot tell the "
-            "processors apart",
+            must="be left out while capacities are determined: the runs cannot distinguish the "
+            "processors",
             hint="Add it afterwards.",
         )
+    samples = as_whole("samples", samples, least=2, hint="400 are usual.")
+    return _found(phase, runs, machine, method=method, samples=samples, seed=seed)
+
+
+def _found(
+    phase: SteadyStatePhase,
+    runs: Measurements | Any,
+    machine: Machine | None,
+    *,
+    method: str,
+    samples: int,
+    seed: int = 0,
+) -> FoundCapacities:
+    """Determine the capacities; without `samples` they have no intervals."""
     runs = as_measurements(runs)
     machine = Machine() if machine is None else machine
     timed = timed_runs(runs)
@@ -147,8 +163,8 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
         if cost <= 0:
             values.append(None)
             warnings.append(
-                f"The runs show no cost of {name}: it is lost in what else they take. "
-                "It is left as described."
+                f"The cost of {name} is too small to be seen in these runs. Its capacity is left "
+                "as described."
             )
             continue
         values.append(_inverse(name, cost, *ends))
@@ -157,7 +173,7 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
     error = float(np.sqrt(np.mean(left**2))) if len(left) else None
     if error is None:
         warnings.append(
-            "There are as many capacities as runs, so nothing says how wrong the law is. Measure "
+            "There are as many capacities as runs, so the error of the law is unknown. Measure "
             "more runs."
         )
     return result_of(
@@ -194,7 +210,9 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
         return program, rest
     if phase.capacities.disk is None:
         raise ParameterError(
-            "capacities.disk", must=f"be given where runs have {DISK}", hint="Write a first guess."
+            "capacities.disk",
+            must=f"be given if the runs have a column {DISK}",
+            hint="Write an initial value in the phase.",
         )
     rate = disk_rate(phase, Machine(), timed_runs(runs), disk_bytes)
     text = rate.text if "+-" in rate.text else f"{rate.text} +- {UNKNOWN}"
@@ -204,20 +222,21 @@ def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Me
 
 
 def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> Iterator[str]:
-    """Say between what the network's rate lies, as the source finds it, where the runs tell."""
+    """Say between what the network's rate lies, as the source finds it, if the runs show it."""
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase):
         return
     try:
-        result = capacities(phase, runs, machine, samples=0)
+        result = _found(phase, runs, machine, method="source", samples=0)
     except (FitFailed, ParameterError):
         return
     good = [each for each in result.network_by_p if 0 < each.value < np.inf]
     if len(good) > 1:
         ordered = good[0].value >= good[-1].value
-        meaning = "its upper and lower bound" if ordered else "so contention does not show"
-        yield (
-            f"With W = {result.compute} of the runs on one processor, the network's rate is "
-            f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}."
+        meaning = "these are its upper and lower bound" if ordered else "no contention is visible"
+        yield RankedWarning(
+            f"With W = {result.compute} from the runs on one processor, the network's rate is "
+            f"{good[0]} at p = {good[0].p:g} and {good[-1]} at p = {good[-1].p:g}: {meaning}.",
+            rank=Rank.MINOR,
         )
     yield from result.network_warnings

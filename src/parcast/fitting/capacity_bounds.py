@@ -21,6 +21,7 @@ from parcast.fitting.capacity_result import (
 )
 from parcast.fitting.capacity_sums import INTERVAL, capacity
 from parcast.laws.counting import SteadyStatePhase
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity
 
 SAMPLES: Final = 400  # of times, for the interval of the disk's rate alone
@@ -42,8 +43,8 @@ def by_source(
     alone = p == 1
     if not alone.any():
         raise FitFailed(
-            "There is no run on one processor, which W is found from. Measure one, "
-            'or take method="fit".',
+            "There is no run on one processor, which is needed to determine W. Measure one, "
+            'or use method="fit".',
             outcome="No capacities.",
         )
     times, disk_times = sampled(timed, samples, seed)
@@ -68,11 +69,12 @@ def by_source(
     warnings += doubts
     if not by_p:
         warnings.append(
-            "No run has several processors that communicate, so nothing is known of u."
+            "No run has several processors that communicate, so u is not determined. Measure "
+            "runs with p > 1."
         )
     if timed.deviation is None:
         warnings.append(
-            "Every run was timed once, so nothing says how well W is known. Repeat the runs."
+            "No run was repeated, so the uncertainty of W is unknown. Repeat the runs."
         )
     own = phase.capacities.latency
     startup = None if own is None else _given("latency", phase, machine, timed)
@@ -96,8 +98,8 @@ def _compute(steps: Array, in_disk: Array, times: Array) -> Array:
     w = capacity(steps, in_disk, times)
     if not 0 < w[0] < np.inf:
         raise FitFailed(
-            f"The run on one processor took {times[0].max():g} s, and its disk "
-            f"{in_disk[0].max():g} s of it. Check the disk's rate and the bytes of an input.",
+            f"The run on one processor took {times[0].max():g} s, but the disk alone should take "
+            f"{in_disk[0].max():g} s. Check the disk's rate and the bytes of an input.",
             outcome="No capacities.",
         )
     return np.where(w > 0, w, np.inf)
@@ -130,8 +132,8 @@ def _disk(
         given = _given("disk", phase, machine, timed)
     except ParameterError:
         raise FitFailed(
-            "The disk's rate is not known. Give a column disk_s with the seconds "
-            'that reading and writing took, capacities.disk of the phase, or take method="fit".',
+            "The rate of the disk is unknown. Add a column disk_s with the seconds spent on "
+            'reading and writing, or capacities.disk to the phase, or use method="fit".',
             outcome="No capacities.",
         ) from None
     return given, np.full((len(disk_times), 1), given.value)
@@ -193,11 +195,14 @@ def _between(by_p: list[Capacity]) -> Capacity | None:
 def _negative(bound: Capacity, took: float, should: float) -> str:
     """Explain a u that cannot be."""
     value = format_quantity(bound.value, "rate") if np.isfinite(bound.value) else "infinite"
-    return (
+    return RankedWarning(
         f"{bound.symbol} is {'negative ' if bound.value < 0 else ''}({value}): p = {bound.p:g} "
-        f"took {took:.3g} s, and computing and the disk alone should take {should:.3g} s. W was "
-        "under-estimated: a processor does more steps a second in the parallel run, as where its "
-        "part fits a cache. Measure W with a smaller serial run, or fit all runs together."
+        f"took {took:.3g} s, but computing and the disk alone should take {should:.3g} s. So W is "
+        "underestimated: a processor is faster in the parallel run, for example because its part "
+        "fits into a cache. Measure W with a smaller serial run, or fit all runs together.",
+        kind="negative u",
+        rank=Rank.SERIOUS,
+        size=should / took,
     )
 
 
@@ -206,8 +211,8 @@ def _of_network(by_p: list[Capacity]) -> Iterator[str]:
     good = [each for each in by_p if 0 < each.value < np.inf]
     if len(good) > 1 and good[-1].value > good[0].value * (1.0 + SAME):
         yield (
-            f"{good[-1].symbol} is above {good[0].symbol}: the bounds of u are the other way "
-            "round, so something else than contention differs between these runs."
+            f"{good[-1].symbol} is above {good[0].symbol}: the bounds of u are reversed, so "
+            "something other than contention differs between these runs. Check how they were run."
         )
 
 
@@ -218,6 +223,7 @@ def _of_sizes(steps: Array, in_disk: Array, times: Array) -> Iterator[str]:
     if high > low * (1.0 + SAME):
         yield (
             f"W is between {format_quantity(low, 'operation_rate')} and "
-            f"{format_quantity(high, 'operation_rate')} at different n: caches differ, or the law "
-            "counts other steps than the program does. Measure near the n that is to be predicted."
+            f"{format_quantity(high, 'operation_rate')} for different n: caches have an effect, "
+            "or the law does not count the steps that the program does. Measure near the n that "
+            "you want to predict."
         )

@@ -1,4 +1,4 @@
-"""What `capacities` answers, and the runs it is found from.
+"""Result of `capacities`, and the runs it is determined from.
 
 W, u, B and t0 have intervals, and a phase has them; of the repetitions of a run the median counts,
 with how well it is known.
@@ -106,14 +106,16 @@ class FoundCapacities:
             }
 
     def __str__(self) -> str:
-        """The table, what to doubt, and the line for the program file."""
+        """The table, the warnings, and the line for the program file."""
         every = (*self.found, *self.network_by_p)
         lines = [
             f"{each.symbol:<6} {each.name:<8} {each!s}{f'  {each.note}' if each.note else ''}"
             for each in every
         ]
         if self.model_error is not None:
-            lines.append(f"A run left out is forecast within {self.model_error:.1%} (rms).")
+            lines.append(
+                f"Runs left out are predicted with an rms error of {self.model_error:.1%}."
+            )
         return "\n".join([*lines, *self.warnings, self.toml])
 
 

@@ -68,7 +68,8 @@ def fitted(terms: ArrayLike, time: ArrayLike) -> FittedTerms:
     if len(used) < used.shape[1]:
         raise FitFailed(
             f"{len(used)} run{'s' if len(used) > 1 else ''} cannot determine "
-            f"{used.shape[1]} of them ({names}). Measure other n or p, or give what is known.",
+            f"{used.shape[1]} capacities ({names}). Measure other n or p, or describe some of "
+            "them.",
             outcome="No capacities.",
         )
     relative = used / measured[:, None]
@@ -76,8 +77,8 @@ def fitted(terms: ArrayLike, time: ArrayLike) -> FittedTerms:
     condition = float(np.linalg.cond(scaled))
     if not condition < MOST_CONDITION:
         raise FitFailed(
-            f"The runs cannot tell {names} apart: these grow alike in all of them. "
-            "Measure other n or p, or give what is known.",
+            f"The runs cannot distinguish the costs of {names}, which grow in proportion. "
+            "Measure other n or p, or describe some of them.",
             outcome="No capacities.",
         )
     solution = fit_non_negative(used, measured)

@@ -1,4 +1,4 @@
-"""What a fit's coordinates mean: parameters, their intervals, and what the runs leave open.
+"""What a fit's coordinates mean: parameters, their intervals, and what is not determined.
 
 They become a description with fitted amounts in place of the described ones.
 """
@@ -30,6 +30,7 @@ from parcast.fitting.identifiability import (
 from parcast.fitting.model import HOLD, Model, Parameter
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise, Runs
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 
 DIGITS: Final = 6
@@ -287,31 +288,48 @@ def _warnings(
 ) -> Iterator[str]:
     """Say what the reader must know."""
     if not has_converged:
-        yield (
-            "The fit has not converged: these values are on the way to better ones. Take more "
-            "starts, or leave some parameters as they are."
+        yield RankedWarning(
+            "The fit has not converged, so its values may not be the best ones. Use more starts "
+            "(--starts), or fix some parameters (--fix).",
+            rank=Rank.SERIOUS,
         )
-    for x in fitted:
-        if x.determined == "on its bound":
-            end = ""
-            if x.scale is not None and np.isfinite(x.upper):
-                end = f", and {format_quantity(x.upper * x.scale, x.dimension)} at most"
-            side = f"nothing{end}" if x.factor < 1.0 else "as much as it may be"
-            yield f"{x.name} is on its bound: the runs want it to be {side}."
     if noise.level > POOR:
-        yield (
-            f"The law misses these runs by {in_percent(noise.level)} %: either it is not the law "
-            "of this program, or what is left as described, or written with +-, is wrong."
+        yield RankedWarning(
+            f"The law deviates from these runs by {in_percent(noise.level)} %. Check that it is "
+            "the right law for this program, and the values that are fixed or written with +-.",
+            rank=Rank.SERIOUS,
         )
     if noise.from_runs < FEW_FREEDOM and noise.level <= POOR:
         yield (
-            f"Too few runs to see how far they scatter about the law: {in_percent(noise.level)} % "
-            "is assumed."
+            "There are too few runs to estimate how much they scatter about the law: "
+            f"{in_percent(noise.level)} % is assumed. Measure more runs."
         )
+    yield from _at_bounds(fitted)
     if holds_scale:
         yield (
-            "Speedups do not tell the scale of times: one processor and one disk are held to "
-            "take as long as described."
+            "Speedups do not determine the scale of times: the time on one processor and one "
+            "disk is kept as described. Fit measured times if it is uncertain."
+        )
+
+
+def _at_bounds(fitted: Sequence[FittedParameter]) -> Iterator[str]:
+    """Name the parameters at a bound, those at the lower and those at the upper one together."""
+    at_bound = [x for x in fitted if x.determined == "on its bound"]
+    if small := [x for x in at_bound if x.factor < 1.0]:
+        texts = [
+            x.name
+            if x.scale is None or not np.isfinite(x.upper)
+            else f"{x.name} (at most {format_quantity(x.upper * x.scale, x.dimension)})"
+            for x in small
+        ]
+        yield (
+            f"The runs fit best with 0 for {', '.join(texts)}: too small to be seen in these "
+            "runs. If you know better, fix the value (--fix) or write it with +-."
+        )
+    if large := [x.name for x in at_bound if x.factor >= 1.0]:
+        yield (
+            f"The runs fit best with the largest value allowed for {', '.join(large)}. If you "
+            "know better, fix the value (--fix) or write it with +-."
         )
 
 

@@ -63,34 +63,34 @@ def fit(
     seed: int = 0,
     interval: bool = True,
 ) -> Fit:
-    """Constants of a program's law that explain measured times best.
+    """Constants of a program's law, fitted to measured times or speedups.
 
     Parameters
     ----------
     program : Program
-        Its amounts are where the fit starts; those with +- are measurements of their own.
-        Capacities that a law that counts needs, and nothing gives, are guessed from the runs.
+        The fit starts from its amounts; those with +- count as measurements. Missing capacities
+        of a counting law are estimated from the runs.
     measurements : Measurements
-        Axes p, perhaps d and n, and times; of repetitions the median is taken, and each run
-        counts alike. Of a law that counts, `disk_s` may hold the seconds that the disk took.
-        With `quantity="speedup"` the times are over that of one processor and one disk, 1/s, as
-        `read_speedups` gives them.
+        Axes p, optionally d and n, and times. The median of repeated runs is used, and each
+        configuration has the same weight. For a counting law, a column `disk_s` may hold the
+        seconds spent on the disk. With `quantity="speedup"` the times are relative to one
+        processor and one disk, 1/speedup, as `read_speedups` returns them.
     machine : Machine, optional
-        What it ran on.
+        The machine the program ran on.
     free : iterable of str, optional
-        Names of the amounts to fit, as `program.parameters()` and `machine.parameters()` have
-        them. Default: all that the phases' compute, communication, io and capacities give and
-        that are not 0.
+        Names of the amounts to fit, as in `program.parameters()` and `machine.parameters()`.
+        Default: all amounts of the phases' compute, communication, io and capacities that are
+        not 0.
     fixed : iterable of str, optional
-        Names to leave as described.
+        Names of amounts to keep as described.
     quantity : {"time", "speedup"}, default "time"
-        What is compared.
+        Measured quantity.
     starts : int, default 10
-        Sets of values to start from: the description, and others within a factor of 30. [1]
+        Initial sets of values: the description, and others within a factor of 30. [1]
     seed : int, default 0
-        Of these sets.
+        Seed of these sets.
     interval : bool, default True
-        Whether to find the 90 % interval of every parameter.
+        Whether to compute the 90 % interval of every parameter.
 
     Returns
     -------
@@ -99,10 +99,10 @@ def fit(
     Raises
     ------
     ParameterError
-        If a name is not known, the runs have an axis the program does not know, or the law
-        cannot answer at one of them.
+        If a name is unknown, the runs have an axis that the program does not use, or the law has
+        no answer at one of them.
     FitFailed
-        If there are fewer runs than parameters without +-, or the runs tell nothing.
+        If there are fewer runs than parameters without +-, or all runs took the same time.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def _as_measurements(table: Any) -> Measurements:
             "measurements",
             must="be Measurements or a table of columns",
             got=shown(repr(table)),
-            hint="read_runs gives a pair: runs, quantity = read_runs(path).",
+            hint="read_runs returns a pair: runs, quantity = read_runs(path).",
         )
     return Measurements.from_table(table)
 
@@ -260,7 +260,7 @@ def _require_times(program: Program, machine: Machine, points: Mapping[str, Arra
             "the described program",
             must="take a time above 0 at every run",
             got=f"{time[none][0]:g} s at p = {points['p'][none][0]:g}",
-            hint="Check its amounts there.",
+            hint="Check its amounts.",
         )
 
 
@@ -271,7 +271,7 @@ def _require_choices(quantity: str, starts: int) -> None:
             "quantity",
             must='be "time" or "speedup"',
             got=f"{quantity!r:.60}",
-            hint="Say what was measured.",
+            hint="Give the quantity that was measured.",
         )
     if not 1 <= starts <= MOST_STARTS:
         raise ParameterError(
@@ -289,7 +289,7 @@ def _require_enough(runs: Runs, parameters: tuple[Parameter, ...]) -> None:
     if count < max(len(unknown), 1):
         raise FitFailed(
             f"{count} run{'s' if count != 1 else ''} cannot determine {len(unknown)} "
-            f"parameters ({', '.join(unknown)}). Measure more, leave some as they are (--fix), "
-            'or write what is known of them as "6.9 s +- 5%".',
+            f"parameters ({', '.join(unknown)}). Measure more runs, fix some parameters (--fix), "
+            'or write known values with their uncertainty, such as "6.9 s +- 5%".',
             outcome="No fit.",
         )

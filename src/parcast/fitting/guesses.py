@@ -20,6 +20,7 @@ from parcast.fitting.capacity_result import timed_runs
 from parcast.fitting.capacity_sums import NAMES
 from parcast.fitting.model import usual_names
 from parcast.laws.counting import SteadyStatePhase
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_quantity
 
@@ -59,7 +60,7 @@ def with_guesses(
             elif not _has(machine, key):
                 raise ParameterError(
                     name,
-                    must="be described, as it is not fitted here",
+                    must="be described, as it is not fitted",
                     hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
                     '" }.',
                 )
@@ -72,10 +73,10 @@ def with_guesses(
 def guesses_in_words(guesses: Mapping[str, str]) -> Iterator[str]:
     """Say what was guessed, where anything was."""
     if guesses:
-        is_one = len(guesses) == 1
-        yield (
-            f"{', '.join(guesses)} {'is' if is_one else 'are'} not described: the fit began at "
-            f"{'a guess' if is_one else 'guesses'} from the runs, {', '.join(guesses.values())}."
+        texts = ", ".join(f"{name} = {text}" for name, text in guesses.items())
+        yield RankedWarning(
+            f"Not described, so the fit started from estimates based on the runs: {texts}.",
+            rank=Rank.MINOR,
         )
 
 

@@ -124,13 +124,13 @@ def in_words(
     listed = sorted(direction.names, key=list(names).index)
     if len(listed) == 1:
         return (
-            f"{listed[0]} is not determined{reason}: it is at most "
-            f"{_percent(direction.share)} of the time at any run."
+            f"{listed[0]} is not determined{reason}: it contributes at most "
+            f"{_percent(direction.share)} to the time of any run."
         )
     if not direction.is_algebra:
-        return f"these runs hardly tell {_listed(listed)} apart."
+        return f"these runs hardly distinguish {_listed(listed)}."
     if len(listed) > 2:
-        return f"only a combination of {_listed(listed)} is determined, not each{reason}."
+        return f"only a combination of {_listed(listed)} is determined, not each of them{reason}."
     first, second = (direction.parts[list(names).index(name)] for name in listed)
     (dimension, value), (other, other_value) = (units[name] for name in listed)
     together = f"the time of {listed[0]} and {listed[1]} together"
@@ -145,7 +145,7 @@ def in_words(
         and np.isclose(first * value, -second * other_value, rtol=0.05)
     ):
         together = f"the sum {listed[0]} + {listed[1]}"
-    return f"only {together} is determined, not each{reason}."
+    return f"only {together} is determined, not each of them{reason}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -181,17 +181,20 @@ def advice(
         together = _listed(direction.names)
         if not len(after) or np.sqrt(after.min() / before) > USEFUL:
             text = (
-                "No run at another p or d would tell {} apart: leave one as it is (--fix), or "
-                'measure it and write it with "+- 5%" in the description.'
+                "No run at another p or d would distinguish {}: fix one of them (--fix), or "
+                'measure it separately and write it with "+- 5%" in the description.'
             )
             if len(direction.names) == 1:
-                text = 'No run at another p or d would determine {}: measure it and write "+- 5%".'
+                text = (
+                    "No run at another p or d would determine {}: measure it separately and write "
+                    'it with "+- 5%" in the description.'
+                )
         else:
             good = np.flatnonzero(np.sqrt(after) <= CLOSE * np.sqrt(after.min()))
             run = candidates[int(good[0])]
             place = ", ".join(f"{axis} = {value:g}" for axis, value in run.items())
-            apart = "tell {} apart" if len(direction.names) > 1 else "determine {}"
-            text = f"A run at {place} would help most to {apart}."
+            purpose = "distinguish {}" if len(direction.names) > 1 else "determine {}"
+            text = f"A run at {place} would help most to {purpose}."
         wanted.setdefault(text, []).append(together)
     for text, groups in wanted.items():
         yield text.format("; ".join(dict.fromkeys(groups)))

@@ -78,8 +78,8 @@ def parameters_of(
             raise ParameterError(
                 "free",
                 must="name amounts that can be fitted",
-                got=f"{name}, which only multiplies others",
-                hint="Free those, and leave it as it is.",
+                got=f"{name}, which only multiplies other amounts",
+                hint="Fit those instead.",
             )
         values = amount(_for_amount(points))
         if not np.all(values > 0):
@@ -89,7 +89,7 @@ def parameters_of(
                 "free",
                 must="name amounts above 0 at every run",
                 got=f"{name} = {amount}",
-                hint="Write a first guess in the description.",
+                hint="Write an initial value above 0 in the description.",
             )
         bound = 1.0 if name.endswith(".contention") else bounds.get(name)
         parameters.append(_parameter(name, amount, values, bound, is_of_machine=name not in ours))
@@ -98,7 +98,7 @@ def parameters_of(
             "free",
             must="leave at least one amount to fit",
             got="none",
-            hint=f"There are {', '.join(known) or 'none'}.",
+            hint=f"Available: {', '.join(known) or 'none'}.",
         )
     return tuple(parameters)
 
@@ -150,9 +150,9 @@ def _require_known(argument: str, name: str, known: Mapping[str, Amount]) -> Non
     if name in known:
         return
     near = difflib.get_close_matches(name.casefold(), list(known), n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]}?" if near else f"They give {', '.join(known) or 'none'}."
+    hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(known) or 'none'}."
     raise ParameterError(
-        argument, must="name amounts that the descriptions give", got=shown(repr(name)), hint=hint
+        argument, must="name amounts in the descriptions", got=shown(repr(name)), hint=hint
     )
 
 

@@ -1,4 +1,4 @@
-"""What `fit` answers: parameters with their intervals, and what the runs do not determine."""
+"""Result of `fit`: parameters with their intervals, and what the runs do not determine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parcast.words import whole
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FittedParameter:
-    """One amount: what it was described as, and what the runs say of it."""
+    """One fitted amount, with its described value and its interval."""
 
     name: str
     dimension: Dimension
@@ -26,7 +26,7 @@ class FittedParameter:
     described: str  # as it was written
     scale: float | None  # described value; None where it is a formula, scaled as a whole [SI]
     factor: float  # fitted over described [1]
-    lower: float  # of its interval, over described; NaN where none was asked for [1]
+    lower: float  # of its interval, over described; NaN where none was requested [1]
     upper: float  # may be infinite [1]
     determined: str  # "runs", "runs and +-", "+- alone", "only from above", "not", "on its bound"
 
@@ -44,7 +44,7 @@ class FittedParameter:
 
     @property
     def is_determined(self) -> bool:
-        """Whether the runs, or what was known beforehand, determine it."""
+        """Whether the runs or its +- determine it."""
         return self.determined in {"runs", "runs and +-", "+- alone"}
 
     def row(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class FittedParameter:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Fit(Result):
-    """Parameters that explain the runs best, how well, and what the runs leave open."""
+    """Fitted parameters, the quality of the fit, and what the runs do not determine."""
 
     _sheet: ClassVar[str] = "parcast.fitting.sheet:sheet_of"
 
@@ -78,7 +78,7 @@ class Fit(Result):
     fitted: Array  # what the law gives there [s] or [1]
     quantity: str  # "time" or "speedup"
     noise: float  # standard deviation of a run about the law, relative [1]
-    freedom: float  # degrees of freedom it rests on [1]
+    freedom: float  # its degrees of freedom [1]
     rank: int  # parameters, or combinations of them, that the runs determine [1]
     singular_values: Array  # of the relative Jacobian of the runs [1]
     undetermined: tuple[str, ...]  # parameters and combinations, in words
@@ -89,7 +89,7 @@ class Fit(Result):
     reached: int  # starts that ended at the same sum of squares
     law: str
     sources: tuple[str, ...]
-    interval: float = 0.9  # the share of outcomes the intervals are meant to hold
+    interval: float = 0.9  # probability of the intervals
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
 
     @property
@@ -104,9 +104,9 @@ class Fit(Result):
 
     @property
     def error(self) -> float:
-        """Root of the sum of squared relative errors over the number of runs, as published. [1].
+        """Root of the sum of squared relative errors, divided by the number of runs. [1].
 
-        It is the `rms` over the root of the number of runs.
+        Publications report it as E; it is `rms` divided by the root of the number of runs.
         """
         return self.rms / float(np.sqrt(len(self.measured)))
 
@@ -137,11 +137,11 @@ class Fit(Result):
         raise KeyError(name)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each parameter, as the JSON document and the CSV file have it."""
+        """One row for each parameter, as in the JSON document and the CSV file."""
         return (parameter.row() for parameter in self.parameters)
 
     def run_rows(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each run: its axes, what was measured and what the law gives."""
+        """One row for each run: its axes, the measured and the fitted value."""
         unit = "_s" if self.quantity == "time" else ""
         for i in range(len(self.measured)):
             axes = {axis: whole(float(x[i])) for axis, x in self.axes.items()}

@@ -71,9 +71,9 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
             known = ", ".join(x for x in AXES if x in ("p", "d") or x in used)
             raise ParameterError(
                 "measurements",
-                must=f"vary in axes that the program knows ({known})",
+                must=f"vary only along axes that the program uses ({known})",
                 got=shown(repr(name)),
-                hint="Write a formula in n, or select one value of it.",
+                hint=f"Use {shown(name)} in a formula of the program, or select one value of it.",
             )
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     group = np.ravel(group)
@@ -81,8 +81,8 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
     measured = np.array([np.median(measurements.time[group == i]) for i in range(table.shape[1])])
     if len(measured) > 1 and np.ptp(np.log(measured)) < SAME:
         raise FitFailed(
-            f"All {len(measured)} runs took {measured[0]:g} s, so nothing tells one "
-            "parameter from another. Measure runs whose times differ.",
+            f"All {len(measured)} runs took {measured[0]:g} s, so they determine no parameters. "
+            "Measure runs with different times.",
             outcome="No fit.",
         )
     return Runs(

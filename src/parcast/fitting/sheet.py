@@ -1,4 +1,4 @@
-"""A fit for a person: its parameters, how well it fits, and what the runs leave open."""
+"""A fit as a sheet: its parameters, how well it fits, and what the runs do not determine."""
 
 from collections.abc import Iterator
 from math import isfinite, isnan
@@ -8,6 +8,13 @@ from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_interval, format_quantity, in_percent
 
 SHORT = 5  # digits of a value without an interval
+DETERMINED = {  # what documents say of a parameter, in words; the others are words already
+    "not": "nothing",
+    "+- alone": "+- only",
+    "only from above": "upper limit only",
+    "only from below": "lower limit only",
+    "on its bound": "at its bound",
+}
 
 
 def sheet_of(fit: Fit) -> Sheet:
@@ -63,36 +70,34 @@ def _texts(parameter: FittedParameter) -> tuple[str, str, str]:
         return f"{fitted}{unit}", interval.removesuffix(")"), described
     if isfinite(high):
         return f"{fitted}{unit}", f"up to {format_quantity(high, dimension)}", described
-    least = f"from {format_quantity(low, dimension)}" if low > 0 else "any"
+    least = f"from {format_quantity(low, dimension)}" if low > 0 else "unlimited"
     return f"{fitted}{unit}", least, described
 
 
 def _by(parameter: FittedParameter) -> str:
     """Say what determines a parameter."""
-    return "nothing" if parameter.determined == "not" else parameter.determined
+    return DETERMINED.get(parameter.determined, parameter.determined)
 
 
 def _facts(fit: Fit) -> Iterator[Fact]:
-    """Say how well it fits and what is open."""
+    """Say how well it fits and what is not determined."""
     error, place = fit.worst
     kind = "times" if fit.quantity == "time" else "speedups"
     yield Fact(
         "fit",
-        f"{len(fit.measured)} {kind}, rms error {_percent(fit.rms)}, worst "
-        f"{in_percent(error, sign=True)} % at {place}; E = {_percent(fit.error)}",
+        f"{len(fit.measured)} {kind}, rms error {_percent(fit.rms)}, largest error "
+        f"{in_percent(error, sign=True)} % at {place}; {fit.reached} of {fit.starts} starts "
+        "reached this minimum",
     )
     yield Fact(
         "noise",
-        f"{_percent(fit.noise)} of a run, {fit.freedom:.0f} degrees of freedom; "
-        f"{fit.reached} of {fit.starts} starts end here",
+        f"the runs scatter by {_percent(fit.noise)} about the law "
+        f"({fit.freedom:.0f} degrees of freedom)",
     )
-    count = len(fit.parameters)
-    if fit.rank < count:
-        yield Fact("rank", f"{fit.rank} of {count}: the runs cannot tell all parameters apart")
     for text in fit.undetermined:
-        yield Fact("open", text, is_marked=True)
+        yield Fact("unresolved", text, is_marked=True)
     for text in fit.advice:
-        yield Fact("measure", text)
+        yield Fact("advice", text)
 
 
 def _percent(share: float) -> str:

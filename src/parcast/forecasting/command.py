@@ -438,11 +438,15 @@ def check_axes_of_file(runs: "Measurements", question: Question) -> None:
 
     if "p" in question.at:
         raise click.UsageError("--at must be axes besides p, got p. Give processors with -p.")
+    if question.n is not None and "n" not in runs.axes:
+        raise click.UsageError(
+            f"-n requires a column n in {question.file}, got {', '.join(runs.columns)}. "
+            "Name it with --column n=NAME."
+        )
     try:
-        check_axes(runs, question.axes)
+        check_axes(runs, question.at)
     except ParameterError as error:
-        option = "-n" if error.name not in question.at else f"--at {error.name}"
-        raise click.UsageError(str(error.named(option))) from None
+        raise click.UsageError(f"--at {error}") from None
     for verb in (forecast, plan_runs) if question.plan_runs is not None else (forecast,):
         if taken := sorted(question.axes.keys() & {*parameters_of(verb)}):
             raise click.UsageError(

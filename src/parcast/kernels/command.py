@@ -23,7 +23,6 @@ from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
-from parcast.words import did_you_mean
 
 if TYPE_CHECKING:
     from parcast.kernels.kernel import Run
@@ -145,12 +144,11 @@ def command(
     if name is None:
         _list_programs()
         return ANSWERED
-    if name not in KERNELS:
-        hint = did_you_mean(name, KERNELS)
-        raise click.UsageError(
-            f"NAME must be {', '.join(_NAMES)} or {_LAST}, got {name!r:.60}.{hint}", ctx
-        )
-    n = n or [kernel_named(name).example]
+    try:
+        kernel = kernel_named(name)
+    except ParameterError as refusal:
+        raise click.UsageError(in_options(refusal, OPTIONS), ctx) from refusal
+    n = n or [kernel.example]
     outputs.check()
     ended: list[Run] = []
     try:

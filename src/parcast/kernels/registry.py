@@ -28,8 +28,7 @@ def kernel_named(name: str) -> "Kernel":
     """Give a program by its name; where there is none, the nearest is suggested."""
     if not isinstance(name, str) or name not in KERNELS:
         name = str(name)
-        hint = did_you_mean(name, KERNELS) or f"There is {', '.join(KERNELS)}."
-        must = "be that of a program"
-        raise ParameterError("name", must=must, got=shown(name), hint=hint.lstrip())
+        hint = f"{did_you_mean(name, KERNELS)} Programs: {', '.join(KERNELS)}.".lstrip()
+        raise ParameterError("name", must="be a program", got=shown(name), hint=hint)
     kernel: Kernel = load(KERNELS[name])
     return kernel

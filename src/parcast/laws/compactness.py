@@ -2,10 +2,11 @@
 
     not compact:  g(n) >= c * n^epsilon * f(n)   for some epsilon > 0      [S in words, exponent R]
 
-f(n) is what it costs to verify a solution, g(n) to find one. Where finding costs a power of n more
-than verifying, an algorithm looks at more than it must, and splitting the problem may save steps:
-speedup may be above P. Then so may a better sequential program. Sorting in n^2 steps is not
-compact (epsilon = 1: a look at each pair of neighbours verifies), sorting in n*lg(n) steps is.
+f(n) is the cost of verifying a solution, g(n) that of finding one. If finding costs a power of n
+more than verifying, the algorithm examines more than necessary, and splitting the problem may save
+steps: the speedup may be above P. But then a better sequential program may save them as well.
+Sorting in n^2 steps is not compact (epsilon = 1: comparing neighbours verifies a solution in n
+steps); sorting in n*lg(n) steps is.
 
 References
 ----------
@@ -23,6 +24,7 @@ from parcast.aliases import Array
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.expressions import Expression, Overflow
+from parcast.show.warning import Rank, RankedWarning
 
 FAR: Final = (1e40, 1e80)  # sizes between which growth is taken: n^3 is still a float there
 LEAST: Final = 0.02  # power of n that is one: that of lg(n) seems to be 0.009 there
@@ -31,7 +33,7 @@ HAIR: Final = 1e-9  # by which rounding may bring a speedup above p
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compactness:
-    """How much more it costs to find a solution than to verify one."""
+    """How much more expensive it is to find a solution than to verify one."""
 
     epsilon: float  # power of n between the two, 0 or less where there is none; may be infinite
     is_compact: bool
@@ -40,8 +42,8 @@ class Compactness:
         """Say what follows."""
         if self.is_compact:
             return (
-                "compact: no parallel version needs fewer steps, so a speedup above p would come "
-                "from something else"
+                "compact: no parallel version needs fewer steps, so a speedup above p must have "
+                "another cause"
             )
         return (
             f"not compact (epsilon = {self.epsilon:.2g}): superlinear speedup is possible, and a "
@@ -65,7 +67,7 @@ def compactness(solution: str, verification: str) -> Compactness:
             "solution and verification",
             must="not both grow faster than any power of n",
             got=f'"{solution}" and "{verification}"',
-            hint="Divide both by what they have in common.",
+            hint="Divide both by their common factor.",
         )
     epsilon = round(difference, 2) + 0.0
     return Compactness(epsilon=epsilon, is_compact=bool(difference < LEAST))
@@ -80,13 +82,13 @@ def _power(text: str, name: str) -> float:
         return float("inf")
     if not (near > 0 and far > 0):
         raise ParameterError(
-            name, must="be above 0 for large n", got=f'"{text}"', hint='Write such as "n^2".'
+            name, must="be above 0 for large n", got=f'"{text}"', hint='Write for example "n^2".'
         )
     return float(np.log(far / near) / np.log(FAR[1] / FAR[0]))
 
 
 def superlinear_warnings(program: Program, p: Array, speedup: Array) -> Iterator[str]:
-    """Say where speedup is above p, and what to think of it, if laws know of their compactness."""
+    """Say where speedup is above p, and why that may be, if the laws state their compactness."""
     known = [phase.is_compact for phase in program.phase if phase.is_compact is not None]
     p, speedup = np.broadcast_arrays(p, speedup)
     above = speedup > p * (1.0 + HAIR)
@@ -95,14 +97,15 @@ def superlinear_warnings(program: Program, p: Array, speedup: Array) -> Iterator
     most = np.unravel_index(np.argmax(speedup / p), p.shape)
     claim = f"Speedup is above p: {speedup[most]:.3g} at p = {p[most]:g}."
     if all(known):
-        yield (
-            f"{claim} The algorithm is search-space compact, no parallel version needs fewer "
-            "steps. Look for what else grows with p: caches, disks, rates that are formulas in p, "
-            "or a slow sequential run."
+        yield RankedWarning(
+            f"{claim} No parallel version of this algorithm needs fewer steps (it is search-space "
+            "compact). Check what else grows with p: caches, disks, rates that are formulas in p, "
+            "or a slow sequential run.",
+            rank=Rank.SERIOUS,
         )
     else:
         yield (
-            f"{claim} The algorithm is not search-space compact, so this may be real. A better "
-            "sequential program takes the advantage away: one that does the parts in turn, or "
-            "needs fewer steps."
+            f"{claim} This may be real, as the algorithm is not search-space compact. A better "
+            "sequential program would remove the advantage: one that processes the parts one "
+            "after another, or needs fewer steps."
         )

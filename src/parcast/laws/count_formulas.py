@@ -3,12 +3,12 @@
     value = c * f(n) * g(p) ,   f in { 1, n^a, n - 1, (n - 2)^2, n lg n, ... }            [D]
                                 g in { 1, p^b, p - 1, lg P, ceil(n / p), ... }
 
-Counts of a program are exact, so that a formula which meets all of them is found rather than
-fitted: of those the simplest is taken, then sums of two terms. What no formula meets, such as a
-time, gets that with the lowest cross-validated error, each pair of p and n left out in turn; of
-those nearly as good the simplest. The source says only that counts at other P come from count
-functions [1]_; the forms and their choice are ours [D]. What was counted at one size, or one
-number of processors, says nothing of others: the formula then does not contain it.
+Counts of a program are exact, so a formula that matches all of them is searched for instead of
+fitted: the simplest one is used, then sums of two terms. If no formula matches, as for a time, the
+one with the lowest cross-validated error is used, where each pair of p and n is left out in turn;
+among those nearly as good the simplest. The source states only that counts at other P come from
+count functions [1]_; the forms and their choice are ours [D]. Counts at a single size, or a single
+processor count, determine no dependence on it: the formula then does not contain it.
 
 References
 ----------
@@ -40,7 +40,7 @@ LARGEST_DENOMINATOR: Final = 12  # of a coefficient that is written as a fractio
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CountFormula:
-    """A formula, and how well it meets what was counted."""
+    """A formula, and how well it matches the counts."""
 
     text: str  # in p and n, as a description has it
     error: float  # largest relative error at what was counted; 0 where it is exact [1]
@@ -113,7 +113,7 @@ def _checked(value: ArrayLike, p: ArrayLike, n: ArrayLike | None) -> tuple[Array
     if not len(counted) == len(at_p) == len(at_n) or not len(counted):
         raise ParameterError(
             "value, p and n",
-            must="be of one length, at least 1",
+            must="have the same length, at least 1",
             got=f"{len(counted)}, {len(at_p)} and {len(at_n)}",
             hint="Give each run all three.",
         )

@@ -1,4 +1,4 @@
-"""Programs of which only counts are known: what they compute, send and call, for each p.
+"""Programs described by counts only: what they compute, send and call, for each p.
 
     T(P) = pace * C_max(P) + sum over collectives of calls / P * T_q(P, m) + S(P)            [D]
     S(P) = max(m * (t0 + V / M / r_inf),  V / r_sat(P))                                      [D]
@@ -11,19 +11,19 @@ t0, r_inf  startup and rate of one message [1]_, r_sat rate of all pairs togethe
 T_q        time of a collective, see `laws.primitives.price`; an alltoall that was not measured
            is never faster than all its bytes at r_sat
 
-The two sides of the maximum are the bounds that a queue in front of the network obeys: each rank
-sends its messages one after another, and all bytes pass what all ranks share. Messages have
-sizes that the counts do not tell, so a straight line for all sizes is what they can be priced by.
+The two sides of the maximum are bounds for a queue in front of the network: each rank sends its
+messages one after another, and all bytes pass through what all ranks share. The counts do not
+contain the sizes of messages, so one straight line is used for all sizes.
 
-Use it where a trace or a profile has counted a program and nobody has described it. Counts do not
-say which message waits for which. Where ranks send in turn, as in a wavefront that enters a grid
-of q * r ranks at one corner, the inner ranks wait for two messages a step while all wait for
-2 - 1/q - 1/r on average [2]_: give m then, or the time is too short. Messages sent while the
-program computes take less than this says.
+Use it if a trace or a profile has counted a program that nobody has described. Counts do not show
+which message waits for which. If ranks send in turn, as in a wavefront that enters a grid of q * r
+ranks at one corner, the inner ranks wait for two messages a step while all wait for
+2 - 1/q - 1/r on average [2]_: then give m, or the time is too short. Messages sent while the
+program computes take less time than predicted.
 
-Between two counted numbers of processors a quantity is taken on the straight line in log-log, and
-in log p alone where it is 0 at one of them, as the messages of one processor are. Beyond the
-counted numbers the last two of them set the line [D].
+Between two counted p a quantity is interpolated linearly in log-log, and in log p only if it is 0
+at one of them, as the messages of one processor are. Beyond the counted p it is extrapolated from
+the last two [D].
 
 References
 ----------
@@ -52,6 +52,7 @@ from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
 from parcast.laws.primitives.price import figures_of, primitive_time
+from parcast.show.warning import Rank, RankedWarning
 
 COLLECTIVES: Final = tuple(name for name in PRIMITIVES if name not in ("send", "receive"))
 SHORT: Final = 8.0  # bytes of a call whose volume nobody counted: one number [B] [D]
@@ -61,38 +62,35 @@ LONG: Final = ("alltoall", "allgather", "gather", "scatter")  # what data are mo
 
 
 class Calls(Description):
-    """Calls of one collective on one count of processors."""
+    """Calls of one collective at one processor count."""
 
-    kind: Literal[COLLECTIVES] = Field(description="The collective.")  # type: ignore[valid-type]  # made from PRIMITIVES
-    calls: Annotated[Amount, Of("count")] = Field(
-        description="Calls, those of all ranks together."
-    )
+    kind: Literal[COLLECTIVES] = Field(description="Name of the collective.")  # type: ignore[valid-type]  # made from PRIMITIVES
+    calls: Annotated[Amount, Of("count")] = Field(description="Calls of all ranks together.")
     volume: Annotated[Amount, Of("size")] | None = parameter(
-        None, "Bytes of one call for one partner; 8 where it is not given."
+        None, "Bytes of one call for one partner; by default 8."
     )
 
 
 class Count(Description):
-    """What was counted on one count of processors."""
+    """What was counted at one processor count."""
 
-    p: int = Field(ge=1, description="Processors it ran on.")
+    p: int = Field(ge=1, description="Processors of the counted run.")
     compute: Annotated[Amount, Of("time")] = Field(
-        description="Computing of all processors together."
+        description="Computing time of all processors together."
     )
     busiest: Annotated[Amount, Of("time")] | None = parameter(
-        None, "Computing of the processor with the most; the mean where it is not given."
+        None, "Computing time of the processor with the most; by default the mean."
     )
     messages: Annotated[Amount, Of("count")] = parameter(
-        "0", "Messages between two processors, in all."
+        "0", "Messages between pairs of processors, in total."
     )
     volume: Annotated[Amount, Of("size")] = parameter("0 B", "Bytes of these messages.")
     in_turn: Annotated[Amount, Of("count")] | None = parameter(
         None,
-        "Messages that one processor waits for, one after another; messages / p where "
-        "it is not given.",
+        "Messages that one processor waits for, one after another; by default messages / p.",
     )
     call: Annotated[tuple[Calls, ...], tables("call", "[[phase.count.call]]")] = Field(
-        default=(), description="Collectives, each once."
+        default=(), description="Collectives, one table for each."
     )
 
 
@@ -145,7 +143,7 @@ class CountedWork:
         if len(self.p) == 1 and np.any(wanted != self.p):
             raise ParameterError(
                 "p",
-                must=f"be {self.p[0]:g}, the only count of processors that was counted",
+                must=f"be {self.p[0]:g}, the only counted p",
                 got=f"{wanted[wanted != self.p].flat[0]:g}",
                 hint="Count the program at another p as well.",
             )
@@ -213,7 +211,7 @@ class CountedCosts:
 
 
 class CountedPhase(Phase):
-    """A phase of which counts are known.
+    """A phase described by counts.
 
     >>> phase = CountedPhase(
     ...     law="counted",
@@ -230,7 +228,7 @@ class CountedPhase(Phase):
     source: ClassVar[str] = "parcast, from bounds of one rank and of the network"
     law: Literal["counted"] = LAW_KEY
     pace: Annotated[Amount, Of("count")] = parameter(
-        "1", "Time of computing on the machine over that where it was counted."
+        "1", "Computing time on the machine divided by that on the machine of the counts."
     )
     count: Annotated[tuple[Count, ...], tables("count", "[[phase.count]]")] = Field(
         description="Counts, one table for each p."
@@ -298,29 +296,31 @@ class CountedPhase(Phase):
         work = self.counted
         sent = [name for name in LONG if name in work.calls and name not in work.volumes]
         if sent:
-            yield (
-                f"The bytes of {', '.join(sent)} were not counted: each call is priced as one of "
-                f"{SHORT:g} B, and neither times nor intervals know what they carry. Add its "
-                "volume."
+            yield RankedWarning(
+                f"The bytes of {', '.join(sent)} were not counted: every call is assumed to have "
+                f"{SHORT:g} B, so times may be far too low. Add the volume.",
+                rank=Rank.SERIOUS,
             )
         network = machine.network
         if np.any(work.volume > 0) and network.saturation is None and network.contention is None:
             yield (
-                f"{machine.name} does not say what all pairs reach together: messages are priced "
-                "as if each had the network alone. Add network.saturation if they share it."
+                f"{machine.name} has no network.saturation: messages are assumed not to share the "
+                "network. Add network.saturation if they do."
             )
         unknown = [name for name in work.calls if figures_of(machine, name) is None]
         if unknown:
             yield (
-                f"{machine.name} has no [primitives] for {', '.join(unknown)}: priced by latency "
-                "and bandwidth of its network. Measure them for better times."
+                f"{machine.name} has no [primitives] for {', '.join(unknown)}: their times are "
+                "estimated from the latency and bandwidth of its network. Measure them for better "
+                "times."
             )
         p = work.p
-        yield (
-            f"Counted at p = {', '.join(f'{x:g}' for x in p)}; between them the counts are "
-            "interpolated, and beyond them they are guessed from the last two."
+        yield RankedWarning(
+            f"Counted at p = {', '.join(f'{x:g}' for x in p)}; counts are interpolated between "
+            "them and extrapolated beyond them from the last two."
             if len(p) > 1
-            else f"Counted at p = {p[0]:g} alone."
+            else f"Counted only at p = {p[0]:g}.",
+            rank=Rank.MINOR,
         )
 
 
@@ -357,7 +357,7 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
             if name in named and named[name].volume is None:
                 raise ParameterError(
                     f"volume of {name}",
-                    must="be given at every p or at none",
+                    must="be given for every p or for none",
                     got=f"none at p = {count.p}",
                     hint="Add it there.",
                 )

@@ -1,4 +1,4 @@
-"""What inserted counters tell: unit times of the small regions of a loop, and their own price.
+"""Inserted counters: unit times of the small regions of a loop, and the cost of the counters.
 
     t_j = sum over k of n_jk * tau_k ,   j = 1..J, J >= m              [S] (2) to (5) [1]_
 
@@ -47,9 +47,9 @@ def unit_times(counts: ArrayLike, time: ArrayLike) -> UnitTimes:
     condition = float(np.linalg.cond(matrix / size)) if np.all(size > 0) else float("inf")
     if condition > WORST_CONDITION:
         raise FitFailed(
-            "The counts do not tell the regions apart (condition number "
-            f"{condition:.1e}): some never run, or always run in step. Join those regions, or add "
-            "runs in which their counts differ."
+            "The counts do not distinguish the regions (condition number "
+            f"{condition:.1e}): some never run, or their counts are always proportional. Join "
+            "those regions, or add runs in which their counts differ."
         )
     return UnitTimes(fit=fit, condition=condition)
 
@@ -64,7 +64,7 @@ def perturbation(with_counters: ArrayLike, without: ArrayLike) -> Array:
     if counted.shape != plain.shape:
         raise ParameterError(
             "with_counters",
-            must="be of the shape of without",
+            must="have the shape of without",
             got=f"{counted.shape} and {plain.shape}",
             hint="Give both times of each run.",
         )
@@ -87,5 +87,6 @@ def perturbation_warnings(p: ArrayLike, ratio: ArrayLike) -> tuple[str, ...]:
     named = ", ".join(f"{x:g}" for x in counts.tolist())
     return (
         f"Counters change the time by more than 5% at p = {named}, by {change.max():.0%} at "
-        "most: unit times from there are not those of the program without them.",
+        "most: unit times from these runs are not those of the program without counters. Use "
+        "fewer counters there.",
     )

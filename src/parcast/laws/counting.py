@@ -3,15 +3,15 @@
     T = steps / W + network bytes / u + messages * t0 + disk bytes / B
 
 Every law of this kind is one function that counts, for a problem of size n on P processors, what
-lies one after the other: the steps of the processor that has most of them, the bytes that all
-send through the network, the bytes of the disk. W, u and B are the capacities of a processor, of
-the network with all processors transmitting, and of the disk *for this program*: they are measured
-with it (`parcast.fitting.capacity_sums`), not taken from a data sheet.
+happens one after another: the steps of the processor with most of them, the bytes that all send
+through the network, the bytes of the disk. W, u and B are the capacities of a processor, of the
+network when all processors send, and of the disk *for this program*: they are measured with it
+(`parcast.fitting.capacity_sums`), not taken from a data sheet.
 
-Use it for programs whose counts are known and that keep everybody busy. Nobody waits for anybody
+Use it for programs whose counts are known and that keep all processors busy. There is no waiting
 in it, so it is a lower bound of the time for algorithms that are search-space compact, see
-`parcast.laws.compactness`, and says little of the others. Startups of messages are this
-project's addition [D]; the source has t0 = 0.
+`parcast.laws.compactness`; for others it is not reliable. Startups of messages are this project's
+addition [D]; the source has t0 = 0.
 
 References
 ----------
@@ -65,7 +65,7 @@ def sizes(
     require("p", p, ok, must="be at least 1", hint="Count processors from 1.")
     limit = n if most is None else np.asarray(most, dtype=np.float64)
     ok = p <= limit
-    hint = f"No more than n have work ({why}). Take fewer processors or a larger n."
+    hint = f"At most n processors have work ({why}). Use fewer processors or a larger n."
     require("p", np.broadcast_to(p, ok.shape), ok, must="be at most n", hint=hint)
     return n, p
 
@@ -104,26 +104,26 @@ def positive(name: str, value: ArrayLike) -> Array:
 
 
 class Capacities(Description):
-    """Capacities of the machine for this program alone; they win over those of the machine."""
+    """Capacities of the machine for this program; they override those of the machine."""
 
     compute: Annotated[Amount, Of("operation_rate", name="capacities.compute")] | None = parameter(
-        None, "Steps that one processor does in a second, W."
+        None, "Steps per second of one processor, W."
     )
     together: Annotated[Amount, Of("operation_rate", name="capacities.together")] | None = (
         parameter(
             None,
-            "Steps that p unequal processors do in a second, the sum of their W; compute "
-            "is then that of the slowest. p * compute if it is not given.",
+            "Steps per second of p unequal processors, the sum of their W; compute is then that "
+            "of the slowest. By default p * compute.",
         )
     )
     network: Annotated[Amount, Of("rate", name="capacities.network")] | None = parameter(
-        None, "Rate of the network with all processors transmitting, u."
+        None, "Bandwidth of the network when all processors send, u."
     )
     disk: Annotated[Amount, Of("rate", name="capacities.disk")] | None = parameter(
-        None, "Rate of one disk, B."
+        None, "Bandwidth of one disk, B."
     )
     latency: Annotated[Amount, Of("time", name="capacities.latency")] | None = parameter(
-        None, "Startup of a message, t0."
+        None, "Startup time of one message, t0."
     )
 
 
@@ -132,12 +132,12 @@ class SteadyStatePhase(Phase):
 
     is_compact = True
     workers: ClassVar[str] = "one for each input"  # why no more than n processors have work
-    size: Annotated[Amount, Of("count")] = parameter("n", "Problem size that the law calls n.")
+    size: Annotated[Amount, Of("count")] = parameter("n", "Problem size, the law's n.")
     messages: Annotated[Amount, Of("count")] | None = parameter(
-        None, "Messages of a cycle that wait for each other; by default those of the law."
+        None, "Messages of a cycle sent one after another; by default those of the law."
     )
     disks: Annotated[Amount, Of("count")] = parameter(
-        "1", 'Disks that work at once: "d", or "p" if every processor has its own.'
+        "1", 'Disks that work in parallel: "d", or "p" if every processor has its own.'
     )
     capacities: Capacities = Capacities()
 

@@ -1,9 +1,9 @@
-"""Laws of the processors alone as phases of a program: their times are those of no machine.
+"""Laws in p only as phases of a program: their times do not depend on the machine.
 
-A forecast fits these laws to timings as curves (`parcast.laws.curves`, where formulas, assumptions
-and sources stand); a description names them where a phase is known by its serial fraction, or by
-what its terms take. Phases have the parameters of the sources, curves the coefficients of terms.
-Amdahl's two terms count as computing, what grows as communication [D].
+A forecast fits these laws to timings as curves (`parcast.laws.curves`, with formulas, assumptions
+and sources); a description uses them if a phase is known by its serial fraction, or by the times
+of its terms. Phases have the parameters of the sources, curves the coefficients of terms.
+Amdahl's two terms count as computing, the growing term as communication [D].
 """
 
 from abc import abstractmethod
@@ -29,14 +29,14 @@ from parcast.laws.curves import (
     SumOfTerms,
 )
 
-PERCENT = 'Write such as "5 %".'
-Seconds: TypeAlias = Annotated[Amount, Of("time", above=0.0, hint='Write such as "80 s".')]
-Term: TypeAlias = Annotated[Amount, Of("time", hint='Write such as "2 s".')]
+PERCENT = 'Write for example "5 %".'
+Seconds: TypeAlias = Annotated[Amount, Of("time", above=0.0, hint='Write for example "80 s".')]
+Term: TypeAlias = Annotated[Amount, Of("time", hint='Write for example "2 s".')]
 Share: TypeAlias = Annotated[Amount, Of("fraction", most=1.0, hint=PERCENT)]
 
 
 class CurvePhase(Phase):
-    """A phase whose time follows from p and the parameters of its law alone."""
+    """A phase whose time depends only on p and the parameters of its law."""
 
     @abstractmethod
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
@@ -55,7 +55,7 @@ class CurvePhase(Phase):
 
 
 class AmdahlPhase(CurvePhase):
-    """Fixed work, of which a fraction cannot be shared.
+    """Fixed work with a serial fraction.
 
     >>> phase = AmdahlPhase(law="amdahl", t1="80 s", serial="25 %")
     >>> phase.times(Machine(), {"p": [1, 2, 8]}).time
@@ -66,7 +66,7 @@ class AmdahlPhase(CurvePhase):
     fitted = ("t1", "serial")
     law: Literal["amdahl"] = LAW_KEY
     t1: Seconds = parameter(..., "Time on one processor.")
-    serial: Share = parameter(..., "Fraction of that time that cannot be shared.")
+    serial: Share = parameter(..., "Serial fraction of that time.")
 
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
         """Time [s]."""
@@ -74,7 +74,7 @@ class AmdahlPhase(CurvePhase):
 
 
 class UslPhase(CurvePhase):
-    """Contention for what is shared, and keeping it coherent.
+    """Contention for shared resources, and the cost of keeping them coherent.
 
     >>> phase = UslPhase(law="usl", t1="100 s", contention="10 %", coherency="1 %")
     >>> phase.times(Machine(), {"p": [1, 2, 10]}).time
@@ -85,9 +85,9 @@ class UslPhase(CurvePhase):
     fitted = ("t1", "contention", "coherency")
     law: Literal["usl"] = LAW_KEY
     t1: Seconds = parameter(..., "Time on one processor.")
-    contention: Share = parameter(..., "Fraction of the work that waits for what is shared.")
+    contention: Share = parameter(..., "Fraction of the work that waits for shared resources.")
     coherency: Annotated[Amount, Of("fraction", hint=PERCENT)] = parameter(
-        ..., "Cost of a pair of processors, as a fraction of t1."
+        ..., "Coherency cost of one pair of processors, as a fraction of t1."
     )
 
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
@@ -100,7 +100,7 @@ class UslPhase(CurvePhase):
 
 
 class GustafsonPhase(CurvePhase):
-    """Work that grows with the processors, so that time stays.
+    """Work that grows with p, so that the time stays the same.
 
     >>> phase = GustafsonPhase(law="gustafson", time="100 s", serial="60 %")
     >>> phase.work(Machine(), {"p": [1, 10]}) / phase.times(Machine(), {"p": [1, 10]}).time
@@ -110,8 +110,8 @@ class GustafsonPhase(CurvePhase):
     source = GUSTAFSON.source
     fitted = ("time",)
     law: Literal["gustafson"] = LAW_KEY
-    time: Seconds = parameter(..., "Time, whatever the processors.")
-    serial: Share = parameter("0", "Fraction of that time, on p processors, that is serial.")
+    time: Seconds = parameter(..., "Time, the same for every p.")
+    serial: Share = parameter("0", "Serial fraction of that time on p processors.")
 
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
         """Time [s]."""
@@ -136,8 +136,8 @@ class PowerPhase(CurvePhase):
     fitted = ("t1", "exponent")
     law: Literal["power"] = LAW_KEY
     t1: Seconds = parameter(..., "Time on one processor.")
-    exponent: Annotated[Amount, Of("count", hint="Write such as 0.8.")] = parameter(
-        ..., "How steeply time falls: 1 is shared work."
+    exponent: Annotated[Amount, Of("count", hint="Write for example 0.8.")] = parameter(
+        ..., "Exponent of the decrease with p: 1 is perfect scaling."
     )
 
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
@@ -150,9 +150,9 @@ class _GrowingPhase(CurvePhase):
 
     curve: ClassVar[SumOfTerms]
     fitted = ("fixed", "shared", "growing")
-    fixed: Term = parameter("0 s", "Time that no number of processors changes, a.")
-    shared: Term = parameter("0 s", "Time on one processor of what the processors share, b.")
-    growing: Term = parameter("0 s", "Factor of the term that grows, c.")
+    fixed: Term = parameter("0 s", "Time that does not depend on p, a.")
+    shared: Term = parameter("0 s", "Time of the shared work on one processor, b.")
+    growing: Term = parameter("0 s", "Factor of the term that grows with p, c.")
 
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
         """Time of the first two terms [s]."""

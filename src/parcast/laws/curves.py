@@ -1,39 +1,39 @@
-"""Timing laws of the processors alone, as curves that are fitted to timings.
+"""Timing laws in p only, as curves that are fitted to timings.
 
-    gustafson     T(p) = a                           the work grows with p, the time stays
-    amdahl        T(p) = a + b/p                     fixed work, of which a part cannot be shared
-    logarithmic   T(p) = a + b/p + c * log2(p)       and a cost that grows as a tree
-    linear        T(p) = a + b/p + c * p             and a cost of every processor
-    usl           T(p) = a + b/p + c * (p - 1)       contention and coherency of what is shared
-    quadratic     T(p) = a + b/p + c * p^2           and a cost of every pair of processors
+    gustafson     T(p) = a                           the work grows with p, the time is constant
+    amdahl        T(p) = a + b/p                     fixed work with a serial part
+    logarithmic   T(p) = a + b/p + c * log2(p)       and a cost that grows like a tree
+    linear        T(p) = a + b/p + c * p             and a cost per processor
+    usl           T(p) = a + b/p + c * (p - 1)       contention and coherency of shared resources
+    quadratic     T(p) = a + b/p + c * p^2           and a cost per pair of processors
     power         T(p) = a * p^b                     each doubling of p has the same effect
 
-gustafson    Weak scaling of programs that communicate little; a forecast by it is the time
-             measured. Its scaled speedup is p - serial * (p - 1), with the serial fraction of the
-             time on p processors; that the time stays is its assumption [S in words] [1]_.
+gustafson    Weak scaling of programs that communicate little; its forecast is the measured time.
+             Its scaled speedup is p - serial * (p - 1), with the serial fraction of the time on
+             p processors; a constant time is its assumption [S in words] [1]_.
 amdahl       Strong scaling when communication costs little: T = t1 * (serial + (1 - serial)/p)
              [S] [2]_ [3]_. It never predicts that more processors make a program slower.
 logarithmic  Strong scaling with a broadcast, a reduction or a barrier by a tree of ceil(lg p)
              steps [S] [4]_, and weak scaling that slows down gently (then b is 0). That the steps
              are added to Amdahl's terms, without the ceiling, is common practice [D].
-linear       A master that talks to all, one message or one file each; too gloomy where the cost is
-             a tree. Time is least at p = sqrt(b/c). Overhead that grows with the processors is
-             [S] [5]_, the linear form its simplest case [D].
+linear       A master that communicates with every processor, one message or one file each; too
+             pessimistic if the cost grows like a tree. Time is least at p = sqrt(b/c). Overhead
+             that grows with p is [S] [5]_, the linear form its simplest case [D].
 usl          Shared data and locks: T = t1 * (1 + contention*(p - 1) + coherency*p*(p - 1)) / p, t1
              over the capacity C(p) [S] [6]_. `contention` is Amdahl's serial fraction, and
              `coherency` makes time rise beyond p = sqrt((1 - contention)/coherency).
-quadratic    Exchanges of all pairs that one medium carries, where time has already turned and
-             rises steeply; far too gloomy elsewhere. The measured times of [7]_ follow it within
-             2 % on two machines of three; the fit is ours [D].
-power        A few doublings, where little is known; it never turns, so do not use it far beyond
-             the measured counts. The straight line in a log-log plot [D].
+quadratic    Exchanges between all pairs over one shared medium, if the time already increases
+             steeply; far too pessimistic otherwise. The measured times of [7]_ agree with it
+             within 2 % on two machines of three; the fit is ours [D].
+power        A few doublings, if little is known; its time never increases again, so do not use it
+             far beyond the measured p. The straight line in a log-log plot [D].
 
 The sums of terms have coefficients of at least 0, which minimise the sum of squared *relative*
-residuals, ``((T(p_i) - t_i) / t_i)^2``, so a run of a second counts as much as a run of an hour.
-No time is ever negative, at any `p`, and a term that the measurements do not ask for is exactly 0.
-No such sum falls faster than 1/p, as caches make it. Many series are fitted at once; a law has at
-most three terms, so the problem [8]_ is solved exactly, without bounds on every subset of the
-terms, of which the best without a negative coefficient is kept [D].
+residuals, ``((T(p_i) - t_i) / t_i)^2``, so a run of a second has the same weight as one of an
+hour. Times are never negative, at any `p`, and a term that does not improve the fit is exactly 0.
+No such sum decreases faster than 1/p, as the effect of caches would. Many series are fitted at
+once; a law has at most three terms, so the problem [8]_ is solved exactly: every subset of the
+terms is fitted without bounds, and the best one without a negative coefficient is kept [D].
 
 Amdahl's and Gustafson's laws are one: their serial fractions are of different times [S] [9]_.
 

@@ -1,15 +1,15 @@
-"""Programs whose inputs need nothing of each other: fractals, and Monte Carlo in time slices.
+"""Programs with independent inputs: fractals, and Monte Carlo in time slices.
 
     fractal      T(1) = n*alpha/W ,   T(P) = n*alpha/(P*W) + n*beta/u        [R], (4.1) and (4.2)
                  S(P) = P/(1 + x) ,   x = beta*P*W/(alpha*u)                 [R], (4.3) and (4.4)
     monte_carlo  the same in each of some slices                             [R], (5.1) to (5.4)
 
-n pixels, or samples of a slice, take alpha steps each and send beta bytes each; what a slice found
-is gathered after it. Use it wherever a loop is dealt out and only its results travel: efficiency,
-1/(1 + x), depends neither on n nor on the slices. The source prints 87 % where 1/(1 + x) gives
-88.6 %; 87 % is the value of 1 - x, the first order of it. A master sends each of the others its
-part and gets it back, in 2*(P - 1) messages a slice [D]; where these start at a cost t0, time is
-least at sqrt(n*alpha/(2*W*t0)) processors [D].
+n pixels, or samples of a slice, take alpha steps each and send beta bytes each; the results of a
+slice are gathered after it. Use it if a loop is distributed and only its results are sent: the
+efficiency, 1/(1 + x), depends neither on n nor on the slices. The source prints 87 % where
+1/(1 + x) gives 88.6 %; 87 % is the value of 1 - x, its first order. A master sends each of the
+others its part and gets it back, in 2*(P - 1) messages per slice [D]; if each has a startup t0,
+time is least at sqrt(n*alpha/(2*W*t0)) processors [D].
 
 References
 ----------
@@ -29,7 +29,7 @@ from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, dealt_o
 
 
 class FractalPhase(SteadyStatePhase):
-    """n independent inputs, such as pixels, that are dealt out.
+    """n independent inputs, such as pixels, that are distributed.
 
     >>> from parcast.descriptions.machine import Machine
     >>> phase = FractalPhase(law="fractal", alpha="100", beta="8 B")
@@ -40,8 +40,8 @@ class FractalPhase(SteadyStatePhase):
 
     source = "Shi c. 1996, equations (4.1) to (4.4)"
     law: Literal["fractal"] = LAW_KEY
-    alpha: Count = parameter("32000", "Steps of an input.")
-    beta: Size = parameter("8 B", "Bytes that are sent for an input.")
+    alpha: Count = parameter("32000", "Steps per input.")
+    beta: Size = parameter("8 B", "Bytes sent per input.")
 
     @staticmethod
     def law_counts(n: Array, p: Array, *, alpha: Array, beta: Array) -> Counts:
@@ -71,9 +71,9 @@ class MonteCarloPhase(SteadyStatePhase):
 
     source = "Shi c. 1996, equations (5.1) to (5.4)"
     law: Literal["monte_carlo"] = LAW_KEY
-    alpha: Count = parameter("1", "Steps of a sample.")
+    alpha: Count = parameter("1", "Steps per sample.")
     beta: Size = parameter(
-        "8 B", 'Bytes that are sent for a sample; "8 B * p / n" for one sum a processor.'
+        "8 B", 'Bytes sent per sample; "8 B * p / n" for one sum per processor.'
     )
     slices: Count = parameter("1", "Time slices.")
 
@@ -88,7 +88,7 @@ class MonteCarloPhase(SteadyStatePhase):
         >>> MonteCarloPhase(law="monte_carlo").grain(1e6, 10, k=4)
         (25000.0, 100000.0)
         """
-        each, hint = share(n, p), "1 is one piece for each processor."
+        each, hint = share(n, p), "1 is one piece per processor."
         require("k", np.asarray(k), 1 <= k <= each, must="lie between 1 and n/p", hint=hint)
         return each / k, each
 

@@ -1,4 +1,4 @@
-"""Dense matrices of n rows: a product by rows, and a Gaussian elimination in waves.
+"""Dense matrices of n rows: a product by rows, and a Gaussian elimination step by step.
 
     matmul  T(1) = alpha*n^3/W                                                        [R], (6.1)
             T(P) = alpha*n^3/(P*W) + beta*n^2*(1 + P + kappa)/u                       [R], (6.2)
@@ -7,18 +7,18 @@
             T(P) = alpha*Q/(P*W) + beta*Q/u                                           [R], (7.2)
             S(P) = P / (1 + beta*P*W/(alpha*u))                                       [R], (7.3)
 
-Of a product A*B, A is dealt out and B sent to everybody. kappa = 0 counts what the source's prose
-counts, A once and B for each of the P processors; kappa = 1 sends the product back as well. Where
-the network broadcasts by itself, B travels once: ``broadcast = true`` puts 1 for the P in the
-bracket. A master sends the others their rows of A, B, and gets rows of the product [D]. Time is
-least at about sqrt(alpha*n*u/(beta*W)) processors [D].
+For a product A*B, A is distributed and B is sent to all processors. kappa = 0 counts what the
+source's prose counts, A once and B for each of the P processors; kappa = 1 also sends the product
+back. If the network has a hardware broadcast, B is sent once: ``broadcast = true`` replaces the P
+in the bracket by 1. A master sends the others their rows of A, B, and gets rows of the product
+[D]. Time is least at about sqrt(alpha*n*u/(beta*W)) processors [D].
 
-An elimination has waves i = 1 .. n - 1 over the n - i rows that are left. alpha = 3 and
-beta = 16 B are the source's: three multiplications, and a number sent out and back in every wave,
-in 2*(P - 1) messages of a master [D]. As the whole matrix travels in each wave, speedup does not
-depend on n and is poor unless u is far above P*W. A program that keeps its rows sends the pivot
-row alone, by a tree: ``exchange = "pivot"`` [D] has beta/2 * n*(n - 1)/2 * ceil(lg P) bytes. With
-one unknown there is nothing to do.
+An elimination has steps i = 1 .. n - 1 over the remaining n - i rows. alpha = 3 and beta = 16 B
+are the source's: three multiplications, and a number sent out and back in every step, in 2*(P - 1)
+messages of a master [D]. As the whole matrix is sent in every step, the speedup does not depend on
+n and is poor unless u is far above P*W. A program that keeps its rows sends only the pivot row, by
+a tree: ``exchange = "pivot"`` [D] has beta/2 * n*(n - 1)/2 * ceil(lg P) bytes. For one unknown
+nothing is computed.
 
 References
 ----------
@@ -52,10 +52,10 @@ class MatmulPhase(SteadyStatePhase):
     source = "Shi c. 1996, equations (6.1) to (6.3)"
     workers = "one row of the matrix for each"
     law: Literal["matmul"] = LAW_KEY
-    alpha: Count = parameter("1", "Steps of a multiplication and the addition after it.")
-    beta: Size = parameter("8 B", "Bytes of an entry.")
+    alpha: Count = parameter("1", "Steps of one multiplication and addition.")
+    beta: Size = parameter("8 B", "Bytes of one matrix entry.")
     kappa: Count = parameter("0", "How often the product is sent back.")
-    broadcast: bool = parameter(False, "Whether the network sends to all at once by itself.")
+    broadcast: bool = parameter(False, "Whether the network has a hardware broadcast.")
 
     @staticmethod
     def law_counts(
@@ -89,10 +89,10 @@ class GaussPhase(SteadyStatePhase):
     source = "Shi c. 1996, equations (7.1) to (7.3)"
     workers = "one row of the matrix for each"
     law: Literal["gauss"] = LAW_KEY
-    alpha: Count = parameter("3", "Steps of an entry in a wave.")
-    beta: Size = parameter("16 B", "Bytes of an entry in a wave, sent out and back.")
+    alpha: Count = parameter("3", "Steps per entry in one elimination step.")
+    beta: Size = parameter("16 B", "Bytes per entry in one elimination step, sent out and back.")
     exchange: Exchange = parameter(
-        "rows", "What travels in a wave: all rows, or the pivot row alone."
+        "rows", "What is sent in one elimination step: all rows, or the pivot row only."
     )
 
     @staticmethod

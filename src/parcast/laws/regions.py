@@ -1,21 +1,21 @@
 """Programs as regions: loops that compute and primitives that communicate, one after the other.
 
-    loop         M(P) = E * ceil(I / P)        iterations dealt out to the processors    [S] (1)
+    loop         M(P) = E * ceil(I / P)        iterations distributed over processors    [S] (1)
     replicated   M(P) = E * I                  every processor does all of them     [S in words]
     primitive    calls * T_q(P, m)             see `parcast.laws.primitives.price`       [R]
     halo         min(k, P - 1) * T_send(m)     messages to k neighbours, and as many back    [D]
     write, read  t0 + V / (d * B)              V bytes of all processors on d disks          [D]
     program      T(P) = sum of its regions, each the maximum over the processors             [D]
 
-A loop that is run several times, as in every time step, has `calls` as well: M(P) is the time of
-one, as what is left over by I / P is left over in each. Of a halo, messages to the neighbours go
-out one after the other while those of the neighbours come in; where all pairs together are
-limited, all messages of all processors take at least their bytes over that rate. Disks are shared
-evenly and without a queue.
+A loop that runs several times, as in every time step, has `calls` as well: M(P) is the time of one
+run, because the remainder of I / P occurs in each. In a halo, a processor sends messages to its
+neighbours one after another while theirs arrive; if the rate of all pairs together is limited, all
+messages take at least their bytes divided by that rate. Disks are shared evenly and without a
+queue.
 
-Use it where a program is known loop by loop: iterations, the time of one, and what is sent between
-them. It knows no queues: messages and disks that are waited for take longer than it says, and the
-`spmd` law is the one for that. Neither does it know caches: E stays the same for every P.
+Use it if a program is known loop by loop: iterations, the time of one, and what is sent between
+the loops. It has no queues: waiting for messages or disks takes additional time, for which there
+is the `spmd` law. It has no caches either: E is the same for every P.
 
 References
 ----------
@@ -54,23 +54,23 @@ class Region(Description):
     """A part of a program between two points at which processors join or exchange data."""
 
     kind: Literal[KINDS] = Field(  # type: ignore[valid-type]  # made from PRIMITIVES
-        description="loop: its iterations are dealt out; replicated: every processor does all of "
-        "them; the communication primitive that it calls; halo: messages to neighbours and back; "
-        "write or read: files."
+        description="loop: iterations distributed over the processors; replicated: every "
+        "processor does all iterations; a communication primitive; halo: messages to neighbours "
+        "and back; write or read: files."
     )
-    name: str = Field(default="", description="What to call it.")
+    name: str = Field(default="", description="Name of the region.")
     iterations: Annotated[Amount, Of("count")] = parameter("1", "Iterations of a loop, I.")
     iteration: Annotated[Amount, Of("time", "operations")] | None = parameter(
         None, "Time, or operations, of one iteration of a loop, E."
     )
-    calls: Annotated[Amount, Of("count")] = parameter("1", "How often it is run or called.")
+    calls: Annotated[Amount, Of("count")] = parameter("1", "Number of runs or calls.")
     volume: Annotated[Amount, Of("size")] | None = parameter(
         None,
-        "Bytes of one call: of the message, as its primitive counts it; of a halo to "
-        "one neighbour; of files those of all processors together.",
+        "Bytes of one call: for a primitive the message as defined for it; for a halo the message "
+        "to one neighbour; for files the bytes of all processors together.",
     )
     neighbours: Annotated[Amount, Of("count")] = parameter(
-        "2", "Neighbours in a halo, of the processor with the most."
+        "2", "Neighbours in a halo, of the processor with the most neighbours."
     )
 
     @model_validator(mode="after")
@@ -78,7 +78,7 @@ class Region(Description):
         if self.is_loop and self.iteration is None:
             raise ParameterError(
                 "region",
-                must="give iteration where its kind is loop or replicated",
+                must="give iteration if its kind is loop or replicated",
                 hint="Add the time of one iteration.",
             )
         wrong = {"volume"} if self.is_loop else {"iteration", "iterations"}
@@ -88,7 +88,7 @@ class Region(Description):
         if odd:
             raise ParameterError(
                 "region",
-                must=f"not give {odd[0]} where its kind is {self.kind}",
+                must=f"not give {odd[0]} if its kind is {self.kind}",
                 hint="Leave it out, or make it another region.",
             )
         return self
@@ -194,8 +194,9 @@ class RegionsPhase(Phase):
         if unknown:
             takes = "; ".join(f"{name}: {WORDS[name]}" for name in unknown)
             yield (
-                f"{machine.name} has no [primitives] for {', '.join(unknown)}: priced by latency "
-                f"and bandwidth of its network ({takes}). Measure them for better times."
+                f"{machine.name} has no [primitives] for {', '.join(unknown)}: their times are "
+                f"estimated from the latency and bandwidth of its network ({takes}). Measure them "
+                "for better times."
             )
 
     def _label(self, i: int) -> str:

@@ -7,20 +7,21 @@
        in k parts, one after another: [n + k*alpha*(n/k)^2 + n*k]/W + 2*gamma*n/B     [R]
     merge_sort   T = alpha*n*lg(n)/W + 2*gamma*n/B                             [R], (1.1) and (1.2)
 
-A master reads n keys from its disk and deals them out; each processor sorts its part; the master
-gets the parts back, merges them and writes the result. The merge looks at the heads of all P
-parts for each key, so it takes n*P steps, and with P = n the whole is an insertion sort. Merging
-by a tree takes n*lg(P) steps: ``merge = "tree"`` [D].
+A master reads n keys from its disk and distributes them; each processor sorts its part; the master
+gets the parts back, merges them and writes the result. The merge compares the heads of all P parts
+for each key, so it takes n*P steps, and with P = n the whole is an insertion sort. Merging by a
+tree takes n*lg(P) steps: ``merge = "tree"`` [D].
 
-`sort` shows whether a parallel sort pays: mostly the disk and the network say no. It is
+`sort` shows whether a parallel sort pays off: usually the disk and the network prevent it. It is
 search-space compact (`parcast.laws.compactness`) and has no superlinear speedup. `square_sort`,
-with an insertion sort or the like in it, may have one, as P parts of n/P keys take fewer steps
-than one of n, n^2 > P*(n/P)^2 + n*P + n by (2.1): the sequential program is a bad one. One
-processor that sorts k parts in turn is nearly as fast, and the O(n lg n) sorter much faster. Steps
-are least with about sqrt(alpha*n) parts [R], the time with (2*alpha*n)^(1/3) processors [D].
+for example with an insertion sort in it, may have one, as P parts of n/P keys take fewer steps
+than one of n, n^2 > P*(n/P)^2 + n*P + n by (2.1): the sequential program is a poor one. One
+processor that sorts k parts one after another is nearly as fast, and the O(n lg n) sorter much
+faster. Steps are least with about sqrt(alpha*n) parts [R], the time with (2*alpha*n)^(1/3)
+processors [D].
 
 `merge_sort` is the sequential program that sorters are compared with. It shows whether the
-processor or the disk holds a sort back, and measures W and B (`parcast.fitting.capacity_sums`). It
+processor or the disk limits a sort, and measures W and B (`parcast.fitting.capacity_sums`). It
 assumes that the keys fit into memory and that reading and computing do not overlap.
 
 References
@@ -45,10 +46,13 @@ from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, in_para
 
 Merge = Literal["scan", "tree"]
 Parts = Annotated[Amount, Of("count", least=1.0, most="n", hint="1 is all keys at once.")]
-ALPHA = "Steps of a comparison while sorting; splitting and merging take one each."
-BETA = "Bytes of a key sent, each way."
-GAMMA = "Bytes of a key on the disk, each way."
-MERGE = "How parts are merged: scan looks at the heads of all (n*p steps), tree at two (n*lg(p))."
+ALPHA = "Steps of a comparison in sorting; splitting and merging take one step per key."
+BETA = "Bytes sent per key, each way."
+GAMMA = "Bytes per key on the disk, each way."
+MERGE = (
+    "How parts are merged: scan compares the heads of all parts (n*p steps), tree those of two "
+    "(n*lg(p))."
+)
 
 
 class SortPhase(SteadyStatePhase):
@@ -99,7 +103,7 @@ class SquareSortPhase(SteadyStatePhase):
     gamma: Size = parameter("8 B", GAMMA)
     merge: Merge = parameter("scan", MERGE)
     partitions: Parts | None = parameter(
-        None, "Parts that one processor sorts in turn and merges."
+        None, "Parts that one processor sorts one after another and merges."
     )
 
     @staticmethod
@@ -119,7 +123,7 @@ class SquareSortPhase(SteadyStatePhase):
 
 
 class MergeSortPhase(SteadyStatePhase):
-    """A merge sort of n keys on one processor, whatever the processors.
+    """A merge sort of n keys on one processor, for any p.
 
     >>> own = {"compute": "5.2 Mflop/s", "disk": "2.5 MB/s"}
     >>> phase = MergeSortPhase(law="merge_sort", capacities=own)
@@ -130,7 +134,7 @@ class MergeSortPhase(SteadyStatePhase):
     source = "Shi c. 1996, equations (1.1) and (1.2)"
     law: Literal["merge_sort"] = LAW_KEY
     alpha: Count = parameter("1", "Steps of a comparison.")
-    gamma: Size = parameter("8 B", "Bytes of a key on the disk, each way.")
+    gamma: Size = parameter("8 B", GAMMA)
 
     @staticmethod
     def law_counts(n: Array, p: Array, *, alpha: Array, gamma: Array) -> Counts:  # noqa: ARG004 - the same on any p

@@ -1,4 +1,4 @@
-"""Finite differences on a grid of n x n points whose rows are dealt out: the law of the stencil.
+"""Finite differences on a grid of n x n points whose rows are distributed: the stencil law.
 
     T(1) = s * (n - 2)^2 / W + D / B                                                         [D]
     T(P) = s * ceil((n - 2)/P) * (n - 2) / W + s * (P - 1) * (2*v*n + v) / u
@@ -6,13 +6,13 @@
     D = c * v * n * (n - 2)
 
 s time steps, c checkpoints, v bytes of a number. In each step a processor updates its points,
-sends its outer rows to its neighbours, and the largest change goes to one processor by a tree. It
-is the simple loop of the region models, M(P) = E * ceil(I / P) [1]_, in the form of the
-steady-state laws, so that `validate` can hold it against the program of `parcast.kernels.stencil`.
+sends its outer rows to its neighbours, and the largest change is sent to one processor by a tree.
+It is the simple loop of the region models, M(P) = E * ceil(I / P) [1]_, in the form of the
+steady-state laws, so that `validate` can compare it with the program of `parcast.kernels.stencil`.
 
-Use it for explicit schemes on regular grids. All bytes are taken to pass one network one after
-another, as these laws do; where rows go between all neighbours at once, the region model's halo is
-nearer.
+Use it for explicit schemes on regular grids. It assumes, as these laws do, that all bytes pass one
+network one after another; if all neighbours exchange rows at the same time, the halo of the
+region model is more accurate.
 
 References
 ----------
@@ -31,7 +31,7 @@ from parcast.laws.counting import Count, Counts, Size, SteadyStatePhase, dealt_o
 
 
 class StencilPhase(SteadyStatePhase):
-    """Time steps of an explicit scheme on a grid of n points an edge; below 3 nothing is to do.
+    """Time steps of an explicit scheme on a grid of n x n points; below 3 nothing is computed.
 
     >>> from parcast.descriptions.machine import Machine
     >>> own = {"compute": "100 Mflop/s", "network": "1 GB/s"}
@@ -45,8 +45,8 @@ class StencilPhase(SteadyStatePhase):
     workers = "one row of the grid for each"
     law: Literal["stencil"] = LAW_KEY
     time_steps: Count = parameter("1", "Time steps of a cycle.")
-    checkpoints: Count = parameter("0", "Times that a cycle writes the grid.")
-    number: Size = parameter("8 B", "Bytes of a number.")
+    checkpoints: Count = parameter("0", "How often a cycle writes the grid.")
+    number: Size = parameter("8 B", "Bytes of one number.")
 
     @staticmethod
     def law_counts(

@@ -244,9 +244,8 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     [what], machines = in_places(ctx, files, (PROGRAM_OR_TIMINGS, MACHINES))
-    question = Question(
-        what=what, is_program=kind_of(what) == "program", machines=tuple(machines), **options
-    )
+    is_program = kind_of(what) == "program" or what.lower().endswith(".toml")
+    question = Question(what=what, is_program=is_program, machines=tuple(machines), **options)
     for name, values in (("-d", question.d), ("-n", question.n)):
         if values is not None and len(values.values) > 1:
             raise click.UsageError(

@@ -1,10 +1,10 @@
-"""Which machine to take, and how many of its processors: ranked for a goal, under constraints.
+"""Which machine to use, and how many of its processors: ranked by a goal, under constraints.
 
-On each machine the count of processors is chosen that serves the goal best among those where the
-constraints hold. The machines then stand in the order of the goal. How sure that order is, is said
-by the probability that a machine at its chosen count is better than every other at its own, with
-all that is uncertain drawn together (`parcast.matching.outcomes`). What the times rest on is said
-in words: measured, forecast from which runs, projected.
+On each machine the processor count is chosen that is best for the goal among those that meet the
+constraints; the machines are then sorted by the goal. The certainty of that order is given by the
+probability that a machine at its chosen count is better than every other at its own, with
+everything uncertain sampled together (`parcast.matching.outcomes`). The result says what the times
+are based on: measured, forecast from which runs, projected.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from parcast.matching.question import (
 )
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import Constraints, verdict_of
+from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.timings.measurements import Measurements
 from parcast.words import listed, whole
 
@@ -58,7 +59,7 @@ def match(
     donors: Measurements | Sequence[Any] | Any | None = None,
     seed: int = 0,
 ) -> Match:
-    """Machines in the order of a goal, each at its best count of processors.
+    """Machines ranked by a goal, each at its best processor count.
 
     Parameters
     ----------
@@ -66,42 +67,43 @@ def match(
         A description of the program, or its runs with a column `machine`. Runs without one are
         of one machine: "here", or the only one in `prices`.
     machines : Machine or sequence of Machine
-        Which ones. Beside runs they say prices, `processors` and, of a machine without runs, the
-        `compute.rate` by which it is projected; machines of the runs need not be given.
+        Machines to rank. With runs they give prices, `processors` and, for a machine without runs,
+        the `compute.rate` used for its projection; machines with runs need not be given.
     p : array_like, optional
-        Counts of processors to choose from; those of the runs by default. [1]
+        Processor counts to choose from; by default those of the runs. [1]
     d, n : float, optional
-        Disks and problem size, where a program is described. [1]
+        Disks and problem size, for a described program. [1]
     goal : {"time", "cost", "efficiency"}
-        What is to be least, least and largest.
+        Rank by least time, least cost or highest efficiency.
     within : float or str, optional
-        Longest time allowed, "2 h" or a number in seconds. [s]
+        Time limit, "2 h" or a number in seconds. [s]
     budget : float, optional
-        Highest cost allowed, in the currency of the prices.
+        Cost limit, in the currency of the prices.
     certainty : float in [0.5, 1), or text such as "90%", optional
-        Probability with which both must hold together. By default the middle of time and of cost
-        must hold, which is an even chance. [1]
+        Probability with which both limits must be met together. By default the median time and
+        the median cost must meet them. [1]
     prices : mapping from machines to number or str, optional
-        Price of one processor for an hour, in place of what a description says.
+        Price of one processor for an hour, instead of the one in a description.
     donors : Measurements, a table, or a list of them, optional
         Runs of the same program on machines that are not to be ranked, with a column `machine`:
-        they help to forecast those that are, as in `parcast.forecast`. Of a machine that is among
-        the runs too, the runs count. A projection does not use them.
+        they improve the forecasts, as in `parcast.forecast`. For a machine in both tables, `what`
+        takes precedence. Projections do not use them.
     seed : int, default 0
-        Of the samples; the same question has the same answer.
+        Seed of the sampling; the same arguments give the same result.
 
     Returns
     -------
     Match
-        Those that fit first, in the order of the goal; then the others, the nearest first.
+        Machines that meet the limits first, in the order of the goal; then the others, the
+        nearest first.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, a machine has no price where the cost matters, the
-        runs hold more than one program, or donors name no machine or have other columns.
+        If an argument lies outside its domain, a machine has no price although the cost matters,
+        the runs are of more than one program, or donors name no machine or have other columns.
     FitFailed
-        If no machine has an answer.
+        If no machine can be ranked.
 
     Examples
     --------
@@ -114,12 +116,12 @@ def match(
     """
     if goal not in ("time", "cost", "efficiency"):
         raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
-    seed = as_whole("seed", seed, least=0, hint="Any will do.")
+    seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     constraints = constraints_of(within, budget, certainty)
     if not isinstance(what, Program | Measurements):
         what = Measurements.from_table(what)
     what = on_named_machines(what, prices or {})
-    hint = "Give Machines, or leave it out where the runs name them."
+    hint = "Give Machine objects, or leave it out if the runs name the machines."
     one = isinstance(machines, Machine)
     given = as_list("machines", [machines] if one else machines, hint=hint)
     helping, remarks = donors_beside(what, donors)
@@ -132,7 +134,7 @@ def match(
     )
     if not outcomes:
         name, why = next(iter(left_out.items()))
-        raise FitFailed(f"No machine has an answer. {name}: {why}")
+        raise FitFailed(f"No machine can be ranked. {name}: {why}")
     candidates = _ranked(
         [_candidate(x, goal, constraints) for x in outcomes], outcomes, goal, constraints
     )
@@ -173,8 +175,8 @@ def _outcomes(
         here = counts[counts <= most]
         if here.size == 0:
             left_out[machine.name] = (
-                f"It has {most:.0f} processors, fewer than p = {whole(float(counts[0]))}. Ask for "
-                "fewer."
+                f"It has {most:.0f} processors, fewer than p = {whole(float(counts[0]))}. Include "
+                "smaller p."
             )
             continue
         try:
@@ -191,7 +193,9 @@ def _outcomes(
         if here.size < counts.size:
             beyond = [f"{whole(x)}" for x in counts[counts > most].tolist()]
             listed = ", ".join(beyond[:4]) + (", ..." if len(beyond) > 4 else "")
-            notes.append(f"{machine.name} has {most:.0f} processors: p = {listed} is left out.")
+            notes.append(
+                f"{machine.name} has {most:.0f} processors: p = {listed} is not considered on it."
+            )
     return outcomes, left_out, notes
 
 
@@ -273,35 +277,44 @@ def _warnings(
     sizes: Mapping[str, int | None],
 ) -> list[str]:
     """Give what a reader of the ranking must know; `sizes` are the processors of each machine."""
-    warnings = []
+    warnings: list[str] = []
     by_name = {x.machine: x for x in outcomes}
     good = [x for x in candidates if x.fits]
     if len(good) > 1 and max(x.best or 0.0 for x in good) < SURE:
-        warnings.append("The order is open: no machine is the best with a probability of a half.")
+        text = (
+            "The order is uncertain: no machine is the best with a probability of 50% or more. "
+            "Compare the intervals; further runs on the first machines would narrow them."
+        )
+        warnings.append(RankedWarning(text, rank=Rank.SERIOUS))
     if goal != "time" and constraints.within is None:
         first = "cheapest" if goal == "cost" else "most efficient"
-        warnings.append(f"Without a longest time, the {first} counts are mostly the smallest.")
+        warnings.append(
+            f"Without a time limit, the {first} p is usually the smallest one. Give the longest "
+            "time that is acceptable."
+        )
     if candidates and all(x.upper[x.chosen] == x.lower[x.chosen] for x in candidates):
         warnings.append(
-            "Nothing is uncertain in these descriptions, so the intervals have no width and the "
-            "order no doubt; how wrong the law itself is is in neither."
+            "No parameter has an uncertainty (+-), so intervals have no width and the order seems "
+            "certain. The error of the law is not included either. Write uncertain parameters as "
+            '"27 MB/s +- 5%".'
         )
     about: dict[str, list[str]] = {}  # machines of which the same is to be said
     for x in candidates:
         texts = list(by_name[x.machine].doubts(x.best_p))
         has_more = (sizes[x.machine] or np.inf) > x.p[-1]
         if x.fits and goal == "time" and len(x.p) > 1 and x.chosen == len(x.p) - 1 and has_more:
-            texts.append(f"More than p = {x.best_p} may be better still. Ask for more.")
+            texts.append(f"A larger p than {x.best_p} may be faster. Include larger p.")
         for text in texts:
             about.setdefault(text, []).append(x.machine)
     for text, names in about.items():
-        of_all = len(names) == len(candidates) > 1
-        warnings.append(text if of_all else f"{', '.join(names)}: {text}")
+        known, of_all = ranked(text), len(names) == len(candidates) > 1
+        said = known if of_all else f"{', '.join(names)}: {known}"
+        warnings.append(RankedWarning(said, kind=known.kind, rank=known.rank, size=known.size))
     return warnings
 
 
 def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:
-    """Name the law of the times: of a program its own, else what had a say in the outcomes."""
+    """Name the law of a described program, or say what the times of runs are based on."""
     if isinstance(what, Program):
         return what.law
     ranked = machines_in(what)
@@ -314,13 +327,13 @@ def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:
             kind = any(y in ranked for y in x.donors), any(y not in ranked for y in x.donors)
             groups.setdefault(kind, []).append(x)
     if not groups and not bases:
-        return "none: every time is measured"
+        return "measured times only"
     is_one = len(groups) == 1 and sum(map(len, groups.values())) == len(outcomes) > 1
     texts = [_forecast(members, ranked, is_one=is_one) for members in groups.values()]
     texts = [f"forecast {'; '.join(texts)}"] if texts else []
     texts += [f"projection of {listed(names)} from {base}" for base, names in bases.items()]
     if any(x.known.any() for x in outcomes):
-        texts.append("measured times as they are")
+        texts.append("measured times where there are any")
     return "; ".join(texts)
 
 
@@ -334,7 +347,7 @@ def sources_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> tu
 
 
 def _forecast(members: Sequence[Outcomes], ranked: Sequence[str], *, is_one: bool) -> str:
-    """Say what the forecasts of some machines rest on that rest on the same."""
+    """Say what the forecasts of machines that are based on the same runs are based on."""
     named = list(dict.fromkeys(x for each in members for x in each.donors))
     outside = [x for x in named if x not in ranked]
     whose = "each machine" if is_one else listed([x.machine for x in members])

@@ -123,9 +123,9 @@ def projected(
     if not bases:
         named = ", ".join(dict.fromkeys(runs.labels["machine"].tolist()))
         raise FitFailed(
-            f"It has no run (there are runs on {shown(named)}), and nothing to project from. "
-            "Give compute.rate in its file and in that of a machine with runs at two counts or "
-            "more."
+            f"It has no runs (there are runs on {shown(named)}) and cannot be projected from "
+            "another machine. Give compute.rate in its file and in that of a machine with runs at "
+            "two or more processor counts."
         )
     name = min(bases, key=lambda x: bases[x])
     base = next(x for x in known if x.name == name)

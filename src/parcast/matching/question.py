@@ -1,4 +1,4 @@
-"""What is asked of `match`, checked: constraints, machines with their prices, counts."""
+"""Arguments of `match`, checked: constraints, machines with their prices, counts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -30,12 +30,12 @@ def constraints_of(
             if isinstance(value, bool) or not isinstance(value, int | float | np.number):
                 raise ParameterError(name, must="be a number", got=shown(repr(value)))
             ok = bool(value > 0) and np.isfinite(value)
-            require(name, value, ok, must="be above 0", hint="Give the most that is allowed.")
+            require(name, value, ok, must="be above 0", hint="Give the largest value allowed.")
     if isinstance(certainty, str):
         certainty = quantity(certainty, "fraction", name="certainty")
     if certainty is not None:
         ok = 0.5 <= certainty < 1
-        hint = "Write 90% as 0.9; leave it out for an even chance."
+        hint = "Write 90% as 0.9; leave it out for 50%."
         require("certainty", certainty, ok, must="lie in [0.5, 1)", hint=hint)
     return Constraints(within=longest, budget=budget, certainty=certainty)
 
@@ -47,7 +47,7 @@ def machines_of(
     if wrong := [x for x in given if not isinstance(x, Machine)]:
         raise ParameterError(
             "machines",
-            must="hold Machines",
+            must="be Machine objects",
             got=type(wrong[0]).__name__,
             hint="Build each with parcast.Machine(...) or parcast.read_machine(path).",
         )
@@ -56,7 +56,7 @@ def machines_of(
         if names.count(name) > 1:
             raise ParameterError(
                 "machines",
-                must="have names that differ",
+                must="have different names",
                 got=f"{shown(repr(name))} twice",
                 hint="Change the name in one of their files, or leave one out.",
             )
@@ -65,7 +65,7 @@ def machines_of(
         machines += [Machine(name=x) for x in machines_in(what) if x not in names]
     if not machines:
         raise ParameterError(
-            "machines", must="hold at least one", got="none", hint="Name their files."
+            "machines", must="include at least one", got="none", hint="Give their files."
         )
     known = [machine.name for machine in machines]
     for name in prices:
@@ -74,7 +74,7 @@ def machines_of(
                 "prices",
                 must="name machines that are ranked",
                 got=shown(repr(name)),
-                hint=f"There is {', '.join(known[:8])}.",
+                hint=f"Ranked: {', '.join(known[:8])}.",
             )
     priced = [
         x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
@@ -84,9 +84,9 @@ def machines_of(
     if len(currencies) > 1:
         raise ParameterError(
             "price",
-            must="have one currency on all machines",
+            must="have the same currency on all machines",
             got=" and ".join(currencies),
-            hint="Convert them.",
+            hint="Convert the prices.",
         )
     return priced
 
@@ -112,9 +112,9 @@ def donors_beside(
     if isinstance(what, Program):
         raise ParameterError(
             "donors",
-            must="be given beside runs",
+            must="be combined with runs",
             got="a program",
-            hint="They help to forecast from runs: leave them out.",
+            hint="Donors improve forecasts from runs only: leave them out.",
         )
     return table_of_donors(donors)
 
@@ -126,7 +126,7 @@ def ranked_ones(
     if donors is None or isinstance(what, Program):
         return list(given), {}
     helping = set(machines_in(donors)) - set(machines_in(what))
-    why = "Its runs are donors, and donors are not ranked. Put them into the table to rank it."
+    why = "Its runs are donors, which are not ranked. Put them into the table of runs to rank it."
     names = [x.name for x in given if isinstance(x, Machine) and x.name in helping]
     kept = [x for x in given if not isinstance(x, Machine) or x.name not in helping]
     return kept, dict.fromkeys(names, why)
@@ -147,12 +147,12 @@ def _price(machine: Machine, price: float | str) -> Price:
 
 
 def unrepeated(what: Program | Measurements) -> list[str]:
-    """Say that nothing tells how much times scatter, where no run was repeated."""
+    """Say that the scatter of times is assumed, where no run was repeated."""
     if isinstance(what, Program) or np.any(what.series().repetitions > 1):
         return []
     return [
-        f"No run was repeated: times are taken to scatter by {percent(UNKNOWN_NOISE)}. Where they "
-        "scatter more, the order is less sure than it looks: repeat the runs that decide it."
+        f"No run was repeated: times are assumed to scatter by {percent(UNKNOWN_NOISE)}. If they "
+        "scatter more, the order is less certain than shown: repeat the runs that decide it."
     ]
 
 
@@ -180,7 +180,7 @@ def require_prices(machines: Sequence[Machine], goal: str, constraints: Constrai
     if free:
         raise ParameterError(
             "price",
-            must=f"be given for {', '.join(map(shown, free[:8]))}: the cost is asked for",
+            must=f"be given for {', '.join(map(shown, free[:8]))}, because the cost is needed",
             hint=(
                 "Add [price] with processor_hour to the file of the machine, or give ",
                 Argument(
@@ -195,7 +195,7 @@ def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) 
     """Counts of processors to choose from on so many machines, ascending."""
     if p is None and isinstance(what, Program):
         raise ParameterError(
-            "p", must=("be given where a program is described, such as ", Argument("p", [1, 2, 4]))
+            "p", must=("be given for a described program, such as ", Argument("p", [1, 2, 4]))
         )
     counts = np.unique(what.p if p is None and isinstance(what, Measurements) else p)  # type: ignore[arg-type]  # p is given
     try:
@@ -205,12 +205,12 @@ def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) 
             "p",
             must="be numbers",
             got=f"{p!r:.60}",
-            hint=("Give such as ", Argument("p", [1, 2]), "."),
+            hint=("Give for example ", Argument("p", [1, 2]), "."),
         ) from None
     most = MOST_POINTS // machines
     if not 0 < counts.size <= most:
         raise ParameterError(
-            "p", must=f"be 1 to {most:,} counts", got=f"{counts.size:,}", hint="Take wider steps."
+            "p", must=f"be 1 to {most:,} counts", got=f"{counts.size:,}", hint="Use larger steps."
         )
     ok = (counts >= 1) & (counts == np.floor(counts))
     require("p", counts, ok, must="be a whole number of at least 1", hint="Count from 1.")

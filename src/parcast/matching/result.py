@@ -1,4 +1,4 @@
-"""What `match` answers: machines in the order of a goal, each at its best count."""
+"""Result of `match`: machines ranked by a goal, each at its best processor count."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Candidate:
-    """One machine, at every count of processors that was looked at; arrays of one dimension."""
+    """One machine at every processor count considered; arrays of one dimension."""
 
     machine: str
     p: Array  # ascending [1]
@@ -69,11 +69,11 @@ class Match(Result):
 
     candidates: tuple[Candidate, ...]  # the best first; those that do not fit last
     goal: str  # "time", "cost" or "efficiency"
-    within: float | None  # longest time asked for [s]
-    budget: float | None  # highest cost asked for [currency]
-    certainty: float | None  # probability with which they must hold; None: the middle must hold
-    currency: str  # "" where it has no name
-    left_out: Mapping[str, str]  # machines that have no answer, and why
+    within: float | None  # time limit [s]
+    budget: float | None  # cost limit [currency]
+    certainty: float | None  # required probability of meeting them; None: the medians must
+    currency: str  # "" if it has no name
+    left_out: Mapping[str, str]  # machines that are not ranked, and why
     verdict: tuple[str, ...]  # what fails and what would fit, where nothing fits
     warnings: tuple[str, ...]
     program: str
@@ -84,7 +84,7 @@ class Match(Result):
 
     @property
     def best(self) -> Candidate | None:
-        """The machine to take, at its best count; None where none fits."""
+        """The recommended machine, at its best processor count; None if none fits."""
         first = self.candidates[0]
         return first if first.fits else None
 
@@ -94,7 +94,7 @@ class Match(Result):
         return self.within is not None or self.budget is not None
 
     def ranking(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each machine, at the count that was chosen."""
+        """One row for each machine, at the chosen processor count."""
         for rank, candidate in enumerate(self.candidates, start=1):
             yield {
                 "rank": rank,
@@ -104,7 +104,7 @@ class Match(Result):
             }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each machine and count; `chosen` marks those of the ranking."""
+        """One row for each machine and processor count; `chosen` marks those of the ranking."""
         for ranked, candidate in zip(self.ranking(), self.candidates, strict=True):
             for i in range(len(candidate.p)):
                 chosen = i == candidate.chosen
@@ -142,6 +142,6 @@ class Match(Result):
         return self._drawn()
 
     def __repr__(self) -> str:
-        """Say what was asked, in one line."""
+        """Goal and machines in one line."""
         names = ", ".join(f"{x.machine} p={x.best_p}" for x in self.candidates[:4])
         return f"Match({self.goal}: {names}{', ...' if len(self.candidates) > 4 else ''})"

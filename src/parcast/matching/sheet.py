@@ -1,25 +1,30 @@
-"""The answer to `match` for a person: the ranking as a table, and what to think of it."""
+"""The result of `match` as a sheet: the ranking as a table, the recommended machine, warnings."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from parcast.aliases import Array
 from parcast.matching.result import Candidate, Match
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, rounded, rounded_interval, supported_digits
 
 LEGENDS: Final = {
-    "best": "best: probability of being the best of those that fit",
-    "holds": "holds: probability that all limits are kept",
-    "-": "-: does not fit; shown is the count that comes nearest",
+    "best": "best: probability of being the best machine",
+    "holds": "fits: probability of meeting all limits",
+    "-": "-: does not meet the limits (shown at the processor count that comes nearest)",
 }
 SMALL: Final = 0.01  # a probability below is "<1", and one as near to 1 ">99"
 
 
 def sheet_of(match: Match) -> Sheet:
     """Everything that is said of a match."""
-    left_out = (f"{machine} is left out. {why}" for machine, why in match.left_out.items())
+    left_out = (
+        RankedWarning(f"{machine} is not ranked. {why}", rank=Rank.SERIOUS)
+        for machine, why in match.left_out.items()
+    )
     return Sheet(
         title=title_of(match),
         tables=(_table(match),),
@@ -34,8 +39,12 @@ def title_of(match: Match) -> str:
     if match.within is not None:
         limits.append(f"within {format_quantity(match.within, 'time')}")
     if match.budget is not None:
-        limits.append(f"for {match.budget:g} {match.currency}".rstrip() + " at most")
-    sure = f", kept with {format_quantity(match.certainty, 'fraction')}" if match.certainty else ""
+        limits.append(f"at most {match.budget:g} {match.currency}".rstrip())
+    sure = (
+        f" with a probability of {format_quantity(match.certainty, 'fraction')}"
+        if match.certainty
+        else ""
+    )
     goal = {"time": "least time", "cost": "least cost", "efficiency": "highest efficiency"}
     what = f"{match.program}: " if match.program else ""
     word = "machines" if what else "Machines"
@@ -45,13 +54,13 @@ def title_of(match: Match) -> str:
 
 
 def _facts(match: Match) -> Iterator[Fact]:
-    """Give the machine to take, or what fails, and where the times are from."""
+    """Give the recommended machine, or what fails, and what the times are based on."""
     best = match.best
     if best is not None:
-        yield Fact("take", _advice(match, best))
+        yield Fact("choose", _advice(match, best))
     for i, text in enumerate(match.verdict):
         yield Fact("" if i else "none fits", text)
-    yield Fact("law", match.law)
+    yield Fact("law" if match.program else "based on", match.law)
 
 
 def _interval(
@@ -84,14 +93,14 @@ def probability(value: float) -> str:
 
 
 def _advice(match: Match, best: Candidate) -> str:
-    """Say which machine to take, and how sure that is."""
+    """Say which machine is recommended, and how sure that is."""
     i = best.chosen
     facts = [format_quantity(float(best.time[i]), "time")]
     if best.cost is not None:
         facts.append(f"{rounded(float(best.cost[i]), 3)} {match.currency}".rstrip())
     if len([x for x in match.candidates if x.fits]) > 1 and best.best is not None:
-        facts.append(f"the best with a probability of {probability(best.best)}%")
-    return f"{best.machine} with p = {best.best_p}: {', '.join(facts)}"
+        facts.append(f"best with a probability of {probability(best.best)}%")
+    return f"{best.machine} at p = {best.best_p}: {', '.join(facts)}"
 
 
 def _table(match: Match) -> Table:
@@ -119,17 +128,21 @@ def _table(match: Match) -> Table:
             Column(title="cost", unit=money, cells=[x[0] for x in costs]),
             interval_column("interval", "", [x[1:] for x in costs], heading=heading),
         ]
-    columns.append(Column(title="eff.", unit="[%]", cells=efficiency, heading="efficiency [%]"))
+    at = len(columns)
+    columns.append(Column(title="efficiency", unit="[%]", cells=efficiency))
     if match.best:
         columns.append(Column(title="best", unit="[%]", cells=best))
     if match.has_constraints:
-        columns.append(Column(title="holds", unit="[%]", cells=holds))
+        columns.append(Column(title="fits", unit="[%]", cells=holds))
+    shorter = [*columns]
+    shorter[at] = replace(columns[at], title="eff.", heading="efficiency [%]")
     meanings = [LEGENDS["best"]] if match.best else []
     meanings += [LEGENDS["holds"]] if match.has_constraints else []
     meanings += [] if all(x.fits for x in every) else [LEGENDS["-"]]
     in_full = [
         Entry(
-            title=f"{rank} {x.machine}, p = {x.best_p}{'' if x.fits else ' (does not fit)'}",
+            title=f"{rank} {x.machine}, p = {x.best_p}"
+            + ("" if x.fits else " (does not meet the limits)"),
             facts=(
                 Fact("time", f"{time[0]} {unit}  ({time[1]} to {time[2]})"),
                 Fact(
@@ -138,13 +151,13 @@ def _table(match: Match) -> Table:
                 ),
                 Fact("efficiency", f"{efficiency[i]} %"),
                 Fact("best", f"{best[i]} %" if best[i] else ""),
-                Fact("holds", f"{holds[i]} %" if holds[i] else ""),
+                Fact("fits", f"{holds[i]} %" if holds[i] else ""),
             ),
         )
         for i, (rank, x, time, cost) in enumerate(zip(ranks, every, times, costs, strict=True))
     ]
     return Table(
-        forms=(Form(columns=columns),),
+        forms=(Form(columns=columns), Form(columns=shorter)),
         in_full=tuple(in_full),
         is_spaced=False,
         legend="; ".join(meanings),

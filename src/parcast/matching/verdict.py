@@ -1,4 +1,4 @@
-"""What must hold of a machine, how sure it is that it does, and what to do where nothing fits."""
+"""Limits on time and cost, the probability of meeting them, and what to do if nothing does."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -83,13 +83,15 @@ def _failure(outcomes: Outcomes, constraints: Constraints) -> str:
         misses.append(
             f"costs {rounded(cost, 3)}, {_over(cost, constraints.budget)} {constraints.budget:g}"
         )
-    sure = (
-        ""
-        if constraints.certainty is None
-        else f" (to be kept with {percent(constraints.certainty)})"
-    )
-    both = " and ".join(misses) or "keeps each, but not both so surely"
-    return f"{outcomes.machine} comes nearest at p = {_count(outcomes, i)}: it {both}{sure}."
+    both = ", and ".join(misses)
+    if constraints.certainty is not None:
+        required = f"the required probability of {percent(constraints.certainty)}"
+        both = (
+            f"{both} (at {required})"
+            if misses
+            else f"meets each limit, but not both with {required}"
+        )
+    return f"{outcomes.machine} at best (p = {_count(outcomes, i)}) {both}."
 
 
 def _remedies(outcomes: Sequence[Outcomes], constraints: Constraints) -> Iterator[str]:
@@ -108,7 +110,7 @@ def _remedies(outcomes: Sequence[Outcomes], constraints: Constraints) -> Iterato
                 allowed = rounded(enough.budget, 3)
                 ways.append(f"a budget of {allowed} ({x.machine}, p = {_count(x, i)})")
     if ways:
-        yield f"What would fit: {', or '.join(ways)}."
+        yield f"To get a machine that fits, allow {', or '.join(ways)}."
         return
     x = min(outcomes, key=lambda x: float(constraints.excess(x).min()))
     i = int(np.argmin(constraints.excess(x)))
@@ -116,9 +118,9 @@ def _remedies(outcomes: Sequence[Outcomes], constraints: Constraints) -> Iterato
     enough = _enough(x, i, constraints, within=time, budget=cost)
     if enough and enough.within is not None and enough.budget is not None:
         yield (
-            f"What would fit: {format_quantity(enough.within, 'time')} with a budget of "
-            f"{rounded(enough.budget, 3)} ({x.machine}, p = {_count(x, i)}); no change of one of "
-            "them alone is enough."
+            f"To get a machine that fits, allow {format_quantity(enough.within, 'time')} and a "
+            f"budget of {rounded(enough.budget, 3)} ({x.machine}, p = {_count(x, i)}); changing "
+            "one of them is not enough."
         )
 
 

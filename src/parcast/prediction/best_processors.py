@@ -35,11 +35,8 @@ class BestProcessors:
     def __str__(self) -> str:
         """Say it in a sentence."""
         if self.is_at_end:
-            return f"time falls up to p = {self.p}, the largest looked at: {self.time:.3g} s"
-        return (
-            f"p = {self.p} is best: {self.time:.3g} s, {self.alone / self.time:.3g} times as fast "
-            "as one processor"
-        )
+            return f"p = {self.p}, the largest p considered, is fastest: {self.time:.3g} s"
+        return f"p = {self.p} is fastest: {self.time:.3g} s, speedup {self.alone / self.time:.3g}"
 
 
 def best_processors(
@@ -50,39 +47,39 @@ def best_processors(
     n: float | None = None,
     d: float | None = None,
 ) -> BestProcessors:
-    """Count up to `upto` with which a program takes least time.
+    """Processor count up to `upto` at which a program takes the least time.
 
-    All counts are looked at, or where there are more than 4096 a geometric series of them, and
-    then those between the neighbours of its best, until no count lies between. Of a time with
-    several minima this may find another than the least.
+    All counts are evaluated; if there are more than 4096, a geometric series of them, and then
+    repeatedly the counts around the best one. If the time has several local minima, the result
+    may be another one than the global minimum.
 
     Parameters
     ----------
     program : Program
     machine : Machine
     upto : int
-        Largest count, at least 1. [1]
+        Largest processor count, at least 1. [1]
     n : float, optional
-        Problem size, where the program uses it. [1]
+        Problem size, if the program uses it. [1]
     d : float, optional
         Disks; by default those of the machine. [1]
 
     Returns
     -------
     BestProcessors
-        The least of the counts that are equally good.
+        The smallest of the counts that are equally good.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain or the law cannot answer somewhere.
+        If an argument lies outside its domain or the law has no answer at some count.
 
     Examples
     --------
     >>> program = Program(phase=[{"law": "matmul"}])
     >>> machine = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"})
     >>> print(best_processors(program, machine, n=1000, upto=1000))
-    p = 35 is best: 5.74 s, 17.4 times as fast as one processor
+    p = 35 is fastest: 5.74 s, speedup 17.4
     """
     require_descriptions(program, machine)
     if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
@@ -90,7 +87,7 @@ def best_processors(
             "upto",
             must=f"be a whole number between 1 and {MOST:,}",
             got=f"{upto!r:.60}",
-            hint="Give the largest count worth looking at.",
+            hint="Give the largest processor count to consider.",
         )
     at: dict[str, Any] = {"d": float(d if d is not None else machine.storage.servers or 1)}
     if n is not None:

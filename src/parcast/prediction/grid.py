@@ -55,7 +55,7 @@ def grid_of(
             "the grid",
             must=f"have at most {most:,} points{purpose}",
             got=f"{' x '.join(str(size) for size in grid.shape)} = {grid.points:,}",
-            hint="Take wider steps.",
+            hint="Use larger steps.",
         )
     return grid
 
@@ -72,13 +72,16 @@ def _axes(
             whole = (axes[name] >= 1) & (axes[name] == np.floor(axes[name]))
             must = "be a whole number of at least 1"
             require(name, axes[name], whole, must=must, hint="Count from 1.")
+    if "n" in axes:
+        above = axes["n"] > 0
+        require("n", axes["n"], above, must="be above 0", hint="Give the problem size.")
     for name, values in vary.items():
         if name not in known:
             raise ParameterError(
                 "vary",
-                must="name parameters that the descriptions give",
+                must="name parameters in the descriptions",
                 got=shown(repr(name)),
-                hint=f"They give {', '.join(sorted(known)) or 'none'}.",
+                hint=f"Available: {', '.join(sorted(known)) or 'none'}.",
             )
         numbers = _numbers(name, values)
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
@@ -118,7 +121,7 @@ def require_times(time: Array, axes: Mapping[str, Array]) -> None:
             "the time",
             must="be above 0 and finite",
             got=f"{time[point]:g} s at {at}",
-            hint="Check the amounts there.",
+            hint="Check the amounts in the descriptions.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What is to be said of a prediction: its limits, where it is fastest, and what to doubt."""
+"""Notes on a prediction: what limits the program, where it is fastest, and warnings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,6 +12,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.prediction.best_processors import least_between
+from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.units import Dimension, format_quantity
 from parcast.words import axis_value
 
@@ -19,7 +20,7 @@ SPENT_ON = {
     "compute": "computing",
     "communication": "communication",
     "io": "I/O",
-    "synchronisation": "waiting for the slowest",
+    "synchronisation": "waiting for the slowest processor",
 }
 MOST_LINES = 4  # of what limits, for a grid with many values of d
 
@@ -74,9 +75,9 @@ def _along(p: Array, dominant: NDArray[np.intp], share: Array) -> str:
     limits = []
     for start in starts:
         what = SPENT_ON[COMPONENTS[dominant[start]]]
-        since = "" if start == 0 and len(starts) == 1 else f" from p = {p[start]:.0f}"
+        since = f" from p = {p[start]:.0f}" if start else ""
         limits.append(f"{what}{since}")
-    return f"{', '.join(limits)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
+    return f"{', then '.join(limits)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
 
 
 def fastest_of(
@@ -105,8 +106,8 @@ def fastest_of(
         except ParameterError:  # the law has no answer at some count between
             best, least = int(p[i]), float(along[i])
         yield (
-            f"{place_of(others, line, dimensions)}with p = {best} "
-            f"({format_quantity(least, 'time', 3)}); more processors make it slower"
+            f"{place_of(others, line, dimensions)}p = {best} "
+            f"({format_quantity(least, 'time', 3)}); a larger p is slower"
         )
 
 
@@ -125,26 +126,51 @@ def warnings_of(
     yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
     if servers is not None and "d" in axes and axes["d"].max() > servers:
-        yield f"{machine.name} has {servers} I/O servers; d beyond that adds more like them."
+        yield RankedWarning(
+            f"{machine.name} has {servers} I/O server{'s' if servers > 1 else ''}: results for "
+            f"d > {servers} assume that more of the same kind are added.",
+            kind="beyond the servers",
+            size=float(axes["d"].max()) / servers,
+        )
     known = machine.parameters() | program.parameters()
     if "n" in axes and not any("n" in amount.expression.axes for amount in known.values()):
-        yield "No formula uses n, so the times do not depend on it."
+        yield (
+            "The times do not depend on n: no formula in the descriptions uses it. Write the "
+            'amounts that grow with the problem size as formulas, such as "2 flop * n^3".'
+        )
+    about: dict[str, list[int]] = {}  # phases of which the same is said
     for i, phase in enumerate(program.phase):
-        label = program.label(i)
         for text in phase.warnings(machine):
-            yield f"{label}: {text}" if label else text
+            about.setdefault(text, []).append(i)
+    for text, phases in about.items():
+        if len(phases) == len(program.phase):
+            yield text
+        else:
+            yield from (labelled(program, i, text) for i in phases)
     if uncertain:
         yield (
-            "The interval is that of the uncertain parameters; how wrong the law itself is comes "
-            "on top."
+            "The interval covers the uncertainty of the parameters (+-), not the error of the law "
+            "(see parcast validate)."
         )
+
+
+def labelled(program: Program, i: int, warning: str) -> str:
+    """Write the name of a phase, where it has one, before a warning."""
+    label, known = program.label(i), ranked(warning)
+    if not label:
+        return known
+    kind = f"{label}: {known.kind}"
+    return RankedWarning(f"{label}: {known}", kind=kind, rank=known.rank, size=known.size)
 
 
 def beyond_machine(machine: Machine, p: Array) -> Iterator[str]:
     """Say that a machine has fewer processors, where it has."""
     most = machine.processors
     if most is not None and p.max() > most:
-        yield f"{machine.name} has {most} processors; p beyond that is a larger machine like it."
+        yield (
+            f"{machine.name} has {most} processor{'s' if most > 1 else ''}: results for p > "
+            f"{most} assume a larger machine of the same kind."
+        )
 
 
 def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:
@@ -156,6 +182,8 @@ def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) ->
         first = np.take(time, [0], axis=dimension)
         if np.all(time == first):
             wins = (
-                f" The program's own {', '.join(own)} may win over it: vary that." if own else ""
+                f" The program's own {', '.join(own)} may override it: vary that instead."
+                if own
+                else ""
             )
-            yield f"{name} changes no time here.{wins}"
+            yield RankedWarning(f"No time depends on {name}.{wins}", rank=Rank.SERIOUS)

@@ -1,4 +1,4 @@
-"""A program and a machine in, times out, for every configuration that is requested."""
+"""Predicted times of a program on a machine, for every requested configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
-from parcast.errors import Argument, ParameterError
+from parcast.errors import Argument, ParameterError, as_whole
 from parcast.laws.compactness import superlinear_warnings
 from parcast.prediction.grid import grid_of, require_times, uncertain_amounts
 from parcast.prediction.notes import fastest_of, idle_parameters, limits_of, warnings_of
@@ -39,7 +39,7 @@ def predict(
     samples: int = 256,
     seed: int = 0,
 ) -> Prediction:
-    """Times of a program on a machine, for every combination of the values of the axes.
+    """Predicted times of a program on a machine, for every combination of the axes' values.
 
     Parameters
     ----------
@@ -50,18 +50,18 @@ def predict(
     d : array_like, optional
         Disks or I/O servers; by default those of the machine. [1]
     n : array_like, optional
-        Problem size, where the program's formulas use it. [1]
+        Problem sizes above 0, if the program's formulas use n. [1]
     vary : mapping from names of parameters to array_like, optional
         Parameters that take several values, such as {"network.bandwidth": [1e8, 1e9]}. [SI]
     interval : bool, default True
-        Whether to carry uncertain parameters ("6.9 s +- 5%") through to a 90 % interval. It is
-        that of the parameters alone: how wrong the law itself is comes on top.
+        Whether to propagate uncertain parameters ("6.9 s +- 5%") to a 90 % interval. It covers
+        the uncertainty of the parameters only, not the error of the law itself.
     bounds : bool, default True
-        Whether to give the times without contention (w = 0) and on a single bus (w = 1) as well.
+        Whether to compute also the times without contention (w = 0) and on a single bus (w = 1).
     samples : int, default 256
-        Sets of parameters that the interval is made from. [1]
+        Sampled sets of parameters from which the interval is computed, at least 2. [1]
     seed : int, default 0
-        Of these sets.
+        Seed of the sampling.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def predict(
     ------
     ParameterError
         If an argument lies outside its domain, the grid is too large, a description lacks what
-        the law needs, or the law cannot answer somewhere.
+        the law needs, or the law has no answer at some point.
 
     Examples
     --------
@@ -81,6 +81,7 @@ def predict(
     >>> predict(program, Machine(), p=[1, 2, 4]).time
     array([9., 5., 3.])
     """
+    samples = as_whole("samples", samples, least=2, hint="256 are usual.")
     grid = grid_of(program, machine, {"p": p, "d": d, "n": n}, vary or {}, most=MOST_POINTS)
     axes, shape, at = grid.axes, grid.shape, grid.at()
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
@@ -138,7 +139,7 @@ def _speedup(
     try:
         speedup = np.asarray(program.times(machine, alone).time / time)
     except ParameterError as refusal:
-        what = "speedup must be over one processor and one disk, which has no time"
+        what = "the speedup needs the time on one processor and one disk, which cannot be computed"
         raise refusal.named(f"{what}: {refusal.name}") from None
     here, there = program.work(machine, at), program.work(machine, one)
     reference = program.work(machine, alone)
@@ -154,11 +155,11 @@ def _require_affordable(samples: int, points: int) -> None:
     if samples * points > MOST_SAMPLED:
         raise ParameterError(
             "the interval",
-            must=f"be made from at most {MOST_SAMPLED:,} times",
+            must=f"be computed from at most {MOST_SAMPLED:,} times",
             got=f"{samples} samples of {points:,} points",
             hint=(
-                "Take fewer points, or ",
-                Argument("interval", python="leave the interval out"),
+                "Use fewer points, or ",
+                Argument("interval", python="set interval=False"),
                 ".",
             ),
         )

@@ -1,4 +1,4 @@
-"""What `predict` answers: times over a grid of configurations, and where each of them goes."""
+"""Result of `predict`: times over a grid of configurations, and what each is spent on."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class OnGrid(Result):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Prediction(OnGrid):
-    """Times of a program on a machine, for every combination of the values of its axes.
+    """Predicted times of a program on a machine, for every combination of its axes' values.
 
-    Every array has one dimension for each axis, in their order.
+    Every array has one dimension for each axis, in the order of `axes`.
     """
 
     _sheet: ClassVar[str] = "parcast.prediction.sheet:sheet_of"
@@ -61,25 +61,25 @@ class Prediction(OnGrid):
     speedup: Array  # over one processor and one disk [1]
     efficiency: Array  # [1]
     scaling: str  # "strong", or "weak" where the work grows with p
-    limits: tuple[str, ...]  # what holds the program back and where that changes, in words
+    limits: tuple[str, ...]  # what takes most of the time and where that changes, in words
     warnings: tuple[str, ...]
     law: str
     sources: tuple[str, ...]
     program: str  # their names
     machine: str
     fastest: tuple[str, ...] = ()  # with how many processors, where more were asked for
-    interval: float | None = None  # the share of outcomes the interval is meant to hold
+    interval: float | None = None  # probability of the interval, 0.9
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
 
     @property
     def limited_by(self) -> NDArray[np.str_]:
-        """The component that takes most of the time, at every point."""
+        """Component that takes the largest share of the time, at every point."""
         parts = np.stack([np.broadcast_to(x, self.shape) for _, x in self.breakdown.components()])
         return np.asarray(np.asarray(COMPONENTS)[np.argmax(parts, axis=0)])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one tidy row for each point, the last axis fastest, as the JSON document has it."""
+        """One tidy row for each point, the last axis fastest, as in the JSON document."""
         columns = {
             "time_s": self.time,
             "lower_s": self.lower,

@@ -1,13 +1,13 @@
-"""A prediction for a person: a title, a table, and what to think of it.
+"""A prediction as a sheet: a title, a table, facts and warnings.
 
-A row stands for each point, as wide as the page allows. What does not fit goes, the least needed
-first: the axes besides that of the rows become titles above their rows, then columns that others
-imply are left out, and at last each row becomes a few lines. Many values of two axes become a grid
-of times alone, one axis down and one across, with a letter behind each time that says what takes
-most of it.
+There is one row for each point, as wide as the page allows. What does not fit is left out, the
+least important first: axes other than that of the rows become titles above their rows, then
+columns that others imply are omitted, and at last each row becomes a few lines. Many values of two
+axes become a grid of times only, one axis down and one across, with a letter after each time that
+names its largest part. Parts that are 0 everywhere have no column.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, product
 from math import floor, log10, prod
 from typing import Final, TypeAlias
@@ -30,7 +30,6 @@ from parcast.words import (
 
 FEWEST_TITLED: Final = 4  # rows of a block that is worth a title
 LAYOUTS: Final = (  # groups of columns, the first that fits is taken
-    ("speedup", "efficiency", "shares", "limited by"),
     ("speedup", "efficiency", "shares"),
     ("speedup", "shares"),
     ("speedup", "efficiency", "limited by"),
@@ -46,7 +45,7 @@ LETTERS: Final = {  # behind a time
     "compute": ("c", "computing"),
     "communication": ("m", "communication"),
     "io": ("i", "I/O"),
-    "synchronisation": ("w", "waiting for the slowest"),
+    "synchronisation": ("w", "waiting for the slowest processor"),
 }
 MOST_ROWS: Final = 60  # shown unless all are asked for
 MOST_DIGITS: Final = 3  # of a time; a law is not known to more, whatever its parameters are
@@ -93,16 +92,16 @@ def _table(prediction: Prediction, *, show_all: bool) -> tuple[Table, str]:
 
 
 def _facts(prediction: Prediction) -> Iterator[Fact]:
-    """Give what limits the program, between which bounds it lies, and where that is from."""
+    """Give what limits the program, where it is fastest, what contention may do, and the law."""
     for name, texts in (("limited by", prediction.limits), ("fastest", prediction.fastest)):
         for i, text in enumerate(texts):
             yield Fact("" if i else name, text)
-    if bounds := _bounds(prediction):
-        yield Fact("bounds", bounds)
+    if contention := _contention(prediction):
+        yield Fact("contention", contention)
     yield Fact("law", "; ".join(prediction.sources or [prediction.law]))
 
 
-def _bounds(prediction: Prediction) -> str:
+def _contention(prediction: Prediction) -> str:
     """Say how much contention in the network may matter at the largest p."""
     free, bus = prediction.contention_free, prediction.single_bus
     if free is None or bus is None:
@@ -117,7 +116,7 @@ def _bounds(prediction: Prediction) -> str:
     if least == most:
         return ""
     at = _at(prediction, dict(zip(prediction.axes, place, strict=True)))
-    return f"{least} if every pair had a link of its own, {most} if all shared one bus, {at}"
+    return f"{at}: {least} with a link for each pair of processors, {most} with one shared bus"
 
 
 def _at(prediction: Prediction, place: Mapping[str, int]) -> str:
@@ -143,16 +142,17 @@ def table_of(prediction: Prediction, points: Points) -> Table:
     forms = []
     for layout in LAYOUTS:
         values = [x for name in ("time", *layout) for x in columns[name]]
+        legend = _legend(prediction, {x.title for x in values})
         if not is_long:
-            forms.append(Form(columns=[*axes.values(), *values]))
+            forms.append(Form(columns=[*axes.values(), *values], legend=legend))
         if blocks:
-            forms.append(Form(columns=[axes[along], *values], titles=titles))
+            forms.append(Form(columns=[axes[along], *values], titles=titles, legend=legend))
     return Table(
         forms=tuple(forms),
         in_full=tuple(
             _in_full({name: cells[name][k] for name in varied}, columns, k) for k in range(count)
         ),
-        legend=_legend(prediction),
+        legend=_legend(prediction, {"speedup"}),
     )
 
 
@@ -218,10 +218,15 @@ def _in_full(axes: Mapping[str, str], columns: Mapping[str, list[Column]], k: in
     )
 
 
-def _legend(prediction: Prediction) -> str:
-    """Say what speedup is over, and what the shares are."""
-    grows = ", of the work, which grows with p" if prediction.scaling == "weak" else ""
-    return f"speedup: over one processor and one disk{grows}; waiting: for the slowest"
+def _legend(prediction: Prediction, titles: set[str]) -> str:
+    """Say what the columns with some of these titles mean."""
+    meanings = []
+    if "speedup" in titles:
+        grows = "scaled, as the work grows with p, " if prediction.scaling == "weak" else ""
+        meanings.append(f"speedup: {grows}relative to one processor and one disk")
+    if shares := legend_of_shares(titles):
+        meanings.append(shares)
+    return "; ".join(meanings)
 
 
 def grid_of(prediction: Prediction) -> Table:
@@ -259,7 +264,8 @@ def _form(
         for k in range(pages)
     ]
     sides = [axis_text(prediction, down[0], i) for i in down[1]]
-    letters_mean = ", ".join(f"{letter} {what}" for letter, what in LETTERS.values())
+    used = set(letters)
+    letters_mean = ", ".join(f"{x} {what}" for x, what in LETTERS.values() if x in used)
     return Form(
         columns=[
             Column(title=down[0], cells=sides * pages),
@@ -271,8 +277,8 @@ def _form(
         titles=[title for title in titles for _ in down[1]],
         is_split=True,
         caption=(
-            f"time [{unit}], {down[0]} down and {across[0]} across; a letter says what takes "
-            f"most of it: {letters_mean}"
+            f"time [{unit}] for {down[0]} (rows) and {across[0]} (columns); letter: largest share "
+            f"of the time ({letters_mean})"
         ),
         left_out=_left_out(prediction, shape, list(blocks), across[0], down[0]),
     )
@@ -294,7 +300,7 @@ def _points(
 def _left_out(
     prediction: Prediction, shape: tuple[int, int, int], blocks: list[str], across: str, down: str
 ) -> str:
-    """Say what the grid leaves out, such as "13 of 4096 values of p are shown, times only"."""
+    """Say what the grid leaves out, such as "13 of 4096 values of p are shown, only times"."""
     pages, rows, columns = shape
     there = [len(prediction.axes[name]) for name in blocks]
     parts = [
@@ -306,8 +312,8 @@ def _left_out(
         )
         if shown < count
     ]
-    some = f"{' and '.join(parts)} are shown, times only" if parts else "times only are shown"
-    return f"{some}. All of it"
+    some = f"{' and '.join(parts)} are shown, only times" if parts else "only times are shown"
+    return f"{some}. Everything"
 
 
 def varied_axes(prediction: Prediction) -> list[str]:
@@ -347,16 +353,30 @@ def axis_cells(result: OnGrid, points: Points) -> dict[str, list[str]]:
 
 
 def share_columns(result: OnGrid, points: Points) -> list[Column]:
-    """Columns of what part of the time each component takes at some points."""
+    """Columns of the share of each component in the time; none where there is only one."""
     time = result.time[points]
+    shares = {name: part[points] / time for name, part in result.breakdown.components()}
+    used = {name: share for name, share in shares.items() if share.any()}
     return [
         Column(
             title=SHORT[name],
             unit="[%]",
-            cells=[whole_percent(share) for share in (component[points] / time).tolist()],
+            cells=[whole_percent(x) for x in share.tolist()],
         )
-        for name, component in result.breakdown.components()
+        for name, share in used.items()
+        if len(used) > 1
     ]
+
+
+def legend_of_shares(titles: Collection[str]) -> str:
+    """Say what the columns of shares mean; "" where these titles have none of them."""
+    *most, waiting = SHORT.values()
+    named = [title for title in most if title in titles]
+    shares = "shares" if len(named) > 1 else "share"
+    texts = [f"{', '.join(named)}: {shares} of the time"] if named else []
+    if waiting in titles:
+        texts.append(f"{waiting}: share spent waiting for the slowest processor")
+    return "; ".join(texts)
 
 
 def points_of(prediction: Prediction, chosen: Mapping[str, Sequence[int]] | None = None) -> Points:
@@ -405,7 +425,7 @@ def time_text(time: float) -> str:
 
 
 def limits_at(prediction: Prediction, points: Points) -> Indices:
-    """Tell which component takes most of the time at some points."""
+    """Component that takes most of the time at some points."""
     return np.asarray(np.argmax([x[points] for _, x in prediction.breakdown.components()], axis=0))
 
 

@@ -53,7 +53,7 @@ NEARLY: Final = 1.01  # of the best time
 MOST_MARKERS: Final = 24  # on the ridge
 ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
 MAP_CELLS: Final = 240  # in each direction
-REGION: Final = SPENT_ON | {"communication": "network"}
+REGION: Final = SPENT_ON | {"synchronisation": "waiting"}
 SMALLEST: Final = 0.004  # share of the map that a region with a label has
 NEAR_BEST: Final = 0.9  # of the most room there is for a label
 

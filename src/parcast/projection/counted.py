@@ -39,6 +39,7 @@ from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
 from parcast.projection.result import PARTS, CountedProjection
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import percent, shown
 
@@ -63,15 +64,15 @@ def project_counts(
 ) -> CountedProjection:
     """Times of a program of law "counted" at `p` processors on a machine.
 
-    Of the `known` runs on the machine that at the smallest count, best p = 1, gives the pace. Of
-    `donors`, runs on other machines at two counts or more, the smallest gives theirs. The interval
-    joins, on the log scale, what the model leaves out and the +- of the machine.
+    The pace comes from the `known` run on the machine at the smallest p, best p = 1. `donors` are
+    runs on other machines at two processor counts or more; the smallest gives their pace. The
+    interval combines, on the log scale, the error of the model and the +- of the machine.
     """
     phase = phase_of(program)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
     ok = (counts >= 1) & (counts == np.floor(counts)) & np.isfinite(counts)
-    require("p", counts, ok, must="be whole numbers of at least 1", hint="Count processors.")
-    pace_from = "as the phase has it"
+    require("p", counts, ok, must="be whole numbers of at least 1", hint="Count from 1.")
+    pace_from = "the description"
     if known is not None:
         pace, at = _pace(phase, machine, _medians(known, what="known"), what="known")
         phase, pace_from = _paced(phase, pace), f"a run at p = {at:g}"
@@ -106,7 +107,7 @@ def phase_of(program: Program) -> CountedPhase:
             "program",
             must='have one phase of law "counted"',
             got=laws,
-            hint="Predict others with parcast.predict.",
+            hint="Use parcast.predict for other laws.",
         )
     phase = program.phase[0]
     assert isinstance(phase, CountedPhase)
@@ -124,7 +125,7 @@ def _medians(runs: Measurements | Any, *, what: str) -> tuple[Array, Array]:
                 what,
                 must=f"be of one {name}",
                 got=shown(", ".join(map(str, several))),
-                hint="Keep the runs that the counts are of.",
+                hint="Keep the runs of the counted program.",
             )
     counts = np.unique(runs.p)
     return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])
@@ -179,7 +180,7 @@ def _corrections(
     names = runs.labels.get("machine")
     if names is None:
         raise ParameterError(
-            "donors", must="have a column machine", hint="Name in it the machine of each run."
+            "donors", must="have a column machine", hint="Name the machine of every run."
         )
     by_name = {machine.name: machine for machine in described}
     by_donor: ByDonor = {}
@@ -187,9 +188,9 @@ def _corrections(
         if name not in by_name:
             raise ParameterError(
                 "donor_machines",
-                must=f"describe {shown(repr(name))}",
+                must=f"include {shown(repr(name))}",
                 got=", ".join(map(repr, by_name)) or "none",
-                hint="Describe it, by that name.",
+                hint="Add a description with that name.",
             )
         of_donor = _medians(runs.select(machine=name), what="donors")
         by_donor[name] = _correction(phase, by_name[name], of_donor, here, counts)
@@ -208,9 +209,9 @@ def _correction(
     if len(measured) < 2:
         raise ParameterError(
             "donors",
-            must="have runs at two counts or more",
+            must="have runs at two processor counts or more",
             got=f"one on {machine.name}",
-            hint="Add runs on more processors.",
+            hint="Add runs at another p.",
         )
     pace, _ = _pace(phase, machine, runs, what="donors")
     own = _paced(phase, pace)
@@ -252,23 +253,28 @@ def _warnings(
     measured = phase.counted.p
     beyond = counts[(counts > measured[-1]) | (counts < measured[0])]
     if len(beyond):
-        yield (
-            f"p = {', '.join(f'{x:g}' for x in beyond)} lies beyond the counts "
-            f"({measured[0]:g} to {measured[-1]:g}): what the program does there is guessed from "
-            "the two nearest, and the interval does not know it."
+        yield RankedWarning(
+            f"p = {', '.join(f'{x:g}' for x in beyond)} is outside the counted range "
+            f"({measured[0]:g} to {measured[-1]:g}): the counts are extrapolated from the two "
+            "nearest, and the interval does not include that error. Count the program there.",
+            rank=Rank.SERIOUS,
         )
     if known is None:
-        yield (
-            f"No run on {machine.name}: it is taken to compute at "
+        yield RankedWarning(
+            f"No run on {machine.name}: it is assumed to compute at "
             f"{percent(float(1.0 / phase.pace({'p': np.ones(())})))} of the speed of the machine "
-            "that counted. Give a run at p = 1."
+            "where the program was counted. Give a run at p = 1.",
+            rank=Rank.SERIOUS,
         )
     else:
         yield from _absurd(float(phase.pace({"p": np.ones(())})), machine)
     yield from beyond_machine(machine, counts)
     for name, (_, likeness) in by_donor.items():
         if not np.any(likeness > LIKE):
-            yield f"{name} says nothing here: other things take its time, or other counts."
+            yield (
+                f"The donor {name} has no effect: its time is spent on other parts, or its runs "
+                "are at other p."
+            )
     yield from phase.warnings(machine)
 
 
@@ -277,10 +283,11 @@ def _absurd(pace: float, machine: Machine) -> Iterator[str]:
     if 1.0 / ABSURD <= pace <= ABSURD:
         return
     ratio, word = (1.0 / pace, "faster") if pace < 1.0 else (pace, "slower")
-    yield (
-        f"By the known run, {machine.name} computes {float(format(ratio, '.2g')):,.0f} times "
-        f"{word} than the machine that counted: most likely a unit is wrong. Check the seconds of "
-        "the run and of compute_s."
+    yield RankedWarning(
+        f"According to the known run, {machine.name} computes "
+        f"{float(format(ratio, '.2g')):,.0f} times {word} than the machine where the program was "
+        "counted: most likely a unit is wrong. Check the seconds of the run and of compute_s.",
+        rank=Rank.UNUSABLE,
     )
 
 

@@ -3,20 +3,20 @@
     T_target(P) = kappa * sum T_comp,base(P) + sum T_comm,target(P)         [S in words] [1]_
     kappa       = T_target(P0) / T_base(P0)
 
-Call paths that communicate are priced on the target, by its primitives; all others are scaled by
-kappa, best known at P0 = 1. Where the runs name no call paths, the whole is scaled, and that is
-said.
+Call paths that communicate are computed for the target, from its primitives; all others are scaled
+by kappa, best determined at P0 = 1. If the runs have no call paths, the whole time is scaled, with
+a warning.
 
-The ratio of two machines does not stay what it was: the one with the faster processors waits more
-for its network. How far it moves was measured [D]: on seven public sets of runs every machine in
-turn was the target, told one run, and every other machine the base. The half-width of the 90 %
-interval of log time that served well grows with the distance from the known count and with how
-unlike the machines are,
+The ratio of two machines is not constant: the one with the faster processors waits more for its
+network. How much it changes was measured [D]: on seven public sets of runs every machine in turn
+was the target, with one known run, and every other machine the base. A suitable half-width of the
+90 % interval of log time grows with the distance from the known count and with the difference of
+the machines,
 
     half-width = sqrt( (0.5 + 0.4 * min(|ln kappa|, 1.5))^2 * ln(P / P0) + (1.645 * 0.05)^2 )
 
-Other machines that were run at the same counts tell it better. Each adds how far the base's ratio
-to it moved; the formula then counts as three machines. The study is in
+Other machines with runs at the same counts improve it. Each contributes the change of the base's
+ratio to it; the formula then counts as three machines. The study is in
 ``docs/explanation/projection.md``.
 
 References
@@ -38,6 +38,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase
 from parcast.errors import ParameterError
 from parcast.projection.ratio import Ratio, on_base, on_target, ratio_of
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, as_measurements
 from parcast.units import percent, shown
 from parcast.words import whole
@@ -58,10 +59,10 @@ class Projection:
     time: Array  # [s]
     lower: Array  # of the 90 % interval [s]
     upper: Array  # [s]
-    scaled: Array  # what was scaled by the ratio [s]
-    communication: Array | None  # what was priced on the target; None: no call path is known [s]
+    scaled: Array  # part that was scaled by the ratio [s]
+    communication: Array | None  # part computed for the target; None: no call path is known [s]
     ratio: float  # kappa [1]
-    ratio_from: str  # where it comes from, in words
+    ratio_from: str  # what it is based on, in words
     widths: Mapping[str, Array]  # half-widths of log time by what they come from
     base: str
     target: str
@@ -109,11 +110,12 @@ def project(
 ) -> Projection:
     """Times at `p` processors of a target machine, scaled from runs on a base machine.
 
-    With a column `callpath` the times of `runs` must add up; what `communication` describes is
-    priced on the target. The `known` run on the target at the smallest count gives the ratio; else
-    it is given, as "0.15 +- 10%", or is the base's `compute.rate` over the target's. The interval
-    joins, on the log scale, the doubt of the base's forecast, that of the ratio, how far ratios
-    move with p among `others`, and the +- of the target.
+    With a column `callpath` the times of `runs` must add up; the times of what `communication`
+    describes are computed for the target. The ratio comes from the `known` run on the target at
+    the smallest count; otherwise it is given, as "0.15 +- 10%", or is the base's `compute.rate`
+    divided by the target's. The interval combines, on the log scale, the uncertainty of the base's
+    forecast, that of the ratio, the change of ratios with p among `others`, and the +- of the
+    target.
     """
     runs = as_measurements(runs)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
@@ -166,15 +168,15 @@ def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
                 "communication",
                 must="name call paths of the runs",
                 got=shown(repr(path)),
-                hint="There is "
-                f"{', '.join(map(str, there[:8])) or 'none: add a column callpath'}.",
+                hint="Available: "
+                f"{', '.join(map(str, there[:8])) or 'none; add a column callpath'}.",
             )
     left = [path for path in there if path not in priced]
     if priced and not left:
         raise ParameterError(
             "communication",
-            must="leave call paths that compute",
-            got="all of them",
+            must="leave at least one call path that computes",
+            got="all call paths",
             hint="Name fewer.",
         )
     return runs.select(callpath=left) if priced else runs
@@ -203,7 +205,8 @@ def _doubtful(counts: Array, factor: Array) -> list[str]:
     wide = float(factor[i] ** 2)
     if wide <= DOUBTFUL:
         return []
-    return [f"Doubtful: at p = {counts[i]:g} the interval spans a factor of {wide:.2g}."]
+    text = f"The 90 % interval at p = {counts[i]:g} spans a factor of {wide:.2g}: measure there."
+    return [RankedWarning(text, kind="wide interval", rank=Rank.SERIOUS, size=wide)]
 
 
 def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:
@@ -242,25 +245,36 @@ def _warnings(
     """Give what a reader of the times must know."""
     if not priced:
         yield (
-            f"All of the time on {base.name} is scaled by {kappa.value:.3g}: no call path is "
-            "known to communicate, so the network of the target has no say."
+            f"The whole time on {base.name} is multiplied by {kappa.value:.3g}: no call path is "
+            f"known to communicate, so the network of {target.name} has no effect. Describe the "
+            "call paths that communicate."
         )
     for path, phase in priced.items():
         for text in phase.warnings(target):
             yield f"{path}: {text}"
     if ratio_is != "run":
         exact = kappa.half_width == 0.0
-        yield (
-            f"No run on {target.name}: the ratio {kappa.value:.3g} comes from "
-            f"{'compute.rate of both machines' if ratio_is == 'rates' else 'you'}"
+        yield RankedWarning(
+            f"No run on {target.name}: the ratio {kappa.value:.3g} is "
+            f"{'that of compute.rate of both machines' if ratio_is == 'rates' else 'as given'}"
             + (
-                ", taken as exact. Say how well it is known, as +- 20%, for an honest interval."
+                " and taken as exact. Write its uncertainty, such as +- 20%, so that the interval "
+                "includes it."
                 if exact
-                else f", give or take {percent(np.expm1(kappa.half_width))}."
-            )
+                else f", with an uncertainty of {percent(np.expm1(kappa.half_width))}."
+            ),
+            rank=Rank.SERIOUS if exact else Rank.PLAIN,
         )
     elif kappa.at > 1:
-        yield f"The ratio is known at p = {kappa.at:g}, not at p = 1 as the method has it."
+        yield (
+            f"The ratio is known at p = {kappa.at:g}, while the method expects p = 1. Run the "
+            f"program on one processor of {target.name}."
+        )
     if others is None:
-        yield "How far the ratio moves with p is that of other programs and machines."
-    yield "Both machines must have been given the same optimisation level."
+        yield RankedWarning(
+            "How the ratio changes with p is estimated from other programs and machines.",
+            rank=Rank.MINOR,
+        )
+    yield RankedWarning(
+        "The same compiler optimisation on both machines is assumed.", rank=Rank.MINOR
+    )

@@ -40,12 +40,12 @@ def ratio_of(
     """Find kappa, from a run, as it is given, or from the rates of the processors."""
     if known is not None and ratio is not None:
         raise ParameterError(
-            "ratio", must="be left out where runs are known", hint="Give one of the two."
+            "ratio", must="be left out if known runs are given", hint="Give one of the two."
         )
     if ratio is not None:
         amount = Amount.of(ratio, ["count"], name="ratio")
         value = float(amount({"p": np.ones(())}))
-        require("ratio", value, value > 0, must="be above 0", hint="Target's time over base's.")
+        require("ratio", value, value > 0, must="be above 0", hint="Give target time / base time.")
         return Ratio(value, float(np.log1p(amount.spread)), 1.0, "as given")
     if known is None:
         why = "the ratio of the machines' times"
@@ -69,7 +69,7 @@ def ratio_of(
             must="take longer than its communication",
             got=f"{there:g} s at p = {at:g} where the primitives of {target.name} take "
             f"{float(sent[0]):g} s",
-            hint="Check their figures.",
+            hint="Check the run and the primitives.",
         )
     words = f"one run at p = {at:g} on {target.name}"
     return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED)), at, words)

@@ -56,7 +56,7 @@ def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Pro
                 titles = _header(cells, line, faults)
             elif len(cells) != len(titles):
                 faults.add(
-                    f"must have {len(titles)} values as the header has, got {len(cells)}. "
+                    f"must have {len(titles)} values like the header, got {len(cells)}. "
                     "Write decimals with a point, and 0 for nothing.",
                     line=line,
                 )
@@ -64,7 +64,7 @@ def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Pro
                 label, row = _row(dict(zip(titles, cells, strict=True)), line, faults)
                 programs.setdefault(label, []).append((line, row))
         if titles is None:
-            faults.refuse("must hold a table, got nothing. Begin it with a line p,compute_s.")
+            faults.refuse("must contain a table, got nothing. Start it with a line p,compute_s.")
         if not programs and not faults:
             faults.refuse("must have rows below the header, got none. Add one for each p.")
         for label, rows in programs.items():
@@ -103,17 +103,17 @@ def _header(titles: list[str], line: int, faults: Faults) -> list[str]:
     """Check the titles of the columns; without any that is needed the rest is not read."""
     for title in dict.fromkeys(titles):
         if title not in TITLES:
-            hint = did_you_mean(title, TITLES).lstrip() or f"Known are {', '.join(TITLES)}."
+            hint = did_you_mean(title, TITLES).lstrip() or f"Known: {', '.join(TITLES)}."
             faults.add(f"is not a known column. {hint}", line=line, field=shown(title) or "column")
         elif titles.count(title) > 1:
-            faults.add("must stand in the header once. Remove one.", line=line, field=title)
+            faults.add("must occur once in the header. Remove one.", line=line, field=title)
     for title in NEEDED:
         if title not in titles:
             hint = "Add the processors of each row." if title == "p" else "Add processor seconds."
             faults.add(f"must be a column. {hint}", line=line, field=title)
     for title, name in VOLUMES.items():
         if title in titles and f"calls_{name}" not in titles:
-            faults.add(f"must stand beside calls_{name}. Add it.", line=line, field=title)
+            faults.add(f"must have a column calls_{name} as well. Add it.", line=line, field=title)
     if not any(title in titles for title in NEEDED):
         faults.raise_all()
     return titles
@@ -187,10 +187,10 @@ def _require_each_p_once(label: str, rows: Sequence[Row], faults: Faults) -> Non
         if math.isnan(p):  # told in its row
             continue
         if p in first:
-            of = f" of {shown(label)}" if label else ""
+            of = f" for {shown(label)}" if label else ""
             faults.add(
-                f"must stand once{of}, got {p:g} in line {first[p]} as well. "
-                "Tell programs apart by a column program, and keep one run of each.",
+                f"must occur once{of}, got {p:g} in line {first[p]} as well. "
+                "Distinguish programs by a column program, and keep one row for each p.",
                 line=line,
                 field="p",
             )

@@ -1,4 +1,4 @@
-"""What `project` answers of a counted program: times, intervals, and where the time goes."""
+"""Result of `project` for a counted program: times, intervals, and shares of the time."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class CountedProjection(Result):
     time: Array  # [s]
     lower: Array  # of the 90 % interval [s]
     upper: Array  # [s]
-    parts: Mapping[str, Array]  # of the time, by `PARTS`, before donors were heard [s]
+    parts: Mapping[str, Array]  # of the time, by `PARTS`, before the donors' correction [s]
     factor: Array  # by which donors change the time of the model [1]
     pace: float  # time on the machine for a second where it was counted [1]
     pace_from: str  # where it comes from, in words
@@ -31,7 +31,7 @@ class CountedProjection(Result):
     warnings: tuple[str, ...] = field(default=())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one tidy row for each count."""
+        """One tidy row for each processor count."""
         columns = {f"{name}_s": x for name, x in self.parts.items()}
         columns["donors_factor"] = self.factor
         for i, p in enumerate(self.p.tolist()):

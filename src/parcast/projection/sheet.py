@@ -1,4 +1,4 @@
-"""The answer to `project` for a person: times of a counted program, and where they go.
+"""A projection as a sheet: times of a counted program, and what they are spent on.
 
 On a narrow page parts of the time are left out, one after another, and so are their explanations.
 """
@@ -15,17 +15,17 @@ from parcast.words import common_unit, rounded_interval, whole_percent
 
 SHORT: Final = {  # parts of the time, as titles of columns
     "compute": "compute",
-    "imbalance": "wait",
-    "startups": "start",
-    "pairs": "pairs",
+    "imbalance": "waiting",
+    "startups": "latency",
+    "pairs": "transfer",
     "shared": "shared",
     "collectives": "coll.",
 }
 LEGEND: Final = {  # what titles mean
-    "wait": "for the busiest rank",
-    "start": "startups of messages",
-    "pairs": "their bytes",
-    "shared": "what the network that all share adds",
+    "waiting": "for the busiest rank",
+    "latency": "startups of messages",
+    "transfer": "bytes of messages",
+    "shared": "extra time as all share the network",
     "coll.": "collectives",
 }
 
@@ -41,15 +41,19 @@ def sheet_of(projection: CountedProjection) -> Sheet:
 
 
 def _facts(projection: CountedProjection) -> Iterator[Fact]:
-    """Give what the times rest on, and the least of them."""
-    yield Fact("pace", f"{projection.pace:.3g}, {projection.pace_from}")
+    """Give what the times are based on, and the least of them."""
+    yield Fact(
+        "pace",
+        f"computing takes {projection.pace:.3g} x the time of the counted run, based on "
+        f"{projection.pace_from}",
+    )
     if projection.donors:
         names = ", ".join(shown(x) for x in projection.donors)
         low, high = float(projection.factor.min()), float(projection.factor.max())
-        yield Fact("donors", f"{names}; they change the times by {low:.2f} to {high:.2f}")
+        yield Fact("donors", f"{names}; the times are multiplied by {low:.2f} to {high:.2f}")
     if len(projection.p) > 1:
         best = projection.p[int(np.argmin(projection.time))]
-        yield Fact("least", f"the least time of these is at p = {best:g}")
+        yield Fact("fastest", f"p = {best:g} (among the requested p)")
 
 
 def _forms(projection: CountedProjection) -> Iterator[Form]:
@@ -82,8 +86,8 @@ def _legend(parts: list[str]) -> str:
     if not parts:
         return ""
     meanings = [f"{name}: {LEGEND[name]}" for name in parts if name in LEGEND]
-    scale = "in % of the model's time"
+    scale = "shares of the modelled time"
     if len(parts) < len(SHORT):
         left_out = [name for name in SHORT.values() if name not in parts]
-        scale += f"; no room for {', '.join(left_out)}"
+        scale += f"; left out: {', '.join(left_out)}"
     return "; ".join([*meanings, scale])

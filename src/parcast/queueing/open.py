@@ -162,7 +162,7 @@ def _checked(
         np.asarray(servers, dtype=np.float64),
     )
     u = rate * s / m
-    hint = "The queue would grow for ever: slow the arrivals or speed up the service."
+    hint = "The queue would grow without limit: slow the arrivals or speed up the service."
     require("utilisation", u, u < 1, must="be below 1", hint=hint)
     return rate, s, u, m
 

@@ -1,4 +1,4 @@
-"""What is to be said of a simulation: what was simulated, and what to doubt."""
+"""Notes on a simulation: what was simulated, and warnings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,29 +9,29 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.grid import Grid, uncertain_amounts
-from parcast.prediction.notes import warnings_of
+from parcast.prediction.notes import labelled, warnings_of
+from parcast.show.warning import Rank, RankedWarning
 from parcast.simulation.phase import Simulated, Task, Way
 from parcast.units import Dimension
 from parcast.words import axis_value
 
 OfPhase = Sequence[Simulated]  # of one phase at every point
 
-UNITS_OF_ENDS = {"most_cycles": "the number of cycles", "most_seconds": "the time limit"}
+ENDS = {  # what ended a simulation early, and what to do
+    "most_cycles": ("The largest number of cycles", "Request a lower precision."),
+    "most_seconds": ("The time limit", "Allow more time, or request a lower precision."),
+}
 
 
 def simulated_of(
     program: Program, tasks: Sequence[Sequence[Task]], simulated: Sequence[OfPhase]
 ) -> tuple[str, ...]:
     """Say of each phase what was simulated."""
+    texts = ("; ".join(_ways(*of_phase)) for of_phase in zip(tasks, simulated, strict=True))
+    labels = map(program.label, range(len(program.phase)))
     return tuple(
-        _labelled(program, i, "; ".join(_ways(tasks[i], simulated[i])))
-        for i in range(len(program.phase))
+        f"{label}: {text}" if label else text for label, text in zip(labels, texts, strict=True)
     )
-
-
-def _labelled(program: Program, i: int, text: str) -> str:
-    label = program.label(i)
-    return f"{label}: {text}" if label else text
 
 
 def _ways(tasks: Sequence[Task], simulated: OfPhase) -> Iterator[str]:
@@ -47,23 +47,23 @@ def _ways(tasks: Sequence[Task], simulated: OfPhase) -> Iterator[str]:
 
 def _way(way: Way, count: str, simulated: OfPhase) -> str:
     """Say how a phase was simulated, and how much of it."""
-    much = f"{_range([one.cycles for one in simulated])} of every group"
+    much = f"{_range([one.cycles for one in simulated])} cycles of every group"
     if way == "nothing":
         return "no cycles"
     if way == "joined":
-        return f"cycles that end when all have joined, {much}; the mean cycle, times {count}"
+        return f"{much}, each ending when all have joined; time: mean cycle x {count}"
     if way == "run":
-        return f"whole runs of {count} cycles until the last group has ended, {much}"
+        return f"{much}, in complete runs of {count} cycles until the last group has finished"
     runs = _range([one.run_cycles for one in simulated])
     if way == "part of a run":
         return (
-            f"runs of {runs} cycles until the last group has ended, {much}, stretched to the "
-            f"{count} of the program"
+            f"{much}, in runs of {runs} cycles until the last group has finished, scaled to the "
+            f"{count} cycles of the program"
         )
     dropped = _range([one.warm_up for one in simulated])
     return (
-        f"cycles of the long run, {much}, the first {dropped} of {runs} dropped as warm-up; the "
-        f"mean cycle, times {count}, without start and end of the program"
+        f"{much} in steady state, the first {dropped} of {runs} dropped as warm-up; time: mean "
+        f"cycle x {count}, without start and end of the program"
     )
 
 
@@ -91,49 +91,48 @@ def warnings_of_simulation(
     uncertain = list(uncertain_amounts(program, machine, axes))
     for i, phase in enumerate(program.phase):
         if isinstance(phase, SpmdPhase) and phase.reading == "published":
-            yield _labelled(
+            yield labelled(
                 program,
                 i,
-                "the published reading is of formulas; what it describes was simulated, with p/c "
-                "groups as customers.",
+                'The published reading concerns the formulas only (reading = "published"): the '
+                "simulation is of the described program, with p/c groups.",
             )
     if replaced:
         yield (
-            f"Times of {_listed(replaced)} vary as the laws given do; the law's time is that of "
-            "the description."
+            f"The given laws of {_listed(replaced)} are simulated, but the law's times are those "
+            "of the variability in the description."
         )
     if uncertain:
-        yield (
-            f"The middle values were taken of what is known within an interval only: "
-            f"{_listed(uncertain)}."
-        )
+        yield f"Uncertain parameters (+-) have their described values: {_listed(uncertain)}."
     points, why = refused
     if points:
-        yield f"The law has no answer at {_of(points, shape)}: {why}"
+        yield RankedWarning(
+            f"The law has no answer at {_of(points, shape)}: {why}", rank=Rank.SERIOUS
+        )
     for i, of_phase in enumerate(simulated):
         stretched = sum(one.way == "part of a run" for one in of_phase)
         if stretched:
-            yield _labelled(
+            yield labelled(
                 program,
                 i,
-                f"clusters are unequal at {_of(stretched, shape)}, where a part of the run was "
-                "simulated and stretched; its start and end weigh too much.",
+                f"Clusters are unequal at {_of(stretched, shape)}: only a part of the run was "
+                "simulated there and scaled up, so its start and end weigh too much.",
             )
         cold = [k for k, one in enumerate(of_phase) if not one.warmed_up]
         if cold:
-            yield _labelled(
-                program,
-                i,
-                f"at {_of(len(cold), shape)} the times still changed when half of the cycles were "
-                f"over, first at {_at(axes, dimensions, cold[0])}; the interval may be too "
-                "narrow.",
+            text = (
+                f"The times had not settled after half of the cycles at {_of(len(cold), shape)}, "
+                f"first at {_at(axes, dimensions, cold[0])}: the interval may be too narrow. "
+                "Request a higher precision."
             )
-    for end, what in UNITS_OF_ENDS.items():
+            yield labelled(program, i, RankedWarning(text, rank=Rank.SERIOUS))
+    for end, (what, remedy) in ENDS.items():
         short = [k for k, ends in enumerate(zip(*simulated, strict=True)) if _ended(ends) == end]
         if short:
-            yield (
-                f"{what.capitalize()} ended the simulation before its precision was reached at "
-                f"{_of(len(short), shape)}, first at {_at(axes, dimensions, short[0])}."
+            yield RankedWarning(
+                f"{what} was reached before the requested precision at {_of(len(short), shape)}, "
+                f"first at {_at(axes, dimensions, short[0])}. {remedy}",
+                rank=Rank.SERIOUS,
             )
 
 

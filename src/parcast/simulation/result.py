@@ -1,4 +1,4 @@
-"""What `simulate` answers: simulated times over a grid, and what the law says beside them."""
+"""Result of `simulate`: simulated times over a grid, and the times of the law."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Simulation(OnGrid):
     predicted: Array  # time by the law; NaN where the law has no answer [s]
     cycles: NDArray[np.intp]  # that every group went through, all phases and replications [1]
     ended_by: NDArray[np.str_]  # "precision", "replications", "most_cycles" or "most_seconds"
-    precision: float | None  # half width of the interval asked for, over the time [1]
+    precision: float | None  # requested half width of the interval, over the time [1]
     seed: int
     simulated: tuple[str, ...]  # what was simulated, in words, one for each phase
     warnings: tuple[str, ...]
@@ -59,7 +59,7 @@ class Simulation(OnGrid):
         return np.asarray((self.upper - self.time) / self.time)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one tidy row for each point, the last axis fastest, as the JSON document has it."""
+        """One tidy row for each point, the last axis fastest, as in the JSON document."""
         columns: dict[str, NDArray[Any]] = {
             "time_s": self.time,
             "lower_s": self.lower,

@@ -1,4 +1,4 @@
-"""The answer to `simulate` for a person: simulated times beside those of the law, and how made."""
+"""A simulation as a sheet: simulated times, those of the law, and how they were simulated."""
 
 from math import isnan, prod
 from typing import Final
@@ -11,6 +11,7 @@ from parcast.prediction.sheet import (
     axis_cells,
     axis_column,
     fixed_axes,
+    legend_of_shares,
     share_columns,
     spread_out,
 )
@@ -25,10 +26,7 @@ from parcast.words import (
     supported_digits,
 )
 
-LEGEND: Final = (
-    "law: its time, and how far above (+) or below (-) the simulated one it is; waiting: for the "
-    "slowest"
-)
+LEGEND: Final = "law: time predicted by the law; diff.: difference of the law from the simulation"
 
 
 def sheet_of(simulation: Simulation, *, show_all: bool = False) -> Sheet:
@@ -62,10 +60,8 @@ def precision_of(simulation: Simulation) -> str:
     span = most if least == most else f"{least} to {most}"
     goal = ""
     if simulation.precision is not None:
-        goal = f", asked for {100 * simulation.precision:g} %"
-    return (
-        f"the mean times are known to +- {span} ({simulation.interval * 100:g} % interval){goal}"
-    )
+        goal = f"; requested {100 * simulation.precision:g} %"
+    return f"mean times within +- {span} ({simulation.interval * 100:g} % interval){goal}"
 
 
 def _points(simulation: Simulation, *, most: int) -> Points:
@@ -104,7 +100,7 @@ def _table(simulation: Simulation, points: Points) -> Table:
         Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
         interval_column(share, f"[{unit}]", [x[1:] for x in times]),
         Column(title="law", unit=f"[{unit}]", cells=[x[0] for x in laws]),
-        Column(title="", unit="[%]", cells=[x[1] for x in laws], heading="difference [%]"),
+        Column(title="diff.", unit="[%]", cells=[x[1] for x in laws], heading="difference [%]"),
     ]
     in_full = [
         Entry(
@@ -118,9 +114,11 @@ def _table(simulation: Simulation, points: Points) -> Table:
         )
         for i, (law, percent) in enumerate(laws)
     ]
+    shares = share_columns(simulation, points)
+    legend = legend_of_shares([x.title for x in shares])
     return Table(
         forms=(
-            Form(columns=[*columns, *share_columns(simulation, points)]),
+            Form(columns=[*columns, *shares], legend="; ".join(filter(None, (LEGEND, legend)))),
             Form(columns=columns),
         ),
         in_full=tuple(in_full),

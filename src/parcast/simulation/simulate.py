@@ -1,4 +1,4 @@
-"""A program and a machine in, simulated times out, beside those of the law."""
+"""Simulated times of a program on a machine, and the times its law predicts."""
 
 from __future__ import annotations
 
@@ -51,36 +51,36 @@ def simulate(
     laws: Mapping[str, Law] | None = None,
     progress: Callable[[float, int], object] | None = None,
 ) -> Simulation:
-    """Simulated times of a program on a machine, event by event, beside those of its law.
+    """Simulated times of a program on a machine, event by event, as a check of its law.
 
     Parameters
     ----------
     program : Program
-        Of phases whose law is "spmd".
+        All phases must have the law "spmd".
     machine : Machine
     p, d, n, vary
         As in `predict`; at most 10,000 points.
     precision : float, optional, default 0.01
-        Each phase is simulated at each point until half the 90 % interval of its mean time is
-        below this part of it. None: `replications` are made, no more. [1]
+        Each phase is simulated at each point until half of the 90 % interval of its mean time,
+        relative to that time, is below this value. None: only `replications` are made. [1]
     replications : int, optional
-        To begin with, at least 2; by default 64. [1]
+        Initial replications, at least 2; by default 64. [1]
     most_seconds : float, optional
-        Of computing, shared among points and phases; what each does first is not cut short. The
-        result then depends on how fast the machine is. [s]
+        Limit on the computing time, shared among points and phases; the initial replications are
+        always completed. The result then depends on the speed of the computer. [s]
     seed : int, default 0
-        Of the random numbers. They are others at every point and phase.
+        Seed of the random numbers, which differ for every point and phase.
     executor : concurrent.futures.Executor, optional
-        Where points or, if there is one only, its replications are simulated; by default here.
-        It does not change the result, unless there is a time limit.
+        Simulates the points, or the replications of a single point; by default they are simulated
+        in this process. It does not change the result unless there is a time limit.
     laws : mapping, optional
-        How times vary, in place of the variability of the descriptions: of "compute",
-        "communication" or "io", in one phase of several "solve.compute". Each is "none",
+        Distributions of times, instead of the variability in the descriptions: for "compute",
+        "communication" or "io", or for one of several phases "solve.compute". Each is "none",
         "exponential", a coefficient of variation, an array of measured times, or a function of a
-        `numpy.random.Generator` and a size. Means stay those of the descriptions.
+        `numpy.random.Generator` and a size. The means remain those of the descriptions.
     progress : callable, optional
-        Called with the number of simulations done, with the part of the one that runs, and of
-        all.
+        Called with the number of completed simulations, with the part of the one that runs,
+        and their total number.
 
     Returns
     -------
@@ -182,8 +182,8 @@ def _require_effort(
             number = as_number(name, value, hint=hint)
             require(name, number, number > 0, must="be above 0", hint=hint)
     if replications is not None:
-        whole("replications", replications, 2, hint="One tells no deviation.")
-    whole("seed", seed, 0, hint="Any whole number will do.")
+        whole("replications", replications, 2, hint="A single one has no deviation.")
+    whole("seed", seed, 0, hint="Use any such number.")
 
 
 def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
@@ -207,9 +207,9 @@ def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
         if name not in known:
             raise ParameterError(
                 "laws",
-                must=f"be of {', '.join(known)}",
+                must=f"name {', '.join(known)}",
                 got=shown(repr(name)),
-                hint="Name one of them.",
+                hint="Use one of these names.",
             )
         sampler(f"laws[{name!r}]", law)
     return chosen

@@ -48,7 +48,7 @@ def test_of_one_size_at_three_counts_the_startup_is_a_formula():
 def test_nothing_measured_is_refused():
     with pytest.raises(FitFailed, match="got no time"):
         measured_primitive({})
-    with pytest.raises(FitFailed, match="three counts of processors or more, got 2"):
+    with pytest.raises(FitFailed, match="three processor counts or more, got 2"):
         fit_startup([2, 4], [1e-6, 2e-6])
     with pytest.raises(ParameterError, match="p must be at least 2, got 1"):
         fit_startup([1, 2, 4], [1e-6, 2e-6, 3e-6])

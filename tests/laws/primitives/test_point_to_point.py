@@ -76,7 +76,7 @@ def test_one_line_has_no_switch_and_noise_is_none():
         ([1, np.nan], [1, 2], "volume must be at least 0, got nan."),
         ([1, 2], [1, 0], "time must be above 0, got 0. Leave out runs that failed."),
         ([1, 2], [1, np.inf], "time must be above 0, got inf."),
-        ([1, 2], [1], "volume and time must be of one length, got 2 and 1."),
+        ([1, 2], [1], "volume and time must have the same length, got 2 and 1."),
     ],
 )
 def test_what_is_no_message_is_refused(volume, time, says):
@@ -87,5 +87,5 @@ def test_what_is_no_message_is_refused(volume, time, says):
 
 
 def test_one_size_is_refused():
-    with pytest.raises(FitFailed, match="must be of two sizes or more"):
+    with pytest.raises(FitFailed, match="must have two sizes or more"):
         fit_message([8, 8], [1, 2])

@@ -417,7 +417,7 @@ def test_a_sample_of_bursts_stays_above_one():
 
 
 def test_a_group_is_certain():
-    with pytest.raises(ParameterError, match="must be certain"):
+    with pytest.raises(ParameterError, match=r"must have no \+-"):
         phase(communication={"group": "4 +- 10%"})
 
 
@@ -496,7 +496,7 @@ def test_nearly_exponential_services_take_nearly_as_long(kind):
 def test_warnings_say_what_is_not_known():
     unknown = SpmdPhase(law="spmd", compute={"parallel": "1 s"}, communication={"transfer": "1 s"})
     (said,) = unknown.warnings(Machine())
-    assert "No saturation rate" in said
+    assert "No contention in the network is assumed" in said
     assert not list(phase(bursts="fixed").warnings(Machine()))
 
 

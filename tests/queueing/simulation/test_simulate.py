@@ -389,7 +389,7 @@ def test_a_bad_cycle_is_named_with_its_value_and_a_remedy(bad, says):
         (simulate_steady, STRIPED, {"batches": 0}, "batches must be a whole number of at leas"),
         (simulate_steady, STRIPED, {"warm_up": 100}, "warm_up must be fewer than the cycles ("),
         (simulate_steady, STRIPED, {"warm_up": -1}, "warm_up must be a whole number of at lea"),
-        (simulate_steady, STRIPED, {"batches": 51}, "batches must be at most 50, the steps th"),
+        (simulate_steady, STRIPED, {"batches": 51}, "batches must be at most 50, the number"),
     ],
 )
 def test_bad_effort_is_named_with_its_value_and_a_remedy(simulate, cycle, bad, says):

@@ -199,7 +199,7 @@ def _imported(
         for argument, option in ARGUMENTS.items():
             if options[argument]:
                 raise click.UsageError(
-                    f"{option} must not be given with {known.name}, which tells of a machine. "
+                    f"{option} cannot be combined with {known.name}, which describes a machine. "
                     "Leave it out."
                 )
         figures = import_machine(paths, known.name)

@@ -142,7 +142,7 @@ def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> Primitive
     if not len(counts) == len(sizes) == len(times):
         raise ParameterError(
             "p, volume and time",
-            must="be of one length",
+            must="have the same length",
             got=f"{len(counts)}, {len(sizes)} and {len(times)}",
             hint="Give each run all three.",
         )
@@ -150,7 +150,7 @@ def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> Primitive
     require("volume", sizes, sizes >= 0, must="be at least 0", hint="Give it in bytes.")
     if len(np.unique(counts)) < FEWEST_COUNTS or len(np.unique(sizes)) < 2:
         raise FitFailed(
-            "A primitive must be measured at three counts of processors and two sizes or more, "
+            "A primitive must be measured at three processor counts and two sizes or more, "
             f"got {len(np.unique(counts))} and {len(np.unique(sizes))}. Measure it at p = 2, 4, "
             "8, 16, 32, 64, each with short and long messages."
         )
@@ -160,10 +160,12 @@ def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> Primitive
 def fit_startup(p: ArrayLike, time: ArrayLike) -> PrimitiveFit:
     """Choose the form of a(P) of what has no bytes, a barrier, as `fit_primitive` does."""
     counts, times = (np.asarray(x, dtype=np.float64).ravel() for x in (p, time))
-    require("p", counts, counts >= 2, must="be at least 2", hint="One processor waits for nobody.")
+    require(
+        "p", counts, counts >= 2, must="be at least 2", hint="A single processor does not wait."
+    )
     if len(np.unique(counts)) < FEWEST_COUNTS:
         raise FitFailed(
-            "A barrier must be measured at three counts of processors or more, got "
+            "A barrier must be measured at three processor counts or more, got "
             f"{len(np.unique(counts))}. Measure it at p = 2, 4, 8, 16, 32, 64."
         )
     alone = tuple((form, NO_BYTES) for form in FORMS)
@@ -366,7 +368,7 @@ def _checked(volume: ArrayLike, time: ArrayLike) -> tuple[Array, Array]:
     if len(volumes) != len(times):
         raise ParameterError(
             "volume and time",
-            must="be of one length",
+            must="have the same length",
             got=f"{len(volumes)} and {len(times)}",
             hint="Give each run both.",
         )
@@ -376,7 +378,7 @@ def _checked(volume: ArrayLike, time: ArrayLike) -> tuple[Array, Array]:
     require("time", times, ok, must="be above 0", hint="Leave out runs that failed.")
     if len(np.unique(volumes)) < 2:
         raise FitFailed(
-            "Messages must be of two sizes or more to tell a latency and a bandwidth, got "
+            "Messages must have two sizes or more to determine latency and bandwidth, got "
             f"{len(np.unique(volumes))}. Measure short and long ones."
         )
     order = np.argsort(volumes, kind="stable")

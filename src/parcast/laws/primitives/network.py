@@ -88,7 +88,7 @@ def network_keys(
     """
     line = fit_message(list(messages), list(messages.values()))
     if not line.byte > 0:
-        raise FitFailed("Messages must take longer the longer they are. Measure longer ones.")
+        raise FitFailed("Longer messages must take more time. Measure longer ones.")
     network = {"latency": f"{line.startup:.6g} s", "bandwidth": f"{1 / line.byte:.6g} B/s"}
     timed = dict(collectives or {})
     for name in timed:

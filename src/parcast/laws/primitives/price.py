@@ -1,9 +1,8 @@
-"""What one call of a communication primitive takes: measured, or from the network alone.
+"""Time of one call of a communication primitive: measured, or from latency and bandwidth.
 
-A machine that was measured says startup and rate of a primitive for every P
-(`parcast.laws.primitives.measured`). Where it does not, a call is priced as a textbook does [D]:
-with startup ``a`` of a message, time ``b`` of a byte, the volume m of one partner, and
-L = ceil(lg P):
+The description of a measured machine gives startup and rate of a primitive for every P
+(`parcast.laws.primitives.measured`). If it does not, textbook formulas are used [D], with startup
+``a`` of a message, time ``b`` of a byte, the volume m of one partner, and L = ceil(lg P):
 
     send, receive        a + b*m                       one message
     broadcast, reduce    L * (a + b*m)                 binomial tree                  [1]_ [2]_
@@ -13,15 +12,16 @@ L = ceil(lg P):
     alltoall             (P - 1) * (a + b*m)           exchange in pairs              [1]_
     barrier              L * a                         dissemination                  [3]_
 
-With one processor nobody communicates. Use the table where nothing was measured: an MPI library
-takes other algorithms for long messages and for ranks that share a memory, and nothing here waits
-for anything else, so that a measured primitive is always better. Of the many algorithms in the
-sources these are taken for every length [D].
+One processor does not communicate. Use the table only if nothing was measured: an MPI library uses
+other algorithms for long messages and for ranks that share a memory, and the formulas contain no
+waiting, so a measured primitive is always better. Of the many algorithms in the sources these are
+used for every length [D].
 
-The volume m of a call is the buffer of one partner, as the count of the MPI call has it and as the
-benchmarks of OSU and Intel print it: of gather, scatter and allgather what one rank gives or gets,
-of alltoall what one rank gives each other one; see `parcast.descriptions.machine.VOLUMES`. So a
-gather of 1 MB each among 8 ranks has a volume of 1 MB, and its root gets 7 MB. A barrier has none.
+The volume m of a call is the buffer of one partner, like the count in the MPI call and as printed
+by the benchmarks of OSU and Intel: for gather, scatter and allgather what one rank sends or
+receives, for alltoall what one rank sends to each other one; see
+`parcast.descriptions.machine.VOLUMES`. So a gather of 1 MB each among 8 ranks has a volume of
+1 MB, and its root receives 7 MB. A barrier has none.
 
 References
 ----------

@@ -86,7 +86,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         raise ParameterError(
             "p",
             must="be given",
-            hint=("Say how many processors, such as ", Argument("p", [1, 2, 4]), "."),
+            hint=("Give the processor counts, such as ", Argument("p", [1, 2, 4]), "."),
         )
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
     for axis, what in (("p", "processors"), ("d", "disks")):
@@ -101,7 +101,9 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
     bursts = phase.bursts_per_io(at)
     if "bursts_per_io*" in at:  # a sample of an uncertain number
         bursts = np.maximum(bursts, 1.0)
-    require("bursts_per_io", bursts, bursts >= 1, must="be at least 1", hint="Count the bursts.")
+    require(
+        "bursts_per_io", bursts, bursts >= 1, must="be at least 1", hint="Give the bursts per I/O."
+    )
     contention = _contention(phase, machine, among)
     return Demands(
         p=p,
@@ -133,7 +135,7 @@ def _group(group: Array, p: Array) -> Array:
     group, p = np.broadcast_arrays(group, p)
     group = np.where(p == 1, 1.0, group)
     whole = (group >= 1) & np.isfinite(group) & (group == np.floor(group))
-    hint = "It counts processors that communicate synchronously."
+    hint = "It is the number of processors that communicate synchronously."
     name = "communication.group"
     require(name, group, whole, must="be a whole number of at least 1", hint=hint)
     uneven = np.mod(p, group) != 0

@@ -4,9 +4,9 @@ A cycle is `bursts_per_io` bursts of computing and communicating, then one I/O. 
 the network and the disks are a closed queueing network (`parcast.laws.spmd.networks`), the demands
 on it come from the descriptions of program and machine (`parcast.laws.spmd.demands`).
 
-The law says "in every cycle n bursts" where the published equation (16) has a geometric number
-of bursts with mean n [1]_: real programs write every n-th step. `bursts = "geometric"` is the
-published reading, and `reading = "published"` takes the equations of a cycle as printed, see
+The law has exactly n bursts in every cycle, while the published equation (16) has a geometrically
+distributed number with mean n [1]_: real programs write every n-th step. `bursts = "geometric"`
+is the published reading, and `reading = "published"` uses the equations of a cycle as printed, see
 `docs/reference/spmd.md`.
 
 References
@@ -86,14 +86,15 @@ class SpmdPhase(SpmdTables):
         knows = (network.saturation, network.contention, self.communication.contention)
         if talks and all(x is None for x in knows):
             yield (
-                "No saturation rate of the network is known, so every pair has a link of its own; "
-                "the times on a single bus say how much that may matter."
+                "No contention in the network is assumed, as its saturation rate is not given. "
+                "Add network.saturation if processors share the network."
             )
         joins = self.io.kind == "synchronous" and self.bursts == "geometric"
         if joins and self.is_exponential and not self.has_many_bursts:
             yield (
-                "Geometric bursts of exponential times are solved by equation (16), which is up "
-                "to 29 % too high with few bursts in a cycle."
+                "Geometric numbers of bursts with exponential times are solved by equation (16), "
+                "which is up to 29 % too high for few bursts per cycle. Check it with parcast "
+                "simulate."
             )
 
     def io_service(self, demand: Demands) -> Array:

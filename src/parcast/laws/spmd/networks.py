@@ -107,9 +107,9 @@ def _require_tame_services(phase: SpmdTables) -> None:
     if phase.communication.cv > MOST_SERVICE_CV:
         raise ParameterError(
             "communication.variability",
-            must=f"be at most {MOST_SERVICE_CV:g} where I/O is synchronous",
+            must=f"be at most {MOST_SERVICE_CV:g} if I/O is synchronous",
             got=f"{phase.communication.cv:g}",
-            hint="Simulate it.",
+            hint="Use parcast simulate.",
         )
 
 

@@ -40,7 +40,7 @@ def _variability(value: object) -> object:
             must='be "none", "exponential", "uniform" or a coefficient of variation '
             f"between 0 and {WIDEST_CV:g}",
             got=shown(repr(value)),
-            hint="Write such as 0.05.",
+            hint="Write for example 0.05.",
         )
     return number
 
@@ -76,15 +76,15 @@ class Computing(Description):
     """Computing of one burst."""
 
     parallel: Annotated[Amount, Of("time", "operations", name="compute.parallel")] | None = (
-        parameter(None, "Work that the processors share, on one of them.")
+        parameter(None, "Work shared by the processors: its time on one, or its operations.")
     )
     serial: Annotated[Amount, Of("time", "operations", name="compute.serial")] | None = parameter(
-        None, "Work that every processor does."
+        None, "Work that every processor repeats."
     )
     variability: Variability = Field(
         default="none",
-        description="How the time of a burst varies: none, exponential, uniform (on [0, 2 means]) "
-        "or a coefficient of variation, then of a gamma law.",
+        description="Distribution of the time of a burst: none (constant), exponential, uniform "
+        "(on [0, 2 means]) or the coefficient of variation of a gamma distribution.",
     )
 
     @cached_property
@@ -98,7 +98,7 @@ class _Served(Description):
 
     variability: Variability = Field(
         default="exponential",
-        description="How the time of a service varies; as that of computing.",
+        description="Distribution of the time of a service; values as for computing.",
     )
 
     @property
@@ -116,34 +116,34 @@ class Communication(_Served):
     """Communication of one burst and processor."""
 
     messages: Annotated[Amount, Of("count", name="communication.messages")] | None = parameter(
-        None, "Messages sent, each of which costs the network's latency."
+        None, "Messages sent; each takes the network's latency."
     )
     volume: Annotated[Amount, Of("size", name="communication.volume")] | None = parameter(
-        None, "Bytes sent, at the network's bandwidth."
+        None, "Bytes sent, with the network's bandwidth."
     )
     startup: Annotated[Amount, Of("time", name="communication.startup")] | None = parameter(
-        None, "Time that does not depend on the network, beside that of messages."
+        None, "Time that does not depend on the network, in addition to that of messages."
     )
     transfer: Annotated[Amount, Of("time", name="communication.transfer")] | None = parameter(
-        None, "Time of the transfer, where it is known instead of the volume."
+        None, "Time of the transfer, instead of the volume."
     )
     contention: Annotated[Amount, Of("fraction", name="communication.contention")] | None = (
-        parameter(None, "Level of contention, in place of the machine's.")
+        parameter(None, "Level of contention, instead of the machine's.")
     )
     group: Annotated[Amount, Of("count", name="communication.group")] = parameter(
         "1", "Processors that communicate synchronously, c; 1 is fully asynchronous."
     )
     traffic: Literal["group", "processor"] = Field(
         default="group",
-        description="Whether the transfer of a synchronous exchange loads the shared network once "
-        "for its group, as published, or once for each processor.",
+        description="Whether a synchronous exchange loads the shared network once per group, as "
+        "published, or once per processor.",
     )
 
     @model_validator(mode="after")
     def _certain_group(self) -> "Communication":
         if self.group.spread > 0:
             raise ParameterError(
-                "group", must="be certain, as it counts processors", hint="Leave out its +-."
+                "group", must="have no +-, as it counts processors", hint="Leave out its +-."
             )
         return self
 
@@ -153,11 +153,12 @@ class InputOutput(_Served):
 
     kind: Literal["synchronous", "striped", "clustered"] = Field(
         default="synchronous",
-        description="synchronous: all processors join, then write (SIO); striped: each writes to "
-        "all disks when it is ready (BUS-AIO); clustered: each to one of the disks (CLU-AIO).",
+        description="synchronous: all processors synchronise, then write (SIO); striped: each "
+        "writes to all disks when it is ready (BUS-AIO); clustered: each writes to one of the "
+        "disks (CLU-AIO).",
     )
     volume: Annotated[Amount, Of("size", name="io.volume")] | None = parameter(
-        None, "Bytes, at the bandwidth of the servers."
+        None, "Bytes, with the bandwidth of the servers."
     )
     startup: Annotated[Amount, Of("time", name="io.startup")] | None = parameter(
         None, "Time that does not depend on the number of disks."
@@ -182,12 +183,12 @@ class SpmdTables(Phase):
     )
     bursts: Literal["fixed", "geometric"] = Field(
         default="fixed",
-        description="Whether every cycle has that many bursts, or a geometric number with "
-        "that mean.",
+        description="Whether every cycle has exactly that many bursts, or a geometrically "
+        "distributed number with that mean.",
     )
     reading: Literal["corrected", "published"] = Field(
         default="corrected",
-        description="published: the equations as printed, contradictions included.",
+        description="published: the equations as printed, including their contradictions.",
     )
     compute: Computing = Computing()
     communication: Communication = Communication()

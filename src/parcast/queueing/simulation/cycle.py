@@ -92,7 +92,7 @@ def _resampled(times: Array, c: int, rng: np.random.Generator, size: int) -> Arr
 def _checked(name: str, law: Sampler, rng: np.random.Generator, size: int) -> Array:
     """What the user's function drew, if it is what was asked for."""
     times = np.asarray(law(rng, size), dtype=np.float64)
-    hint = "Return as many times as asked for."
+    hint = "Return as many times as requested."
     require(name, times.size, times.shape == (size,), must=f"draw {size} times", hint=hint)
     ok = (times >= 0) & np.isfinite(times)
     require(name, times, ok, must="draw times of at least 0", hint="Their mean must be 1.")

@@ -149,8 +149,8 @@ class Effort:
             if value is not None:
                 number = np.asarray(value, dtype=np.float64)
                 require(name, number, number > 0, must="be above 0", hint="Leave it out for none.")
-        whole("most_cycles", self.most_cycles, 1, hint="Count the cycles you have time for.")
-        whole("seed", self.seed, 0, hint="Any whole number will do.")
+        whole("most_cycles", self.most_cycles, 1, hint="Give the largest number of cycles.")
+        whole("seed", self.seed, 0, hint="Use any such number.")
 
 
 def sampled_means(

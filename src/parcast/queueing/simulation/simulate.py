@@ -1,4 +1,4 @@
-"""Simulation of jobs that compute, communicate through one queue and do I/O: the laws' referee.
+"""Simulation of jobs that compute, communicate through one queue and do I/O: a check of the laws.
 
 Each of K jobs (a job is a group of c processors) repeats a cycle: bursts, each a delay (the
 slowest of c computing times, a start-up, an uncontended transfer) and a visit to the one
@@ -117,7 +117,7 @@ def simulate_joined(
     joins = cycle.io_kind == "synchronous"
     hint = "Use simulate_steady for jobs that never join."
     require("io_kind", named(cycle.io_kind), joins, must="be synchronous", hint=hint)
-    whole("replications", replications, 2, hint="One cycle tells no deviation.")
+    whole("replications", replications, 2, hint="A single cycle has no deviation.")
     sampled, ended = sampled_means(
         partial(joined_cycles, cycle.route()),
         lambda rows: rows,
@@ -160,7 +160,7 @@ def simulate_steady(
     whole("batches", batches, 1, hint="One batch is what the warm-up leaves.")
     whole("replications", replications, 1, hint="Count the independent runs.")
     several = replications * batches > 1
-    hint = "One sample tells no deviation."
+    hint = "A single sample has no deviation."
     require("batches", batches, several, must="be at least 2 in one replication", hint=hint)
     cycles, batches = int(cycles), int(batches)
     every = -(-cycles // INTERVALS)
@@ -173,7 +173,7 @@ def simulate_steady(
         must = f"be fewer than the cycles ({cycles})"
         require("warm_up", warm_up, least > 0, must=must, hint=hint)
     hint = "Simulate more cycles."
-    must = f"be at most {least}, the steps that are sure to be left"
+    must = f"be at most {least}, the number of steps that always remain"
     require("batches", batches, batches <= least, must=must, hint=hint)
     cut = _Batches(None if warm_up is None else intervals - least, batches)
     sampled, ended = sampled_means(
@@ -210,7 +210,7 @@ def simulate_runs(
     is one sample.
     """
     whole("cycles", cycles, 1, hint="Count the cycles of every job.")
-    whole("replications", replications, 2, hint="One run tells no deviation.")
+    whole("replications", replications, 2, hint="A single run has no deviation.")
     cycles = int(cycles)
     runs = joined_runs if cycle.io_kind == "synchronous" else circulating_runs
     sampled, ended = sampled_means(
