@@ -41,6 +41,14 @@ def plain_surroundings(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    """Let go of the figures that `plot` left with pyplot."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture
 def parcast(capsys, monkeypatch):
     """Run `parcast` in this process."""

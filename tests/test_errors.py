@@ -136,7 +136,7 @@ def test_what_is_no_number_is_refused_in_words(value):
         (lambda: parcast.validate("sort", p=2.5), "p must be a sequence, got 2.5."),
         (lambda: parcast.validate("sort", longest=None), "longest must be a number, got None."),
         (lambda: parcast.forecast(RUNS, p=8, by=3), "by must be a sequence, got 3."),
-        (lambda: parcast.forecast("x.csv", p=8), "first: parcast.read_measurements('x.csv')."),
+        (lambda: parcast.Measurements("x.csv"), "first: parcast.read_measurements('x.csv')."),
         (lambda: parcast.match(RUNS, None), "machines must be a sequence, got None."),
         (lambda: parcast.simulate(None, None, p=2), "program must be a Program, got NoneType."),
         (lambda: parcast.largest_regions(RUNS), "told must be a Forecast, got Measurements."),

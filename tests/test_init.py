@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 
@@ -72,3 +73,28 @@ def test_signatures_name_types_as_their_author_did():
         assert "dtype[" not in signature, name
         assert "Annotated" not in signature, name
         assert "collections.abc" not in signature, name
+
+
+def test_the_signature_of_a_description_shows_its_keys_and_their_defaults():
+    signature = str(inspect.signature(parcast.Machine)).replace("'", "")
+    assert "name: str = a machine, source: str = , processors: int | None = None" in signature
+    assert "compute: Compute = Compute()" in signature
+    assert "Ellipsis" not in signature
+
+
+FUNCTIONS = [name for name in parcast.__all__ if inspect.isfunction(getattr(parcast, name))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_describes_its_parameters_and_has_an_example(name):
+    function = getattr(parcast, name)
+    described = inspect.getdoc(function)
+    assert "\nExamples\n--------\n" in described
+    assert "\nParameters\n----------\n" in described
+    for parameter in inspect.signature(function).parameters:
+        assert re.search(rf"^(\w+, )*\**{parameter}(, \w+)* ?(:|$)", described, re.MULTILINE)
+
+
+def test_no_default_in_a_signature_is_the_address_of_an_object():
+    for name in FUNCTIONS:
+        assert " at 0x" not in str(inspect.signature(getattr(parcast, name)))

@@ -4,8 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from parcast.descriptions.toml_files import LARGEST, read_machine, read_program
-from parcast.errors import FileProblems
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.toml_files import (
+    LARGEST,
+    as_machine,
+    as_machines,
+    as_program,
+    read_machine,
+    read_program,
+)
+from parcast.errors import FileProblems, ParameterError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -129,3 +137,24 @@ def test_a_program_without_phases_is_refused(tmp_path):
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(FileProblems, match="not"):
         read_machine(tmp_path / "none.toml")
+
+
+def test_a_description_is_taken_as_it_is_or_read_by_its_path():
+    files = EXAMPLES / "btio"
+    program, machine = read_program(files / "program.toml"), read_machine(files / "sp2.toml")
+    assert as_program(program) is program
+    assert as_machine(machine) is machine
+    assert as_program(files / "program.toml") == as_program(str(files / "program.toml")) == program
+    assert as_machine(str(files / "sp2.toml")) == machine
+    assert as_machines(files / "sp2.toml") == as_machines([machine]) == [machine]
+    with pytest.raises(FileProblems, match="must describe a program"):
+        as_program(files / "sp2.toml")
+    with pytest.raises(ParameterError, match=r"machines\[1\] must be a Machine, got dict. Give"):
+        as_machines([machine, {}])
+
+
+def test_a_description_is_shown_by_the_keys_that_were_given():
+    machine = Machine(name="SP", network={"bandwidth": "27 MB/s", "latency": "1 us +- 5%"})
+    shown = "Machine(name='SP', network=Network(latency='1 us +- 5%', bandwidth='27 MB/s'))"
+    assert repr(machine) == shown
+    assert repr(Machine()) == "Machine()"

@@ -214,6 +214,7 @@ def test_the_answer_is_a_table_and_rows():
     assert lines[0].split()[1] == "compute"
     assert "lower bound" in lines[4]
     assert lines[-1] == found.toml
+    assert repr(found).startswith("FoundCapacities(3 runs, compute 4.995 Mflop/s (4")
     rows = json.loads(json.dumps(list(found.rows()), allow_nan=False))
     assert [row["symbol"] for row in rows] == ["W", "u", "B", "u_2", "u_5"]
 

@@ -611,3 +611,16 @@ def test_a_program_that_takes_no_time_is_not_fitted():
     runs = Measurements(p=[1, 2, 4], time=[5.0, 3.0, 2.0])
     with pytest.raises(ParameterError, match="must take a time above 0 at every run, got 0 s"):
         fit(Program(phase=[phase]), runs)
+
+
+def test_files_are_read_where_descriptions_and_runs_are_taken(tmp_path):
+    (tmp_path / "program.toml").write_text('[[phase]]\nlaw = "spmd"\ncompute.parallel = "5 s"\n')
+    (tmp_path / "machine.toml").write_text('name = "gort"\n')
+    (tmp_path / "times.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n")
+    files = [str(tmp_path / x) for x in ("program.toml", "times.csv", "machine.toml")]
+    told = fit(*files)
+    assert told["compute.parallel"].value == pytest.approx(8)
+    assert told.machine.name == "gort"
+    (tmp_path / "speedups.csv").write_text("p,speedup\n2,1.6\n4,2.29\n8,2.9\n")
+    told = fit(files[0], tmp_path / "speedups.csv")
+    assert told.quantity == "speedup"

@@ -236,6 +236,41 @@ def test_a_figure_without_matplotlib_names_the_extra(parcast, times, tmp_path, m
     )
 
 
+# pictures
+
+
+@pytest.mark.parametrize("quantity", ["time", "speedup", "efficiency"])
+def test_the_quantity_of_a_picture_is_chosen(parcast, times, tmp_path, quantity):
+    path = tmp_path / "out.svg"
+    assert parcast("forecast", times, "-p", "16", "--quantity", quantity, "-o", path).status == 0
+    assert f"<title>{quantity.capitalize()} on 16 processors" in path.read_text()
+
+
+def test_series_share_a_panel_or_have_one_each(parcast, machines, tmp_path):
+    path = tmp_path / "out.svg"
+    for options, panels in (((), 1), (("--overlay",), 1), (("--panels",), 2)):
+        assert parcast("forecast", machines, "-p", "16", *options, "-o", path).status == 0
+        assert path.read_text().count('<g id="axes_') == panels
+
+
+@pytest.mark.parametrize("option", [("--quantity", "speedup"), ("--overlay",), ("--panels",)])
+def test_options_of_a_picture_require_one(parcast, times, option):
+    said = parcast("forecast", times, "-p", "16", *option)
+    assert said.status == 2
+    assert "--quantity, --overlay and --panels require a picture." in said.err
+
+
+def test_a_forecast_over_several_axes_can_be_drawn(parcast, tmp_path):
+    table, path = tmp_path / "sizes.csv", tmp_path / "out.svg"
+    rows = [f"{p},{n},{n / p + 1}\n" for p in (1, 2, 4, 8) for n in (100, 200, 400)]
+    table.write_text("p,n,time_s\n" + "".join(rows))
+    said = parcast("forecast", table, "-p", "8,32", "--at", "n=200,800", "-o", path)
+    assert (said.status, said.err) == (0, "")
+    drawn = path.read_text()
+    assert ">n = 200<" in drawn
+    assert ">n = 800<" in drawn
+
+
 # the knee
 
 

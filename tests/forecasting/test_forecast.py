@@ -493,3 +493,14 @@ def test_more_points_than_are_computed_together_are_answered_series_by_series(mo
     told = forecast(TWO, [8, 16], progress=lambda *done: seen.append(done))
     assert seen == [(1, 2), (2, 2)]
     np.testing.assert_allclose(told.time[1], forecast(TWO.select(machine="A"), [8, 16]).time[0])
+
+
+def test_files_are_read_where_measurements_are_taken(tmp_path):
+    here, there = tmp_path / "here.csv", tmp_path / "there.csv"
+    here.write_text("p,time_s\n1,100\n2,52\n", encoding="utf-8")
+    there.write_text("p,time_s,machine\n1,80,B\n2,42,B\n4,22,B\n", encoding="utf-8")
+    runs = Measurements(p=[1, 2], time=[100.0, 52.0])
+    donors = Measurements(p=[1, 2, 4], time=[80.0, 42.0, 22.0], machine="B")
+    result = forecast(str(here), 4, donors=[there])
+    assert result.time == forecast(runs, 4, donors=donors).time
+    assert forecast(here).p.tolist() == [4, 8]

@@ -336,3 +336,11 @@ def test_what_a_forecast_refuses_is_refused():
     assert refusal(one_count, error=FitFailed, upto=8).startswith("No forecast. ")
     assert refusal(amdahl_runs(0.1), upto=8, scaling="none").startswith("scaling must be ")
     assert refusal(amdahl_runs(0.1), upto=8, by=["n"]).startswith("by must name columns ")
+
+
+def test_a_knee_is_shown_with_its_series():
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0], machine="SP")
+    (first,) = knee(runs, upto=256)
+    assert repr(first) == f"Knee(SP: {first})"
+    (alone,) = knee(Measurements(p=runs.p, time=runs.time), upto=256)
+    assert repr(alone) == f"Knee({alone})"

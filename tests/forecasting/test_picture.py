@@ -23,9 +23,9 @@ from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.panel import spread
 from parcast.forecasting.picture import draw_efficiency, draw_times, figure_of, two_lines
-from parcast.forecasting.result import one_series
+from parcast.forecasting.result import Forecast, one_series
 from parcast.show.canvas import MissingPackage, save_figure, svg_text
-from parcast.show.scales import count_ticks, round_ticks
+from parcast.show.scales import fitting_ticks, round_ticks
 from parcast.timings.measurements import Measurements
 
 STRONG = Measurements(p=[1, 2, 4, 8, 16], time=[100.0, 51, 27, 15, 9])
@@ -46,8 +46,20 @@ def drawn(ax):
     return dict(zip(labels, handles, strict=True))
 
 
+def solid_lines(ax):
+    """Lines within the measured counts, which a legend does not name."""
+    return [line for line in ax.lines if line.get_label() == "_within"]
+
+
 def tick_labels(axis):
     return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def small_print(figure):
+    """What stands below everything."""
+    title, *others = figure.texts
+    assert title.get_text() == figure.get_suptitle()
+    return "\n".join(text.get_text() for text in others)
 
 
 def outline(band):
@@ -71,11 +83,13 @@ def test_measured_medians_are_dots_and_the_axes_carry_units():
 
 def test_the_line_is_solid_between_measured_counts_and_dashed_beyond():
     lines = drawn(draw_times(forecast(STRONG, [64])))
-    solid, dashed = lines["between measured counts"], lines["forecast"]
+    (solid,) = solid_lines(draw_times(forecast(STRONG, [64])))
+    dashed = lines["forecast"]
     assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
-    assert solid.get_xdata()[[0, -1]].tolist() == [1, 16]
+    within = solid.get_xdata()[np.isfinite(solid.get_ydata())]
+    assert within[[0, -1]].tolist() == [1, 16]
     beyond = dashed.get_xdata()[np.isfinite(dashed.get_ydata())]
-    assert beyond[[1, -1]].tolist() == [16, 64]  # 0: the other end, where nothing is beyond
+    assert beyond[[0, -1]].tolist() == [16, 64]
 
 
 def test_a_count_below_the_measured_ones_is_beyond_them_too():
@@ -89,7 +103,6 @@ def test_a_count_below_the_measured_ones_is_beyond_them_too():
 def test_nothing_is_dashed_where_nothing_is_beyond_the_measured_counts():
     lines = drawn(draw_times(forecast(STRONG, [5])))
     assert "forecast" not in lines
-    assert "end of the measured counts" not in lines
 
 
 def test_machines_used_as_donors_have_a_thin_line_each_from_the_last_run_on():
@@ -136,7 +149,7 @@ def test_places_are_spread_in_their_order_within_the_limits(wanted):
 def test_a_single_run_has_no_line_between_measured_counts():
     donors = Measurements(p=[1, 2, 4] * 2, time=[8.0, 4, 2] * 2, machine=["A"] * 3 + ["B"] * 3)
     told = forecast(Measurements(p=[1], time=[8.0]), [4], donors=donors)
-    assert "between measured counts" not in drawn(draw_times(told))
+    assert not solid_lines(draw_times(told))
 
 
 def test_the_line_and_the_band_pass_through_what_the_forecast_says():
@@ -163,9 +176,37 @@ def test_a_measured_count_that_was_not_held_out_is_drawn_once():
     assert "measured, held out" not in drawn(draw_times(forecast(STRONG, [16, 32])))
 
 
-def test_the_end_of_the_measured_counts_is_marked():
-    mark = drawn(draw_times(forecast(STRONG, [64])))["end of the measured counts"]
-    assert set(mark.get_xdata()) == {16}
+def test_counts_asked_for_are_hollow_where_the_table_has_them():
+    told = forecast(STRONG, [16, 24, 64])
+    (mark,) = [x for x in draw_times(told).lines if x.get_label() == "_asked for"]
+    assert mark.get_markerfacecolor() == "white"
+    assert mark.get_xdata().tolist() == [24, 64]
+    assert mark.get_ydata().tolist() == told.time[1:].tolist()
+
+
+def test_close_counts_have_a_line_through_all_and_few_markers():
+    p = np.arange(1, 129)
+    runs = Measurements(p=p, time=100 / p + 1)
+    ax = draw_times(forecast(runs, [200]))
+    dots = drawn(ax)["measured"].get_xdata()
+    assert dots[[0, -1]].tolist() == [1, 128]
+    assert len(dots) < 30
+    (line,) = solid_lines(ax)
+    assert set(p) <= set(line.get_xdata())
+    ax.figure.draw_without_rendering()
+    across = ax.transData.transform(np.column_stack([dots, dots]))[:, 0] * 72 / ax.figure.dpi
+    assert np.diff(across).min() > 10
+
+
+def test_the_band_does_not_narrow_at_every_measured_count():
+    told = forecast(WEAK, [16])
+    edge = outline(drawn(draw_times(told))["90 % interval"])
+    upper = np.sort(edge[(edge[:, 0] > 1.4) & (edge[:, 0] < 5) & (edge[:, 1] > 1.05e-6)], axis=0)
+    width = upper[:, 1] / np.interp(upper[:, 0], WEAK.p, WEAK.time)
+    assert np.log(width).min() > 0.7 * np.log(width).max()
+    at = told.curve.at([1.4, 2.8, 3.5])
+    drawn_at = np.interp([1.4, 2.8, 3.5], upper[:, 0], upper[:, 1])
+    assert np.all(drawn_at >= at.upper[0] * (1 - 0.01))
 
 
 @pytest.mark.parametrize(("runs", "falls"), [(STRONG, 64), (WEAK, 1)])
@@ -198,7 +239,7 @@ def test_nothing_but_the_ideal_line_leaves_the_axes(draw):
     ax = draw(forecast(runs, hold_out=[8]))
     low, high = ax.get_ylim()
     for label, artist in drawn(ax).items():
-        if label in {"ideal scaling", "end of the measured counts"}:
+        if label == "ideal scaling":
             continue
         if label.endswith("interval"):
             times = outline(artist)[:, 1]
@@ -232,7 +273,7 @@ def test_efficiency_is_drawn_as_a_fraction_and_labelled_in_percent():
     assert lines["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency[-1])
     assert set(lines["ideal scaling"].get_ydata()) == {1}
     assert ax.get_ylim()[0] == 0
-    assert tick_labels(ax.yaxis)[:3] == ["0 %", "25 %", "50 %"]
+    assert tick_labels(ax.yaxis)[:3] == ["0", "25", "50"]
     assert ax.get_ylabel() == "efficiency [%]"
 
 
@@ -305,24 +346,37 @@ def test_powers_of_two_are_labelled_as_whole_numbers():
 
 def test_counts_up_to_a_million_are_written_out():
     ax = draw_times(forecast(STRONG, [1_000_000]))
-    assert tick_labels(ax.xaxis)[::3] == ["1", "1000", "1000000"]
+    labels = tick_labels(ax.xaxis)
+    assert labels[:5] == ["1", "2", "4", "8", "16"]
+    assert {"1000", "100000"} <= set(labels)
+    assert labels[-1] == "1000000"
 
 
 @pytest.mark.parametrize(
-    ("counts", "most", "ticks"),
+    ("counts", "width", "ticks"),
     [
-        ([1, 64], 7, [1, 2, 4, 8, 16, 32, 64]),
-        ([1, 2, 4, 64], 4, [1, 4, 16, 64]),
-        ([1, 2, 4, 8, 100], 8, [1, 2, 4, 8, 100]),
-        ([24, 48, 96, 192], 8, [24, 48, 96, 192]),
-        ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 6, [1, 2, 3, 5, 10]),
-        ([3, 5], 5, [3, 4, 5]),
-        ([5, 7], 2, [5, 6]),
-        ([11, 14], 5, [11, 14]),
+        ([1, 64], 6, [1, 2, 4, 8, 16, 32, 64]),
+        ([1, 2, 4, 64], 1.2, [1, 4, 16, 64]),
+        ([1, 2, 4, 128], 1.9, [1, 8, 32, 128]),
+        ([1, 2, 4, 8, 100], 6, [1, 2, 4, 8, 20, 50, 100]),
+        ([24, 48, 96, 192], 3, [24, 48, 96, 192]),
+        ([6, 12, 24, 48, 96, 144, 500], 7, [6, 12, 24, 48, 96, 144, 500]),
+        (range(1, 97), 6, [1, 2, 4, 8, 16, 32, 64, 96]),
+        (range(1, 11), 1.5, [1, 2, 4, 10]),
+        ([1, 1000], 6, [1, 3, 10, 30, 100, 300, 1000]),
+        ([5, 7], 0.3, [5, 7]),
+        ([11, 14], 3, [11, 14]),
+        ([8, 8], 3, [8]),
     ],
 )
-def test_ticks_of_counts_are_those_measured_where_they_spread(counts, most, ticks):
-    assert count_ticks(np.array(counts, dtype=float), most) == ticks
+def test_ticks_are_the_counts_and_both_ends_as_far_as_there_is_room(counts, width, ticks):
+    assert fitting_ticks(np.array(counts, dtype=float), width) == ticks
+
+
+def test_a_count_asked_for_has_a_tick_before_others():
+    counts = np.arange(1.0, 97.0)
+    assert 72 not in fitting_ticks(counts, 5.0)
+    assert 72 in fitting_ticks(counts, 5.0, wanted=[72.0])
 
 
 @pytest.mark.parametrize("most", [2, 3, 5, 9])
@@ -345,15 +399,103 @@ def test_an_axis_of_times_has_two_ticks_at_least(low, span):
 
 
 def test_a_figure_has_a_panel_a_series_and_one_legend():
-    figure = figure_of(forecast(several(["a", "b", "c"]), [16]))
+    figure = figure_of(forecast(several(["a", "b", "c"]), [16]), overlay=False)
     assert [ax.get_title() for ax in figure.axes] == ["a", "b", "c"]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        *("measured", "between measured counts", "forecast", "ideal scaling"),
-        *("end of the measured counts", "90 % interval"),
+        *("measured", "forecast", "90 % interval", "ideal scaling"),
     ]
-    assert not legend.get_title().get_text()
     assert not any(ax.get_legend() for ax in figure.axes)
+
+
+@pytest.mark.parametrize("names", ["a", "ab", "abcde"])
+def test_the_legend_takes_little_of_the_height(names):
+    runs = several(names)
+    figure = figure_of(forecast(runs, hold_out=[8]), knees=knee(runs, upto=16))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().height < 0.1 * figure.bbox.height
+    assert legend.get_window_extent().width <= figure.bbox.width
+    lowest = min(ax.get_tightbbox().y0 for ax in figure.axes)
+    assert legend.get_window_extent().y1 <= lowest + 1
+
+
+# Several series in one panel.
+
+
+def test_a_few_series_share_a_panel_and_are_named_at_their_lines():
+    told = forecast(several(["a", "b", "c"]), hold_out=[8], p=[8, 16])
+    figure = figure_of(told)
+    (ax,) = figure.axes
+    assert [text.get_text() for text in ax.texts] == ["a", "b", "c"]
+    for text, times in zip(ax.texts, told.time, strict=True):
+        assert text.xy == (16, pytest.approx(times[-1]))
+    solid = solid_lines(ax)
+    assert len({to_hex(line.get_color()) for line in solid}) == 3
+    assert len({x.get_marker() for x in ax.lines if x.get_label() == "_measured"}) == 3
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("measured", "measured, held out", "forecast", "90 % interval"),
+    ]
+
+
+def test_the_spread_of_several_series_is_explained_once():
+    runs = several(["a", "a", "b"], scale=lambda i: 1.0 + i / 10)
+    (ax,) = figure_of(forecast(runs, [16])).axes
+    labels = ax.get_legend_handles_labels()[1]
+    assert labels.count("spread of repeated runs") == 1
+    svg_text(ax.figure)
+
+
+def test_many_series_have_a_panel_each_unless_one_is_asked_for():
+    told = forecast(several("abcdefghij"), [16])
+    assert len(figure_of(told).axes) == 9
+    figure = figure_of(told, overlay=True)
+    (ax,) = figure.axes
+    assert [text.get_text() for text in ax.texts] == list("cdefghij")
+    assert "8 of 10 series are shown" in small_print(figure)
+
+
+def test_other_machines_and_knees_are_drawn_in_a_panel_each():
+    runs = several(["a", "b"])
+    found = knee(runs, upto=64, min_efficiency=0.9)
+    assert len(figure_of(forecast(runs, [64]), knees=found).axes) == 2
+    assert len(figure_of(forecast(runs, [64]), knees=found, overlay=True).axes) == 1
+
+
+def test_held_out_runs_of_several_series_are_told_apart_without_colour():
+    (ax,) = figure_of(forecast(several(["a", "b"]), hold_out=[8])).axes
+    measured, held_out = (
+        [x for x in ax.lines if x.get_label() == f"_{kind}"]
+        for kind in ("measured", "measured, held out")
+    )
+    assert [x.get_marker() for x in held_out] == [x.get_marker() for x in measured]
+    assert {to_hex(x.get_markeredgecolor()) for x in held_out} == {"#000000"}
+    assert "#000000" not in {to_hex(x.get_markeredgecolor()) for x in measured}
+
+
+# Speedup.
+
+
+@pytest.mark.parametrize("runs", [STRONG.select(p=[2, 4, 8, 16]), WEAK])
+def test_speedup_has_the_values_of_the_table_and_the_interval_of_the_time(runs):
+    told = forecast(runs, [32])
+    (ax,) = figure_of(told, quantity="speedup").axes
+    marks = drawn(ax)
+    assert marks["forecast"].get_ydata()[-1] == pytest.approx(told.speedup[0])
+    assert marks["measured"].get_ydata()[0] == 1
+    edge = outline(marks["90 % interval"])
+    ends = edge[np.isclose(edge[:, 0], 32), 1]
+    assert ends.max() == pytest.approx(told.speedup[0] * told.time[0] / told.lower[0])
+    assert ends.min() == pytest.approx(told.speedup[0] * told.time[0] / told.upper[0])
+    assert ax.get_ylabel() == f"speedup over p = {runs.p[0]:.0f}"
+    np.testing.assert_allclose(marks["ideal scaling"].get_ydata(), [1, 32 / runs.p[0]])
+
+
+def test_several_series_share_the_line_of_ideal_speedup():
+    (ax,) = figure_of(forecast(several(["a", "b"]), [16]), quantity="speedup").axes
+    assert len([x for x in ax.lines if x.get_label() == "ideal scaling"]) == 1
+    assert "ideal scaling" not in drawn(figure_of(forecast(several(["a", "b"]), [16])).axes[0])
 
 
 @pytest.mark.parametrize(
@@ -388,20 +530,20 @@ def test_a_panel_of_a_single_series_needs_no_name():
 
 
 def test_panels_share_their_scales_where_all_stay_readable():
-    axes = figure_of(forecast(several(["a", "b"]), [16])).axes
+    axes = figure_of(forecast(several(["a", "b"]), [16]), overlay=False).axes
     assert len({ax.get_ylim() for ax in axes}) == len({ax.get_xlim() for ax in axes}) == 1
     assert [ax.get_ylabel() for ax in axes] == ["time [s]", ""]
 
 
 def test_panels_whose_times_lie_far_apart_have_a_scale_and_a_unit_each():
     runs = several(["a", "b"], scale=lambda i: [1e-6, 1e5][i])
-    axes = figure_of(forecast(runs, [16])).axes
+    axes = figure_of(forecast(runs, [16]), overlay=False).axes
     assert [ax.get_ylabel() for ax in axes] == ["time [us]", "time [d]"]
 
 
 def test_efficiencies_share_their_scale_whatever_the_times():
     runs = several(["a", "b"], scale=lambda i: [1e-6, 1e5][i])
-    figure = figure_of(forecast(runs, [16]), quantity="efficiency")
+    figure = figure_of(forecast(runs, [16]), quantity="efficiency", overlay=False)
     assert len({ax.get_ylim() for ax in figure.axes}) == 1
     assert figure.get_suptitle() == "Efficiency on 16 processors, forecast from runs on 1 to 8"
 
@@ -418,17 +560,32 @@ def test_of_many_series_those_that_take_longest_are_shown_and_the_rest_counted()
     both = {name: np.append(runs.columns[name], lone.columns[name]) for name in runs.columns}
     figure = figure_of(forecast(Measurements(**both), [16, 32]))
     assert [int(ax.get_title()[1:]) for ax in figure.axes] == [0, 1, 3, 4, 6, 8, 9, 10, 11]
-    assert figure.legends[0].get_title().get_text() == (
+    assert small_print(figure) == (
         "9 of 12 series are shown: those that take longest at p = 32.\n"
         "2 more series have no forecast."
     )
+
+
+def test_the_file_is_named_in_small_print_without_its_folder(parcast, times, tmp_path):
+    path = tmp_path / "a.svg"
+    assert parcast("forecast", times, "-p", 16, "-o", path).status == 0
+    assert "Source: times.csv<" in path.read_text()
+    assert str(tmp_path) not in path.read_text()
+    assert small_print(figure_of(forecast(STRONG, [32]))) == ""
+
+
+def test_the_unit_is_that_of_the_table():
+    told = forecast(Measurements(p=[1, 2, 4, 8], time=[3.0, 1.5, 0.8, 0.42]), [16, 32])
+    assert "[ms]" in str(told)
+    assert figure_of(told).axes[0].get_ylabel() == "time [ms]"
 
 
 def test_a_quantity_that_is_not_known_is_refused():
     with pytest.raises(ParameterError) as caught:
         figure_of(forecast(STRONG, [32]), quantity="speed")
     assert str(caught.value) == (
-        'quantity must be "time" or "efficiency", got \'speed\'. Leave it out for "time".'
+        'quantity must be "time", "speedup" or "efficiency", got \'speed\'. '
+        'Leave it out for "time".'
     )
 
 
@@ -476,7 +633,7 @@ def test_a_name_of_any_parts_takes_two_lines_at_most(name, most):
 
 def test_a_very_long_name_keeps_its_beginning_and_its_end_intwo_lines():
     name = "main->" + "very_long::" * 30 + "MPI_Allreduce"
-    figure = figure_of(forecast(several([name, "b", "c"]), [16]))
+    figure = figure_of(forecast(several([name, "b", "c"]), [16]), overlay=False)
     first, second = figure.axes[0].get_title().split("\n")
     assert first.startswith("main->very_long")
     assert first.endswith("…")
@@ -491,7 +648,7 @@ def test_a_very_long_name_keeps_its_beginning_and_its_end_intwo_lines():
 @pytest.mark.parametrize("counts", [(1, 2, 4, 8), (24, 96, 640), (2, 47, 175, 649, 2410)])
 def test_no_labels_overlap(series, furthest, counts):
     names = [f"kernel {i}" for i in range(series)]
-    figure = figure_of(forecast(several(names, counts=counts), [furthest]))
+    figure = figure_of(forecast(several(names, counts=counts), [furthest]), overlay=False)
     figure.draw_without_rendering()
     for ax in figure.axes:
         across = np.array([x.get_window_extent().intervalx for x in ax.get_xticklabels()])
@@ -506,7 +663,7 @@ def test_no_labels_overlap(series, furthest, counts):
 def test_two_points_are_enough_for_a_figure():
     (ax,) = figure_of(forecast(Measurements(p=[64, 128], time=[3.2e5, 1.8e5]), [8, 1024])).axes
     assert tick_labels(ax.xaxis)[0] == "8"
-    assert ax.get_ylabel() == "time [d]"
+    assert ax.get_ylabel() == "time [h]"
 
 
 def test_each_kind_of_thing_has_a_look_of_its_own_besides_its_colour():
@@ -526,7 +683,7 @@ def test_colours_are_of_the_palette_or_grey():
 # The knee.
 
 
-@pytest.mark.parametrize("quantity", ["time", "efficiency"])
+@pytest.mark.parametrize("quantity", ["time", "speedup", "efficiency"])
 def test_the_knee_is_an_upright_line_with_its_count(quantity):
     runs = several(["a", "b"], scale=lambda i: 1.0 + i)
     found = knee(runs, upto=64, min_efficiency=0.9)[1:]
@@ -553,17 +710,18 @@ def test_a_knee_that_was_not_reached_or_lies_outside_is_not_drawn(change):
 # Planned runs.
 
 
-@pytest.mark.parametrize("quantity", ["time", "efficiency"])
+@pytest.mark.parametrize("quantity", ["time", "speedup", "efficiency"])
 def test_runs_to_make_are_triangles_on_the_line_with_their_numbers(quantity):
     runs = several(["a", "b"], scale=lambda i: 1.0 + i)
     planned = [x for x in plan_runs(runs, p=256, upto=512, runs=2) if x.label == "b"]
-    plain, marked = figure_of(forecast(runs, [256]), quantity=quantity, planned=planned).axes
+    told = forecast(runs, [256])
+    plain, marked = figure_of(told, quantity=quantity, planned=planned).axes
     mark = drawn(marked)["run to make next"]
     assert mark.get_xdata().tolist() == [x.at["p"] for x in planned]
     assert [x.get_text() for x in marked.texts] == [str(i + 1) for i in range(len(planned))]
     if quantity == "time":
         assert mark.get_ydata().tolist() == [x.time for x in planned]
-    else:
+    elif quantity == "efficiency":
         assert np.all((mark.get_ydata() > 0) & (mark.get_ydata() < 1))
     assert "run to make next" not in drawn(plain)
 
@@ -574,11 +732,100 @@ def test_the_line_goes_as_far_as_the_runs_to_make():
     assert drawn(ax)["forecast"].get_xdata().max() == pytest.approx(128)
 
 
+# Forecasts over several axes.
+
+
+@pytest.fixture(scope="module")
+def sizes():
+    """Times over p, n and theta."""
+    cells = [(p, n, theta) for p in (1, 2, 4, 8, 16) for n in (100, 200, 400) for theta in (1, 2)]
+    p, n, theta = map(np.array, zip(*cells, strict=True))
+    return Measurements(p=p, time=n**2 / p / theta / 1e3 + 0.02 * n, n=n, theta=theta)
+
+
+def test_over_several_axes_each_value_of_the_first_is_a_line(sizes):
+    told = forecast(sizes, [4, 16, 64], n=[200, 400, 800], theta=2)
+    (ax,) = figure_of(told).axes
+    assert [text.get_text() for text in ax.texts] == ["n = 200", "n = 400", "n = 800"]
+    assert ax.get_title() == "theta = 2"
+    measured = [x for x in ax.lines if x.get_label() == "_measured"]
+    assert [x.get_xdata().tolist() for x in measured] == [[1, 2, 4, 8, 16]] * 2
+    bands = [x for x in ax.collections if x.get_label().endswith("interval")][:3]
+    for i, band in enumerate(bands):
+        edge = outline(band)
+        at_64 = edge[np.isclose(edge[:, 0], 64), 1]
+        assert at_64.min() == pytest.approx(told.lower[i, -1])
+        assert at_64.max() == pytest.approx(told.upper[i, -1])
+    requested = [x for x in ax.lines if x.get_label() == "_asked for"]
+    assert requested[-1].get_ydata().tolist() == told.time[2].tolist()
+
+
+@pytest.mark.parametrize("quantity", ["speedup", "efficiency"])
+def test_over_several_axes_speedup_and_efficiency_are_those_of_the_table(sizes, quantity):
+    told = forecast(sizes, [4, 16, 64], n=[200, 800], theta=2)
+    (ax,) = figure_of(told, quantity=quantity).axes
+    dashed = [x for x in ax.lines if x.get_label() == "_forecast"]
+    for line, values in zip(dashed, getattr(told, quantity), strict=True):
+        assert line.get_ydata()[-1] == pytest.approx(values[-1])
+
+
+def test_further_axes_have_a_panel_for_each_combination(sizes):
+    figure = figure_of(forecast(sizes, [8, 32], n=[200, 400], theta=[1, 2]))
+    assert [ax.get_title() for ax in figure.axes] == ["theta = 1", "theta = 2"]
+
+
+def test_of_a_single_count_the_line_is_along_the_first_axis(sizes):
+    told = forecast(sizes, 16, n=[100, 200, 400, 800], theta=2)
+    (ax,) = figure_of(told).axes
+    assert ax.get_xlabel() == "n"
+    assert tick_labels(ax.xaxis) == ["100", "200", "400", "800"]
+    marks = drawn(ax)
+    assert marks["measured"].get_xdata().tolist() == [100, 200, 400]
+    assert marks["forecast"].get_ydata()[-1] == pytest.approx(told.time.ravel()[-1])
+    (ax,) = figure_of(told, quantity="efficiency").axes
+    assert drawn(ax)["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency.ravel()[-1])
+
+
+def test_the_interval_of_a_single_point_is_a_bar(sizes):
+    told = forecast(sizes, 64, n=800, theta=2)
+    (ax,) = figure_of(told).axes
+    (bar,) = drawn(ax)["90 % interval"].get_segments()
+    np.testing.assert_allclose(bar, [[64, told.lower.item()], [64, told.upper.item()]])
+
+
+def test_of_many_values_some_are_drawn_and_the_rest_counted(sizes):
+    figure = figure_of(forecast(sizes, [8, 32], n=np.arange(100, 1300, 100), theta=2))
+    assert len(figure.axes[0].texts) == 8
+    assert small_print(figure) == "8 of 12 values of n are shown."
+
+
+# From the result.
+
+
 def test_a_forecast_draws_itself():
     told = forecast(STRONG, [32])
-    assert svg_text(told.plot()) == svg_text(figure_of(told))
+    assert svg_text(told.plot().figure) == svg_text(figure_of(told))
     other = told.plot(quantity="efficiency")
-    assert svg_text(other) == svg_text(figure_of(told, quantity="efficiency"))
+    assert svg_text(other.figure) == svg_text(figure_of(told, quantity="efficiency"))
+    several_panels = forecast(several(["a", "b"]), [16]).plot(overlay=False)
+    assert [ax.get_title() for ax in several_panels] == ["a", "b"]
+
+
+def test_given_axes_are_drawn_in_with_a_legend_and_names():
+    mine = Figure().add_subplot()
+    assert forecast(several("abcde"), [16]).plot(mine) is mine
+    assert [text.get_text() for text in mine.texts] == list("abcde")
+    assert "forecast" in [text.get_text() for text in mine.get_legend().get_texts()]
+    assert not mine.figure.get_suptitle()
+
+
+def test_axes_are_refused_where_several_panels_are_needed():
+    with pytest.raises(ParameterError) as caught:
+        forecast(several("abc"), [16]).plot(Figure().add_subplot(), overlay=False)
+    assert str(caught.value) == (
+        "ax must be left out for a picture of several panels, got axes for 3 panels. "
+        "Leave it out, or forecast fewer series."
+    )
 
 
 # Files.
@@ -620,7 +867,7 @@ def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path):
 # What is loaded.
 
 
-@pytest.mark.parametrize("draw", [draw_times, draw_efficiency, figure_of])
+@pytest.mark.parametrize("draw", [draw_times, draw_efficiency, figure_of, Forecast.plot])
 def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackage) as caught:

@@ -57,3 +57,10 @@ def test_planned_runs_know_their_own_parameters():
 def test_runs_are_planned_for_the_next_two_doublings_by_default():
     runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
     assert plan_runs(runs) == plan_runs(runs, [16, 32])
+
+
+def test_a_planned_run_is_shown_with_its_axes_and_its_time():
+    (first, *_) = plan_runs(RUNS, p=128, upto=128)
+    assert repr(first) == "PlannedRun(p = 32, time 7.3 s)"
+    (first, *_) = plan_runs(SIZES, p=8, n=4)
+    assert repr(first).startswith("PlannedRun(p = 4, n = 4, time ")

@@ -15,6 +15,8 @@ from parcast.importers.axes import chosen_metric
 from parcast.importers.registry import (
     FORMATS,
     Format,
+    ImportNote,
+    as_measurements,
     format_named,
     formats,
     import_machine,
@@ -185,3 +187,22 @@ def test_which_of_several_metrics_is_meant_must_be_plain():
 def test_beginnings_repeated_to_the_end_are_of_no_format(tmp_path, part):
     (tmp_path / "file").write_bytes(part * registry.HEAD)  # a pattern that goes back would hang
     assert recognised(tmp_path / "file") is None
+
+
+def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_path):
+    runs = Measurements(p=[1, 2], time=[8.0, 4.5])
+    assert as_measurements(runs) is runs
+    assert as_measurements({"p": [1, 2], "time_ms": [8000.0, 4500.0]}) == runs
+    (tmp_path / "times.csv").write_text("p,time_s\n1,8\n2,4.5\n", encoding="utf-8")
+    assert as_measurements(tmp_path / "times.csv") == as_measurements(str(tmp_path / "times.csv"))
+    assert as_measurements(tmp_path / "times.csv") == runs
+    hyperfine = str(DATA / "hyperfine.json")
+    imported = import_timings(hyperfine)
+    with pytest.warns(ImportNote) as notes:
+        assert as_measurements(hyperfine) == imported.measurements
+    assert [str(x.message) for x in notes] == [f"{hyperfine}: {x}" for x in imported.notes]
+    assert {x.filename for x in notes} == {__file__}
+    with pytest.raises(FileProblems, match="must exist"):
+        as_measurements(tmp_path / "none.csv")
+    with pytest.raises(ParameterError, match="table must have columns by name, got NoneType"):
+        as_measurements(None)

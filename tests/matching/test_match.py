@@ -299,7 +299,7 @@ def test_a_result_shows_itself_and_escapes_what_it_was_given():
         ({"p": [0]}, "p must be a whole number of at least 1, got 0"),
         ({"p": ["many"]}, "p must be numbers"),
         ({"p": range(1, 5000)}, "p must be 1 to 2,000 counts, got 4,999"),
-        ({"machines": ["T3E"]}, "machines must be Machine objects, got str"),
+        ({"machines": [3]}, "must be a Machine, got int. Give the path"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"goal": "cost"}, "price must be given for T3E, SP, O2000, because the cost is needed"),
         ({"prices": {"T4E": 1}}, "prices must name machines that are ranked, got 'T4E'"),
@@ -391,3 +391,13 @@ def test_it_is_told_that_no_run_was_repeated_where_none_was(runs):
     assert "repeated" not in " ".join(match(Measurements(**again)).warnings)
     machines = [machine("A", "1 Gflop/s"), machine("B", "2 Gflop/s")]
     assert "repeated" not in " ".join(match(program(), machines, p=[1, 2]).warnings)
+
+
+def test_files_are_read_a_toml_file_as_a_program_and_others_as_runs(tmp_path):
+    (tmp_path / "program.toml").write_text('[[phase]]\nlaw = "spmd"\ncompute.parallel = "8 s"\n')
+    (tmp_path / "machine.toml").write_text('name = "gort"\n')
+    (tmp_path / "runs.csv").write_text("p,time_s,machine\n1,8,A\n2,4,A\n1,9,B\n2,5,B\n")
+    told = match(tmp_path / "program.toml", tmp_path / "machine.toml", p=[1, 2])
+    assert [(x.machine, x.best_p) for x in told.candidates] == [("gort", 2)]
+    told = match(str(tmp_path / "runs.csv"))
+    assert [x.machine for x in told.candidates] == ["A", "B"]

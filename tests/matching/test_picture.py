@@ -96,7 +96,7 @@ def test_the_same_match_gives_the_same_bytes(told, tmp_path):
     told.save(one)
     told.save(other)
     assert one.read_bytes() == other.read_bytes()
-    assert svg_text(told.plot()) == svg_text(told.plot())
+    assert svg_text(told.plot().figure) == svg_text(told.plot().figure)
 
 
 def test_measured_counts_are_filled_and_forecast_ones_hollow(told):

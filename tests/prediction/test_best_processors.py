@@ -90,4 +90,4 @@ def test_no_time_at_all_is_refused():
 
 def test_what_is_no_description_is_refused():
     with pytest.raises(ParameterError, match="program must be a Program"):
-        best_processors("sort", MACHINE, upto=8)
+        best_processors(None, MACHINE, upto=8)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.colors import LogNorm, to_hex
+from matplotlib.figure import Figure
 
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import Machine
@@ -108,13 +109,15 @@ def test_lines_have_a_panel_of_times_one_of_speedups_and_one_of_shares(lines):
         "speedup",
         "share of the time [%]",
     ]
-    assert [ax.get_xlabel() for ax in lines.axes] == ["", "", "processors p"]
+    assert [ax.get_xlabel() for ax in lines.axes] == ["processors p"] * 3
     assert {ax.get_xscale() for ax in lines.axes} == {"log"}
     assert (times.get_yscale(), speedups.get_yscale(), shares.get_yscale()) == (
         *("log", "log"),
         "linear",
     )
-    assert ticks(times.xaxis) == [str(p) for p in P]
+    assert ticks(shares.xaxis) == [str(p) for p in P]
+    assert ticks(times.xaxis)[0] == "1"
+    assert ticks(times.xaxis)[-1] == "64"
 
 
 def test_each_value_of_the_second_axis_is_a_line_with_a_marker_and_a_name(lines, told):
@@ -126,10 +129,9 @@ def test_each_value_of_the_second_axis_is_a_line_with_a_marker_and_a_name(lines,
             np.testing.assert_array_equal(line.get_ydata(), column[:, i])
         assert len({line.get_marker() for line in drawn}) == len(DISKS)
         assert len({to_hex(line.get_color()) for line in drawn}) == len(DISKS)
-    legend = times.get_legend()
-    assert legend.get_title().get_text() == "disks d"
-    assert texts(legend.get_texts()) == ["8", "4", "2", "1"]
-    named = legend.legend_handles[0]
+    _, legend = lines.legends
+    assert texts(legend.get_texts()) == ["disks d:", "1", "2", "4", "8"]
+    named = legend.legend_handles[4]
     assert named.get_marker() == times.lines[3].get_marker()
 
 
@@ -167,17 +169,35 @@ def test_shares_are_stacked_up_to_the_whole_for_the_largest_value(lines, told):
     at_64 = [edge[np.isclose(edge[:, 0], 64), 1].max() for edge in tops]
     parts = [part[-1, -1] / told.time[-1, -1] for _, part in told.breakdown.components()]
     np.testing.assert_allclose(at_64, np.cumsum(parts))
-    title = lines.axes[2].get_legend().get_title().get_text()
-    assert title.replace("\N{NO-BREAK SPACE}", " ") == "where time goes at d = 8"
+    assert lines.axes[2].get_title() == "at d = 8"
 
 
-def test_legends_stay_beside_the_data(lines):
+def test_shares_are_named_in_their_areas_or_else_in_the_legend(lines):
     svg_text(lines)
-    for ax in (lines.axes[0], lines.axes[2]):
-        legend = ax.get_legend().get_window_extent()
-        assert legend.x0 >= ax.get_window_extent().x1
-        assert legend.x1 <= lines.bbox.x1
-    assert lines.legends[0].get_window_extent().y1 <= lines.axes[2].get_window_extent().y0
+    shares = lines.axes[2]
+    assert "computing" in written(shares)
+    explained = texts(lines.legends[0].get_texts())
+    for stack in shares.collections:
+        assert (stack.get_label() in written(shares)) != (stack.get_label() in explained)
+    for text in shares.texts:
+        (stack,) = [x for x in shares.collections if x.get_label() == text.get_text()]
+        box = text.get_window_extent()
+        corners = [(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)]
+        assert (
+            stack.get_paths()[0]
+            .contains_points(shares.transData.inverted().transform(corners))
+            .all()
+        )
+
+
+def test_legends_stay_below_the_data_and_the_panels_fill_the_width(lines):
+    svg_text(lines)
+    low, high = lines.legends
+    lowest = lines.axes[2].get_tightbbox().y0
+    assert low.get_window_extent().y1 <= high.get_window_extent().y0 + 1
+    assert high.get_window_extent().y1 <= lowest + 1
+    for ax in lines.axes[1:]:
+        assert ax.get_window_extent().x1 > 0.96 * lines.bbox.x1
 
 
 def test_the_ideal_speedup_is_left_out_where_it_would_not_be_seen():
@@ -192,8 +212,8 @@ def test_one_axis_gives_one_line_and_nothing_that_it_lacks():
     assert not times.collections
     assert times.get_legend() is None
     assert texts(figure.legends[0].get_texts()) == ["predicted", "ideal speedup, p"]
-    assert texts(shares.get_legend().get_texts()) == ["computing"]
-    assert shares.get_legend().get_title().get_text() == "where time goes"
+    assert written(shares) == ["computing"]
+    assert shares.get_title() == ""
     # Ideal scaling stays in sight where it is reached.
     assert speedups.get_ylim()[1] > 64
 
@@ -207,8 +227,8 @@ def test_contention_is_not_drawn_where_it_changes_nothing():
 def test_many_lines_have_a_colour_bar():
     told = made({"p": P, "d": range(1, 65)}, compute=lambda p, _d: 8 / p, io=lambda _p, d: 1 / d)
     figure = figure_of_prediction(told, picture="lines")
-    times = figure.axes[0]
-    (bar,) = times.child_axes
+    times, speedups, _ = figure.axes
+    (bar,) = speedups.child_axes
     assert 8 < len(times.lines) <= 33
     assert times.get_legend() is None
     assert bar.get_ylabel() == "disks d"
@@ -225,11 +245,11 @@ def test_lines_may_run_over_a_parameter_in_a_unit_that_suits_it():
     )
     figure = figure_of_prediction(told, picture="lines")
     assert figure.get_suptitle() == "made on up\nat p = 64"
-    times, _, shares = figure.axes
+    times, speedups, shares = figure.axes
     assert times.get_ylabel() == "time [ms]"
     assert shares.get_xlabel() == "network bandwidth [MB/s]"
     assert ticks(shares.xaxis) == ["10", "20", "30", "50", "100", "200", "300", "500", "1000"]
-    (bar,) = times.child_axes
+    (bar,) = speedups.child_axes
     assert bar.get_ylabel() == "network contention [%]"
     assert ticks(bar.yaxis)[0] == "0"
     texts_below = texts(figure.legends[0].get_texts()) if figure.legends else []
@@ -246,9 +266,8 @@ def test_a_long_name_is_broken_and_never_read_as_a_formula():
     both = {"contention_free": told.time / 2, "single_bus": told.time * 50}
     figure = figure_of_prediction(replace(told, **both), picture="lines")
     svg_text(figure)
-    legend = figure.axes[0].get_legend()
-    assert len(legend.get_title().get_text().splitlines()) > 1
-    assert legend.get_window_extent().x1 <= figure.bbox.x1
+    for legend in figure.legends:
+        assert legend.get_window_extent().width <= figure.bbox.width
     for picture in ("lines", "surface", "contours", "map"):
         drawn = figure_of_prediction(replace(told, **both), picture=picture)
         assert "phase $ 2$" in svg_text(drawn)
@@ -336,6 +355,56 @@ def test_the_ridge_takes_the_fewest_of_the_nearly_best():
     assert ridge(times, np.array([1.0, 2.0, 4.0])).tolist() == [2, 1, 4]
 
 
+def test_an_axis_of_few_values_is_the_one_of_the_lines():
+    told = made({"p": [1, 4], "n": range(1, 17)}, compute=lambda p, n: n / p)
+    times = figure_of_prediction(told).axes[0]
+    assert times.get_xlabel() == "problem size n"
+    first, second = times.lines[:2]
+    np.testing.assert_array_equal(first.get_ydata(), np.arange(1, 17))
+    np.testing.assert_array_equal(second.get_ydata(), np.arange(1, 17) / 4)
+
+
+@pytest.mark.parametrize("picture", ["contours", "map"])
+def test_a_picture_of_one_panel_is_drawn_in_given_axes(told, picture):
+    ax = Figure(layout="constrained").add_subplot()
+    assert told.plot(ax, picture=picture) is ax
+    assert ax.get_xlabel() == "processors p"
+    assert ax.collections
+    assert not ax.figure.get_suptitle()
+    assert not ax.figure.legends
+
+
+def test_a_surface_is_drawn_in_given_axes_in_space(told):
+    ax = Figure().add_subplot(projection="3d")
+    assert told.plot(ax, picture="surface") is ax
+    assert ax.get_zlabel() == "speedup"
+    with pytest.raises(ParameterError, match="ax must have three dimensions for a surface"):
+        told.plot(Figure().add_subplot(), picture="surface")
+
+
+def test_lines_are_not_drawn_in_given_axes(told):
+    with pytest.raises(ParameterError) as caught:
+        told.plot(Figure().add_subplot())
+    assert str(caught.value) == (
+        "ax must be left out for a picture of several panels, got axes for 3 panels. "
+        'Leave it out, or draw picture="contours" or "map" over two axes.'
+    )
+
+
+def test_the_axes_of_colour_bars_are_not_given_back(told):
+    assert told.plot(picture="map").get_xlabel() == "processors p"
+    assert told.plot(picture="surface").get_zlabel() == "speedup"
+    assert [ax.get_ylabel() for ax in told.plot()] == [
+        *("time [s]", "speedup", "share of the time [%]"),
+    ]
+
+
+def test_markers_do_not_touch_where_values_are_close():
+    told = made({"p": range(1, 65)}, compute=lambda p: 8 / p)
+    times = figure_of_prediction(told).axes[0]
+    assert len(times.lines[0].get_markevery()) < 25
+
+
 # Maps.
 
 
@@ -363,6 +432,18 @@ def test_a_map_names_the_region_where_each_component_dominates():
         np.testing.assert_allclose(edge[:, 0], 16, rtol=0.03)
 
 
+def test_the_border_of_regions_is_straight_where_components_are_powers():
+    told = made(
+        {"p": [1, 4, 16, 64, 256], "n": [1, 4, 16, 64, 256, 1024]},
+        compute=lambda p, n: n / p,
+        communication=lambda p, n: p / n**0.5,
+    )
+    ax = figure_of_prediction(told, picture="map").axes[0]
+    edges = [np.concatenate(c.allsegs[0]) for c in ax.collections if hasattr(c, "allsegs")]
+    for edge in edges:
+        np.testing.assert_allclose(edge[:, 0], edge[:, 1] ** 0.75, rtol=0.03)
+
+
 def test_a_region_too_small_for_a_label_is_named_below():
     told = made(
         {"p": np.arange(1, 101), "d": np.geomspace(1, 1000, 60).round()},
@@ -371,7 +452,7 @@ def test_a_region_too_small_for_a_label_is_named_below():
     )
     figure = figure_of_prediction(told, picture="map")
     assert written(figure.axes[0]) == ["computing"]
-    assert figure.get_supxlabel() == (
+    assert figure.texts[0].get_text() == (
         "Regions: what takes the largest share of the time. "
         "Too small for a label: I/O (less than 1% of the map)."
     )
@@ -395,9 +476,7 @@ def test_a_map_over_parameters_shows_times():
         p=16,
         vary={"network.bandwidth": [1e7, 1e8, 1e9], "io.volume": [1e6, 1e7, 1e8]},
     )
-    figure = figure_of_prediction(told)
-    assert figure.axes[0].get_title() == ""
-    figure = told.plot("map")
+    figure = told.plot(picture="map").figure
     ax, bar = figure.axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("network bandwidth [MB/s]", "I/O volume [MB]")
     assert bar.get_ylabel() == "time [s]"
@@ -417,6 +496,13 @@ def test_efficiencies_far_apart_have_a_logarithmic_scale_that_ends():
     assert ticks(bar.yaxis)[-1] == "100"
 
 
+def test_a_few_sizes_are_labelled_themselves_both_ends_among_them():
+    told = made({"n": [100, 200, 400, 800, 1600, 3200, 6400]}, compute=lambda n: n)
+    (axis,) = shown_of(told, 2).axes
+    assert axis.ticks(6.0)[1] == ["100", "200", "400", "800", "1600", "3200", "6400"]
+    assert {"100", "6400"} <= set(axis.ticks(1.5)[1])
+
+
 def test_values_close_together_have_ticks_too():
     told = made({"p": [4], "network.bandwidth": [1e7, 1.2e7]}, compute=lambda p, r: p / r)
     (axis,) = shown_of(told, 2).axes
@@ -433,9 +519,10 @@ def test_values_close_together_have_ticks_too():
         ({"p": P}, "time [s]"),
         ({"p": P, "d": DISKS}, "time [s]"),
         ({"p": P, "d": range(1, 17)}, "speedup"),
-        ({"p": P, "n": range(1, 17)}, "efficiency [%]"),
+        ({"p": P, "n": range(1, 17)}, "speedup"),
+        ({"p": [1, 2, 4], "n": range(1, 17)}, "share of the time [%]"),
     ],
-    ids=["one axis", "few lines", "many disks", "another axis"],
+    ids=["one axis", "few lines", "many disks", "another axis", "few processors"],
 )
 def test_the_picture_suits_the_axes(axes, shows):
     told = made(axes, compute=lambda *at: 8.0 / at[0] + 0 * sum(at))
@@ -476,7 +563,7 @@ def test_the_same_prediction_gives_the_same_bytes_in_another_process():
         "from parcast.show.canvas import svg_text\n"
         "program = parcast.Program(phase=[{'law': 'spmd', 'compute': {'parallel': '8 s'}}])\n"
         "told = parcast.predict(program, parcast.Machine(), p=[1, 2], n=[1, 2])\n"
-        "print(hashlib.sha256(svg_text(told.plot('map')).encode()).hexdigest())\n"
+        "print(hashlib.sha256(svg_text(told.plot(picture='map').figure).encode()).hexdigest())\n"
     )
     seen = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout

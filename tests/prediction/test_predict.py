@@ -1,11 +1,15 @@
 """Predictions: grids, speedups, intervals, bounds, what is said of them, and refusals."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from parcast.descriptions.machine import Machine, Storage
 from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import ParameterError
+from parcast.prediction.best_processors import best_processors
 from parcast.prediction.predict import predict
 from parcast.show.warning import Rank
 
@@ -197,11 +201,8 @@ def test_a_time_of_nothing_is_refused_with_its_place():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((MACHINE, MACHINE), "program must be a Program, got Machine. Build it with"),
-        (
-            ("p.toml", MACHINE),
-            "got str. Build it with parcast.Program(...) or parcast.read_program",
-        ),
+        ((MACHINE, MACHINE), "program must be a Program, got Machine. Give the path of"),
+        ((None, MACHINE), "its file, or build it with parcast.Program(...)."),
         ((program(), {}), "machine must be a Machine, got dict"),
     ],
 )
@@ -292,3 +293,15 @@ def test_a_parameter_without_effect_is_a_serious_warning():
     machine = Machine(network={"bandwidth": "10 MB/s"})
     told = predict(program, machine, p=[1, 2], vary={"network.bandwidth": [1e6, 1e7]})
     assert [x.rank for x in told.warnings if "No time depends on" in x] == [Rank.SERIOUS]
+
+
+def test_files_are_read_where_descriptions_are_taken():
+    files = Path(__file__).parents[2] / "examples" / "btio"
+    own, machine = files / "program.toml", files / "sp2.toml"
+    told = predict(own, str(machine), p=[1, 4], d=3)
+    read = predict(read_program(own), read_machine(machine), p=[1, 4], d=3)
+    assert told.time.tolist() == read.time.tolist()
+    assert (
+        best_processors(own, machine, upto=64).p
+        == best_processors(read_program(own), read_machine(machine), upto=64).p
+    )

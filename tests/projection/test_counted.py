@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
+import parcast
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.counted import tables_of_counts
-from parcast.projection.counted import project_counts
+from parcast.projection.counted import project, project_counts
+from parcast.projection.read_counts import read_counts
 from parcast.timings.measurements import Measurements
 
 HERE = Machine(name="here", network={"latency": "1 ms", "bandwidth": "1 MB/s"})
@@ -268,3 +270,29 @@ def test_more_processors_than_the_machine_has_are_told():
         said[0]
         == "here has 2 processors: results for p > 2 assume a larger machine of the same kind."
     )
+
+
+def test_files_of_counts_machines_and_runs_are_read(tmp_path):
+    (tmp_path / "counts.csv").write_text("p,compute_s,messages,bytes\n1,8,0,0\n4,8,400,4e5\n")
+    (tmp_path / "here.toml").write_text('name = "here"\nnetwork.bandwidth = "1 MB/s"\n')
+    (tmp_path / "known.csv").write_text("p,time_s\n1,24\n")
+    files = [str(tmp_path / x) for x in ("counts.csv", "here.toml")]
+    told = parcast.project(*files, 4, known=tmp_path / "known.csv")
+    (program,) = read_counts(files[0])
+    here = Machine(name="here", network={"bandwidth": "1 MB/s"})
+    assert told.to_document() == parcast.project(program, here, [4], known=KNOWN).to_document()
+
+
+def test_one_of_several_programs_is_named(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("program,p,compute_s\nCG,1,8\nMG,1,9\n")
+    assert project(path, HERE, 1, name="MG").program == "MG"
+    with pytest.raises(ParameterError) as refusal:
+        project(path, HERE, 1)
+    assert str(refusal.value) == (
+        "name must name one of the programs, got none. There is 'CG', 'MG'."
+    )
+    with pytest.raises(ParameterError, match="got 'LU'"):
+        project(path, HERE, 1, name="LU")
+    with pytest.raises(ParameterError, match="got 'LU'"):
+        project(PROGRAM, HERE, 1, name="LU")

@@ -1,10 +1,17 @@
 """`parcast.show.html`: sheets in a notebook."""
 
+import re
+
 from parcast.show.html import html_of
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.show.warning import Rank, RankedWarning
 
 COUNTS = Column(title="p", unit="[1]", cells=["1", "2"])
+
+
+def unstyled(html):
+    """Leave out the styles of rows and cells."""
+    return re.sub(r' style="[^"]*"', "", html)
 
 
 def test_everything_that_came_from_a_user_is_escaped():
@@ -15,21 +22,34 @@ def test_everything_that_came_from_a_user_is_escaped():
     said = {"facts": (Fact(name, name),), "warnings": (name,), "conclusion": (Fact("", name),)}
     html = html_of(Sheet(title=name, tables=(table,), parts=(Sheet(title=name, **said),), **said))
     assert "<b>&amp;" not in html.replace("&lt;b&gt;&amp;", "")
-    assert "<b>&" not in html.replace("<b>&lt;b&gt;&amp;</b>", "")
+    assert "<b>&" not in html.replace("<b>&lt;b&gt;&amp;", "")
 
 
 def test_a_table_is_shown_in_its_widest_form_with_titles_in_full():
     efficiency = Column(title="eff.", cells=[" 1 ", "2"], heading="efficiency [%]")
     table = Table(forms=(Form(columns=[COUNTS, efficiency]), Form(columns=[COUNTS])))
-    assert html_of(Sheet(tables=(table,))) == (
+    assert unstyled(html_of(Sheet(tables=(table,)))) == (
         "<table><thead><tr><th>p [1]</th><th>efficiency [%]</th></tr></thead>"
         "<tbody><tr><td>1</td><td>1</td></tr><tr><td>2</td><td>2</td></tr></tbody></table>"
     )
 
 
+def test_numbers_stand_to_the_right_and_names_to_the_left():
+    name = Column(title="machine", cells=["SP"], align="left")
+    time = interval_column("interval", "[s]", [("3", "12")])
+    html = html_of(Sheet(tables=(Table(forms=(Form(columns=[name, time]),)),)))
+    right, left = 'style="text-align:right"', 'style="text-align:left"'
+    whole = 'style="white-space:nowrap"'
+    assert html == (
+        f"<table><thead><tr {right}><th {left}>machine</th><th {whole}>interval [s]</th></tr>"
+        f"</thead><tbody><tr {right}><td {left}>SP</td><td {whole}>3 to 12</td></tr></tbody>"
+        "</table>"
+    )
+
+
 def test_groups_have_their_titles_above_them():
     html = html_of(Sheet(tables=(Table(forms=(Form(columns=[COUNTS], titles=["a", "a"]),)),)))
-    assert html.count('<tr><th colspan="1">a</th></tr>') == 1
+    assert unstyled(html).count('<tr><th colspan="1">a</th></tr>') == 1
 
 
 def test_many_rows_are_counted():
@@ -42,7 +62,7 @@ def test_many_rows_are_counted():
 def test_facts_follow_a_title_unless_a_table_stands_between():
     facts = (Fact("law", "usl"), Fact("", "of Gunther"))
     html = html_of(Sheet(title="T3E", facts=facts))
-    assert html == "<p><b>T3E</b><br>law: usl<br>of Gunther</p>"
+    assert html == "<p><b>T3E</b><br><b>law:</b> usl<br>of Gunther</p>"
     html = html_of(Sheet(title="T3E", tables=(Table(in_full=(Entry(lines=("none",)),)),)))
     assert html == "<p><b>T3E</b></p><p>none</p>"
 

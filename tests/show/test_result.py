@@ -4,10 +4,13 @@ import copy
 import json
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine
@@ -107,7 +110,6 @@ def test_its_sheet_is_what_is_printed_and_shown(result):
 def test_its_places_exist(result):
     assert callable(load(result._sheet))
     assert not result._picture or callable(load(result._picture))
-    assert hasattr(result, "plot") == bool(result._picture)
 
 
 def test_it_is_saved_by_the_ending_of_the_path(result, tmp_path):
@@ -125,17 +127,96 @@ def test_a_picture_is_saved_where_there_is_one(result, tmp_path):
         result.save(tmp_path / "a.svg")
         assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
     else:
-        with pytest.raises(ParameterError, match="must end in"):
+        with pytest.raises(ParameterError, match=r"must end in \.csv or \.json, got"):
             result.save(tmp_path / "a.svg")
+
+
+def test_it_is_drawn_in_axes_that_pyplot_shows(result):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    if not result._picture:
+        with pytest.raises(ParameterError, match="has no picture"):
+            result.plot()
+        return
+    axes = np.ravel(result.plot())
+    assert all(isinstance(ax, Axes) for ax in axes)
+    assert axes[0].figure is plt.gcf()
+    with pytest.raises(ParameterError, match=r"ax must be a matplotlib Axes, got 'map'\."):
+        result.plot("map")
+
+
+@pytest.mark.parametrize("name", ["Forecast", "Match", "Validation"])
+def test_a_picture_of_one_panel_is_drawn_in_given_axes(made, name):
+    ax = Figure(layout="constrained").add_subplot()
+    assert made(name).plot(ax) is ax
+    assert ax.get_legend() is not None
+    assert ax.get_xlabel()
+    ax.figure.draw_without_rendering()
+
+
+def test_saving_leaves_nothing_with_pyplot(made, tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.close("all")
+    made("Forecast").save(tmp_path / "a.svg")
+    assert not plt.get_fignums()
+
+
+def test_an_ending_that_is_no_format_is_refused_with_all_that_are(made):
+    with pytest.raises(ParameterError) as refusal:
+        made("Forecast").save("x.bmp")
+    assert str(refusal.value) == (
+        'path must end in .csv, .json, .svg, .png or .pdf, got "x.bmp". '
+        "The ending chooses the format."
+    )
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.json", "x.svg"])
+def test_a_folder_that_is_not_there_is_named(made, tmp_path, name):
+    with pytest.raises(FileNotFoundError) as refusal:
+        made("Forecast").save(tmp_path / "no" / name)
+    assert refusal.value.filename == str(tmp_path / "no")
 
 
 def test_its_rows_are_a_table_of_pandas(result):
     pandas = pytest.importorskip("pandas")
     frame = result.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
-    assert len(frame) == len([*result.rows()])
+    rows = [*result.rows()]
+    assert len(frame) == len(rows)
+    assert [*frame.columns] == [name for name in rows[0] if name not in result._never_filled]
+    assert all(row[name] is None for row in rows for name in result._never_filled)
+    for name in frame.columns:
+        if all(row[name] is None for row in rows):
+            assert frame[name].dtype == np.float64
+
+
+def test_its_representation_is_one_short_line(result):
+    assert len(repr(result)) < 120
+    assert "\n" not in repr(result)
+    assert repr(result).startswith(f"{type(result).__name__}(")
 
 
 def test_a_place_is_loaded():
     assert load("math:pi") == np.pi
     assert load("parcast.places").load is load
+
+
+class Balanced(HTMLParser):
+    """Checks that every tag is closed in its place."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, _attributes):
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_its_html_closes_every_tag(result):
+    parser = Balanced()
+    parser.feed(result._repr_html_())
+    parser.close()
+    assert not parser.open

@@ -482,3 +482,11 @@ def test_what_takes_no_time_is_refused():
     idle = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s * (p < 4)"}}])
     with pytest.raises(ParameterError, match=r"services that are all 0 at p = 4\."):
         simulate(idle, MACHINE, p=[2, 4])
+
+
+def test_files_are_read_where_descriptions_are_taken(tmp_path):
+    (tmp_path / "program.toml").write_text('[[phase]]\nlaw = "spmd"\ncompute.parallel = "8 s"\n')
+    (tmp_path / "machine.toml").write_text('name = "gort"\n')
+    told = simulate(tmp_path / "program.toml", str(tmp_path / "machine.toml"), p=[2])
+    assert told.predicted.tolist() == [4.0]
+    assert told.machine == "gort"

@@ -45,7 +45,7 @@ def test_one_program_that_holds_and_one_that_was_not_compared_can_be_drawn(told)
     assert "measured, p = 2" in svg_text(figure_of_validation(replace(told, programs=(one,))))
     waiting = tuple(replace(x, runs=()) for x in one.comparisons)
     none = replace(told, programs=(replace(one, comparisons=waiting, holds=None),))
-    assert "sort: not compared" in svg_text(none.plot())
+    assert "sort: not compared" in svg_text(none.plot().figure)
 
 
 def test_the_same_validation_gives_the_same_bytes(told, tmp_path):

@@ -61,36 +61,36 @@ def calibrate(
     launches: int | None = None,
     name: str = "",
 ) -> Calibration:
-    """Measure this machine.
+    """Measure processor, network, collectives and storage of this machine.
 
     Parameters
     ----------
     ranks : int, default 2
-        The most MPI processes; network and primitives are measured with 2, 4, 8, ... and these,
-        and with 3 where formulas in p would have too few counts else. More than there are cores
-        are all pinned to one core, and a warning says so. [1]
+        Largest number of MPI ranks. Network and collectives are measured with 2, 4, 8, ... and
+        this number, and with 3 where formulas in p would have too few counts otherwise. More ranks
+        than cores are all pinned to one core, and a warning says so. [1]
     quick : bool, default False
-        Three launches of few sizes, under 20 s on a quiet machine for two ranks.
+        Three launches of few sizes: under 20 s on a quiet machine for two ranks.
     time_limit : float, optional
-        After which a launch that is under way is ended; none begins that is not expected to end
-        in time; default 240 s, quick 15 s. [s]
-    only : sequence of {"processor", "network", "primitives", "storage"}
-        Parts to measure.
+        A launch that is not expected to end within this time is not begun, and one that runs is
+        ended. By default 240 s, with `quick` 15 s. [s]
+    only : sequence of {"processor", "network", "primitives", "storage"}, optional
+        Parts to measure. By default all.
     directory : path, optional
-        Where files are written for the storage; default: the current one. They have no names, so
-        nothing is left there.
+        Where files are written to measure the storage. By default the current directory. The files
+        have no names, so that none remain.
     progress : callable, optional
-        Told the share that is done and what is being done.
+        Called with the fraction that is done and what is being measured.
     launches : int, optional
-        Launches of each part before its intervals are looked at; default 5, quick 3. [1]
+        Launches of each part before its intervals are evaluated. By default 5, with `quick` 3. [1]
     name : str, optional
-        Of the machine; default: that of the host.
+        Name of the machine. By default that of the host.
 
     Returns
     -------
     Calibration
-        Where it was interrupted, by Ctrl-C or by SIGTERM of a batch system, what had been
-        measured until then.
+        Values with intervals [SI]. `parcast.calibration.machine_file.machine_figures` makes a
+        machine file of it. After Ctrl-C or SIGTERM, what had been measured until then.
 
     Raises
     ------
@@ -98,6 +98,11 @@ def calibrate(
         If an argument lies outside its domain.
     RunFailed
         If nothing could be measured; the message says why.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> machine = parcast.calibrate(ranks=4, quick=True)  # doctest: +SKIP
     """
     chosen = _checked(ranks, only, launches, time_limit)
     least = launches or (QUICK_LAUNCHES if quick else LAUNCHES)

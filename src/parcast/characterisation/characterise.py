@@ -20,11 +20,13 @@ from parcast.characterisation.rows import Called, Rows, keys_of_called, keys_of_
 from parcast.characterisation.runs import RegionRuns, RunsOfProgram, runs_of_program
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, phase_of
+from parcast.descriptions.toml_files import MachineLike, as_machine
 from parcast.errors import FitFailed, ParameterError, as_list
+from parcast.importers.registry import as_measurements
 from parcast.laws.count_formulas import count_formula
 from parcast.laws.regions import RegionsPhase
 from parcast.timings.disturbed import without_disturbed
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.profile import DISK_KINDS, LOOP_KINDS, RunProfile
 
 MOST_LISTED: Final = 12  # counts or sizes in one remark
@@ -35,42 +37,50 @@ def characterise(
     *,
     size: str = "n",
     clock: str = "processor",
-    machine: Machine | None = None,
-    plain: Measurements | None = None,
+    machine: MachineLike | None = None,
+    plain: MeasurementsLike | None = None,
     name: str | None = None,
 ) -> Characterisation:
-    """Region model of a program from runs whose regions were timed.
+    """Derive the region model of a program from runs whose regions were timed.
 
     Parameters
     ----------
     runs : sequence of RunProfile
-        Of one program, at least one; `parcast.timings.read_profiles.read_profiles` reads them.
+        Profiles of one program, at least one, as in `parcast.read_profiles(paths).runs`.
     size : str, default "n"
         The parameter of the runs that formulas call n.
-    clock : {"processor", "wall"}
-        What times the loops. Processor time is that of the thread: what others do on the machine
-        is not in it, nor what other threads of the program do.
-    machine : Machine, optional
-        What the runs were made on. Its rate makes operations of the times of iterations, so that
-        the program can be taken to machines of other rates; its network prices communication,
-        which is then compared with the runs.
-    plain : Measurements, optional
-        Times of the same runs without regions, to tell what timing changes.
+    clock : {"processor", "wall"}, default "processor"
+        Clock for the loops. Processor time is that of the thread: it contains neither other
+        processes on the machine nor other threads of the program.
+    machine : Machine or path, optional
+        The machine of the runs. With its rate, the times of iterations become operations, so that
+        the model holds for machines of other rates. With its network, the predicted communication
+        is compared with the runs.
+    plain : Measurements, table or path, optional
+        Times of the same runs without timed regions, to determine the overhead of timing. [s]
     name : str, optional
-        Of the program; by default as the runs have it.
+        Name of the program. By default that in the runs.
 
     Returns
     -------
     Characterisation
+        The program, `toml` with its description, and the regions with their shares of the time.
 
     Raises
     ------
     FileProblems
         If the runs are of several programs or regions.
     FitFailed
-        If a loop took no time, or the counts of a complex loop do not tell its parts apart.
+        If a loop took no time, or the counts of a complex loop do not determine its parts.
     ParameterError
-        If there are no runs, or the clock is none.
+        If there are no runs, or the clock is unknown.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> runs = parcast.read_profiles("examples/stencil/runs.jsonl").runs
+    >>> parcast.characterise(runs)
+    Characterisation(stencil: 4 regions, 6 runs)
     """
     given = as_list("runs", runs, hint="parcast.read_profiles(...).runs gives them.")
     if not given:
@@ -79,6 +89,8 @@ def characterise(
         raise ParameterError("clock", must="be processor or wall", got=f"{clock!r:.60}")
     kept, disturbed = without_disturbed(given)
     gathered = runs_of_program(kept, size=size)
+    machine = None if machine is None else as_machine(machine)
+    plain = None if plain is None else as_measurements(plain)
     rate = _rate(machine)
     parts, conditions = _parts(gathered, clock)
     keys = [keys_of_loop(x, rate) if isinstance(x, Loop) else keys_of_called(x) for x, _ in parts]

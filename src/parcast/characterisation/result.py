@@ -53,6 +53,12 @@ class Characterisation(Result):
     warnings: tuple[str, ...]
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """Say in one line what was characterised."""
+        many = "s" if len(self.regions) > 1 else ""
+        runs = f"{self.runs} run{'s' if self.runs > 1 else ''}"
+        return f"Characterisation({self.program.name}: {len(self.regions)} region{many}, {runs})"
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give each region, as CSV has it."""
         for region in self.regions:

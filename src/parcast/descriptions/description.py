@@ -74,9 +74,17 @@ class Description(BaseModel):
         keys = []
         for name, field in cls.model_fields.items():
             default = Parameter.empty if field.is_required() else field.get_default()
-            shown_default = ... if isinstance(default, Description) else default
-            keys.append(Parameter(name, Parameter.KEYWORD_ONLY, default=shown_default))
+            keys.append(
+                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=_kind(field))
+            )
         cls.__signature__ = Signature(keys)
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        """Show the keys that were given, amounts as the texts that they were given as."""
+        for key in type(self).model_fields:
+            if key in self.model_fields_set:
+                value = getattr(self, key)
+                yield key, value.text if isinstance(value, Amount) else value
 
     def __getstate__(self) -> dict[Any, Any]:
         """Keep what was given; what is worked out from it and cached may hold functions."""
@@ -170,6 +178,16 @@ def amount_of(field: FieldInfo) -> Of | None:
     """What marks a field as an amount, also one that may be left out."""
     inner = (mark for kind in get_args(field.annotation) for mark in get_args(kind)[1:])
     return next((mark for mark in (*field.metadata, *inner) if isinstance(mark, Of)), None)
+
+
+def _kind(field: FieldInfo) -> Any:
+    """Kind of value that a key takes, as a signature shows it."""
+    if amount_of(field):
+        return "str | float" if field.default is not None else "str | float | None"
+    kind = field.annotation
+    if isinstance(kind, type):
+        return kind.__name__
+    return Parameter.empty if "Annotated" in repr(kind) else kind
 
 
 def parameter(default: object, description: str) -> Any:

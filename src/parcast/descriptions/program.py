@@ -28,7 +28,7 @@ from parcast.descriptions.description import (
 )
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
-from parcast.errors import Problem, require_kind
+from parcast.errors import Problem
 from parcast.places import load, plugins
 from parcast.units import shown
 
@@ -264,10 +264,3 @@ class Program(Description):
         own = {key.removeprefix(f"{label}."): key for key in at if key.startswith(f"{label}.")}
         own = {name: key for name, key in own.items() if name.removesuffix("*") in names}
         return {**at, **{key: at[long] for key, long in own.items()}}
-
-
-def require_descriptions(program: Program, machine: Machine) -> None:
-    """Refuse what is no description, or another one."""
-    for name, value, kind in (("program", program, Program), ("machine", machine, Machine)):
-        hint = f"Build it with parcast.{kind.__name__}(...) or parcast.read_{name}(path)."
-        require_kind(name, value, kind, hint=hint)

@@ -10,29 +10,58 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from parcast.descriptions.description import Description, DescriptionError
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.errors import as_list, require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import write_document
-from parcast.files.faults import Faults
+from parcast.files.faults import AnyPath, Faults
 
 Described = TypeVar("Described", bound=Description)
 
 LARGEST: Final = 1_000_000  # bytes: no person writes more
+_GIVE: Final = "Give the path of its file, or build it with"
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
 
 
-def read_machine(path: str | os.PathLike[str]) -> Machine:
-    """Machine that a TOML file describes.
+ProgramLike: TypeAlias = Program | AnyPath
+MachineLike: TypeAlias = Machine | AnyPath
+
+
+def as_program(given: ProgramLike) -> Program:
+    """Take a program as it is, and read the file of a path."""
+    program = read_program(given) if isinstance(given, str | os.PathLike) else given
+    require_kind("program", program, Program, hint=f"{_GIVE} parcast.Program(...).")
+    return program
+
+
+def as_machine(given: MachineLike, *, name: str = "machine") -> Machine:
+    """Take a machine as it is, and read the file of a path; `name` is that of the argument."""
+    machine = read_machine(given) if isinstance(given, str | os.PathLike) else given
+    require_kind(name, machine, Machine, hint=f"{_GIVE} parcast.Machine(...).")
+    return machine
+
+
+def as_machines(given: MachineLike | Sequence[MachineLike]) -> list[Machine]:
+    """Take one or several machines, and read the files of those that are paths."""
+    if isinstance(given, Machine | str | os.PathLike):
+        return [as_machine(given)]
+    hint = "Give Machines, or leave it out where the runs name them."
+    each = as_list("machines", given, hint=hint)
+    return [as_machine(x, name=f"machines[{i}]") for i, x in enumerate(each)]
+
+
+def read_machine(path: AnyPath) -> Machine:
+    """Read the description of a machine from a TOML file.
 
     Parameters
     ----------
-    path : path
-        "-" is standard input.
+    path : str or path
+        The file; "-" is standard input.
 
     Returns
     -------
@@ -42,17 +71,44 @@ def read_machine(path: str | os.PathLike[str]) -> Machine:
     ------
     FileProblems
         If the file cannot be read, or something in it is wrong: all faults, with their lines.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> parcast.read_machine("examples/matching/sp.toml").name
+    'SP'
     """
     return _read(path, Machine, "compute, network and storage", _refuse_program)
 
 
-def read_program(path: str | os.PathLike[str]) -> Program:
-    """Program that a TOML file describes; as `read_machine`."""
+def read_program(path: AnyPath) -> Program:
+    """Read the description of a program from a TOML file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; "-" is standard input.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    FileProblems
+        If the file cannot be read, or something in it is wrong: all faults, with their lines.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> parcast.read_program("examples/btio/program.toml").name
+    'BTIO, class A'
+    """
     return _read(path, Program, "[[phase]]", _refuse_machine)
 
 
 def _read(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     kind: type[Described],
     expected: str,
     refuse_other: Callable[[Mapping[str, Any], Faults], None],
@@ -202,6 +258,6 @@ def _phase_of(name: str, program: Program) -> int:
     raise KeyError(name)
 
 
-def write_description(path: str | os.PathLike[str], text: str) -> None:
+def write_description(path: AnyPath, text: str) -> None:
     """Write a description to a file, replaced only when all of it has been written."""
     write_document(path, [re.sub(r"\r\n?", "\n", text)])

@@ -148,7 +148,11 @@ def _is_read_only(target: Path) -> bool:
 def _new_draft(target: Path) -> Path:
     """Create an empty file beside the target, under a name that no other process takes."""
     draft = target.with_name(f".parcast-{os.urandom(6).hex()}.tmp")
-    draft.open("x").close()
+    try:
+        draft.open("x").close()
+    except OSError as failure:  # the name of the draft is no name that a caller gave
+        failure.filename = os.fspath(target.parent)
+        raise
     return draft
 
 

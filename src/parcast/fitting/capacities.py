@@ -8,13 +8,14 @@ the startup of messages are those that explain all runs best.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws
+from parcast.descriptions.toml_files import MachineLike, as_machine
 from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.fitting.capacity_bounds import by_source, disk_rate
 from parcast.fitting.capacity_result import (
@@ -26,63 +27,64 @@ from parcast.fitting.capacity_result import (
     timed_runs,
 )
 from parcast.fitting.capacity_sums import NAMES, fitted
+from parcast.importers.registry import as_measurements
 from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
 
 
 def capacities(
     phase: SteadyStatePhase,
-    runs: Measurements | Any,
-    machine: Machine | None = None,
+    runs: MeasurementsLike,
+    machine: MachineLike | None = None,
     *,
     method: Literal["source", "fit"] = "source",
     samples: int = 400,
     seed: int = 0,
 ) -> FoundCapacities:
-    """Capacities of a program, determined from its runs.
+    """Find the capacities (compute, network, disk) of a counting law from measured times.
 
     Parameters
     ----------
     phase : SteadyStatePhase
-        Phase of a counting law. Its own capacities and those of `machine` are used for what the
-        runs do not determine: the disk rate, the startup of messages.
-    runs : Measurements or table
-        Axes p and n, times, and optionally `disk_s`: the seconds of them spent on the disk. Rows
-        with the same axes are repetitions.
-    machine : Machine, optional
-        The machine they ran on.
+        A phase with a counting law. Its own capacities and those of `machine` are used where the
+        runs do not determine one: the disk rate, the startup time of messages.
+    runs : Measurements, table or path
+        Measured times with the axes p and n; `disk_s` may give the seconds that the disk took.
+        Rows with the same values of the axes are repetitions.
+    machine : Machine or path, optional
+        The machine of the runs.
     method : {"source", "fit"}, default "source"
         "source": B from `disk_s`, W from the serial runs, u from the parallel runs of each count.
         "fit": all of them, and the startup of messages, by non-negative least squares on relative
         residuals.
     samples : int, default 400
-        Sampled sets of times from which the intervals of the first method are computed, at least
-        2. [1]
+        Number of sets of times that the intervals of "source" are computed from. [1]
     seed : int, default 0
-        Seed of the sampling.
+        Seed of these sets.
 
     Returns
     -------
     FoundCapacities
-        With the second method its phase has "+-" at `cycles` too: the error of the law for runs
-        that were left out.
+        Values with 90 % intervals [SI]. With "fit" its phase has "+-" at `cycles`: the error of
+        the law at runs that were left out.
 
     Raises
     ------
     ParameterError
-        If the law is not a counting law, or an argument or a run lies outside its domain.
+        If the law is no counting law, or a run lies outside its domain.
     FitFailed
         If the runs do not determine the capacities.
 
     Examples
     --------
+    >>> import parcast
     >>> from parcast.laws.sorters import SquareSortPhase
     >>> law = SquareSortPhase(law="square_sort", capacities={"disk": "3.5 MB/s"})
-    >>> runs = Measurements(p=[1, 2, 5], time=[320.2, 90.5, 25.0], n=40_000)
-    >>> found = capacities(law, runs)
+    >>> runs = parcast.Measurements(p=[1, 2, 5], time=[320.2, 90.5, 25.0], n=40_000)
+    >>> found = parcast.capacities(law, runs)
     >>> found.compute.text, {u.symbol: str(u) for u in found.network_by_p}
     ('4.99973 Mflop/s', {'u_2': '62.2 kB/s', 'u_5': '53.5 kB/s'})
     """
@@ -114,8 +116,8 @@ def capacities(
 
 def _found(
     phase: SteadyStatePhase,
-    runs: Measurements | Any,
-    machine: Machine | None,
+    runs: MeasurementsLike,
+    machine: MachineLike | None,
     *,
     method: str,
     samples: int,
@@ -123,7 +125,7 @@ def _found(
 ) -> FoundCapacities:
     """Determine the capacities; without `samples` they have no intervals."""
     runs = as_measurements(runs)
-    machine = Machine() if machine is None else machine
+    machine = Machine() if machine is None else as_machine(machine)
     timed = timed_runs(runs)
     counts = counts_of_runs(phase, timed)
     if method == "fit":

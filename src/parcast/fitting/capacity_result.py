@@ -90,6 +90,11 @@ class FoundCapacities:
         keys = ", ".join(f'{each.name} = "{each.text}"' for each in self.found)
         return f"capacities = {{ {keys} }}"
 
+    def __repr__(self) -> str:
+        """Name the capacities that were found."""
+        found = "".join(f", {x.name} {' '.join(str(x).split())}" for x in self.found)
+        return f"FoundCapacities({self.runs} runs{found})"
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each capacity, and for the network at each count. [SI]."""
         for each in (*self.found, *self.network_by_p):

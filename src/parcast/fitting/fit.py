@@ -23,14 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from os import PathLike
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacities import bounds_in_words, with_disk_seconds
 from parcast.fitting.findings import findings
@@ -39,9 +41,12 @@ from parcast.fitting.model import Model, Parameter, parameters_of
 from parcast.fitting.result import Fit
 from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
 from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
-from parcast.timings.measurements import Measurements
+from parcast.importers.registry import as_measurements, recognised
+from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.speedups import read_runs
 from parcast.units import shown
 
+Quantity: TypeAlias = Literal["time", "speedup"]
 INTERVAL: Final = 0.9
 SPREAD_OF_STARTS: Final = 30.0  # largest over least factor
 FIRST_STEPS: Final = 15  # of all starts; the best go on
@@ -52,72 +57,74 @@ MOST_STARTS: Final = 10_000
 
 
 def fit(
-    program: Program,
-    measurements: Measurements,
-    machine: Machine | None = None,
+    program: ProgramLike,
+    measurements: MeasurementsLike,
+    machine: MachineLike | None = None,
     *,
     free: Iterable[str] | None = None,
     fixed: Iterable[str] | None = None,
-    quantity: Literal["time", "speedup"] = "time",
+    quantity: Quantity = "time",
     starts: int = 10,
     seed: int = 0,
     interval: bool = True,
 ) -> Fit:
-    """Constants of a program's law, fitted to measured times or speedups.
+    """Fit the constants of a described program to measured times.
 
     Parameters
     ----------
-    program : Program
-        The fit starts from its amounts; those with +- count as measurements. Missing capacities
-        of a counting law are estimated from the runs.
-    measurements : Measurements
-        Axes p, optionally d and n, and times. The median of repeated runs is used, and each
-        configuration has the same weight. For a counting law, a column `disk_s` may hold the
-        seconds spent on the disk. With `quantity="speedup"` the times are relative to one
-        processor and one disk, 1/speedup, as `read_speedups` returns them.
-    machine : Machine, optional
-        The machine the program ran on.
+    program : Program or path
+        The program, or the path of its TOML file. Its amounts are the initial values; an amount
+        with +- counts as a measurement of its own. Capacities that a law needs and that are not
+        given are estimated from the runs first.
+    measurements : Measurements, table or path
+        Measured times with the axes p and, where the program uses them, d and n. Of repetitions
+        the median is taken; every configuration has the same weight. For a law with capacities,
+        `disk_s` may give the seconds that the disk took. With ``quantity="speedup"``, times
+        relative to that of one processor and one disk, as `parcast.read_runs` gives them.
+    machine : Machine or path, optional
+        The machine of the runs, or the path of its TOML file.
     free : iterable of str, optional
-        Names of the amounts to fit, as in `program.parameters()` and `machine.parameters()`.
-        Default: all amounts of the phases' compute, communication, io and capacities that are
-        not 0.
+        Names of the amounts to fit, as in `program.parameters()` and `machine.parameters()`. By
+        default all nonzero amounts of compute, communication, io and capacities of the phases.
     fixed : iterable of str, optional
-        Names of amounts to keep as described.
+        Names of amounts to leave as described.
     quantity : {"time", "speedup"}, default "time"
-        Measured quantity.
+        What the measurements are. A table in a file has a column of either.
     starts : int, default 10
-        Initial sets of values: the description, and others within a factor of 30. [1]
+        Number of sets of initial values: the described ones, and others within a factor of 30. [1]
     seed : int, default 0
         Seed of these sets.
     interval : bool, default True
-        Whether to compute the 90 % interval of every parameter.
+        Whether to compute the 90 % interval of every constant.
 
     Returns
     -------
     Fit
+        Values with 90 % intervals [SI], which of them the runs determine, and the fitted program.
 
     Raises
     ------
     ParameterError
         If a name is unknown, the runs have an axis that the program does not use, or the law has
         no answer at one of them.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     FitFailed
-        If there are fewer runs than parameters without +-, or all runs took the same time.
+        If there are fewer runs than constants without +-, or the runs determine none.
 
     Examples
     --------
-    >>> program = Program(
-    ...     phase=[{"law": "spmd", "compute": {"parallel": "5 s", "serial": "1 s"}}]
-    ... )
-    >>> found = fit(program, Measurements(p=[1, 2, 4, 8], time=[12.0, 7.0, 4.5, 3.25]))
+    >>> import parcast
+    >>> work = {"parallel": "5 s", "serial": "1 s"}
+    >>> program = parcast.Program(phase=[{"law": "spmd", "compute": work}])
+    >>> found = parcast.fit(program, {"p": [1, 2, 4, 8], "time": [12.0, 7.0, 4.5, 3.25]})
     >>> round(found["compute.parallel"].value, 6), round(found["compute.serial"].value, 6)
     (10.0, 2.0)
     """
-    machine = Machine() if machine is None else machine
-    require_descriptions(program, machine)
+    program = as_program(program)
+    machine = Machine() if machine is None else as_machine(machine)
     _require_choices(quantity, starts)
-    if not isinstance(measurements, Measurements):
-        measurements = _as_measurements(measurements)
+    measurements, quantity = _runs_and_quantity(measurements, quantity)
     free, fixed = None if free is None else list(free), list(fixed or ())
     guessed = free if quantity == "time" else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
@@ -239,16 +246,20 @@ def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _as_measurements(table: Any) -> Measurements:
-    """Measurements from any table that has columns."""
-    if isinstance(table, tuple | list) or table is None:
+def _runs_and_quantity(
+    given: MeasurementsLike, quantity: Quantity
+) -> tuple[Measurements, Quantity]:
+    """Take measurements as `as_measurements` does; a table in a file may hold speedups."""
+    if isinstance(given, tuple | list) or given is None:
         raise ParameterError(
             "measurements",
             must="be Measurements or a table of columns",
-            got=shown(repr(table)),
-            hint="read_runs returns a pair: runs, quantity = read_runs(path).",
+            got=shown(repr(given)),
+            hint="read_runs gives a pair: runs, quantity = read_runs(path).",
         )
-    return Measurements.from_table(table)
+    if isinstance(given, str | PathLike) and recognised(given) is None:
+        return read_runs(given)
+    return as_measurements(given), quantity
 
 
 def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:

@@ -66,7 +66,7 @@ class FittedParameter:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Fit(Result):
-    """Fitted parameters, the quality of the fit, and what the runs do not determine."""
+    """Fitted constants of a program, how well they explain the runs, and which are determined."""
 
     _sheet: ClassVar[str] = "parcast.fitting.sheet:sheet_of"
 

@@ -219,18 +219,35 @@ def _numbers(axis: str, text: str) -> list[float]:
     help="Largest processor count of a suggested run. By default below those of -p.",
 )
 @answer_options()
+@click.option(
+    "--quantity",
+    type=click.Choice(["time", "speedup", "efficiency"]),
+    help="What a picture shows. By default the time.",
+)
+@click.option(
+    "--overlay/--panels",
+    default=None,
+    help="Draw the series in one panel, or one each? By default up to 4 share one.",
+)
 @all_option("series")
 def command(
     ctx: click.Context,
     /,
     *,
     outputs: Outputs,
+    quantity: str | None,
+    overlay: bool | None,
     show_all: bool,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
     question = Question(**options)
-    check_together(ctx, question, outputs)
+    check_together(ctx, question)
+    style = {} if quantity is None else {"quantity": quantity}
+    if (quantity or overlay is not None) and not outputs.pictures:
+        raise click.UsageError(
+            "--quantity, --overlay and --panels require a picture. Add -o forecast.svg.", ctx
+        )
     sources = [question.file, *question.donors, *question.machine]
     outputs.check(sources)
     forecast, knees, planned = _forecast(question)
@@ -249,22 +266,19 @@ def command(
         rows=lambda: rows_with_plan(forecast.rows(), planned),
         document=lambda: document,
         show=show_both,
-        write=lambda path: _draw(forecast, knees, planned, path),
+        write=lambda path: _draw(
+            forecast, path, knees=knees, planned=planned or (), overlay=overlay, **style
+        ),
     )
     return _status(question, knees)
 
 
-def _draw(
-    forecast: "Forecast",
-    knees: "Sequence[Knee]",
-    planned: "Sequence[PlannedRun] | None",
-    path: str,
-) -> None:
+def _draw(forecast: "Forecast", path: str, **options: Any) -> None:
     """Draw the answer."""
     from parcast.forecasting.picture import figure_of
     from parcast.show.canvas import save_figure
 
-    save_figure(figure_of(forecast, knees=knees, planned=planned or ()), path)
+    save_figure(figure_of(forecast, **options), path)
 
 
 def _forecast(
@@ -400,7 +414,7 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
     return ANSWER_IS_NO
 
 
-def check_together(ctx: click.Context, question: Question, outputs: Outputs) -> None:
+def check_together(ctx: click.Context, question: Question) -> None:
     """Refuse options that require others, or cannot be combined with them."""
     if question.machine and not (question.donors or question.target):
         raise click.UsageError(
@@ -419,12 +433,6 @@ def check_together(ctx: click.Context, question: Question, outputs: Outputs) -> 
             raise click.UsageError(
                 f"{question.axes_given_by} cannot be combined with {other}. Leave one out.", ctx
             )
-    if question.axes and outputs.pictures:
-        raise click.UsageError(
-            f"{question.axes_given_by} cannot be drawn yet, got -o {outputs.pictures[0]}. "
-            "Write it as .csv or .json.",
-            ctx,
-        )
 
 
 def check_axes_of_file(runs: "Measurements", question: Question) -> None:

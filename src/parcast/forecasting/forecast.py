@@ -7,7 +7,7 @@ computed from this, and the notes on them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,78 +18,86 @@ from parcast.forecasting.question import Question, question_of
 from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.forecasting.scaling import Scaling
 from parcast.forecasting.surface.evidence import SurfaceEvidence, surface_evidence
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import MeasurementsLike
 
 if TYPE_CHECKING:
-    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 def forecast(
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     p: ArrayLike | None = None,
     *,
     hold_out: ArrayLike | None = None,
-    donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence[Machine] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     progress: Callable[[int, int], None] | None = None,
     **at: ArrayLike,
 ) -> Forecast:
-    """Times at `p` processors from the times measured at a few, with 90 % intervals.
+    """Forecast run times at processor counts `p` from times measured at a few counts.
 
     Parameters
     ----------
-    measurements : Measurements, or a table that `Measurements.from_table` accepts
-        At least two counts of processors for each series; with `donors`, at least one.
-    p : array_like, any shape
+    measurements : Measurements, table or path
+        Measured times: `Measurements`, a table with columns by name (a dict, a data frame), or the
+        path of a CSV file or of a file that another tool wrote. Each series needs at least two
+        processor counts; with `donors`, one is enough.
+    p : int or array_like, optional
         Processor counts to forecast: whole numbers of at least 1. By default the counts in
         `hold_out`, or else the next two doublings of the largest measured count. [1]
-    hold_out : array_like, optional
-        Measured counts that the forecast is not told, so that it can be compared with them: what
-        was measured there comes back in `observed`. [1]
-    donors : Measurements, such a table, or a list of them, optional
-        Runs of the same program on other machines, with a column `machine`. How time goes on
-        there, with the same callpath and other axes, helps to forecast it here.
-    machines : sequence of Machine
-        Descriptions of the machines of the runs: with `donors`, those like the target weigh more.
+    hold_out : int or array_like, optional
+        Measured counts to leave out of the forecast, so that it can be compared with them. The
+        times measured there are in `observed`. [1]
+    donors : Measurements, table or path, or a list of them, optional
+        Runs of the same program on other machines, with a column `machine`. How the time changes
+        with `p` there improves the forecast here. Runs with the same call path and the same values
+        of other axes are used.
+    machines : sequence of Machine or path, optional
+        Descriptions of the machines of the runs. With `donors`, machines similar to the target get
+        a higher weight.
     by : sequence of str, optional
-        Columns that tell the series apart; by default every label there is and every axis besides
-        `p` that takes several values.
-    scaling : {"auto", "strong", "weak"}
-        Whether the work was fixed or grew with the processors. It decides what speedup and
-        efficiency mean, not the times. "auto" tells it from a column `n`, the size of the problem,
-        or from the times, for all call paths of a run alike.
+        Columns that distinguish the series. By default every label and every axis besides `p` that
+        takes several values.
+    scaling : {"auto", "strong", "weak"}, default "auto"
+        Whether the problem size was fixed (strong) or grew with `p` (weak). It defines speedup and
+        efficiency and does not change the times. "auto" decides by a column `n`, the problem size,
+        or else by the times, for all call paths of a run together.
     progress : callable, optional
-        Called with the series done so far and in all.
-    **at : array_like
-        Values of other axes asked for, such as ``n=[1000, 2000], theta=0.5``: all runs are then
-        forecast from together, in every combination of the values; an axis not named takes its
-        measured ones. Not with `donors` or `by`.
+        Called with the number of series done and the number of all series.
+    **at : float or array_like
+        Values of other axes, such as ``n=[1000, 2000], theta=0.5``. The forecast is then based on
+        all runs together and has every combination of the values; an axis that is not given takes
+        its measured values. Cannot be combined with `donors` or `by`.
 
     Returns
     -------
     Forecast
-        Its arrays have the shape of `p`; with one axis more, first, if there are columns in `by`.
-        A series with a single count and no donors is left out and named in `refused`.
+        Times [s] with 90 % intervals, speedup and efficiency [1]. The arrays have the shape of
+        `p`; with columns that distinguish series, the series are one more axis, the first.
+        `to_pandas()` gives a data frame, `plot()` a figure. A series that cannot be forecast is
+        named in `refused`.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, `by` names a column that is not there, or a
+        If an argument lies outside its domain, `by` names a column that does not exist, or a
         keyword is no axis.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     FitFailed
-        If no series has two counts of processors, or one and donors.
+        If no series has two processor counts, or one and donors.
 
     Examples
     --------
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    >>> result = forecast(runs, p=[16, 32])
+    >>> import parcast
+    >>> runs = {"p": [1, 2, 4, 8], "time": [100.0, 52.0, 28.0, 16.0]}
+    >>> result = parcast.forecast(runs, p=[16, 32])
     >>> result.time.round(1), result.notes[0].scaling
     (array([10.2,  7.3]), 'strong')
-    >>> bool(np.all((result.lower < result.time) & (result.time < result.upper)))
-    True
+    >>> result.lower.round(1), result.upper.round(1)
+    (array([8.5, 5.3]), array([12.3, 10.1]))
     """
     question = question_of(
         forecast,

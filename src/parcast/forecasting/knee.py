@@ -14,13 +14,14 @@ from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
 from parcast.forecasting.question import question_of
 from parcast.forecasting.scaling import Scaling
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.importers.registry import as_measurements
+from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Key, label_of
 from parcast.units import percent
 from parcast.words import whole
 
 if TYPE_CHECKING:
-    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
@@ -29,7 +30,7 @@ REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Knee:
-    """Where one series stops being worth more processors, looked for up to `upto`."""
+    """Largest processor count worth using, of one series, considered up to `upto`."""
 
     key: Key
     p: int  # the largest count still worth it; `upto` if none is reached [1]
@@ -55,6 +56,10 @@ class Knee:
     def upper_is_limit(self) -> bool:
         """Whether `upper` is only where the search ended: that end of the interval lies beyond."""
         return self.upper >= self.upto
+
+    def __repr__(self) -> str:
+        """Say the series and its knee."""
+        return f"Knee({self.label}{': ' if self.label else ''}{self})"
 
     def to_document(self) -> dict[str, Any]:
         """Give the knee as it stands in a JSON document."""
@@ -87,44 +92,45 @@ class Knee:
 
 
 def knee(
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     *,
     upto: int | None = None,
     min_efficiency: float = 0.5,
-    donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence[Machine] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
 ) -> list[Knee]:
-    """Largest count up to `upto` at which efficiency holds and, in strong scaling, time falls.
+    """Find the largest processor count that is still worth using.
+
+    That is the largest count up to `upto` at which the efficiency is at least `min_efficiency`
+    and, in strong scaling, the time still falls.
 
     Parameters
     ----------
     measurements, donors, machines, by, scaling
         As for `parcast.forecast`.
     upto : int, optional
-        Largest count to look at, above the smallest measured one. By default 16 times the
-        largest measured count. [1]
+        Largest count to consider, above the smallest measured one. By default 16 times the largest
+        measured count. [1]
     min_efficiency : float, default 0.5
-        Threshold in (0, 1]. [1]
+        Efficiency that is required, in (0, 1]. [1]
 
     Returns
     -------
     list of Knee
-        One for each series that has a forecast. The interval of a knee is where the two ends of
-        the times' interval put it, and `upto` where they put it beyond that: `lower_is_limit`
-        and `upper_is_limit` say so.
+        One for each series that can be forecast, with a 90 % interval. An end of the interval that
+        lies beyond `upto` is `upto`; `lower_is_limit` and `upper_is_limit` say so.
 
     Raises
     ------
-    ParameterError, FitFailed
+    ParameterError, FileProblems, FitFailed
         As `parcast.forecast`, and if `upto` or `min_efficiency` lies outside its domain.
 
     Examples
     --------
-    >>> from parcast import Measurements
-    >>> runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    >>> first = knee(runs, upto=256)[0]
+    >>> import parcast
+    >>> [first] = parcast.knee({"p": [1, 2, 4, 8], "time": [100.0, 52.0, 28.0, 16.0]})
     >>> first.because, first.lower < first.p < first.upper
     ('efficiency', True)
     """

@@ -1,181 +1,226 @@
-"""One series in one pair of axes: what was measured, what is forecast, what was held out.
+"""Series in one pair of axes: what was measured, what is forecast, what was held out.
 
-Measured medians are dots; between them the line is solid, beyond them it is dashed; the band is
-the interval; what was measured but held out is an open diamond; runs that are planned are open
-triangles on the line, numbered; the dotted line is ideal scaling. Thin lines show how it would go
-on as on each machine that was used beside the own runs, with its name at the end where there is
-room. Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and each goes with
-a marker or a style of its own. Everything is drawn in processors, seconds and fractions.
+Measured medians are filled markers; within the measured counts the line is solid, beyond them it
+is dashed, with a hollow marker at each count asked for; the band is the interval. What was
+measured but held out is an open diamond, or has a black edge in a panel of several series. Runs
+that are planned are open triangles on the line, numbered; the dotted line is ideal scaling. Thin
+lines show how it would go on as on each machine that was used beside the own runs. Names stand at
+the right ends of lines. Of markers that would touch each other some are left out: the line goes
+through all counts. Colours are those of M. Okabe and K. Ito, "Color Universal Design", 2008, and
+each goes with a marker of its own; values of an axis, such as n, have colours from dark to
+bright.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError
-from parcast.forecasting.curve import Line
-from parcast.forecasting.knee import Knee
-from parcast.forecasting.result import Forecast, one_series
+from parcast.forecasting.trace import Quantity, Trace
 from parcast.show.canvas import any_letters, plain_axes
-from parcast.show.colours import BLACK, BLUE, GREEN, GREY, PURPLE, VERMILLION
+from parcast.show.colours import (
+    BLACK,
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    MACHINE_COLOURS,
+    MARKERS,
+    PURPLE,
+    VERMILLION,
+)
+from parcast.show.scales import INCH, MARGIN, apart, inches
 from parcast.units import format_quantity, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-    from parcast.forecasting.next_runs.result import PlannedRun
-
-
-Quantity = Literal["time", "efficiency"]
 
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
+PALEST: Final = 0.66  # of the colours of values, that is still seen on white [1]
+
+BAR: Final[dict[str, Any]] = {"fmt": "none", "elinewidth": 1, "capsize": 2.5, "zorder": 3}
+
+MEASURED, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
+IDEAL, SPREAD, KNEE = "ideal scaling", "spread of repeated runs", "knee: worth it up to here"
+ELSEWHERE, NEXT = "if it goes on as elsewhere", "run to make next"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Panel:
-    """One series, ready to be drawn; made by `panels_of`."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """How one series is drawn."""
 
-    label: str
-    p: Array  # measured counts [1]
-    time: Array  # medians measured there [s]
-    spread: Array  # sd of log time among repetitions; 0 where there were none [1]
-    line: Line  # from the smallest to the largest count measured, asked for or planned
-    interval: float  # share of forecasts whose band is meant to hold [1]
-    held_out_p: Array  # [1]
-    held_out_time: Array  # [s]
-    is_strong: bool
-    knee: int | None  # the largest count worth it, where it was asked for and found [1]
-    planned_p: Array  # of runs to make next, the best first [1]
-    planned_time: Array  # their forecast times [s]
-
-    @property
-    def counts(self) -> Array:
-        """The counts that matter: measured, held out, and the ends of the line. [1]."""
-        ends = self.line.p[[0, -1]]
-        return np.unique(np.concatenate([self.p, self.held_out_p, self.planned_p, ends]))
-
-    def ideal_time(self, p: Array) -> Array:
-        """Time of a program that scales ideally from its first measured count. [s]."""
-        shared = p / self.p[0] if self.is_strong else np.ones_like(p)
-        return np.asarray(self.time[0] / shared)
-
-    def value(self, quantity: Quantity, p: Array, time: Array) -> Array:
-        """What to draw for `time` [s] at `p` [1]: itself [s], or the efficiency [1]."""
-        return time if quantity == "time" else self.ideal_time(p) / time
+    line: Any  # colours
+    dots: Any
+    held_out: Mapping[str, Any]  # style of its markers
+    marker: str = "o"
+    band: float = 0.2  # opacity [1]
+    is_alone: bool = True  # whether no other series is in the panel
 
 
-def panels_of(
-    forecast: Forecast,
-    rows: Sequence[int],
-    *,
-    knees: Sequence[Knee] = (),
-    planned: "Sequence[PlannedRun]" = (),
-) -> list[Panel]:
-    """Gather what is drawn of some series; refuse series that are not there, and surfaces."""
-    owns = [one_series(forecast, i) for i in rows]
-    if forecast.curve is None:
-        raise ParameterError(
-            "forecast",
-            must="be along p alone for a line through it",
-            got="one over several axes",
-            hint="Draw the rows of to_pandas(), or forecast without values of other axes.",
+DIAMOND: Final[dict[str, Any]] = {
+    "marker": "D",
+    "color": VERMILLION,
+    "mfc": "white",
+    "mew": 1.7,
+    "ms": 6.5,
+}
+# Of held-out runs, where there are several series.
+EDGED: Final[dict[str, Any]] = {"mec": BLACK, "mew": 1.4, "ms": 7.0}
+ALONE: Final = Look(line=BLUE, dots=BLACK, held_out=DIAMOND)
+
+
+def looks_of(traces: Sequence[Trace], *, is_ordered: bool) -> list[Look]:
+    """How several series in one panel are drawn; `is_ordered` where an axis tells them apart."""
+    if len(traces) == 1:
+        return [ALONE]
+    colours: Any = MACHINE_COLOURS
+    if is_ordered:
+        from matplotlib import colormaps
+
+        colours = colormaps[COLOURS](np.linspace(0, PALEST, len(traces)))
+    looks = []
+    for marker, colour in zip(MARKERS, colours, strict=False):
+        edged = {"marker": marker, "color": colour, **EDGED}
+        looks.append(
+            Look(
+                line=colour, dots=colour, held_out=edged, marker=marker, band=0.13, is_alone=False
+            )
         )
-    keys = [own.notes[0].key for own in owns]
-    knee_of = {tuple(knee.key.values()): knee for knee in knees}
-    runs_of = [[run for run in planned if run.key == key] for key in keys]
-    ends = [
-        np.array([*np.ravel(own.p), *(run.at["p"] for run in runs)])
-        for own, runs in zip(owns, runs_of, strict=True)
-    ]
-    lines = forecast.curve.choose(np.array(rows)).along(ends)
-    return [
-        _panel(own, line, knee=knee_of.get(tuple(key.values())), planned=runs)
-        for own, line, key, runs in zip(owns, lines, keys, runs_of, strict=True)
-    ]
+    return looks[: len(traces)]
 
 
-def _panel(
-    own: Forecast, line: Line, *, knee: Knee | None, planned: "Sequence[PlannedRun]"
-) -> Panel:
-    """Bring one series and its line together."""
-    measured, count = own.measured, int(own.measured.count[0])
-    p = measured.p[0, :count]
-    requested, observed = np.ravel(own.p), np.ravel(own.observed)
-    held_out = ~np.isnan(observed) & ~np.isin(requested, p)
-    return Panel(
-        label=own.notes[0].label,
-        p=p,
-        time=measured.time[0, :count],
-        spread=np.where(measured.repetitions > 1, measured.spread, 0.0)[0, :count],
-        line=line,
-        interval=own.interval,
-        held_out_p=requested[held_out],
-        held_out_time=observed[held_out],
-        is_strong=own.notes[0].scaling == "strong",
-        knee=knee.p if knee and knee.because != "not reached" else None,
-        planned_p=np.array([run.at["p"] for run in planned]),
-        planned_time=np.array([run.time for run in planned]),
-    )
+def draw_panel(
+    ax: "Axes", traces: Sequence[Trace], looks: Sequence[Look], quantity: Quantity, counts: Array
+) -> tuple[float, float]:
+    """Draw series with labels for the legend; give the least and most to be seen [s] or [1].
 
-
-def draw_panel(ax: "Axes", panel: Panel, quantity: Quantity) -> tuple[float, float]:
-    """Draw one series with labels for the legend; give the least and most to be seen [s] or [1].
-
-    The line of ideal scaling and the far ends of a band that would flatten all else need not be.
+    `counts` are all those of the axis. The line of ideal scaling and the far ends of a band that
+    would flatten all else need not be seen.
     """
-    along, first, last = panel.line.p, panel.p[0], panel.p[-1]
-    line, low, high = (
-        panel.value(quantity, along, time)
-        for time in (panel.line.time, panel.line.lower, panel.line.upper)
-    )
-    measured = panel.value(quantity, panel.p, panel.time)
-    held_out = panel.value(quantity, panel.held_out_p, panel.held_out_time)
-    between = (along >= first) & (along <= last)
-
-    ax.plot(panel.p, measured, "o", color=BLACK, ms=5, zorder=4, label="measured")
-    if held_out.size:
-        (mark,) = ax.plot(panel.held_out_p, held_out, "D", color=VERMILLION, ms=7, zorder=4)
-        mark.set(label="measured, held out", markerfacecolor="white", markeredgewidth=1.8)
-    if between.sum() > 1:
-        ax.plot(along[between], line[between], color=BLUE, lw=1.8, label="between measured counts")
-    beyond = (along <= first) | (along >= last)
-    if beyond.sum() > 2:
-        dashed = np.where(beyond, line, np.nan)  # one line, with a gap where there are runs
-        ax.plot(along, dashed, "--", color=BLUE, lw=1.8, label="forecast")
-    elsewhere = _draw_elsewhere(ax, panel, quantity)
-    ideal = panel.value(quantity, along, panel.ideal_time(along))
-    ax.plot(along, ideal, ":", color=GREY, lw=1.4, label="ideal scaling")
-    label = "end of the measured counts"
-    for end in (first, last):
-        if along[0] < end < along[-1]:
-            ax.axvline(end, color=GREY, lw=1, ls="-.", label=label)
-            label = "_the other end"
-    if panel.knee is not None and along[0] <= panel.knee <= along[-1]:
-        _mark_knee(ax, panel.knee, quantity)
-    if panel.planned_p.size:
-        _mark_planned(ax, panel, quantity)
-    share = format_quantity(panel.interval, "fraction")
-    ax.fill_between(along, low, high, color=BLUE, alpha=0.2, lw=0, label=f"{share} interval")
-    ends = [panel.value(quantity, panel.p, panel.time * np.exp(k * panel.spread)) for k in (-1, 1)]
-    bars = np.sort(ends, axis=0)
-    if panel.spread.any():
-        reach = np.abs(bars - measured)
-        style = ax.errorbar(panel.p, measured, reach, fmt="none", ecolor=BLACK, capsize=4)
-        style.set_label("spread of repeated runs")
+    length = max(float(np.log(counts[-1] / counts[0])), 1e-9)  # a single count has none
+    scale = inches(ax)[0] * (1 - 2 * MARGIN) * INCH / length
+    limits = [_draw(ax, x, look, quantity, scale) for x, look in zip(traces, looks, strict=True)]
+    if len(traces) > 1:
+        _explain(ax, traces)
+    alike = len({trace.base[0] for trace in traces}) == 1
+    is_common = quantity != "time" and alike
+    if is_common or (len(traces) == 1 and traces[0].at is None):
+        _draw_ideal(ax, traces[0], quantity, counts)
     plain_axes(ax)
+    return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def _draw(
+    ax: "Axes", trace: Trace, look: Look, quantity: Quantity, scale: float
+) -> tuple[float, float]:
+    """Draw one series; `scale` are points for a factor of e."""
+    along = trace.line.p
+    line, low, high = (
+        trace.value(quantity, along, time)
+        for time in (trace.line.time, trace.line.lower, trace.line.upper)
+    )
+    measured = trace.value(quantity, trace.p, trace.time)
+    held_out = trace.value(quantity, trace.held_out_p, trace.held_out_time)
+
+    kept = apart(np.log(trace.p) * scale)
+    if kept.size:
+        dots = {"ls": "none", "color": look.dots, "marker": look.marker, "ms": 5, "zorder": 4}
+        ax.plot(trace.p[kept], measured[kept], **dots, label=_named(MEASURED, look))
+    if held_out.size:
+        style = {"ls": "none", "zorder": 4, **look.held_out}
+        ax.plot(trace.held_out_p, held_out, **style, label=_named(HELD_OUT, look))
+    _draw_line(ax, trace, look, line)
+    _draw_requested(ax, trace, look, quantity, scale)
+    elsewhere = _draw_elsewhere(ax, trace, quantity)
+    if trace.knee is not None and along[0] <= trace.knee <= along[-1]:
+        _mark_knee(ax, trace.knee, quantity, VERMILLION if look.is_alone else look.line)
+    if trace.planned_p.size:
+        _mark_planned(ax, trace, quantity)
+    if len(along) > 1:
+        style = {"color": look.line, "alpha": look.band, "label": _named(_band(trace), look)}
+        ax.fill_between(along, low, high, lw=0, **style)
+    else:
+        style = {"color": look.line, "alpha": 0.4, "label": _named(_band(trace), look)}
+        ax.vlines(along, low, high, lw=5, zorder=1.9, **style)
+    bars = np.sort(
+        [trace.value(quantity, trace.p, trace.time * np.exp(k * trace.spread)) for k in (-1, 1)],
+        axis=0,
+    )
+    if trace.spread.any():
+        reach = np.abs(bars - measured)[:, kept]
+        drawn = ax.errorbar(trace.p[kept], measured[kept], reach, ecolor=look.dots, **BAR)
+        drawn.set_label(_named(SPREAD, look))
     told = np.concatenate([line, *bars, held_out, elsewhere])
     band = np.clip([low, high], told.min() / WIDEST_BAND, told.max() * WIDEST_BAND)
     return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
 
 
-def _draw_elsewhere(ax: "Axes", panel: Panel, quantity: Quantity) -> Array:
+def _band(trace: Trace) -> str:
+    """Name the band."""
+    return f"{format_quantity(trace.interval, 'fraction')} interval"
+
+
+def _named(kind: str, look: Look) -> str:
+    """Label of what is drawn; a legend does not show it where `_explain` does."""
+    return kind if look.is_alone else f"_{kind}"
+
+
+def _draw_line(ax: "Axes", trace: Trace, look: Look, line: Array) -> None:
+    """Draw the line: solid within the measured counts, dashed beyond."""
+    along, within = trace.line.p, trace.within
+    if within.sum() > 1:
+        ax.plot(along, np.where(within, line, np.nan), color=look.line, lw=1.7, label="_within")
+    beyond = ~within
+    beyond[1:] |= ~within[:-1]
+    beyond[:-1] |= ~within[1:]
+    if beyond.sum() > 1:
+        dashed = np.where(beyond, line, np.nan)  # one line, with a gap where there are runs
+        style = {"ls": (0, (4, 1.6)), "lw": 1.7, "color": look.line}
+        ax.plot(along, dashed, **style, label=_named(FORECAST, look))
+
+
+def _draw_requested(
+    ax: "Axes", trace: Trace, look: Look, quantity: Quantity, scale: float
+) -> None:
+    """Draw the counts asked for, those that stand apart."""
+    p, order = np.unique(trace.requested_p, return_index=True)
+    kept = apart(np.log(p) * scale)
+    if not kept.size:
+        return
+    times = trace.requested_time[order][kept]
+    heights = trace.value(quantity, p[kept], times)
+    style = {"ls": "none", "color": look.line, "marker": look.marker, "ms": 5, "zorder": 3.5}
+    ax.plot(p[kept], heights, **style, mfc="white", label="_asked for")
+
+
+def _draw_ideal(ax: "Axes", trace: Trace, quantity: Quantity, counts: Array) -> None:
+    """Draw ideal scaling over the whole axis."""
+    along = np.geomspace(counts[0], counts[-1], 2)
+    ideal = trace.value(quantity, along, trace.ideal_time(along))
+    ax.plot(along, ideal, ":", color=GREY, lw=1.4, zorder=1.8, label=IDEAL)
+
+
+def _explain(ax: "Axes", traces: Sequence[Trace]) -> None:
+    """Name in grey what is drawn of every series, without drawing anything."""
+    grey: dict[str, Any] = {"color": GREY, "ms": 5}
+    if any(trace.p.size for trace in traces):
+        ax.plot([], [], marker="o", lw=1.7, **grey, label=MEASURED)
+    if any(trace.held_out_p.size for trace in traces):
+        ax.plot([], [], "o", color=GREY, **EDGED, label=HELD_OUT)
+    if not all(trace.within.all() for trace in traces):
+        ax.plot([], [], ls=(0, (4, 1.6)), lw=1.7, marker="o", mfc="white", **grey, label=FORECAST)
+    ax.fill_between([], [], [], color=GREY, alpha=0.25, lw=0, label=_band(traces[0]))
+    if any(trace.spread.any() for trace in traces):
+        ax.errorbar([], [], [], ecolor=GREY, **BAR, label=SPREAD)
+
+
+def _draw_elsewhere(ax: "Axes", trace: Trace, quantity: Quantity) -> Array:
     """Draw how it would go on as on each machine that was used, and give what was drawn."""
-    along, label = panel.line.p, "if it goes on as elsewhere"
-    drawn = [panel.value(quantity, along, times) for times in panel.line.elsewhere.values()]
+    along, label = trace.line.p, ELSEWHERE
+    drawn = [trace.value(quantity, along, times) for times in trace.line.elsewhere.values()]
     for line in drawn:
         ax.plot(along, line, color=PURPLE, lw=0.9, zorder=1.9, label=label)
         label = "_another machine"
@@ -183,10 +228,11 @@ def _draw_elsewhere(ax: "Axes", panel: Panel, quantity: Quantity) -> Array:
     return np.asarray(values[np.isfinite(values)])
 
 
-def _mark_knee(ax: "Axes", knee: int, quantity: Quantity) -> None:
+def _mark_knee(ax: "Axes", knee: int, quantity: Quantity, colour: Any) -> None:
     """Draw an upright line where the knee is, with its count at the end that is mostly free."""
-    end, inwards, side = (1.0, -2, "top") if quantity == "time" else (0.0, 4, "bottom")
-    ax.axvline(knee, color=VERMILLION, lw=1.4, ls=(0, (7, 2)), label="knee: worth it up to here")
+    is_falling = quantity == "time"  # where an upper corner is free, else a lower one
+    end, inwards, side = (1.0, -2, "top") if is_falling else (0.0, 4, "bottom")
+    ax.axvline(knee, color=colour, lw=1.4, ls=(0, (7, 2)), label=KNEE)
     ax.annotate(
         f"knee {knee}",
         (knee, end),
@@ -196,17 +242,17 @@ def _mark_knee(ax: "Axes", knee: int, quantity: Quantity) -> None:
         rotation=90,
         ha="right",
         va=side,
-        color=VERMILLION,
+        color=colour,
         fontsize="small",
     )
 
 
-def _mark_planned(ax: "Axes", panel: Panel, quantity: Quantity) -> None:
+def _mark_planned(ax: "Axes", trace: Trace, quantity: Quantity) -> None:
     """Draw the runs to make next at their forecast times, each with its number in the plan."""
-    heights = panel.value(quantity, panel.planned_p, panel.planned_time)
-    (mark,) = ax.plot(panel.planned_p, heights, "^", color=GREEN, ms=8, zorder=4)
-    mark.set(label="run to make next", markerfacecolor="white", markeredgewidth=1.8)
-    for number, place in enumerate(zip(panel.planned_p, heights, strict=True), start=1):
+    heights = trace.value(quantity, trace.planned_p, trace.planned_time)
+    (mark,) = ax.plot(trace.planned_p, heights, "^", color=GREEN, ms=8, zorder=4.2)
+    mark.set(label=NEXT, markerfacecolor="white", markeredgewidth=1.8)
+    for number, place in enumerate(zip(trace.planned_p, heights, strict=True), start=1):
         ax.annotate(
             str(number),
             place,
@@ -218,53 +264,78 @@ def _mark_planned(ax: "Axes", panel: Panel, quantity: Quantity) -> None:
         )
 
 
-INCH: Final = 72.0  # [pt]
 LINE: Final = 11.0  # from one name to the next, at least [pt]
 BESIDE: Final = 9.0  # from the end of a line to its name [pt]
 LONGEST: Final = 24  # characters of a name
-LEADER: Final = {
-    "arrowstyle": "-",
-    "color": PURPLE,
-    "lw": 0.6,
-    "relpos": (0.0, 0.5),  # from the left of the name
-    "shrinkA": 0,
-    "shrinkB": 0,
-}
 
 
-def name_elsewhere(figure: "Figure", ax: "Axes", panel: Panel, quantity: Quantity) -> None:
-    """Name machines at the right ends of their lines, where room is short those that say most.
+@dataclass(frozen=True, slots=True)
+class End:
+    """The right end of a line, and what is written there."""
+
+    name: str
+    p: float  # [1]
+    value: float  # [s] or [1]
+    colour: Any
+
+
+def ends_of(
+    traces: Sequence[Trace], looks: Sequence[Look], names: Sequence[str], quantity: Quantity
+) -> list[End]:
+    """Ends of the lines that need a name: of several series, or of the machines of one."""
+    if len(traces) > 1:
+        return [
+            End(
+                name,
+                float(x.line.p[-1]),
+                float(x.value(quantity, x.line.p, x.line.time)[-1]),
+                look.line,
+            )
+            for x, look, name in zip(traces, looks, names, strict=True)
+        ]
+    (trace,) = traces
+    end = trace.line.p[-1:]
+    return [
+        End(name, float(end[0]), float(trace.value(quantity, end, times[-1:])[0]), PURPLE)
+        for name, times in trace.line.elsewhere.items()
+        if np.isfinite(times[-1])
+    ]
+
+
+def name_ends(ax: "Axes", ends: Sequence[End]) -> None:
+    """Write names at the right ends of lines, where room is short those that come first.
 
     All else must be drawn, since that decides how large the axes are.
     """
-    end = panel.line.p[-1:]
-    ends = {
-        name: panel.value(quantity, end, times[-1:]).item()
-        for name, times in panel.line.elsewhere.items()
-        if np.isfinite(times[-1])
-    }
     if not ends:
         return
+    figure = ax.figure
     with any_letters():
-        figure.draw_without_rendering()  # lays out the axes
-    frame = ax.get_window_extent()
-    bottom, top = (y * INCH / figure.dpi for y in (frame.y0, frame.y1))
-    named = list(ends.items())[: int((top - bottom) / LINE)]
-    points = [(float(end[0]), value) for _, value in named]
-    heights = ax.transData.transform(points)[:, 1] * INCH / figure.dpi
-    for (name, value), height, place in zip(
-        named, heights, spread(heights, LINE, low=bottom, high=top), strict=True
-    ):
+        figure.canvas.figure.draw_without_rendering()  # also of a sub-figure
+    frame, points = ax.get_window_extent(), INCH / figure.dpi
+    bottom, top = frame.y0 * points, frame.y1 * points
+    named = list(ends)[: max(int((top - bottom) / LINE), 1)]
+    heights = ax.transData.transform([(end.p, end.value) for end in named])[:, 1] * points
+    places = spread(heights, LINE, low=bottom, high=top)
+    for end, height, place in zip(named, heights, places, strict=True):
+        leader = {
+            "arrowstyle": "-",
+            "color": end.colour,
+            "lw": 0.6,
+            "relpos": (0.0, 0.5),  # from the left of the name
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
         ax.annotate(
-            shown(name, limit=LONGEST),
-            (float(end[0]), value),
+            shown(end.name, limit=LONGEST),
+            (end.p, end.value),
             xytext=(BESIDE, place - height),
             textcoords="offset points",
             va="center",
-            fontsize="x-small",
-            color=PURPLE,
+            fontsize="small",
+            color=end.colour,
             parse_math=False,
-            arrowprops=LEADER if abs(place - height) > LINE / 4 else None,
+            arrowprops=leader if abs(place - height) > LINE / 4 else None,
         )
 
 

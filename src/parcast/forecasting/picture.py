@@ -1,11 +1,13 @@
-"""Figures of a forecast: one series in axes of your own, or all of them side by side.
+"""Figures of a forecast: its series in one panel, or a panel for each of them.
 
-They show what was measured, what is forecast from it, and how far to trust it. Names of series are
-the titles of panels, broken or shortened between the parts of a name.
+They show what was measured, what is forecast from it, and its interval. A forecast over several
+axes has a line for each value of the first axis that has several. Names of series are the titles
+of panels, broken or shortened between the parts of a name.
 """
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, log10
 from typing import TYPE_CHECKING, Final, get_args
@@ -14,20 +16,33 @@ import numpy as np
 
 from parcast.errors import ParameterError
 from parcast.forecasting.knee import Knee
-from parcast.forecasting.panel import Panel, Quantity, draw_panel, name_elsewhere, panels_of
+from parcast.forecasting.panel import Look, draw_panel, ends_of, looks_of, name_ends
 from parcast.forecasting.result import Forecast
+from parcast.forecasting.trace import Quantity, Trace, along_axis, baseline, traces_of
 from parcast.show.canvas import (
     MissingPackage,
     add_legend,
+    add_legend_inside,
     entries_of,
     house_style,
     new_figure,
+    require_one_panel,
     save_figure,
+    source_of,
     svg_text,
 )
-from parcast.show.scales import CHARACTER, inches, scale_efficiency, scale_p, scale_time, span
+from parcast.show.scales import (
+    CHARACTER,
+    inches,
+    scale_efficiency,
+    scale_p,
+    scale_speedup,
+    scale_time,
+    span,
+)
+from parcast.timings.series import label_of
 from parcast.units import shown
-from parcast.words import whole
+from parcast.words import common_unit, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,8 +106,34 @@ def _ending(parts: Sequence[str], most: int) -> str:
 
 
 MOST_PANELS: Final = 9
+MOST_TOGETHER: Final = 8  # series in one panel
+FEW: Final = 4  # series that share one panel if nothing else is said
 SHARED_DECADES: Final = 4.0  # panels whose times together span more have a scale each
 LONGEST_LIST: Final = 24  # characters of the counts in a title; of more counts only the ends
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Pane:
+    """What is drawn in one pair of axes."""
+
+    title: str
+    traces: Sequence[Trace]
+    names: Sequence[str]  # of the lines, where there are several
+    is_ordered: bool  # whether values of an axis tell the lines apart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Picture:
+    """All panels of a figure, on the same axes."""
+
+    panes: Sequence[Pane]
+    quantity: Quantity
+    unit: str  # of times, that of the table
+    along: str = "processors p"
+
+    @property
+    def traces(self) -> list[Trace]:
+        return [trace for pane in self.panes for trace in pane.traces]
 
 
 def draw_times(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) -> "Axes":
@@ -103,7 +144,7 @@ def draw_times(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) ->
     >>> draw_times(forecast(runs, p=[16, 32])).get_ylabel()
     'time [ms]'
     """
-    return _draw(forecast, ax, series, "time")
+    return _draw_series(forecast, ax, series, "time")
 
 
 def draw_efficiency(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) -> "Axes":
@@ -111,91 +152,219 @@ def draw_efficiency(forecast: Forecast, ax: "Axes | None" = None, series: int = 
 
     As `draw_times`, but what is drawn is in processors [1] and fractions [1].
     """
-    return _draw(forecast, ax, series, "efficiency")
+    return _draw_series(forecast, ax, series, "efficiency")
 
 
 def figure_of(
     forecast: Forecast,
+    ax: "Axes | None" = None,
     *,
     quantity: Quantity = "time",
+    overlay: bool | None = None,
     knees: Sequence[Knee] = (),
     planned: "Sequence[PlannedRun]" = (),
 ) -> "Figure":
-    """One figure, 8 inches wide, for a whole forecast: a panel a series, and one legend.
+    """One figure, 8 inches wide, for a whole forecast; or a single panel of it in `ax`.
 
-    Of more than 9 series, those that take longest at the largest count asked for. `knees` are
-    marked where they were reached, `planned` runs at their forecast times.
+    Parameters
+    ----------
+    forecast : Forecast
+        Of more series than fit, those that take longest at the largest count are drawn.
+    ax : matplotlib Axes, default: those of a new figure
+        Where to draw a picture of one panel. With `ax`, several series share it.
+    quantity : {"time", "speedup", "efficiency"}
+        Speedup and efficiency are over the median time of the runs at the smallest measured
+        count; over several axes, over the forecast for it. Their intervals are those of the time
+        divided into this baseline, whose own uncertainty is not included.
+    overlay : bool, optional
+        Whether the series share one panel, 8 at most, or have one each, 9 at most. By default 2
+        to 4 series share one, unless knees, planned runs or other machines are drawn as well.
+    knees : sequence of Knee
+        Marked where they were reached.
+    planned : sequence of PlannedRun
+        Marked at their forecast times.
     """
     if quantity not in get_args(Quantity):
         raise ParameterError(
             "quantity",
-            must='be "time" or "efficiency"',
+            must='be "time", "speedup" or "efficiency"',
             got=f"{quantity!r}",
             hint='Leave it out for "time".',
         )
-    panels = panels_of(forecast, _longest(forecast), knees=knees, planned=planned)
-    columns = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)
-    rows = ceil(len(panels) / columns)
+    if overlay is None:
+        overlay = ax is not None or _shares_a_panel(forecast, marked=bool(knees or planned))
+    picture, notes = _picture(forecast, quantity, knees, planned, overlay=overlay)
+    if ax is not None:
+        require_one_panel(len(picture.panes), "Leave it out, or forecast fewer series.")
+        _draw_into(ax, picture)
+        return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
+    columns = {1: 1, 2: 2, 4: 2}.get(len(picture.panes), 3)
+    rows = ceil(len(picture.panes) / columns)
     with house_style():
-        figure = new_figure(height=1.4 + (3.4 if rows == 1 else 2.3 * rows))
-        axes = [figure.add_subplot(rows, columns, 1 + i) for i in range(len(panels))]
-        own_scales = _draw_all(axes, panels, quantity)
-        for i, ax in enumerate(axes):
+        figure = new_figure(height=4.6 if rows == 1 else 1.0 + 2.3 * rows)
+        axes = [figure.add_subplot(rows, columns, 1 + i) for i in range(len(picture.panes))]
+        own_scales = _draw_all(axes, picture)
+        for i, each in enumerate(axes):
             if i + columns < len(axes):
-                ax.set_xlabel("")
+                each.set_xlabel("")
             if i % columns and not own_scales:
-                ax.set_ylabel("")
-                ax.tick_params(labelleft=False)
-        figure.suptitle(_title(forecast, panels, quantity), fontsize="large")
-        _add_legend(figure, note="\n".join(_left_out(forecast, len(panels))))
-        if len(panels) == 1:
-            name_elsewhere(figure, axes[0], panels[0], quantity)
+                each.set_ylabel("")
+                each.tick_params(labelleft=False)
+        figure.suptitle(_title(forecast, picture), fontsize="large")
+        notes = [*notes, *filter(None, [source_of(forecast.inputs)])]
+        add_legend(figure, entries_of(figure.axes), notes=notes)
+        _name_lines(axes, picture)
     return figure
 
 
-def _draw(forecast: Forecast, ax: "Axes | None", series: int, quantity: Quantity) -> "Axes":
+def _draw_series(forecast: Forecast, ax: "Axes | None", series: int, quantity: Quantity) -> "Axes":
     """Draw one series, in a new figure if need be."""
-    (panel,) = panels_of(forecast, [series])
+    (trace,) = traces_of(forecast, [series])
+    pane = Pane(title=trace.label, traces=[trace], names=[""], is_ordered=False)
+    picture = Picture(panes=[pane], quantity=quantity, unit=_unit(forecast))
     if ax is not None:
-        _draw_all([ax], [panel], quantity)
+        _draw_all([ax], picture)
         return ax
     with house_style():
-        figure = new_figure(height=5.0)
+        figure = new_figure(height=4.6)
         own = figure.add_subplot()
-        _draw_all([own], [panel], quantity)
-        _add_legend(figure)
-        name_elsewhere(figure, own, panel, quantity)
+        _draw_all([own], picture)
+        add_legend(figure, entries_of([own]), notes=[x for x in [source_of(forecast.inputs)] if x])
+        _name_lines([own], picture)
     return own
 
 
-def _draw_all(axes: list["Axes"], panels: list[Panel], quantity: Quantity) -> bool:
+def _draw_into(ax: "Axes", picture: Picture) -> None:
+    """Draw a picture of one panel in axes that were given, with a legend."""
+    _draw_all([ax], picture)
+    add_legend_inside(ax, entries_of([ax]))
+    _name_lines([ax], picture)
+
+
+def _draw_all(axes: Sequence["Axes"], picture: Picture) -> bool:
     """Draw the panels on scales that they share, and say whether times needed one each."""
-    counts = np.unique(np.concatenate([panel.counts for panel in panels]))
-    limits = [draw_panel(ax, panel, quantity) for ax, panel in zip(axes, panels, strict=True)]
+    traces, quantity = picture.traces, picture.quantity
+    counts = np.unique(np.concatenate([trace.counts for trace in traces]))
+    wanted = np.unique(np.concatenate([trace.requested_p for trace in traces])).tolist()
+    limits = [
+        draw_panel(ax, pane.traces, _looks(pane), quantity, counts)
+        for ax, pane in zip(axes, picture.panes, strict=True)
+    ]
     low, high = span(limits)
     own_scales = quantity == "time" and log10(high / low) > SHARED_DECADES
-    for ax, panel, own in zip(axes, panels, limits, strict=True):
-        _name(ax, panel.label)
-        scale_p(ax, counts)
-        if quantity == "time":
-            scale_time(ax, *(own if own_scales else (low, high)))
-        else:
+    for ax, pane, own in zip(axes, picture.panes, limits, strict=True):
+        _name(ax, pane.title)
+        scale_p(ax, counts, wanted, picture.along)
+        if quantity == "efficiency":
             scale_efficiency(ax, high)
+        elif quantity == "speedup":
+            scale_speedup(ax, low, high, baseline(traces))
+        elif own_scales:
+            scale_time(ax, *own)
+        else:
+            scale_time(ax, low, high, picture.unit)
     return own_scales
 
 
-def _add_legend(figure: "Figure", note: str = "") -> None:
-    """Explain below all panels what is drawn in any of them, each kind once, and add a note."""
-    legend = add_legend(figure, entries_of(figure.axes), columns=3)
-    legend.set_title(note)
-    legend.set_alignment("left")
+def _looks(pane: Pane) -> list[Look]:
+    return looks_of(pane.traces, is_ordered=pane.is_ordered)
 
 
-def _longest(forecast: Forecast) -> list[int]:
+def _name_lines(axes: Sequence["Axes"], picture: Picture) -> None:
+    """Name lines at their ends, the machines used beside the own runs in a single panel only."""
+    for ax, pane in zip(axes, picture.panes, strict=True):
+        if len(pane.traces) > 1 or len(axes) == 1:
+            name_ends(ax, ends_of(pane.traces, _looks(pane), pane.names, picture.quantity))
+
+
+def _unit(forecast: Forecast) -> str:
+    """Unit of the times in the table."""
+    return common_unit(np.ravel(forecast.time).tolist())
+
+
+def _shares_a_panel(forecast: Forecast, *, marked: bool) -> bool:
+    """Whether a few series can be told apart in one panel."""
+    alone = marked or any(note.donors for note in forecast.notes)
+    return 1 < len(forecast.notes) <= FEW and not alone
+
+
+def _picture(
+    forecast: Forecast,
+    quantity: Quantity,
+    knees: Sequence[Knee],
+    planned: "Sequence[PlannedRun]",
+    *,
+    overlay: bool,
+) -> tuple[Picture, list[str]]:
+    """Choose what is drawn, and say what is not."""
+    along = "processors p"
+    if forecast.curve is None:
+        panes, along, left_out = _panes_over_axes(forecast)
+    else:
+        most = MOST_TOGETHER if overlay else MOST_PANELS
+        rows = _longest(forecast, most)
+        traces = traces_of(forecast, rows, knees=knees, planned=planned)
+        names = [trace.label for trace in traces]
+        groups = [traces] if overlay else [[trace] for trace in traces]
+        panes = [
+            Pane(
+                title=group[0].label if len(group) == 1 else "",
+                traces=group,
+                names=names if overlay else [""],
+                is_ordered=False,
+            )
+            for group in groups
+        ]
+        left_out = []
+        if len(rows) < len(forecast.notes):
+            left_out.append(
+                f"{len(rows)} of {len(forecast.notes)} series are shown: those that take longest "
+                f"at p = {np.max(forecast.p):.0f}."
+            )
+    if forecast.refused:
+        refused = len(forecast.refused)
+        left_out.append(f"{refused} more series {'have' if refused > 1 else 'has'} no forecast.")
+    picture = Picture(panes=panes, quantity=quantity, unit=_unit(forecast), along=along)
+    return picture, left_out
+
+
+def _panes_over_axes(forecast: Forecast) -> tuple[list[Pane], str, list[str]]:
+    """A panel for each combination of other values, with a line for each of the first axis.
+
+    Of a single count of processors the line is along that axis. Also given are the label of the
+    horizontal axis, and what is left out.
+    """
+    keys = [note.key for note in forecast.notes]
+    values = {name: list(dict.fromkeys(key[name] for key in keys)) for name in forecast.by}
+    several = [x for x, y in values.items() if len(y) > 1 and not isinstance(y[0], str)]
+    axis = several[0] if several else ""
+    is_along = len(several) > 0 and len(np.unique(forecast.p)) == 1
+    is_along = is_along and all(float(x) > 0 for x in values[axis])  # on a logarithmic scale
+    groups: dict[str, list[int]] = {}
+    for i, key in enumerate(keys):
+        groups.setdefault(label_of({x: y for x, y in key.items() if x != axis}), []).append(i)
+    panes: list[Pane] = []
+    left_out: list[str] = []
+    for title, rows in list(groups.items())[:MOST_PANELS]:
+        rows.sort(key=lambda i: keys[i].get(axis, 0))
+        spaced = np.linspace(0, len(rows) - 1, MOST_TOGETHER).round().astype(int)
+        kept = rows if is_along else [rows[i] for i in np.unique(spaced).tolist()]
+        names = [f"{axis} = {whole(keys[i][axis])}" if axis else "" for i in kept]
+        traces = traces_of(forecast, kept)
+        traces = [along_axis(traces, axis)] if is_along else traces
+        panes.append(Pane(title=title, traces=traces, names=names, is_ordered=True))
+        if len(kept) < len(rows) and not left_out:
+            left_out.append(f"{len(kept)} of {len(rows)} values of {axis} are shown.")
+    if len(panes) < len(groups):
+        left_out.append(f"{len(panes)} of {len(groups)} panels are shown: the first.")
+    return panes, shown(axis) if is_along else "processors p", left_out
+
+
+def _longest(forecast: Forecast, most: int) -> list[int]:
     """Which series to draw, in their order: those that take longest where most is asked."""
     times = np.reshape(forecast.time, (len(forecast.notes), np.size(forecast.p)))
     furthest = times[:, np.argmax(forecast.p)]
-    return sorted(np.argsort(-furthest, kind="stable")[:MOST_PANELS].tolist())
+    return sorted(np.argsort(-furthest, kind="stable")[:most].tolist())
 
 
 def _name(ax: "Axes", label: str) -> None:
@@ -207,31 +376,17 @@ def _name(ax: "Axes", label: str) -> None:
     )
 
 
-def _title(forecast: Forecast, panels: list[Panel], quantity: Quantity) -> str:
+def _title(forecast: Forecast, picture: Picture) -> str:
     """Say what was asked and from what it is answered."""
     requested = [str(whole(count)) for count in np.unique(forecast.p).tolist()]
     counts = " and ".join(filter(None, [", ".join(requested[:-1]), requested[-1]]))
     if len(counts) > LONGEST_LIST and len(requested) > 2:
         counts = f"{requested[0]} to {requested[-1]}"
-    first, last = span([(panel.p[0], panel.p[-1]) for panel in panels])
+    first, last = span([note.measured for note in forecast.notes])
     processors = "processor" if requested == ["1"] else "processors"
-    question = f"{quantity.capitalize()} on {counts} {processors}"
+    question = f"{picture.quantity.capitalize()} on {counts} {processors}"
     runs = f"{first:.0f} to {last:.0f}" if last > first else f"{first:.0f}"
     return f"{question}, forecast from runs on {runs}"
-
-
-def _left_out(forecast: Forecast, panels: int) -> list[str]:
-    """Say which series are not to be seen."""
-    lines = []
-    if panels < len(forecast.notes):
-        lines.append(
-            f"{panels} of {len(forecast.notes)} series are shown: those that take longest "
-            f"at p = {np.max(forecast.p):.0f}."
-        )
-    if forecast.refused:
-        refused = len(forecast.refused)
-        lines.append(f"{refused} more series {'have' if refused > 1 else 'has'} no forecast.")
-    return lines
 
 
 __all__ = [

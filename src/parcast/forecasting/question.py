@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 from parcast.forecasting.scaling import Scaling
+from parcast.importers.registry import as_measurements
 from parcast.timings.columns import DOMAINS, LIMITS
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import shown
 from parcast.words import did_you_mean, whole
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 _SELECT = "Select rows first: runs.select(machine='T3E')."
@@ -48,7 +50,7 @@ class Question:
     measurements: Measurements  # everything, with what is held out
     p: Array  # processors asked for, in the shape given [1]
     hold_out: ArrayLike | None  # measured counts to keep back [1]
-    donors: Any | None  # runs on other machines, as they were given
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None  # on other machines
     machines: Sequence["Machine"]
     by: Sequence[str] | None
     scaling: Scaling
@@ -80,12 +82,12 @@ class Question:
 
 def question_of(
     verb: Callable[..., Any],
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     p: ArrayLike | None,
     *,
     hold_out: ArrayLike | None = None,
-    donors: Any | None = None,
-    machines: Sequence["Machine"] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence["MachineLike"] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
     at: Mapping[str, ArrayLike] | None = None,
@@ -107,11 +109,20 @@ def question_of(
         p=processors("p", p),
         hold_out=hold_out,
         donors=donors,
-        machines=machines,
+        machines=_machines(machines),
         by=by,
         scaling=scaling,
         at=at or {},
     )
+
+
+def _machines(given: Sequence["MachineLike"]) -> Sequence["Machine"]:
+    """Take machines or their files; without any, nothing of descriptions is loaded."""
+    if isinstance(given, tuple | list) and not given:
+        return ()
+    from parcast.descriptions.toml_files import as_machines
+
+    return as_machines(given)
 
 
 def next_counts(measurements: Measurements) -> list[int]:

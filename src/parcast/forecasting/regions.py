@@ -12,36 +12,36 @@ from parcast.forecasting.result import Forecast
 
 
 def largest_regions(told: Forecast, top: int = 10) -> Forecast:
-    """Keep the call paths that take most time themselves at the largest count asked for.
+    """Keep the call paths with the largest exclusive times at the largest forecast count.
 
     Parameters
     ----------
     told : Forecast
-        With series by `callpath`.
-    top : int
-        How many to keep, at least 1.
+        A forecast with series by `callpath`.
+    top : int, default 10
+        Number of call paths to keep, at least 1. [1]
 
     Returns
     -------
     Forecast
-        The same for these alone, the longest first. The `shares` of their notes are the parts of
-        the time of their profile, without what they call, at the largest measured count and at
-        the largest asked for. [1]
+        The same forecast for these call paths, the longest first. The `shares` of their notes are
+        the fractions of their exclusive time in the profile, at the largest measured count and at
+        the largest forecast one. [1]
 
     Raises
     ------
     ParameterError
-        If the series are not told apart by call path, or `top` is below 1.
+        If the series are not distinguished by call path, or `top` is below 1.
 
     Examples
     --------
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(
+    >>> import parcast
+    >>> runs = parcast.Measurements(
     ...     p=[1, 2, 4, 1, 2, 4],
     ...     time=[80.0, 40.0, 20.0, 1.0, 2.0, 4.0],
     ...     callpath=["solve"] * 3 + ["gather"] * 3,
     ... )
-    >>> first = largest_regions(forecast(runs, p=64), top=1).notes[0]
+    >>> first = parcast.largest_regions(parcast.forecast(runs, p=64), top=1).notes[0]
     >>> first.label, [round(share, 2) for share in first.shares]
     ('gather', [0.17, 0.97])
     """

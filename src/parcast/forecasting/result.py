@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from parcast.forecasting.curve import Curve
 from parcast.show.result import Result
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
 SHARES = ("share_measured", "share")
@@ -59,14 +55,20 @@ class SeriesNotes:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Forecast(Result):
-    """Times at processors asked for, each with a 90 % interval and what it rests on.
+    """Forecast times with their 90 % intervals, and what each forecast is based on.
 
-    The arrays have the shape of the `p` asked for; where the measurements hold several series
-    (`by` is not empty) one more axis for the series comes first.
+    The arrays have the shape of `p`; with columns that distinguish series (`by` is not empty), the
+    series are one more axis, the first.
     """
 
     _sheet: ClassVar[str] = "parcast.forecasting.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.forecasting.picture:figure_of"
+    _never_filled: ClassVar[tuple[str, ...]] = (  # times do not tell the parts
+        "compute_s",
+        "communication_s",
+        "io_s",
+        "synchronisation_s",
+    )
 
     p: Array  # processors asked for [1]
     time: Array  # [s]
@@ -156,10 +158,7 @@ class Forecast(Result):
                     "time_s": time,
                     "lower_s": lower,
                     "upper_s": upper,
-                    "compute_s": None,  # a table of times does not tell the parts
-                    "communication_s": None,
-                    "io_s": None,
-                    "synchronisation_s": None,
+                    **dict.fromkeys(self._never_filled),
                     "speedup": speedup,
                     "efficiency": efficiency,
                     "reach": reach,
@@ -180,10 +179,6 @@ class Forecast(Result):
             "series": [_note_document(note) for note in self.notes],
             "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
         }
-
-    def plot(self, *, quantity: Literal["time", "efficiency"] = "time") -> Figure:
-        """Draw every series in one matplotlib figure, as `figure_of` does."""
-        return self._drawn(quantity=quantity)
 
     def __repr__(self) -> str:
         """Say how much was asked, in one line."""

@@ -12,7 +12,10 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import currentframe
+from itertools import takewhile
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any, Final, Literal, Protocol
 
 from parcast.errors import ParameterError
@@ -22,6 +25,8 @@ from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, refuse_packed
 from parcast.importers.runs import Imported, Runs
 from parcast.places import PluginWarning, load, plugins
+from parcast.timings.csv_files import read_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import shown
 
 GROUP: Final = "parcast.importers"  # of entry points
@@ -144,6 +149,32 @@ def _recognises(known: Format, start: bytes, path: Path) -> bool:
         return False
 
 
+class ImportNote(UserWarning):
+    """What was left out of imported timings, or taken for granted."""
+
+
+def as_measurements(given: MeasurementsLike) -> Measurements:
+    """Take measurements as they are, a table by its columns, and read a file by its path.
+
+    A file may be a table as CSV or in any format that is recognised, as on the command line; what
+    a reader of an import must know comes as an `ImportNote`, which is a warning.
+    """
+    if not isinstance(given, str | os.PathLike):
+        return given if isinstance(given, Measurements) else Measurements.from_table(given)
+    if recognised(given) is None:
+        return read_measurements(given)
+    imported = import_timings(given)
+    for note in imported.notes:
+        warnings.warn(f"{name_of(given)}: {note}", ImportNote, stacklevel=_level_of_user())
+    return imported.measurements
+
+
+def _level_of_user() -> int:
+    """Stack level of the first caller outside parcast: a warning names its line."""
+    names = (frame.f_globals.get("__name__", "") for frame, _ in walk_stack(currentframe()))
+    return sum(1 for _ in takewhile(lambda name: name.startswith("parcast."), names))
+
+
 def import_timings(
     paths: AnyPath | Sequence[AnyPath],
     format: str | None = None,
@@ -159,32 +190,34 @@ def import_timings(
     paths : path or sequence of path
         The files, all in one format; their rows are joined.
     format : str, optional
-        Name of the format: "extrap", "slurm", "hyperfine" ... Default: recognised.
+        Name of the format: "extrap", "slurm", "hyperfine" ... By default it is recognised.
     metric : str, optional
         The metric that is the time, where there are several.
     rename : mapping of str to str, optional
-        New names of parameters: ``{"processes": "p"}``.
+        New names of parameters, such as ``{"processes": "p"}``.
     constants : mapping, optional
-        Axes that the files do not tell, ``{"p": 64}``, or a label, ``{"machine": "T3E"}``.
+        Axes that the files do not contain, such as ``{"p": 64}``, or a label, ``{"machine":
+        "T3E"}``.
 
     Returns
     -------
     Imported
-        The measurements, and notes on what was left out or taken for granted.
+        The measurements, and notes on what was left out or assumed.
 
     Raises
     ------
     ParameterError
-        If there is no such format, it cannot be recognised, it describes machines, or what is
-        to be renamed is not there.
+        If the format is unknown, not recognised or describes machines, or a parameter to rename
+        does not exist.
     FileProblems
-        If a file is not in the format, or nothing tells the processors.
+        If a file is not in the format, or does not contain the processor counts.
     ModuleNotFoundError
         If the format needs an extra that is not installed.
 
     Examples
     --------
-    >>> weather = import_timings("examples/imports/weather.txt")
+    >>> import parcast
+    >>> weather = parcast.import_timings("examples/imports/weather.txt")
     >>> weather.measurements
     Measurements(10 rows: p 1 to 16, callpath 2 names, time 3.02 to 61.4 s)
     """

@@ -135,15 +135,15 @@ def region(
     volume: float = 0,
     counts: Mapping[str, float] | None = None,
 ) -> Timed | Off:
-    """Time what stands in a ``with`` block, or all calls of a function, as a region.
+    """Time a ``with`` block, or all calls of a function, as a region.
 
     Parameters
     ----------
     name : str
-        What to call it. Passes of one name are added up.
+        Name of the region. Passes with the same name are summed.
     kind : str, default "compute"
-        "compute": a loop that is dealt out to the ranks; "replicated": one that every rank does
-        in full; "complex": a loop whose time depends on counts of what happens in it; "send",
+        "compute": a loop that is divided among the ranks; "replicated": one that every rank
+        runs in full; "complex": a loop whose time depends on counts of what happens in it; "send",
         "receive", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather",
         "alltoall", "barrier": that primitive; "halo": messages to neighbours and back; "write",
         "read": files.
@@ -184,19 +184,24 @@ def region(
 
 
 def profile_parameters(*, program: str | None = None, **parameters: float) -> None:
-    """Say what run this is: the name of the program, and parameters such as n.
+    """Set the name of the program and its parameters, such as n, for the profile of this run.
 
     Parameters
     ----------
     program : str, optional
-        Name of the program; by default that of the file that was started.
-    **parameters : number
-        Such as the size of the problem, ``n=512``. Later values replace earlier ones.
+        Name of the program. By default that of the file that was started.
+    **parameters : float
+        Parameters such as the problem size, ``n=512``. Later values replace earlier ones.
 
     Raises
     ------
     ParameterError
         If a parameter is no finite number.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> parcast.profile_parameters(program="stencil", n=512)
     """
     for name, given in parameters.items():
         require_number(f"parameter {name}", given)

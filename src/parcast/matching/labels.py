@@ -12,10 +12,10 @@ from parcast.matching.result import Candidate
 from parcast.show.canvas import any_letters
 from parcast.show.colours import MACHINE_COLOURS
 from parcast.show.label_places import Label, marks, places
+from parcast.show.scales import INCH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 
@@ -24,7 +24,6 @@ RING: Final = 15.0  # across, of the ring around what was chosen [pt]
 MARKER: Final = 3.5  # radius of a marker [pt]
 BESIDE_RING, BESIDE_MARKER = 10.0, 5.0  # from a point to its number [pt]
 CROWDED: Final = 6.0  # between two points of a curve, of which one then has no number [pt]
-INCH: Final = 72.0  # [pt]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +69,6 @@ def _ends(candidate: Candidate) -> tuple[Array, Array]:
 
 
 def name_counts(
-    figure: "Figure",
     ax: "Axes",
     candidates: Sequence[Candidate],
     curves: Sequence[Curve],
@@ -82,8 +80,9 @@ def name_counts(
 
     All else must be drawn already, since that decides how large the axes are.
     """
+    figure = ax.figure
     with any_letters():
-        figure.draw_without_rendering()  # lays out the axes
+        figure.canvas.figure.draw_without_rendering()  # lays out the axes, also of a sub-figure
     point = INCH / figure.dpi
     seen = [_seen(ax, curve.x, curve.y, point) for curve in curves]
     wanted = sorted(

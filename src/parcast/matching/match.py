@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import FitFailed, ParameterError, as_list, as_whole
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
+from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
 from parcast.matching.outcomes import Outcomes, described, measured, projected
@@ -29,6 +30,7 @@ from parcast.matching.question import (
     donors_beside,
     machines_of,
     on_named_machines,
+    program_or_runs,
     ranked_ones,
     require_prices,
     unrepeated,
@@ -36,7 +38,7 @@ from parcast.matching.question import (
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import Constraints, verdict_of
 from parcast.show.warning import Rank, RankedWarning, ranked
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.words import listed, whole
 
 Goal = Literal["time", "cost", "efficiency"]
@@ -45,8 +47,8 @@ SURE: Final = 0.5  # probability of being best below which the order is open
 
 
 def match(
-    what: Program | Measurements | Any,
-    machines: Machine | Sequence[Machine] = (),
+    what: ProgramLike | MeasurementsLike,
+    machines: MachineLike | Sequence[MachineLike] = (),
     *,
     p: ArrayLike | None = None,
     d: float | None = None,
@@ -56,61 +58,66 @@ def match(
     budget: float | None = None,
     certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
-    donors: Measurements | Sequence[Any] | Any | None = None,
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
     seed: int = 0,
 ) -> Match:
-    """Machines ranked by a goal, each at its best processor count.
+    """Rank machines by time, cost or efficiency, each at its best processor count.
 
     Parameters
     ----------
-    what : Program, Measurements, or a table
-        A description of the program, or its runs with a column `machine`. Runs without one are
-        of one machine: "here", or the only one in `prices`.
-    machines : Machine or sequence of Machine
-        Machines to rank. With runs they give prices, `processors` and, for a machine without runs,
-        the `compute.rate` used for its projection; machines with runs need not be given.
-    p : array_like, optional
-        Processor counts to choose from; by default those of the runs. [1]
+    what : Program, Measurements, table or path
+        A description of the program, or its measured times. Without a column `machine` they are
+        of one machine: "here", or the only one in `prices`. A path that ends in .toml is that of
+        a description; every other one is that of measured times.
+    machines : Machine or path, or a sequence of them, optional
+        Machines to rank. Required for a program. For measured times they give prices, `processors`
+        and, of a machine without runs, the `compute.rate` by which it is projected; the machines
+        of the runs need not be given.
+    p : int or array_like, optional
+        Processor counts to choose from. By default those of the runs; required for a program. [1]
     d, n : float, optional
-        Disks and problem size, for a described program. [1]
-    goal : {"time", "cost", "efficiency"}
-        Rank by least time, least cost or highest efficiency.
+        Disks and problem size, for a program. [1]
+    goal : {"time", "cost", "efficiency"}, default "time"
+        What to minimise ("time", "cost") or maximise ("efficiency").
     within : float or str, optional
-        Time limit, "2 h" or a number in seconds. [s]
+        Longest time allowed: a number, or text such as "2 h". [s]
     budget : float, optional
         Cost limit, in the currency of the prices.
     certainty : float in [0.5, 1), or text such as "90%", optional
-        Probability with which both limits must be met together. By default the median time and
-        the median cost must meet them. [1]
-    prices : mapping from machines to number or str, optional
-        Price of one processor for an hour, instead of the one in a description.
-    donors : Measurements, a table, or a list of them, optional
-        Runs of the same program on machines that are not to be ranked, with a column `machine`:
-        they improve the forecasts, as in `parcast.forecast`. For a machine in both tables, `what`
-        takes precedence. Projections do not use them.
+        Probability with which `within` and `budget` must both hold. By default the medians of time
+        and cost must lie within them. [1]
+    prices : mapping of str to float or str, optional
+        Price of one processor-hour by the name of the machine, instead of that in its description.
+    donors : Measurements, table or path, or a list of them, optional
+        Runs of the same program on machines that are not to be ranked, with a column `machine`.
+        They improve the forecasts as in `parcast.forecast`; projections do not use them.
     seed : int, default 0
-        Seed of the sampling; the same arguments give the same result.
+        Seed of the samples; the same question has the same answer.
 
     Returns
     -------
     Match
-        Machines that meet the limits first, in the order of the goal; then the others, the
-        nearest first.
+        Machines that fulfil `within` and `budget` first, in the order of the goal; then the
+        others, those that miss least first.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, a machine has no price although the cost matters,
-        the runs are of more than one program, or donors name no machine or have other columns.
+        If an argument lies outside its domain, a machine has no price where the cost is needed,
+        the runs are of more than one program, or `donors` have no column `machine` or other
+        columns.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     FitFailed
         If no machine can be ranked.
 
     Examples
     --------
-    >>> runs = Measurements(
+    >>> import parcast
+    >>> runs = parcast.Measurements(
     ...     p=[1, 2, 4, 1, 2, 4], time=[90, 50, 30, 60, 40, 35], machine=["A"] * 3 + ["B"] * 3
     ... )
-    >>> matched = match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
+    >>> matched = parcast.match(runs, goal="time", prices={"A": 1.0, "B": 2.0})
     >>> [(x.machine, x.best_p) for x in matched.candidates], round(matched.candidates[0].best, 2)
     ([('A', 4), ('B', 4)], 1.0)
     """
@@ -118,12 +125,8 @@ def match(
         raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     constraints = constraints_of(within, budget, certainty)
-    if not isinstance(what, Program | Measurements):
-        what = Measurements.from_table(what)
-    what = on_named_machines(what, prices or {})
-    hint = "Give Machine objects, or leave it out if the runs name the machines."
-    one = isinstance(machines, Machine)
-    given = as_list("machines", [machines] if one else machines, hint=hint)
+    what = on_named_machines(program_or_runs(what), prices or {})
+    given = as_machines(machines)
     helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, given, helping)
     named = machines_of(what, given, prices or {})

@@ -17,10 +17,19 @@ from parcast.aliases import Array
 from parcast.matching.labels import RING, WIDEST_BAND, Curve, curve_of, name_counts
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
-from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
+from parcast.show.canvas import (
+    add_legend,
+    add_legend_inside,
+    entries_of,
+    house_style,
+    new_figure,
+    plain_axes,
+    source_of,
+)
 from parcast.show.colours import GREY, MACHINE_COLOURS, MARKERS
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
 from parcast.units import TIME_UNITS, format_quantity, shown
+from parcast.words import common_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,36 +42,48 @@ MOST_TICKS: Final = 8
 LONGEST: Final = 40  # characters of a machine's name
 
 
-SHORT, MIDDLING = 28, 45  # longest label of a legend of three and of two columns
-
-
-def figure_of_match(match: Match) -> "Figure":
+def figure_of_match(match: Match, ax: "Axes | None" = None) -> "Figure":
     """One figure, 8 inches wide: cost over time, or time over processors without prices.
 
-    Of more than 8 machines the first 8 of the ranking are drawn.
+    In `ax`, or in new axes. Of more than 8 machines the first 8 of the ranking are drawn.
     """
     priced = [x for x in match.candidates if x.cost is not None]
     shown_ones = (priced or match.candidates)[: len(MACHINE_COLOURS)]
+    curves = [curve_of(x, has_cost=bool(priced)) for x in shown_ones]
+    if ax is not None:
+        limits = _draw_all(ax, match, shown_ones, curves, over_time=bool(priced))
+        add_legend_inside(ax, entries_of([ax]))
+        name_counts(ax, shown_ones, curves, limits, only_chosen=not priced)
+        return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
+    left = len(match.candidates) - len(shown_ones)
+    notes = [f"{left} more without a curve"] if left else []
     with house_style():
-        figure = new_figure(height=5.8)
-        ax = figure.subplots()
-        curves = [curve_of(x, has_cost=bool(priced)) for x in shown_ones]
-        (_scale_trade if priced else _scale_plain)(ax, match, curves)
-        for i, (candidate, curve) in enumerate(zip(shown_ones, curves, strict=True)):
-            _draw(ax, candidate, curve, i)
-        limits = _draw_limits(ax, match, over_time=bool(priced))
-        _explain_markers(ax, shown_ones, is_program=bool(match.program))
-        plain_axes(ax)
-        labels = [str(line.get_label()) for line in ax.get_lines()]
-        longest = max(len(label) for label in labels if not label.startswith("_"))
-        columns = 3 if longest <= SHORT else 2 if longest <= MIDDLING else 1
-        add_legend(figure, entries_of([ax]), columns=columns)
-        left = len(match.candidates) - len(shown_ones)
-        if left:
-            figure.text(0.995, 0.005, f"{left} more without a curve", ha="right", color=GREY)
+        figure = new_figure(height=5.4)
+        own = figure.subplots()
+        limits = _draw_all(own, match, shown_ones, curves, over_time=bool(priced))
         figure.suptitle(title_of(match), fontsize="large", parse_math=False)
-        name_counts(figure, ax, shown_ones, curves, limits, only_chosen=not priced)
+        notes += [text for text in [source_of(match.inputs)] if text]
+        add_legend(figure, entries_of([own]), notes=notes)
+        name_counts(own, shown_ones, curves, limits, only_chosen=not priced)
     return figure
+
+
+def _draw_all(
+    ax: "Axes",
+    match: Match,
+    candidates: Sequence[Candidate],
+    curves: Sequence[Curve],
+    *,
+    over_time: bool,
+) -> list["Line2D"]:
+    """Draw all but the names of counts, and give the lines of the limits."""
+    (_scale_trade if over_time else _scale_plain)(ax, match, curves)
+    for i, (candidate, curve) in enumerate(zip(candidates, curves, strict=True)):
+        _draw(ax, candidate, curve, i)
+    limits = _draw_limits(ax, match, over_time=over_time)
+    _explain_markers(ax, candidates, is_program=bool(match.program))
+    plain_axes(ax)
+    return limits
 
 
 def _draw(ax: "Axes", candidate: Candidate, curve: Curve, i: int) -> None:
@@ -118,7 +139,7 @@ def _scale_trade(ax: "Axes", match: Match, curves: Sequence[Curve]) -> None:
         np.concatenate([np.concatenate([c.low[k], c.high[k]]) for c in useful]) for k in (0, 1)
     )
     low, high = _span(times, match.within)
-    unit = format_quantity((low * high) ** 0.5, "time").rpartition(" ")[2]
+    unit = _unit(match)
     factor = TIME_UNITS[unit]
     ticks = round_ticks(low / factor, high / factor, MOST_TICKS)
     ax.set(
@@ -146,7 +167,12 @@ def _scale_plain(ax: "Axes", match: Match, curves: Sequence[Curve]) -> None:
         ax.set_xlabel("processors p")
         ax.set_xticks(counts, labels=[f"{x:.0f}" for x in counts])
     low, high = _span(times, match.within)
-    scale_time(ax, low, high)
+    scale_time(ax, low, high, _unit(match))
+
+
+def _unit(match: Match) -> str:
+    """Unit of the times in the table."""
+    return common_unit([float(x.time[x.chosen]) for x in match.candidates])
 
 
 def _span(values: Array, limit: float | None) -> tuple[float, float]:

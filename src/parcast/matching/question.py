@@ -1,6 +1,8 @@
 """Arguments of `match`, checked: constraints, machines with their prices, counts."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -9,12 +11,14 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine, Price
 from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import ProgramLike, read_program
 from parcast.errors import Argument, ParameterError, require
 from parcast.forecasting.donors.tables import machines_in, table_of_donors
 from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.measured import UNKNOWN_NOISE
+from parcast.importers.registry import as_measurements
 from parcast.matching.verdict import Constraints
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent, quantity, shown
 
 MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
@@ -40,17 +44,19 @@ def constraints_of(
     return Constraints(within=longest, budget=budget, certainty=certainty)
 
 
+def program_or_runs(what: ProgramLike | MeasurementsLike) -> Program | Measurements:
+    """Take a program or runs as they are; a path that ends in .toml describes a program."""
+    if isinstance(what, Program):
+        return what
+    if isinstance(what, str | PathLike) and Path(what).suffix.lower() == ".toml":
+        return read_program(what)
+    return as_measurements(what)
+
+
 def machines_of(
     what: Program | Measurements, given: Sequence[Machine], prices: Mapping[str, float | str]
 ) -> list[Machine]:
     """All machines that are to be ranked, with their prices."""
-    if wrong := [x for x in given if not isinstance(x, Machine)]:
-        raise ParameterError(
-            "machines",
-            must="be Machine objects",
-            got=type(wrong[0]).__name__,
-            hint="Build each with parcast.Machine(...) or parcast.read_machine(path).",
-        )
     names = [machine.name for machine in given]
     for name in names:
         if names.count(name) > 1:
@@ -102,7 +108,7 @@ def on_named_machines(
 
 
 def donors_beside(
-    what: Program | Measurements, donors: Measurements | Any | None
+    what: Program | Measurements, donors: MeasurementsLike | None
 ) -> tuple[Measurements | None, tuple[str, ...]]:
     """Check the runs, and the donors beside them; say of these what is to be said."""
     if isinstance(what, Measurements):
@@ -120,15 +126,15 @@ def donors_beside(
 
 
 def ranked_ones(
-    what: Program | Measurements, given: Sequence[Any], donors: Measurements | None
-) -> tuple[list[Any], dict[str, str]]:
+    what: Program | Measurements, given: Sequence[Machine], donors: Measurements | None
+) -> tuple[list[Machine], dict[str, str]]:
     """Leave out the machines that have no runs but among the donors, and say so."""
     if donors is None or isinstance(what, Program):
         return list(given), {}
     helping = set(machines_in(donors)) - set(machines_in(what))
     why = "Its runs are donors, which are not ranked. Put them into the table of runs to rank it."
-    names = [x.name for x in given if isinstance(x, Machine) and x.name in helping]
-    kept = [x for x in given if not isinstance(x, Machine) or x.name not in helping]
+    names = [x.name for x in given if x.name in helping]
+    kept = [x for x in given if x.name not in helping]
     return kept, dict.fromkeys(names, why)
 
 

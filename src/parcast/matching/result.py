@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.show.result import Result
 from parcast.words import whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -136,10 +133,6 @@ class Match(Result):
             "sources": list(self.sources),
             "inputs": dict(self.inputs or {}),
         }
-
-    def plot(self) -> "Figure":
-        """Draw cost against time, as `parcast.matching.picture.figure_of_match` does."""
-        return self._drawn()
 
     def __repr__(self) -> str:
         """Goal and machines in one line."""

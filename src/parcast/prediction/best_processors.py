@@ -10,7 +10,8 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError
 from parcast.prediction.grid import require_times
 
@@ -40,48 +41,55 @@ class BestProcessors:
 
 
 def best_processors(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     upto: int,
     n: float | None = None,
     d: float | None = None,
 ) -> BestProcessors:
-    """Processor count up to `upto` at which a program takes the least time.
+    """Find the processor count up to `upto` at which a described program takes least time.
 
-    All counts are evaluated; if there are more than 4096, a geometric series of them, and then
-    repeatedly the counts around the best one. If the time has several local minima, the result
-    may be another one than the global minimum.
+    Up to 4096 counts are all evaluated. Of more, a geometric series of them is evaluated, and then
+    the counts around the best of these. Where the time has several minima, the result may be
+    another minimum than the smallest.
 
     Parameters
     ----------
-    program : Program
-    machine : Machine
+    program : Program or path
+        The program, or the path of its TOML file.
+    machine : Machine or path
+        The machine, or the path of its TOML file.
     upto : int
         Largest processor count, at least 1. [1]
     n : float, optional
         Problem size, if the program uses it. [1]
     d : float, optional
-        Disks; by default those of the machine. [1]
+        Disks. By default those of the machine. [1]
 
     Returns
     -------
     BestProcessors
-        The smallest of the counts that are equally good.
+        The smallest count where several are equally good, its time [s] and that on one processor.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain or the law has no answer at some count.
+        If an argument lies outside its domain, or the law has no answer at a count.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
 
     Examples
     --------
-    >>> program = Program(phase=[{"law": "matmul"}])
-    >>> machine = Machine(compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"})
-    >>> print(best_processors(program, machine, n=1000, upto=1000))
+    >>> import parcast
+    >>> program = parcast.Program(phase=[{"law": "matmul"}])
+    >>> machine = parcast.Machine(
+    ...     compute={"rate": "10 Mflop/s"}, network={"bandwidth": "100 MB/s"}
+    ... )
+    >>> print(parcast.best_processors(program, machine, n=1000, upto=1000))
     p = 35 is fastest: 5.74 s, speedup 17.4
     """
-    require_descriptions(program, machine)
+    program, machine = as_program(program), as_machine(machine)
     if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
         raise ParameterError(
             "upto",

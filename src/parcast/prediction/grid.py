@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, require
 from parcast.units import Dimension, shown
 
@@ -46,7 +46,6 @@ def grid_of(
     purpose: str = "",
 ) -> Grid:
     """Grid of the axes that are given, checked, of `most` points at most."""
-    require_descriptions(program, machine)
     known = machine.parameters() | program.parameters()
     axes = _axes(given, vary, known)
     grid = Grid(axes=axes, dimensions={name: known[name].dimension for name in vary})

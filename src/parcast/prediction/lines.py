@@ -3,7 +3,7 @@
 The first panel has the time, one line for each value of a second axis, with its interval and, for
 the largest value, the band between no contention and a single bus. The second has the speedup
 beside the ideal one. The third stacks the shares of what the time goes to, for the one or the
-largest value of the second axis.
+largest value of the second axis, each named where it is wide enough.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.shown import GridAxis, Shown, thinned
-from parcast.show.canvas import add_legend, entries_of, new_figure, plain_axes
+from parcast.show.canvas import add_legend, entries_of, new_figure, plain_axes, require_one_panel
 from parcast.show.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, add_bar
-from parcast.show.scales import LEAST_SPAN, LINE, MARGIN, inches, round_ticks, scale_time
+from parcast.show.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
 from parcast.units import format_quantity
+from parcast.words import common_unit
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -33,22 +34,21 @@ if TYPE_CHECKING:
 MOST_NAMED: Final = 8  # lines, each with an entry in the legend; more have a colour bar
 MOST_LINES: Final = 33
 MOST_POINTS: Final = 512  # of a line
-MOST_MARKERS: Final = 16  # on a line
 MARKERS: Final = "osD^vPX*"
-PALEST: Final = 0.82  # of these colours, that is still seen on white [1]
+PALEST: Final = 0.78  # of these colours, that is still seen on white [1]
 SPENT_COLOURS: Final = {
     "compute": BLUE,
     "communication": ORANGE,
     "io": GREEN,
     "synchronisation": PURPLE,
 }
-LEGEND_CHARACTERS: Final = 26  # of a line beside a panel
 BELOW_CHARACTERS: Final = 90  # of a line below all panels
-NARROW: Final = 58  # label, of which two fit there
+NAME_HEIGHT: Final = 0.2  # of a name in the stack, with some room [inch]
+PLACES: Final = 200  # across, where a name in the stack may stand
 BAR_WIDTH: Final = 3.5  # for the ticks of a colour bar [inch]
 HATCH: Final = "#9A9A9A"
 SEEN: Final = 1.001  # ratio of two times that differ to the eye
-FURTHEST: Final = 10.0  # times the largest time, as far as a band is seen
+FURTHEST: Final = 2.0  # times the largest time, as far as a band is seen
 ABOVE: Final = 1.6  # times the largest speedup: as far as the ideal line is seen
 
 
@@ -98,37 +98,42 @@ class _Lines:
     def draw(self, ax: "Axes", array: Array) -> "list[Line2D]":
         """Draw and return all lines."""
         drawn = []
+        places = self.along.places(self.x)
+        across = (places - places[0]) / (places[-1] - places[0]) * inches(ax)[0] * INCH
+        kept = apart(across).tolist()
         for i, column in enumerate(self.of(array).T):
             (line,) = ax.plot(self.x, column, color=self.colours[i], lw=1.1)
             if self.are_named:
-                every = ceil(len(self.x) / MOST_MARKERS)
-                line.set(lw=1.7, marker=MARKERS[i], markersize=4.5, markevery=every)
+                line.set(lw=1.7, marker=MARKERS[i], markersize=4.5, markevery=kept)
             drawn.append(line)
         return drawn
 
 
-def draw_lines(shown: Shown) -> "Figure":
+def draw_lines(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     """Draw times, speedups and shares over the first axis; in `house_style`."""
-    figure = new_figure(height=9.2)
-    times, speedups, shares = figure.subplots(3, 1, height_ratios=(1.25, 1, 1))
+    if ax is not None:
+        require_one_panel(3, 'Leave it out, or draw picture="contours" or "map" over two axes.')
+    figure = new_figure(height=6.4)
+    grid = figure.add_gridspec(2, 2, height_ratios=(1.25, 1))
+    places = (grid[0, 0], grid[0, 1], grid[1, :])
+    times, speedups, shares = (figure.add_subplot(place) for place in places)
     lines = _lines(shown)
-    for ax in (times, speedups, shares):
-        lines.along.scale(ax)
-        plain_axes(ax)
+    for each in (times, speedups, shares):
+        lines.along.scale(each)
+        plain_axes(each)
     drawn = _draw_times(times, lines)
     _draw_speedups(speedups, lines)
-    _draw_shares(shares, lines)
-    for ax in (times, speedups):
-        ax.set_xlabel("")
-    entries = entries_of([times, speedups])
-    if not lines.second:
-        entries = dict(zip(lines.names, drawn, strict=True)) | entries
-    elif lines.are_named:
-        _legend_beside(times, drawn, lines.names, lines.second.heading)
-    else:
-        _add_colour_bar(times, lines.second)
-    columns = 2 if max(map(len, entries), default=0) <= NARROW else 1
-    add_legend(figure, entries, columns=columns)
+    unnamed = _draw_shares(shares, lines)
+    named: dict[str, Artist] = {}
+    if lines.second and lines.are_named:
+        heading = fill(f"{lines.second.heading}:", BELOW_CHARACTERS)
+        (named[heading],) = times.plot([], [], ls="none")
+    elif lines.second:
+        _add_colour_bar(speedups, lines.second)
+    if lines.are_named:
+        named |= dict(zip(lines.names, drawn, strict=True))
+    others = entries_of([times, speedups]) | unnamed
+    add_legend(figure, *([named, others] if lines.second else [named | others]), notes=shown.notes)
     return figure
 
 
@@ -166,11 +171,10 @@ def _draw_times(ax: "Axes", lines: _Lines) -> "list[Line2D]":
         )
     if prediction.contention_free is not None and prediction.single_bus is not None:
         free, bus = (
-            np.minimum(lines.of(each)[:, -1], time.max() * FURTHEST)
-            for each in (prediction.contention_free, prediction.single_bus)
+            lines.of(each)[:, -1] for each in (prediction.contention_free, prediction.single_bus)
         )
         if np.any(bus > free * SEEN):
-            limits += [free, bus]
+            limits += [np.minimum(each, time.max() * FURTHEST) for each in (free, bus)]
             label = f"from a link for every pair to a single bus {lines.of_the_last}".rstrip()
             label = fill(label, BELOW_CHARACTERS)
             style: dict[str, Any] = {
@@ -181,7 +185,7 @@ def _draw_times(ax: "Axes", lines: _Lines) -> "list[Line2D]":
             }
             ax.fill_between(lines.x, free, bus, zorder=0.8, label=label, **style)
     low, high = (float(f([f(each) for each in limits])) for f in (np.min, np.max))
-    scale_time(ax, low, high)
+    scale_time(ax, low, high, common_unit(np.ravel(prediction.time).tolist()))
     return drawn
 
 
@@ -194,24 +198,18 @@ def _draw_speedups(ax: "Axes", lines: _Lines) -> None:
     if lines.along.name == "p" and first < high * ABOVE:
         ax.plot(lines.x, lines.x, ":", color=GREY, lw=1.5, label="ideal speedup, p")
         high = max(high, min(high * ABOVE, last))
-    half = max((high / low) ** (0.5 + MARGIN), LEAST_SPAN**0.5)
-    middle = (low * high) ** 0.5
-    ends = (middle / half, middle * half)
-    ticks = round_ticks(*ends, most=max(int(inches(ax)[1] / LINE), 3))
-    ax.set(yscale="log", ylim=ends, ylabel="speedup")
-    ax.set_yticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
+    scale_speedup(ax, low, high)
 
 
-def _draw_shares(ax: "Axes", lines: _Lines) -> None:
-    """Stack the shares of the time of the last line."""
+def _draw_shares(ax: "Axes", lines: _Lines) -> "dict[str, Artist]":
+    """Stack the shares of the time of the last line; give those that are too thin for a name."""
     time = lines.of(lines.shown.prediction.time)[:, -1]
     parts = {
         name: lines.of(part)[:, -1] / time
         for name, part in lines.shown.prediction.breakdown.components()
     }
     parts = {name: part for name, part in parts.items() if part.any()}
-    ax.stackplot(
+    drawn = ax.stackplot(
         lines.x,
         list(parts.values()),
         labels=[SPENT_ON[name] for name in parts],
@@ -220,29 +218,38 @@ def _draw_shares(ax: "Axes", lines: _Lines) -> None:
         linewidth=0.3,
     )
     ticks = np.linspace(0, 1, 5)
-    ax.set(ylim=(0, 1), ylabel="share of the time [%]")
+    ax.set(ylim=(0, 1), xlim=lines.x[[0, -1]])
+    ax.set_ylabel("share of the time [%]")
+    title = fill(lines.of_the_last, BELOW_CHARACTERS)
+    ax.set_title(title, fontsize="medium", parse_math=False)
     ax.set_yticks(ticks, labels=[f"{100 * tick:.0f}" for tick in ticks])
-    entries = entries_of([ax])
-    title = f"where time goes {lines.of_the_last}".rstrip()
-    _legend_beside(ax, list(entries.values()), list(entries), title)
+    tops = np.cumsum(list(parts.values()), axis=0)
+    unnamed: dict[str, Artist] = {}
+    for name, area, top, part in zip(parts, drawn, tops, parts.values(), strict=True):
+        if not _name_area(ax, lines, SPENT_ON[name], top - part, top):
+            unnamed[SPENT_ON[name]] = area
+    return unnamed
 
 
-def _legend_beside(
-    ax: "Axes", handles: "Sequence[Artist]", labels: Sequence[str], title: str
-) -> None:
-    """Explain what is drawn to the right of it, the last first, as it lies on top."""
-    whole = title.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-    legend = ax.legend(
-        handles[::-1],
-        labels[::-1],
-        alignment="left",
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        borderaxespad=0.0,
-        frameon=False,
-    )
-    legend.set_title(fill(whole, LEGEND_CHARACTERS))
-    legend.get_title().set_parse_math(False)
+def _name_area(ax: "Axes", lines: _Lines, name: str, low: Array, high: Array) -> bool:
+    """Write a name where an area is highest, if there is room; tell whether there was."""
+    width, height = inches(ax)
+    at = lines.along.places(lines.x)
+    places = np.linspace(at[0], at[-1], PLACES)
+    bottom, top = (np.interp(places, at, edge) for edge in (low, high))
+    half = ceil((len(name) + 2) * CHARACTER / width / 2 * PLACES)
+    if 2 * half >= PLACES:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view
+    bottom = windows(bottom, 2 * half + 1).max(axis=1)
+    top = windows(top, 2 * half + 1).min(axis=1)
+    best = int(np.argmax(top - bottom))
+    if (top - bottom)[best] * height < NAME_HEIGHT:
+        return False
+    x = float(lines.along.values_at(places[best + half : best + half + 1])[0])
+    colour = "white" if name == SPENT_ON["compute"] else "black"
+    ax.text(x, float(top[best] + bottom[best]) / 2, name, ha="center", va="center", color=colour)
+    return True
 
 
 def _add_colour_bar(ax: "Axes", second: GridAxis) -> None:

@@ -11,9 +11,11 @@ from parcast.prediction.surface import draw_contours, draw_map, draw_surface
 from parcast.show.canvas import house_style, save_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
+FEW: Final = 4  # values of the first axis that are lines if the second has more than `MOST_NAMED`
 DRAW: Final = {
     "lines": draw_lines,
     "surface": draw_surface,
@@ -29,11 +31,14 @@ def draw_prediction(
     save_figure(figure_of_prediction(prediction, picture=picture), path)
 
 
-def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) -> "Figure":
-    """Figure of a prediction, over its first one or two axes with several values.
+def figure_of_prediction(
+    prediction: Prediction, ax: "Axes | None" = None, *, picture: str | None = None
+) -> "Figure":
+    """Figure of a prediction, over its first one or two axes with several values; or in `ax`.
 
     Further axes are fixed at their largest value. By default lines where the second axis has 8
-    values at most, contours over processors and disks, else a map.
+    values at most or the first one 4, else contours. Lines have three panels and cannot be drawn
+    in `ax`; a surface needs one in space (``projection="3d"``).
     """
     if picture is not None and picture not in DRAW:
         raise ParameterError(
@@ -43,21 +48,31 @@ def figure_of_prediction(prediction: Prediction, *, picture: str | None = None) 
             hint="Leave it out for what suits the axes.",
         )
     shown = shown_of(prediction, 2)
+    if picture is None:
+        shown = _with_few_lines(shown)
     chosen = picture or _suitable(shown)
     needed = 1 if chosen == "lines" else 2
     if len(shown.axes) < needed:
         raise _too_few(chosen, needed, shown)
+    if ax is not None:
+        return DRAW[chosen](shown, ax)
     with house_style():
         figure = DRAW[chosen](shown)
         figure.suptitle(shown.title, fontsize="large", parse_math=False)
     return figure
 
 
+def _with_few_lines(shown: Shown) -> Shown:
+    """Turn the axes where the first has few values and the second too many for lines."""
+    if len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_NAMED:
+        return shown
+    return shown.turned() if len(shown.axes[0].values) <= FEW else shown
+
+
 def _suitable(shown: Shown) -> str:
     """Choose the picture that suits the axes."""
-    if len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_NAMED:
-        return "lines"
-    return "contours" if [axis.name for axis in shown.axes] == ["p", "d"] else "map"
+    is_lines = len(shown.axes) < 2 or len(shown.axes[1].values) <= MOST_NAMED
+    return "lines" if is_lines else "contours"
 
 
 def _too_few(picture: str, needed: int, shown: Shown) -> ParameterError:

@@ -14,6 +14,7 @@ from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import Argument, ParameterError, as_whole
 from parcast.laws.compactness import superlinear_warnings
 from parcast.prediction.grid import grid_of, require_times, uncertain_amounts
@@ -27,8 +28,8 @@ INTERVAL: Final = 0.9
 
 
 def predict(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     p: ArrayLike,
     d: ArrayLike | None = None,
@@ -39,49 +40,57 @@ def predict(
     samples: int = 256,
     seed: int = 0,
 ) -> Prediction:
-    """Predicted times of a program on a machine, for every combination of the axes' values.
+    """Predict run times of a described program on a described machine.
 
     Parameters
     ----------
-    program : Program
-    machine : Machine
-    p : array_like, a number or one dimension
-        Processors, whole numbers of at least 1. [1]
-    d : array_like, optional
-        Disks or I/O servers; by default those of the machine. [1]
-    n : array_like, optional
-        Problem sizes above 0, if the program's formulas use n. [1]
-    vary : mapping from names of parameters to array_like, optional
+    program : Program or path
+        The program, or the path of its TOML file.
+    machine : Machine or path
+        The machine, or the path of its TOML file.
+    p : int or array_like of one dimension
+        Processor counts: whole numbers of at least 1. [1]
+    d : int or array_like of one dimension, optional
+        Disks or I/O servers. By default those of the machine. [1]
+    n : float or array_like of one dimension, optional
+        Problem sizes, where the formulas of the program use n. [1]
+    vary : mapping of str to array_like, optional
         Parameters that take several values, such as {"network.bandwidth": [1e8, 1e9]}. [SI]
     interval : bool, default True
-        Whether to propagate uncertain parameters ("6.9 s +- 5%") to a 90 % interval. It covers
-        the uncertainty of the parameters only, not the error of the law itself.
+        Whether to compute the 90 % interval that follows from uncertain parameters ("6.9 s +-
+        5%"). The error of the law itself is not included.
     bounds : bool, default True
-        Whether to compute also the times without contention (w = 0) and on a single bus (w = 1).
+        Whether to compute the times without contention (w = 0) and on a single bus (w = 1) as
+        well.
     samples : int, default 256
-        Sampled sets of parameters from which the interval is computed, at least 2. [1]
+        Number of sets of parameters that the interval is computed from. [1]
     seed : int, default 0
-        Seed of the sampling.
+        Seed of these sets.
 
     Returns
     -------
     Prediction
-        Its arrays have one dimension for each axis given, p first.
+        Times [s] with their parts, speedup and efficiency [1], for every combination of the
+        values. The arrays have one dimension for each axis that was given, `p` first.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, the grid is too large, a description lacks what
-        the law needs, or the law has no answer at some point.
+        If an argument lies outside its domain, the grid is too large, a description lacks what the
+        law needs, or the law has no answer at a point.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
 
     Examples
     --------
-    >>> from parcast import Machine, Program, predict
-    >>> program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
-    >>> predict(program, Machine(), p=[1, 2, 4]).time
+    >>> import parcast
+    >>> work = {"parallel": "8 s", "serial": "1 s"}
+    >>> program = parcast.Program(phase=[{"law": "spmd", "compute": work}])
+    >>> parcast.predict(program, parcast.Machine(), p=[1, 2, 4]).time
     array([9., 5., 3.])
     """
     samples = as_whole("samples", samples, least=2, hint="256 are usual.")
+    program, machine = as_program(program), as_machine(machine)
     grid = grid_of(program, machine, {"p": p, "d": d, "n": n}, vary or {}, most=MOST_POINTS)
     axes, shape, at = grid.axes, grid.shape, grid.at()
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,6 @@ from parcast.descriptions.breakdown import COMPONENTS, Breakdown
 from parcast.show.result import Result
 from parcast.units import Dimension
 from parcast.words import whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 ROWS_AT_ONCE: Final = 8192
 
@@ -44,9 +40,9 @@ class OnGrid(Result):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Prediction(OnGrid):
-    """Predicted times of a program on a machine, for every combination of its axes' values.
+    """Predicted times of a program on a machine, for every combination of the values of its axes.
 
-    Every array has one dimension for each axis, in the order of `axes`.
+    The arrays have one dimension for each axis, in their order.
     """
 
     _sheet: ClassVar[str] = "parcast.prediction.sheet:sheet_of"
@@ -126,10 +122,6 @@ class Prediction(OnGrid):
             "machine": self.machine,
             "scaling": self.scaling,
         }
-
-    def plot(self, picture: str | None = None) -> Figure:
-        """Draw it, as `parcast.prediction.picture.figure_of_prediction` does."""
-        return self._drawn(picture=picture)
 
     def __repr__(self) -> str:
         """Say what was predicted, in one line."""

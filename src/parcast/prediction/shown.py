@@ -4,7 +4,7 @@ A picture has one or two axes. Those of a prediction that have one value are no 
 of more than it can show, the first are shown and the others are fixed at their largest value.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.prediction.result import Prediction
+from parcast.show.canvas import source_of
 from parcast.show.scales import CHARACTER, LINE, MARGIN, fitting_ticks, inches, round_ticks
 from parcast.units import Dimension, format_quantity, quantity, shown
 from parcast.words import axis_value
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 
 COUNTED: Final = {"p": "processors p", "d": "disks d", "n": "problem size n"}
+FEWEST_WRITTEN: Final = 4  # values of an axis that are its ticks
+MOST_WRITTEN: Final = 12
+LONGEST: Final = 5  # characters of one of them
 TITLE_CHARACTERS: Final = 84  # of a line
 
 
@@ -92,10 +96,18 @@ class GridAxis:
             ends = self.values[[0, -1]]
             counts = ends if np.all(np.log2(ends) % 1 == 0) else self.values
             ticks = fitting_ticks(counts, width)
+        elif self.is_logarithmic and self._are_short:
+            ticks = [x * self.factor for x in fitting_ticks(self.values / self.factor, width)]
         else:
             most = max(int(width / (7 * CHARACTER)), 3)
             ticks = [x * self.factor for x in self._round(low, high, most)]
         return ticks, [f"{tick / self.factor:.6g}" for tick in ticks]
+
+    @property
+    def _are_short(self) -> bool:
+        """Whether its values are few, and can be written at it."""
+        few = FEWEST_WRITTEN <= len(self.values) <= MOST_WRITTEN
+        return few and all(len(f"{x / self.factor:.6g}") <= LONGEST for x in self.values)
 
     def _round(self, low: float, high: float, most: int) -> list[float]:
         """Round numbers along it, in its unit."""
@@ -114,7 +126,7 @@ class GridAxis:
         """Make one of the two axes of a picture this one: scale, limits, ticks and label."""
         across, up = inches(ax)
         low, high = self.values[[0, -1]].tolist()
-        ticks, labels = self.ticks(across if which == "x" else up * CHARACTER / LINE * 2)
+        ticks, labels = self.ticks(across if which == "x" else up * CHARACTER / LINE * 4)
         if self.is_logarithmic:
             ends = (low / (high / low) ** margin, high * (high / low) ** margin)
         else:
@@ -149,16 +161,31 @@ class Shown:
             for name, values in self.prediction.axes.items()
         )
         positions = np.ix_(*(np.atleast_1d(each) for each in at))
-        return np.reshape(everything[positions], tuple(len(axis.values) for axis in self.axes))
+        names = [name for name in self.prediction.axes if name in own]
+        taken = everything[positions].reshape([len(own[name].values) for name in names])
+        return np.transpose(taken, [names.index(axis.name) for axis in self.axes])
 
     def even(self, array: Array, cells: int) -> tuple[list[Array], Array]:
         """Interpolate an array to `cells` places that are even along each of both axes."""
+        return self.evened(self.of(array), cells)
+
+    def evened(self, values: Array, cells: int) -> tuple[list[Array], Array]:
+        """Interpolate what is shown of an array, as `even` does."""
         from scipy import interpolate  # type: ignore[import-untyped]  # SciPy ships no types
 
         given = [axis.places(axis.values) for axis in self.axes]
         places = [np.linspace(at[0], at[-1], cells) for at in given]
-        values = interpolate.RegularGridInterpolator(given, self.of(array))(tuple(np.ix_(*places)))
-        return places, np.asarray(values)
+        between = interpolate.RegularGridInterpolator(given, values)(tuple(np.ix_(*places)))
+        return places, np.asarray(between)
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands in small print below a picture."""
+        return [text for text in [source_of(self.prediction.inputs)] if text]
+
+    def turned(self) -> "Shown":
+        """Give the same with the second axis across."""
+        return replace(self, axes=self.axes[::-1])
 
     @property
     def title(self) -> str:

@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.errors import ParameterError
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.shown import Shown
-from parcast.show.canvas import new_figure
+from parcast.show.canvas import add_legend, add_legend_inside, entries_of, new_figure
 from parcast.show.colours import (
     COLOURS,
     COLOURS_OF_TIMES,
+    GREY,
     VERMILLION,
     add_bar,
     add_efficiency_bar,
@@ -31,10 +33,10 @@ from parcast.show.colours import (
     efficiency_norm,
     nice_values,
     time_norm,
-    time_unit,
 )
-from parcast.show.scales import CHARACTER, LINE, inches
+from parcast.show.scales import CHARACTER, INCH, LINE, apart, inches
 from parcast.units import TIME_UNITS, percent
+from parcast.words import common_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,21 +56,34 @@ MOST_MARKERS: Final = 24  # on the ridge
 ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
 MAP_CELLS: Final = 240  # in each direction
 REGION: Final = SPENT_ON | {"synchronisation": "waiting"}
+LEAST_SHARE: Final = 1e-6  # of the time, that is told from none
 SMALLEST: Final = 0.004  # share of the map that a region with a label has
 NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
-def draw_surface(shown: Shown) -> "Figure":
-    """Draw the speedup over the two axes shown; in `house_style`."""
+def draw_surface(shown: Shown, ax: Any = None) -> "Figure":
+    """Draw the speedup over the two axes shown, in `ax` or in a new figure in `house_style`."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
+
+    if ax is not None and ax.name != "3d":
+        raise ParameterError(
+            "ax",
+            must="have three dimensions for a surface",
+            hint='Make it with projection="3d", or draw picture="contours".',
+        )
 
     (x, y), speedup = shown.even(shown.prediction.speedup, CELLS)
     _, efficiency = shown.even(shown.prediction.efficiency, CELLS)
     colours = ScalarMappable(efficiency_norm(efficiency), colormaps[COLOURS])
-    figure = new_figure(height=5.4)
-    figure.set_layout_engine("none")  # it would leave half of the figure empty around the box
-    ax: Any = figure.add_axes(PLACE, projection="3d")
+    bar = {"ax": ax}
+    if ax is None:
+        figure = new_figure(height=5.4)
+        figure.set_layout_engine("none")  # it would leave half of the figure empty around the box
+        ax = figure.add_axes(PLACE, projection="3d")
+        bar = {"cax": figure.add_axes(BAR)}
+        for note in shown.notes:
+            figure.text(0.01, 0.015, note, fontsize="x-small", color=GREY, parse_math=False)
     ax.plot_surface(
         *np.meshgrid(x, y, indexing="ij"),
         speedup,
@@ -91,12 +106,16 @@ def draw_surface(shown: Shown) -> "Figure":
     ax.zaxis.set_rotate_label(False)
     ax.set_zlabel("speedup", labelpad=4, rotation=90)
     ax.set_box_aspect((1.45, 1.1, 0.9), zoom=1.1)
-    add_efficiency_bar(colours, cax=figure.add_axes(BAR))
-    return figure
+    add_efficiency_bar(colours, **bar)
+    drawn: Figure = ax.figure
+    return drawn
 
 
-def draw_contours(shown: Shown) -> "Figure":
-    """Draw the speedup over processors and another axis, else the time; in `house_style`."""
+def draw_contours(shown: Shown, ax: "Axes | None" = None) -> "Figure":
+    """Draw the speedup over processors and another axis, else the time.
+
+    In `ax`, or in a new figure in `house_style`.
+    """
     from matplotlib.colors import LogNorm, Normalize
 
     first, second = shown.axes
@@ -106,13 +125,13 @@ def draw_contours(shown: Shown) -> "Figure":
         is_wide = bool(heights.max() >= WIDE * heights.min())
     else:
         (x, y), heights = shown.even(shown.prediction.time, CONTOUR_CELLS)
-        unit = time_unit(float(heights.min()), float(heights.max()))
+        unit = common_unit(np.ravel(shown.prediction.time).tolist())
         heights = heights / TIME_UNITS[unit]
         what, colours, is_wide = f"time [{unit}]", COLOURS_OF_TIMES, True
     levels = levels_of(heights, is_wide=is_wide)
 
-    figure = new_figure(height=5.6)
-    ax = figure.add_subplot()
+    is_own = ax is None
+    ax = ax or new_figure(height=5.4).add_subplot()
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
     x, y = first.values_at(x), second.values_at(y)
@@ -126,7 +145,11 @@ def draw_contours(shown: Shown) -> "Figure":
         best = ridge(shown.of(shown.prediction.time), second.values)
         avoid = np.column_stack([first.values, best])
         _draw_ridge(ax, avoid)
-        figure.legend(loc="outside lower center", frameon=False)
+    figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
+    if is_own:
+        add_legend(figure, entries_of([ax]), notes=shown.notes)
+    elif entries := entries_of([ax]):
+        add_legend_inside(ax, entries, is_framed=True)
     if any(heights.min() < level < heights.max() for level in levels):
         lines = ax.contour(x, y, heights.T, levels, colors="black", linewidths=0.6)
         _label(ax, lines, avoid)
@@ -163,7 +186,9 @@ def _draw_ridge(ax: "Axes", points: Array) -> None:
     (line,) = ax.plot(*points.T, color=VERMILLION, lw=2.2, label=label, clip_on=False, zorder=3)
     line.set_path_effects([withStroke(linewidth=4.0, foreground="white")])
     if len(points) <= MOST_MARKERS:
-        line.set(marker="o", markersize=5)
+        across = ax.transAxes.inverted().transform(ax.transData.transform(points))[:, 0]
+        kept = apart(across * inches(ax)[0] * INCH)
+        line.set(marker="o", markersize=5, markevery=kept.tolist())
 
 
 def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
@@ -193,21 +218,19 @@ def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
             )
 
 
-def draw_map(shown: Shown) -> "Figure":
-    """Draw efficiency or time, and what dominates, over the two axes shown; in `house_style`."""
-    figure = new_figure(height=5.6)
-    ax = figure.add_subplot()
+def draw_map(shown: Shown, ax: "Axes | None" = None) -> "Figure":
+    """Draw efficiency or time, and what dominates, over the two axes shown.
+
+    In `ax`, or in a new figure in `house_style`.
+    """
+    is_own = ax is None
+    ax = ax or new_figure(height=5.4).add_subplot()
     first, second = shown.axes
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
     _draw_colours(ax, shown)
-    places, time = shown.even(shown.prediction.time, MAP_CELLS)
+    places, leads = _leads(shown)
     x, y = first.values_at(places[0]), second.values_at(places[1])
-    shares = {
-        name: shown.even(part, MAP_CELLS)[1] / time
-        for name, part in shown.prediction.breakdown.components()
-    }
-    leads = _leads(shares)
     _outline(ax, x, y, leads)
     unnamed = _label_on_map(ax, leads)
     note = "Regions: what takes the largest share of the time."
@@ -216,7 +239,9 @@ def draw_map(shown: Shown) -> "Figure":
             f"{REGION[name]} ({percent(share)} of the map)" for name, share in unnamed.items()
         )
         note += f" Too small for a label: {names}."
-    figure.supxlabel(note, fontsize="small")
+    figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
+    if is_own:
+        add_legend(figure, {}, notes=[note, *shown.notes])
     return figure
 
 
@@ -239,14 +264,21 @@ def _draw_colours(ax: "Axes", shown: Shown) -> None:
     if has_p:
         add_efficiency_bar(drawn, ax=ax)
     else:
-        add_time_bar(drawn, ax=ax)
+        add_time_bar(drawn, ax=ax, unit=common_unit(np.ravel(shown.prediction.time).tolist()))
 
 
-def _leads(shares: Mapping[str, Array]) -> dict[str, Array]:
-    """How far the share of each component is above the largest of the others. [1]."""
-    return {
-        name: share - np.max([x for other, x in shares.items() if other != name], axis=0)
-        for name, share in shares.items()
+def _leads(shown: Shown) -> tuple[list[Array], dict[str, Array]]:
+    """Places of the cells, and logarithm of each component over the largest of the others. [1].
+
+    Logarithms of times are linear between the points of a grid where these are powers of its axes.
+    """
+    time, logs = shown.of(shown.prediction.time), {}
+    for name, part in shown.prediction.breakdown.components():
+        log_share = np.log(np.maximum(shown.of(part) / time, LEAST_SHARE))
+        places, logs[name] = shown.evened(log_share, MAP_CELLS)
+    return places, {
+        name: log_share - np.max([x for other, x in logs.items() if other != name], axis=0)
+        for name, log_share in logs.items()
     }
 
 

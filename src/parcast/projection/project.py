@@ -37,9 +37,10 @@ from parcast.descriptions.amount import NORMAL_90
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase
 from parcast.errors import ParameterError
+from parcast.importers.registry import as_measurements
 from parcast.projection.ratio import Ratio, on_base, on_target, ratio_of
 from parcast.show.warning import Rank, RankedWarning
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent, shown
 from parcast.words import whole
 
@@ -98,15 +99,15 @@ class Projection:
 
 
 def project(
-    runs: Measurements | Any,
+    runs: MeasurementsLike,
     p: ArrayLike,
     *,
     base: Machine,
     target: Machine,
-    known: Measurements | Any | None = None,
+    known: MeasurementsLike | None = None,
     ratio: object = None,
     communication: Mapping[str, Phase] | None = None,
-    others: Measurements | Any | None = None,
+    others: MeasurementsLike | None = None,
 ) -> Projection:
     """Times at `p` processors of a target machine, scaled from runs on a base machine.
 
@@ -209,7 +210,7 @@ def _doubtful(counts: Array, factor: Array) -> list[str]:
     return [RankedWarning(text, kind="wide interval", rank=Rank.SERIOUS, size=wide)]
 
 
-def _moved(others: Measurements | Any, runs: Measurements, counts: Array, at: float) -> Array:
+def _moved(others: MeasurementsLike, runs: Measurements, counts: Array, at: float) -> Array:
     """Tell how far the log ratio of each other machine to the base moves from `at` to `counts`."""
     others = as_measurements(others)
     series = others.series(("machine",))

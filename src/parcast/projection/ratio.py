@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError, require
 from parcast.forecasting.forecast import forecast
+from parcast.importers.registry import as_measurements
 from parcast.prediction.predict import predict
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 
 UNREPEATED: Final = NORMAL_90 * 0.02 * 2**0.5  # half-width of a ratio of two runs [D]
 
@@ -33,7 +34,7 @@ def ratio_of(
     *,
     base: Machine,
     target: Machine,
-    known: Measurements | Any | None,
+    known: MeasurementsLike | None,
     ratio: object,
     priced: Mapping[str, Phase],
 ) -> Ratio:

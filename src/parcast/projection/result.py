@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from parcast.aliases import Array
 from parcast.show.result import Result
-from parcast.words import whole
+from parcast.words import listed, whole
 
 PARTS: Final = ("compute", "imbalance", "startups", "pairs", "shared", "collectives")
 
@@ -29,6 +29,11 @@ class CountedProjection(Result):
     program: str
     machine: str
     warnings: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        """Say in one line what was projected."""
+        counts = listed(str(whole(x)) for x in self.p.tolist())
+        return f"CountedProjection({self.program} on {self.machine}: p = {counts})"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One tidy row for each processor count."""

@@ -1,19 +1,23 @@
-"""Where a figure is drawn and how it is written: no window, no pyplot, the same bytes each time.
+"""Where a figure is drawn and how it is written: no window, and the same bytes each time.
 
-matplotlib is imported here and nowhere else before it, when the first figure is asked for.
+matplotlib is imported here and nowhere else before it, when the first figure is asked for; pyplot
+only for `Result.plot`, so that `plt.show()` and notebooks find the figure.
 """
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from parcast.errors import ParameterError, ParcastError
 from parcast.files.document import replacing
-from parcast.show.colours import PALE
+from parcast.show.colours import BAR_LABEL, GREY, PALE
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -25,6 +29,18 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch]
 DOTS_AN_INCH: Final = 150
+EDGE: Final = 0.06  # between the edges of a figure and what is below its axes [inch]
+MOST_FILES: Final = 4  # named below a figure
+LEGEND: Final[dict[str, Any]] = {
+    "fontsize": "small",
+    "frameon": False,
+    "borderaxespad": 0.0,
+    "borderpad": 0.2,
+    "columnspacing": 1.4,
+    "handlelength": 2.3,
+}
+
+_is_for_pyplot: ContextVar[bool] = ContextVar("_is_for_pyplot", default=False)
 
 
 class MissingPackage(ParcastError, ModuleNotFoundError):  # noqa: N818 - says what is missing
@@ -49,10 +65,60 @@ def house_style() -> Iterator[None]:
 
 
 def new_figure(height: float) -> "Figure":
-    """Make a figure that pyplot knows nothing of, `height` inches high; in `house_style`."""
+    """Make a figure `height` inches high that pyplot does not keep, but for `plot_in`."""
     from matplotlib.figure import Figure
 
+    if _is_for_pyplot.get():
+        from matplotlib import pyplot as plt
+
+        return plt.figure(figsize=(WIDTH, height), layout="constrained")
     return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def plot_in(ax: "Axes | None", draw: "Callable[..., Figure]") -> Any:
+    """Draw in `ax`, or in a new figure of pyplot; return `ax`, or the axes drawn, or their array.
+
+    `draw` takes `ax` and returns the figure. Axes that only explain colours are not returned.
+    """
+    if ax is not None:
+        _require_axes(ax)
+        draw(ax=ax)
+        return ax
+    token = _is_for_pyplot.set(True)
+    try:
+        figure = draw(ax=None)
+    finally:
+        _is_for_pyplot.reset(token)
+    axes = [each for each in figure.axes if each.get_label() != BAR_LABEL]
+    if len(axes) == 1:
+        return axes[0]
+    drawn = np.empty(len(axes), dtype=object)
+    drawn[:] = axes
+    return drawn
+
+
+def _require_axes(ax: object) -> None:
+    """Refuse what is no axes of matplotlib."""
+    with house_style():
+        from matplotlib.axes import Axes
+    if not isinstance(ax, Axes):
+        raise ParameterError(
+            "ax",
+            must="be a matplotlib Axes",
+            got=shown(repr(ax)),
+            hint='Give options by their names, such as picture="map".',
+        )
+
+
+def require_one_panel(panels: int, hint: str) -> None:
+    """Refuse to draw several panels in axes that were given."""
+    if panels != 1:
+        raise ParameterError(
+            "ax",
+            must="be left out for a picture of several panels",
+            got=f"axes for {panels} panels",
+            hint=hint,
+        )
 
 
 def plain_axes(ax: "Axes") -> None:
@@ -71,18 +137,87 @@ def entries_of(axes: "Iterable[Axes]") -> "dict[str, Artist]":
     return entries
 
 
-def add_legend(figure: "Figure", entries: "Mapping[str, Artist]", *, columns: int) -> "Legend":
-    """Explain below all axes what is drawn; labels from files are no formulas."""
-    legend = figure.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-    )
+def add_legend(
+    figure: "Figure", *groups: "Mapping[str, Artist]", notes: Sequence[str] = ()
+) -> None:
+    """Explain below all axes what is drawn, in as few rows as fit, with notes in small print.
+
+    Each group has rows of its own. To be called last but for what is placed by the layout: the
+    axes get the rest of the figure.
+    """
+    width, height = figure.get_size_inches()
+    bottom = EDGE
+    with any_letters():
+        if notes:
+            style: dict[str, Any] = {"fontsize": "x-small", "color": GREY, "va": "bottom"}
+            small = figure.text(EDGE / width, bottom / height, "\n".join(notes), **style)
+            small.set(parse_math=False, in_layout=False)
+            bottom += small.get_window_extent().height / figure.dpi + EDGE
+        for entries in filter(None, reversed(groups)):
+            legend = _widest_legend(figure, entries, (0.5, bottom / height))
+            bottom += legend.get_window_extent().height / figure.dpi
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.0, bottom / height, 1.0, 1.0 - bottom / height))
+
+
+def _widest_legend(
+    figure: "Figure", entries: "Mapping[str, Artist]", place: tuple[float, float]
+) -> "Legend":
+    """Make the legend of the most columns that the figure has room for."""
+    columns = len(entries)
+    while True:
+        legend = figure.legend(
+            list(entries.values()),
+            list(entries),
+            loc="lower center",
+            bbox_to_anchor=place,
+            ncols=columns,
+            **LEGEND,
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        legend.set_in_layout(False)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return legend
+        legend.remove()
+        rows = -(-len(entries) // columns)
+        columns = min(columns - 1, -(-len(entries) // (rows + 1)))
+
+
+def add_legend_inside(
+    ax: "Axes", entries: "Mapping[str, Artist]", *, is_framed: bool = False
+) -> None:
+    """Explain what is drawn where it hides least, in axes that were given."""
+    style: dict[str, Any] = {"fontsize": "small", "frameon": is_framed, "framealpha": 0.85}
+    legend = ax.legend(list(entries.values()), list(entries), **style)
     for text in legend.get_texts():
         text.set_parse_math(False)
-    return legend
+
+
+def source_of(inputs: Mapping[str, Any] | None) -> str:
+    """Name the files that a result is from, without their folders; "" where none is known.
+
+    >>> source_of({"file": "runs/times.csv", "donors": [{"file": "other.csv"}]})
+    'Source: times.csv, other.csv'
+    """
+    paths = list(dict.fromkeys(_files(inputs or {})))
+    names = [shown("standard input" if path == "-" else Path(path).name) for path in paths]
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
+    return f"Source: {', '.join(names[:MOST_FILES])}{more}"
+
+
+def _files(inputs: Any) -> Iterator[str]:
+    """Give the files that are named anywhere in what a result notes of its inputs."""
+    if isinstance(inputs, Mapping):
+        if isinstance(inputs.get("file"), str):
+            yield inputs["file"]
+        for value in inputs.values():
+            yield from _files(value)
+    elif isinstance(inputs, list | tuple):
+        for value in inputs:
+            yield from _files(value)
 
 
 def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:

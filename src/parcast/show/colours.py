@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from parcast.aliases import Array
 from parcast.show.scales import round_ticks
-from parcast.units import TIME_UNITS, format_quantity
+from parcast.units import TIME_UNITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +27,7 @@ BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
 
 COLOURS: Final = "viridis"
 COLOURS_OF_TIMES: Final = "viridis_r"  # short times are bright, as large speedups are
+BAR_LABEL: Final = "<colorbar>"  # of axes that only explain colours, as matplotlib has it
 BESIDE: Final[dict[str, Any]] = {"aspect": 28, "pad": 0.02}
 MOST_TICKS: Final = 11
 WIDE: Final = 8.0  # ratio of efficiencies from which their scale is logarithmic
@@ -60,10 +61,9 @@ def add_efficiency_bar(
     add_bar(drawn, ticks, label="efficiency [%]", factor=0.01, extend=extend, ax=ax, cax=cax)
 
 
-def add_time_bar(drawn: "ScalarMappable", *, ax: "Axes") -> None:
-    """Explain the colours of times beside `ax`."""
+def add_time_bar(drawn: "ScalarMappable", *, ax: "Axes", unit: str) -> None:
+    """Explain the colours of times beside `ax`, in a unit of time."""
     low, high = _ends(drawn)
-    unit = time_unit(low, high)
     factor = TIME_UNITS[unit]
     ticks = [x * factor for x in nice_values(low / factor, high / factor, is_wide=True)]
     add_bar(drawn, ticks, label=f"time [{unit}]", factor=factor, ax=ax)
@@ -86,6 +86,7 @@ def add_bar(
     bar = place.figure.colorbar(drawn, ax=ax, cax=cax, **style)
     bar.set_ticks(ticks, labels=[f"{tick / factor:.4g}" for tick in ticks])
     bar.minorticks_off()
+    bar.ax.set_label(BAR_LABEL)
     bar.set_label(label, parse_math=False)
 
 
@@ -114,8 +115,3 @@ def nice_values(low: float, high: float, *, is_wide: bool) -> list[float]:
             return values
     ticks = MaxNLocator(MOST_TICKS, steps=[1, 2, 5, 10]).tick_values(low, high)
     return [float(f"{x:.10g}") for x in ticks if low - slack <= x <= high + slack]
-
-
-def time_unit(low: float, high: float) -> str:
-    """Unit that suits times from `low` to `high`. [s]."""
-    return format_quantity((low * high) ** 0.5, "time").rpartition(" ")[2]

@@ -13,6 +13,9 @@ from parcast.show.sheet import Fact, Form, Sheet, Table
 from parcast.show.warning import gathered
 
 MOST_ROWS: Final = 60  # of a table; a notebook is no place for ten thousand
+RIGHT: Final = ' style="text-align:right"'  # of a row; notebooks differ without it
+LEFT: Final = ' style="text-align:left"'
+STYLES: Final = {"left": LEFT, "right": "", "interval": ' style="white-space:nowrap"'}
 WHERE: Final = "to_document()"  # there is what is left out
 
 
@@ -65,7 +68,9 @@ def _conclusions(sheet: Sheet) -> Iterator[str]:
 
 def _facts(facts: Sequence[Fact]) -> list[str]:
     """Write facts with their names."""
-    return [escape(f"{x.label}: {x.text}" if x.label else x.text) for x in facts]
+    return [
+        f"<b>{escape(x.label)}:</b> {escape(x.text)}" if x.label else escape(x.text) for x in facts
+    ]
 
 
 def _lines(lines: Sequence[str]) -> str:
@@ -90,22 +95,32 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _form(form: Form) -> Iterator[str]:
-    """Give the rows of a form, as many as a notebook has room for."""
+    """Give the rows of a form, as many as a notebook has room for: numbers to the right."""
     wide = len(form.columns)
-    head = "".join(f"<th>{escape(x.full_title.strip())}</th>" for x in form.columns)
+    styles = [STYLES[x.align] for x in form.columns]
+    titles_of_columns = [x.full_title.strip() for x in form.columns]
     rows = [*zip(*(x.cells for x in form.columns), strict=True)]
+    head = _cells("th", titles_of_columns, styles)
     titles = form.titles or [""] * len(rows)
     body = ""
     for title, group in groupby(
         zip(titles, rows[:MOST_ROWS], strict=False), key=lambda pair: pair[0]
     ):
         if title:
-            body += f'<tr><th colspan="{wide}">{escape(title)}</th></tr>'
+            body += f'<tr><th colspan="{wide}"{LEFT}>{escape(title)}</th></tr>'
         for _, cells in group:
-            body += "<tr>" + "".join(f"<td>{escape(x.strip())}</td>" for x in cells) + "</tr>"
-    yield f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            body += f"<tr{RIGHT}>{_cells('td', cells, styles)}</tr>"
+    yield f"<table><thead><tr{RIGHT}>{head}</tr></thead><tbody>{body}</tbody></table>"
     if len(rows) > MOST_ROWS:
         yield f"<p>and {len(rows) - MOST_ROWS} more rows; all of them: {WHERE}</p>"
+
+
+def _cells(tag: str, texts: Sequence[str], styles: Sequence[str]) -> str:
+    """Write the cells of one row."""
+    return "".join(
+        f"<{tag}{style}>{escape(text.strip())}</{tag}>"
+        for text, style in zip(texts, styles, strict=True)
+    )
 
 
 def _left_out(text: str) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parcast.errors import ParameterError
 from parcast.places import load
@@ -13,9 +14,14 @@ from parcast.show.terminal import text_of
 from parcast.units import shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from parcast.show.sheet import Sheet
+
+
+TABLES: Final[tuple[str, ...]] = (".csv", ".json")
+PICTURES: Final[tuple[str, ...]] = (".svg", ".png", ".pdf")
 
 
 class Result(ABC):
@@ -28,10 +34,14 @@ class Result(ABC):
 
     _sheet: ClassVar[str]  # "parcast.matching.sheet:sheet_of"
     _picture: ClassVar[str] = ""  # "" where there is none
+    _never_filled: ClassVar[tuple[str, ...]] = ()  # columns of rows that other results fill
 
     @abstractmethod
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one tidy row for each answer, as CSV and the JSON document have them."""
+        """Give one tidy row for each answer, as CSV and the JSON document have them.
+
+        They are made one by one: `list` makes a list of them.
+        """
 
     @abstractmethod
     def to_document(self) -> dict[str, Any]:
@@ -43,10 +53,14 @@ class Result(ABC):
         return sheet
 
     def to_pandas(self) -> Any:
-        """Rows as a pandas data frame; pandas must be installed."""
-        import pandas as pd
+        """Rows as a pandas data frame; what is not known is NaN. pandas must be installed.
 
-        return pd.DataFrame(list(self.rows()))
+        The columns are those of the CSV file, without those that no such result fills. For a
+        paper, pandas has `set_index`, `round`, `to_latex` and `to_markdown`.
+        """
+        frame = data_frame(list(self.rows())).drop(columns=[*self._never_filled], errors="ignore")
+        empty = [name for name in frame.columns if frame[name].isna().all()]
+        return frame.astype(dict.fromkeys(empty, float))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file: its rows, its document, or its picture if it has one.
@@ -54,32 +68,68 @@ class Result(ABC):
         Parameters
         ----------
         path : str or path
-            Its ending is the format: ``.csv``, ``.json``, ``.svg``, ``.png`` or ``.pdf``.
+            Its ending is the format: ``.csv``, ``.json``, and of a result that can be drawn
+            ``.svg``, ``.png`` or ``.pdf``.
 
         Raises
         ------
         ParameterError
-            If the ending is none of these, or pictures of this answer are not known.
+            If the ending is none of these.
         OSError
             If the file cannot be written; what was there before is still there.
         """
         from parcast.files.document import csv_pieces, json_pieces, write_document
 
         ending = Path(path).suffix.lower()
+        endings = TABLES + PICTURES if self._picture else TABLES
+        if ending not in endings:
+            raise ParameterError(
+                "path",
+                must=f"end in {', '.join(endings[:-1])} or {endings[-1]}",
+                got=f'"{shown(path)}"',
+                hint="The ending chooses the format.",
+            )
         if ending == ".csv":
             write_document(fspath(path), csv_pieces(self.rows()))
         elif ending == ".json":
             write_document(fspath(path), json_pieces(self.to_document()))
-        elif self._picture:
-            load("parcast.show.canvas:save_figure")(self._drawn(), path)
         else:
-            raise ParameterError(
-                f'path must end in .csv or .json, got "{shown(path)}". '
-                "The ending chooses the format."
-            )
+            load("parcast.show.canvas:save_figure")(self._drawn(), path)
+
+    def plot(self, ax: "Axes | None" = None, **options: Any) -> Any:
+        """Draw it with matplotlib: in `ax`, or in a new figure that `plt.show()` shows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default: new ones
+            Where to draw a picture of one panel.
+        **options
+            Of its picture. A forecast has `quantity` ("time", "speedup" or "efficiency"),
+            `overlay` (whether its series share one panel), `knees` and `planned`; a prediction
+            has `picture` ("lines", "contours", "map" or "surface"); others have none.
+
+        Returns
+        -------
+        Axes or array of Axes
+            What was drawn in; ``.figure`` of each is the figure.
+
+        Raises
+        ------
+        ParameterError
+            If it has no picture, or one of several panels and `ax` is given.
+        MissingPackage
+            If matplotlib is not installed.
+        """
+        from parcast.show.canvas import plot_in
+
+        return plot_in(ax, partial(self._drawn, **options))
 
     def _drawn(self, **options: Any) -> "Figure":
         """Draw it in one matplotlib figure."""
+        if not self._picture:
+            raise ParameterError(
+                f"{type(self).__name__} has no picture. Draw the rows of to_pandas()."
+            )
         figure: Figure = load(self._picture)(self, **options)
         return figure
 
@@ -90,3 +140,14 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         """Show tables, facts and warnings in a notebook."""
         return html_of(self.to_sheet())
+
+
+def data_frame(columns_or_rows: Any) -> Any:
+    """Make a `pandas.DataFrame`; where pandas is missing, say how to install it."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ModuleNotFoundError(
+            "to_pandas needs pandas. Install with: pip install pandas", name="pandas"
+        ) from None
+    return pd.DataFrame(columns_or_rows)

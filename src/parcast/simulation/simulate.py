@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, require_descriptions
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError, as_number, require
 from parcast.laws.spmd.demands import Demands
 from parcast.laws.spmd.law import SpmdPhase
@@ -36,8 +37,8 @@ PARTS: Final = ("compute", "communication", "io")
 
 
 def simulate(
-    program: Program,
-    machine: Machine,
+    program: ProgramLike,
+    machine: MachineLike,
     *,
     p: ArrayLike,
     d: ArrayLike | None = None,
@@ -51,31 +52,32 @@ def simulate(
     laws: Mapping[str, Law] | None = None,
     progress: Callable[[float, int], object] | None = None,
 ) -> Simulation:
-    """Simulated times of a program on a machine, event by event, as a check of its law.
+    """Simulate a described program on a described machine, and compare with the times of its law.
 
     Parameters
     ----------
-    program : Program
-        All phases must have the law "spmd".
-    machine : Machine
+    program : Program or path
+        The program, or the path of its TOML file; the law of its phases must be "spmd".
+    machine : Machine or path
+        The machine, or the path of its TOML file.
     p, d, n, vary
-        As in `predict`; at most 10,000 points.
-    precision : float, optional, default 0.01
-        Each phase is simulated at each point until half of the 90 % interval of its mean time,
-        relative to that time, is below this value. None: only `replications` are made. [1]
+        As for `parcast.predict`; at most 10,000 points.
+    precision : float or None, default 0.01
+        Each phase is simulated at each point until half the 90 % interval of its mean time is less
+        than this fraction of the mean. None: `replications` are simulated, and no more. [1]
     replications : int, optional
-        Initial replications, at least 2; by default 64. [1]
+        Number to begin with, at least 2; by default 64. [1]
     most_seconds : float, optional
-        Limit on the computing time, shared among points and phases; the initial replications are
-        always completed. The result then depends on the speed of the computer. [s]
+        Limit of the computing time of all points and phases; the first replications of each are
+        always completed. The result then depends on the speed of this computer. [s]
     seed : int, default 0
-        Seed of the random numbers, which differ for every point and phase.
+        Seed of the random numbers, which differ between points and phases.
     executor : concurrent.futures.Executor, optional
-        Simulates the points, or the replications of a single point; by default they are simulated
-        in this process. It does not change the result unless there is a time limit.
-    laws : mapping, optional
-        Distributions of times, instead of the variability in the descriptions: for "compute",
-        "communication" or "io", or for one of several phases "solve.compute". Each is "none",
+        Where points are simulated, or the replications of a single point; by default in this
+        process. The result does not depend on it, unless there is a time limit.
+    laws : mapping of str to distribution, optional
+        Distributions to use instead of the variability in the descriptions, for "compute",
+        "communication" or "io" (with several phases "solve.compute"). A distribution is "none",
         "exponential", a coefficient of variation, an array of measured times, or a function of a
         `numpy.random.Generator` and a size. The means remain those of the descriptions.
     progress : callable, optional
@@ -85,26 +87,29 @@ def simulate(
     Returns
     -------
     Simulation
-        Its arrays have one dimension for each axis given, p first.
+        Simulated times [s] with 95 % intervals, and those of the law. The arrays have one
+        dimension for each axis that was given, `p` first.
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain, there are too many points, a law is not "spmd", or
         a description lacks what the simulation needs.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
 
     Examples
     --------
-    >>> from parcast import Machine, Program, simulate
+    >>> import parcast
     >>> compute = {"parallel": "8 s", "variability": "exponential"}
-    >>> program = Program(phase=[{"law": "spmd", "cycles": 10, "compute": compute}])
-    >>> simulation = simulate(program, Machine(), p=[1, 4], seed=1)
+    >>> program = parcast.Program(phase=[{"law": "spmd", "cycles": 10, "compute": compute}])
+    >>> simulation = parcast.simulate(program, parcast.Machine(), p=[1, 4], seed=1)
     >>> simulation.predicted.round(1)
     array([80. , 41.7])
     >>> bool(np.all(abs(simulation.difference) < 0.03))
     True
     """
-    require_descriptions(program, machine)
+    program, machine = as_program(program), as_machine(machine)
     phases = _spmd_phases(program)
     _require_effort(precision, replications, most_seconds, seed)
     given = _laws_of(program, laws or {})

@@ -38,25 +38,25 @@ def read_measurements(
     Parameters
     ----------
     source : path, "-" or stream
-        The file; "-" is standard input.
+        A CSV file; "-" is standard input. `parcast.import_timings` reads files of other tools.
     ignore : sequence of str, optional
-        Columns to ignore, because they are no parameters of the program: a date, the id of a job.
+        Columns to ignore, such as a date or a job id.
     columns : mapping of str to str, optional
         Columns with other names in the file: ``{"p": "nodes", "time_s": "seconds"}``.
     chunk : int, default 2**18
-        How much to read at a time. [B]
+        Bytes to read at a time. [B]
     progress : callable, optional
-        Called with the bytes read so far and the bytes in all (None where unknown).
+        Called with the bytes read so far and the bytes of the file (None where unknown).
 
     Returns
     -------
     Measurements
-        One row for each row of the file; with `metric,value`, for each row that is a time.
+        One row for each row of the file; with columns `metric,value`, one for each time.
 
     Raises
     ------
     FileProblems
-        If anything in it is wrong, with everything that is.
+        If something in the file is wrong: all faults, with their lines.
     ParameterError
         If it has no column named in `ignore` or `columns`.
 

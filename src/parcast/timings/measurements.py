@@ -7,17 +7,21 @@ was varied, such as `n` or `d`), its wall time, and perhaps on which `machine` a
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.aliases import TableLike
 from parcast.errors import ParameterError, as_list
+from parcast.files.faults import AnyPath
+from parcast.show.html import html_of
+from parcast.show.result import data_frame
+from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
 from parcast.timings.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
@@ -33,8 +37,10 @@ class Measurements:
 
     Parameters
     ----------
+    table : dict, data frame or structured array, optional
+        All columns by name, as `from_table` takes them, in place of the following.
     p : array_like, shape (rows,) or ()
-        Processors: whole, at least 1. [1]
+        Processor counts: whole, at least 1. [1]
     time : array_like, shape (rows,) or ()
         Wall time of the run: finite, above 0. [s]
     machine, callpath : array_like of str, shape (rows,) or (), optional
@@ -67,24 +73,27 @@ class Measurements:
 
     def __init__(
         self,
+        table: TableLike | None = None,
         /,
         *,
-        p: ArrayLike,
-        time: ArrayLike,
+        p: ArrayLike | None = None,
+        time: ArrayLike | None = None,
         machine: ArrayLike | None = None,
         callpath: ArrayLike | None = None,
         repetition: ArrayLike | None = None,
         **other_axes: ArrayLike,
     ) -> None:
-        for name in other_axes:
-            if fault := axis_name_fault(name):
-                raise fault
-        numbers = {"p": p} | other_axes | {"time": time}
-        if repetition is not None:
-            numbers["repetition"] = repetition
-        labels = {"callpath": callpath, "machine": machine}
-        columns: dict[str, NDArray[Any]] = {x: to_numbers(x, y) for x, y in numbers.items()}
-        columns |= {x: to_names(x, y) for x, y in labels.items() if y is not None}
+        own = {"p": p, "time": time, "repetition": repetition}
+        own |= {"callpath": callpath, "machine": machine}
+        given = other_axes | {name: x for name, x in own.items() if x is not None}
+        if table is not None and given:
+            raise ParameterError(
+                "table",
+                must="be given alone",
+                got=f"{_names([*given])} as well",
+                hint="Put all columns into the table.",
+            )
+        columns = _checked(given if table is None else _columns_of(table))
         if "repetition" in columns:
             columns["repetition"] = columns["repetition"].astype(np.int64)
         columns = _broadcast(columns)
@@ -96,7 +105,7 @@ class Measurements:
         set_field(self, "_axes", columns)
 
     @classmethod
-    def from_table(cls, table: Any) -> Measurements:
+    def from_table(cls, table: TableLike) -> Measurements:
         """Read a table that has its columns by name: a dict, pandas, polars, a structured array.
 
         Parameters
@@ -117,25 +126,7 @@ class Measurements:
         >>> Measurements.from_table({"p": [1, 2], "time_ms": [80.0, 41.5]}).time
         array([0.08  , 0.0415])
         """
-        names = _column_names(table)
-        times = [name for name in names if name == "time" or time_unit(name)]
-        if "p" not in names:
-            raise ParameterError(
-                "table",
-                must="have a column p",
-                got=_names(names),
-                hint="Rename the column of processors to p.",
-            )
-        if len(times) != 1:
-            raise ParameterError(
-                "table",
-                must="have one column of times",
-                got=_names(times or names),
-                hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
-            )
-        columns = {name: table[name] for name in names}
-        seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
-        return cls(time=seconds, **columns)
+        return cls(**_columns_of(table))
 
     @property
     def axes(self) -> Mapping[str, NDArray[np.float64]]:
@@ -253,13 +244,7 @@ class Measurements:
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the time as `time_s`; `from_table` takes it back."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ModuleNotFoundError(
-                "to_pandas needs pandas. Install with: pip install pandas", name="pandas"
-            ) from None
-        return pd.DataFrame({("time_s" if x == "time" else x): y for x, y in self.columns.items()})
+        return data_frame({("time_s" if x == "time" else x): y for x, y in self.columns.items()})
 
     def __eq__(self, other: object) -> bool:
         """Compare column by column; the order of the axes does not matter."""
@@ -285,21 +270,62 @@ class Measurements:
 
     def _repr_html_(self) -> str:
         """Show the first rows as a table in a notebook."""
-        columns = {("time [s]" if x == "time" else x): y for x, y in self.columns.items()}
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        shown = [[_short(x) for x in column[:HTML_ROWS]] for column in columns.values()]
-        rows = (
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*shown, strict=True)
-        )
+        columns = [
+            Column(
+                title=name,
+                unit="[s]" if name == "time" else "",
+                cells=[_short(x) for x in column[:HTML_ROWS]],
+                align="left" if name in self.labels else "right",
+            )
+            for name, column in self.columns.items()
+        ]
         more = len(self) - HTML_ROWS
-        note = f"<p>and {more} more row{'s' if more > 1 else ''}</p>" if more > 0 else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+        note = (Fact("", f"and {more} more row{'s' if more > 1 else ''}"),) if more > 0 else ()
+        return html_of(Sheet(tables=(Table(forms=(Form(columns=columns),), notes=note),)))
 
 
-def as_measurements(given: Measurements | Any) -> Measurements:
-    """Take measurements as they are, and any other table by its columns."""
-    return given if isinstance(given, Measurements) else Measurements.from_table(given)
+MeasurementsLike: TypeAlias = Measurements | TableLike | AnyPath
+
+
+def _columns_of(table: TableLike) -> dict[str, Any]:
+    """Take the columns of a table, its times in seconds."""
+    names = _column_names(table)
+    times = [name for name in names if name == "time" or time_unit(name)]
+    if "p" not in names:
+        raise ParameterError(
+            "table",
+            must="have a column p",
+            got=_names(names),
+            hint="Rename the column of processors to p.",
+        )
+    if len(times) != 1:
+        raise ParameterError(
+            "table",
+            must="have one column of times",
+            got=_names(times or names),
+            hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
+        )
+    columns = {name: table[name] for name in names}
+    seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
+    return columns | {"time": seconds}
+
+
+def _checked(given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Take columns as arrays: `p`, other axes, `time`, `repetition`, labels; each checked."""
+    for name in ("p", "time"):
+        if name not in given:
+            raise ParameterError(
+                name,
+                must="be given",
+                hint="Measurements need p and time, or one table that has them.",
+            )
+    others = [x for x in given if x not in ("p", "time", "repetition", *LABELS)]
+    for name in others:
+        if fault := axis_name_fault(name):
+            raise fault
+    numbers = [x for x in ("p", *others, "time", "repetition") if x in given]
+    columns: dict[str, NDArray[Any]] = {x: to_numbers(x, given[x]) for x in numbers}
+    return columns | {x: to_names(x, given[x]) for x in LABELS if x in given}
 
 
 def _column_names(table: Any) -> list[str]:

@@ -110,6 +110,11 @@ class RunProfile:
     ranks: tuple[RankRecord, ...]
     place: str = ""  # where it was read: "jacobi.jsonl, line 3"
 
+    def __repr__(self) -> str:
+        """Say which run it was."""
+        axes = "".join(f", {name} = {value:g}" for name, value in self.parameters.items())
+        return f"RunProfile({self.program}: p = {self.p}{axes}, time {self.time:.4g} s)"
+
     @property
     def program(self) -> str:
         """Name of the program."""

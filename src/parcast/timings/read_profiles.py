@@ -41,28 +41,38 @@ class ProfilesRead:
     notes: tuple[str, ...] = ()
     files: tuple[tuple[str, str, int], ...] = ()  # name, SHA-256 and runs of each
 
+    def __repr__(self) -> str:
+        """Count the runs; each is its own object in `runs`."""
+        return f"ProfilesRead({len(self.runs)} run{'' if len(self.runs) == 1 else 's'})"
+
 
 def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
-    """Runs in profiles that `parcast.region` wrote.
+    """Read the profiles that `parcast.region` wrote.
 
     Parameters
     ----------
     paths : path or sequence of path
-        "-" is standard input.
+        The files; "-" is standard input.
 
     Returns
     -------
     ProfilesRead
-        Complete runs, in the order of files and dates. A run that lacks a rank is left out, and
+        Complete runs, in the order of files and dates. A run that lacks a rank is left out and
         named in `notes`.
 
     Raises
     ------
     FileProblems
-        If a file cannot be read, is no profile, or something in it is wrong; or no run is
+        If a file cannot be read, is no profile, or something in it is wrong, or if no run is
         complete. All faults of all files come together.
     ParameterError
-        If no path is named.
+        If no path is given.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> parcast.read_profiles("examples/stencil/runs.jsonl")
+    ProfilesRead(6 runs)
     """
     runs: list[RunProfile] = []
     notes: list[str] = []

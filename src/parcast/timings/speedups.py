@@ -52,7 +52,7 @@ def read_runs(
     Raises
     ------
     FileProblems
-        If anything in it is wrong, with everything that is.
+        If something in the file is wrong: all faults, with their lines.
 
     Examples
     --------

@@ -11,13 +11,24 @@ from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from parcast.show.canvas import add_legend, entries_of, house_style, new_figure, plain_axes
+import numpy as np
+
+from parcast.show.canvas import (
+    add_legend,
+    add_legend_inside,
+    entries_of,
+    house_style,
+    new_figure,
+    plain_axes,
+    require_one_panel,
+)
 from parcast.show.colours import MACHINE_COLOURS, MARKERS
-from parcast.show.scales import round_ticks, scale_time, span
+from parcast.show.scales import fitting_ticks, inches, scale_time, span
 from parcast.units import shown
 from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -29,38 +40,49 @@ DISTURBED: Final = "pale: disturbed"
 OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
 PALENESS: Final = 0.4  # of points where others used the processors
 GREY: Final = "#444444"
+SHORTER: Final = 1.35  # times as short as the sizes written out, are the labels of ticks
 MOST_PANELS: Final = 9
 MOST_COUNTS: Final = len(MACHINE_COLOURS)
 
 
-def figure_of_validation(validation: Validation) -> "Figure":
+def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "Figure":
     """One figure, 8 inches wide: time over size, a panel for each program.
 
-    Of more than 9 programs the first 9 are drawn, of more than 8 counts the first 8.
+    Of a single program it can be drawn in `ax`. Of more than 9 programs the first 9 are drawn, of
+    more than 8 counts the first 8.
     """
     programs = validation.programs[:MOST_PANELS]
     counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
+    if ax is not None:
+        require_one_panel(len(programs), "Leave it out, or draw a validation of one program.")
+        _draw(ax, programs[0], counts)
+        add_legend_inside(ax, _entries([ax], programs))
+        return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = min(len(programs), 3 if len(programs) > 4 else 2)
     rows = ceil(len(programs) / columns)
     with house_style():
         figure = new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
         grid = figure.subplots(rows, columns, squeeze=False)
-        for i, ax in enumerate(grid.flat):
+        for i, each in enumerate(grid.flat):
             if i >= len(programs):
-                ax.set_axis_off()
+                each.set_axis_off()
                 continue
-            _draw(ax, programs[i], counts, ticks=4 if columns < 3 else 3)
-        handles = entries_of(grid.flat)
-        if any(x.is_disturbed for program in programs for x in program.compared):
-            (pale,) = grid.flat[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
-            handles[DISTURBED] = pale
-        labels = sorted(handles, key=lambda label: label in OF_ALL)  # each by itself comes first
-        add_legend(figure, {label: handles[label] for label in labels}, columns=4)
+            _draw(each, programs[i], counts)
         figure.suptitle("Predicted from small runs, and measured", fontsize="large")
+        add_legend(figure, _entries(list(grid.flat), programs))
     return figure
 
 
-def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks: int) -> None:
+def _entries(axes: "Sequence[Axes]", programs: Sequence[ValidatedProgram]) -> "dict[str, Artist]":
+    """What the legend explains: each count, and then what all have."""
+    handles = entries_of(axes)
+    if any(x.is_disturbed for program in programs for x in program.compared):
+        (pale,) = axes[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
+        handles[DISTURBED] = pale
+    return {x: handles[x] for x in sorted(handles, key=lambda label: label in OF_ALL)}
+
+
+def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int]) -> None:
     """Draw one program."""
     small = _medians(program.calibration)
     for i, p in enumerate(counts):
@@ -73,7 +95,7 @@ def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int], *, ticks
     sizes = sorted({n for n, _ in small} | {x.n for x in program.comparisons})
     room = (sizes[-1] / sizes[0]) ** 0.06
     ax.set(xscale="log", xlim=(sizes[0] / room, sizes[-1] * room))
-    at = round_ticks(sizes[0], sizes[-1], ticks)
+    at = fitting_ticks(np.array(sizes, dtype=np.float64), SHORTER * inches(ax)[0])
     ax.set_xticks(at, labels=[_short(tick) for tick in at])
     ax.minorticks_off()
     ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
@@ -125,4 +147,5 @@ def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
 
 def _short(size: float) -> str:
     """Text of a size on an axis."""
-    return f"{size:.0f}" if size < 1e4 else f"{size:.0e}".replace("e+0", "e").replace("e+", "e")
+    mantissa, _, exponent = f"{size:.1e}".partition("e")
+    return f"{size:.0f}" if size < 1e4 else f"{float(mantissa):g}e{int(exponent)}"

@@ -6,13 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from parcast.show.result import Result
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 INTERVAL: Final = 0.9  # share of runs that the intervals are meant to hold
 
@@ -327,10 +323,6 @@ class Validation(Result):
             "seed": self.seed,
             "inputs": dict(self.inputs or {}),
         }
-
-    def plot(self) -> Figure:
-        """Draw times over sizes, as `parcast.validation.picture.figure_of_validation` does."""
-        return self._drawn()
 
     def __repr__(self) -> str:
         """Say what was validated, in one line."""

@@ -50,61 +50,62 @@ def validate(
     seed: int = 0,
     time_limit: float | None = None,
     runner: Runner | None = None,
-    subject: Callable[[str], Subject] = subject_named,
+    subject: Callable[[str], Subject] | None = None,
     progress: Progress | None = None,
 ) -> Validation:
-    """Tell how well the laws of programs hold on this machine, by running them.
+    """Test laws on this machine: calibrate, predict larger runs, run them and compare.
 
     Parameters
     ----------
     names : str or sequence of str
         Programs, such as "sort"; "all" is every one of `parcast.kernels.registry.KERNELS`.
     p : sequence of int, default (1, 2)
-        Counts of ranks to predict and run. Calibrated are 1, 2, the largest, and one of them
-        that lies well between. [1]
-    sizes : sequence of numbers, optional
-        Problem sizes to predict; by default 4 to 10 times the largest calibrated one.
-    calibrate_with : sequence of numbers, optional
-        Problem sizes to calibrate with, two or more; by default four that take up to 0.06 s.
+        Processor counts (MPI ranks) to predict and run. The law is calibrated with 1, 2, the
+        largest and one of them that lies well between. [1]
+    sizes : sequence of float, optional
+        Problem sizes to predict. By default 4 to 10 times the largest calibrated one. [1]
+    calibrate_with : sequence of float, optional
+        Problem sizes to calibrate with, two or more. By default four that take up to 0.06 s. [1]
     repetitions : int, default 4
-        Runs of each predicted size and count, in half as many launches; more where they are
+        Runs of each predicted size and count, in half as many launches; more where runs are
         disturbed. [1]
     longest : float, default 5
-        Time that a predicted run may take on one processor; sizes are chosen for it. [s]
+        Longest time of a predicted run on one processor; sizes are chosen for it. [s]
     quick : bool, default False
-        Smaller sizes and fewer launches: two minutes for all programs, and wider intervals.
+        Use smaller sizes and fewer launches: two minutes for all programs, and wider intervals.
     seed : int, default 0
-        Of inputs, orders and resampling.
+        Seed of inputs, orders and resampling.
     time_limit : float, optional
-        After which no launch is begun any more, for all programs together. [s]
+        After this time no launch begins, for all programs together. [s]
     runner : callable, optional
-        What runs a program, by default `parcast.kernels.run.run_kernel`.
+        Function that runs a program. By default `parcast.run_kernel`.
     subject : callable, optional
-        What gives a program and its law by name.
+        Function that returns a program and its law by name. By default that of the programs that
+        come with parcast.
     progress : callable, optional
-        Called with how much is done, and of how much.
+        Called with the amount done and the amount of all.
 
     Returns
     -------
     Validation
-        With what was compared so far where the user interrupts, the process is asked to end
-        (SIGTERM) or the time is over.
+        Measured and predicted times [s], and whether each law holds. After Ctrl-C, SIGTERM or the
+        time limit, what was compared until then.
 
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, or there is no such program.
+        If an argument lies outside its domain, or a program is unknown.
     RunFailed
-        If the only program fails; of several, the others go on.
+        If the only program fails; of several, the others continue.
     FitFailed
-        If the time was over before anything could be predicted.
+        If the time limit was reached before anything could be predicted.
 
     Examples
     --------
-    >>> from parcast import validate
-    >>> print(validate("fractal", quick=True))  # doctest: +SKIP
+    >>> import parcast
+    >>> print(parcast.validate("fractal", quick=True))  # doctest: +SKIP
     """
-    subjects = _subjects(names, subject)
+    subjects = _subjects(names, subject or subject_named)
     limits = {} if time_limit is None else {"time_limit": time_limit}
     for name, given in {"longest": longest, **limits}.items():
         ok = as_number(name, given, hint="Give it in seconds.") > 0

@@ -62,9 +62,9 @@ def test_machines_are_ranked_with_several_tables(donors):
     [
         ([], "donors must hold a table, got an empty list. Leave it out."),
         (
-            [A, "other.csv"],
-            "donors[1]: table must have columns by name, got str. "
-            "Read a file first: parcast.read_measurements('other.csv').",
+            [A, 3],
+            "donors[1]: table must have columns by name, got int. "
+            "Give a dict of columns, a data frame or a structured array.",
         ),
         (
             [A, Measurements(n=100, x=1, **B.columns)],

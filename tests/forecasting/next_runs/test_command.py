@@ -204,7 +204,6 @@ def test_runs_are_planned_for_the_next_two_doublings_by_default(parcast, sizes):
         (["-p", "8", "--at", "by=1"], 2, "--at by must be an axis of these measurements"),
         (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at cannot be combined with --by."),
         (["-p", "8", "--at", "n=1", "--knee"], 2, "--at cannot be combined with --knee."),
-        (["-p", "8", "--at", "n=1", "-o", "x.svg"], 2, "--at cannot be drawn yet, got -o x.svg."),
         (
             ["-p", "8", "--plan-runs", "0"],
             2,

@@ -277,7 +277,12 @@ def test_both_names_are_public():
     assert {"forecast", "plan_runs"} <= set(parcast.__all__)
 
 
-def test_no_line_is_drawn_through_a_forecast_over_several_axes():
+def test_a_forecast_over_several_axes_is_drawn_through_the_counts_asked_for():
     told = forecast(full(), p=[32, 64], n=[800, 100], theta=0.2)
-    with pytest.raises(ParameterError, match="must be along p alone for a line through it"):
-        told.plot()
+    ax = told.plot()
+    drawn = [
+        x for x in ax.lines if x.get_label() in ("_forecast", "_within") and x.get_xdata().size
+    ]
+    assert drawn
+    assert all(set(x.get_xdata()) == {32, 64} for x in drawn)
+    assert [text.get_text() for text in ax.texts] == ["n = 100", "n = 800"]

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Argument, ParameterError, Text
-from parcast.timings.measurements import Measurements, as_measurements
+from parcast.importers.registry import as_measurements
+from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.series import number_groups
 from parcast.words import listed
 
 
 def table_of_donors(
-    donors: Measurements | Sequence[Any] | Any,
+    donors: MeasurementsLike | Sequence[MeasurementsLike],
 ) -> tuple[Measurements, tuple[str, ...]]:
     """One table of runs on other machines, by a column `machine`, and which of them count once."""
     table, remarks = (

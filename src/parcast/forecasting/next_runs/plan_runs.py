@@ -38,12 +38,12 @@ from parcast.forecasting.surface.runs import (
     why_refused,
 )
 from parcast.forecasting.surface.terms import coordinates_of
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Series
 from parcast.units import percent
 
 if TYPE_CHECKING:
-    from parcast.descriptions.machine import Machine
+    from parcast.descriptions.toml_files import MachineLike
 
 
 MOST_CANDIDATES = 400  # runs that are compared; those nearest to what is asked for where more
@@ -102,64 +102,68 @@ def answers_itself(
 
 
 def plan_runs(
-    measurements: Measurements | Any,
+    measurements: MeasurementsLike,
     p: ArrayLike | None = None,
     *,
     runs: int = 3,
     upto: int | None = None,
     counts: ArrayLike | None = None,
     cost: Cost | None = None,
-    donors: Measurements | Sequence[Any] | Any | None = None,
-    machines: Sequence[Machine] = (),
+    donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
     **at: ArrayLike,
 ) -> list[PlannedRun]:
-    """Next runs that would narrow the interval most for their cost, the best first.
+    """Plan the next runs: those that narrow the interval of a forecast most for their cost.
 
     Parameters
     ----------
-    measurements : Measurements, or a table that `Measurements.from_table` accepts
-        What was measured.
-    p : array_like, optional
-        Processor counts to plan for: whole numbers of at least 1. By default the next two
-        doublings of the largest measured count. [1]
+    measurements : Measurements, table or path
+        Measured times, as for `parcast.forecast`.
+    p : int or array_like, optional
+        Processor counts whose forecast is to be narrowed: whole numbers of at least 1. By default
+        the next two doublings of the largest measured count. [1]
     runs : int, default 3
-        How many runs to plan for each series, from 1.
+        Number of runs to plan for each series, at least 1. [1]
     upto : int, optional
-        Largest count that a run may have. By default below the largest of `p`, and where that
-        was measured at other values, any run but those asked for. [1]
+        Largest count of a planned run. By default below the largest of `p`; where that was
+        measured at other values, any run but those in `p`. [1]
     counts : array_like, optional
-        Counts that runs may have. By default those measured, the next ones by factors of two,
-        and those between measured ones that lie more than a factor of two apart. [1]
+        Counts that planned runs may have. By default the measured ones, the next ones by factors
+        of two, and those between measured ones that lie more than a factor of two apart. [1]
     cost : callable, optional
-        Cost of runs with so many processors that take so long [s], two arrays in, one out; by
-        default processors times time.
+        Takes two arrays, processor counts [1] and times [s], and returns the cost of each run. By
+        default their product, processor-seconds.
     donors, machines
-        As for `parcast.forecast`, which one own count is enough for; not with `at`.
+        As for `parcast.forecast`; with `donors`, one own count is enough. Cannot be combined with
+        `at`.
     by : sequence of str, optional
-        Columns that tell series apart, as for `parcast.forecast`; not with `at`.
-    **at : array_like
-        Values of other axes asked for, as for `parcast.forecast`; a run takes measured values of
-        these, those asked for, or doublings between them.
+        Columns that distinguish the series, as for `parcast.forecast`. Cannot be combined with
+        `at`.
+    **at : float or array_like
+        Values of other axes, as for `parcast.forecast`. A planned run takes measured values of
+        these axes, the given ones, or doublings between them.
 
     Returns
     -------
     list of PlannedRun
-        Fewer than asked for where no further run would save 5 % of the interval's width.
+        The best first. Fewer than `runs` where no further run would narrow the interval by 5 %.
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain, or a keyword is no axis.
+    FileProblems
+        If a file cannot be read, or something in it is wrong.
     FitFailed
         If nothing can be forecast.
 
     Examples
     --------
-    >>> from parcast import Measurements
-    >>> timed = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    >>> [run.at["p"] for run in plan_runs(timed, p=128, upto=128)]
-    [32.0, 128.0]
+    >>> import parcast
+    >>> timed = parcast.Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    >>> parcast.plan_runs(timed, p=128, upto=128)
+    [PlannedRun(p = 32, time 7.3 s), PlannedRun(p = 128, time 5.05 s)]
     """
     requested = None if p is None else counts_of("p", p)
     question = question_of(

@@ -39,6 +39,12 @@ class PlannedRun:
         """The program in a few words, or "" where there is only one."""
         return label_of(self.key)
 
+    def __repr__(self) -> str:
+        """Say which run it is, and what it is expected to take."""
+        at = ", ".join(f"{name} = {whole(value)}" for name, value in self.at.items())
+        time = format_quantity(self.time, "time")
+        return f"PlannedRun({self.label}{': ' if self.label else ''}{at}, time {time})"
+
     def to_document(self) -> dict[str, Any]:
         """Give the run as it stands in a JSON document."""
         return {
