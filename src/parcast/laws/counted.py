@@ -385,7 +385,7 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
 def tables_of_counts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Tables `count` of a phase from numbers in SI.
 
-    Each row has "p" and "compute", and perhaps "busiest", "messages", "volume", "in_turn", and
+    Each row has "p" and "compute", and optionally "busiest", "messages", "volume", "in_turn", and
     "calls" and "volumes" by collective.
     """
     units = {"compute": " s", "busiest": " s", "messages": "", "volume": " B", "in_turn": ""}

@@ -71,7 +71,7 @@ def read_header(
 
     `below` are some lines that follow it; `ignore` are titles of columns to ignore; `columns` are
     the titles of columns that are to be called otherwise. The pair of columns `metric` and
-    `value` is told by its titles.
+    `value` is known by its titles.
     """
     titles = _titles(header, line, below, faults)
     _require_titles("ignore", ignore, titles, faults.path)
