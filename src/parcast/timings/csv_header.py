@@ -201,7 +201,7 @@ def _note_missing(
 
 
 def _called(name: str, title: str) -> Argument:
-    """How a reader is told what a column of the file holds."""
+    """How messages say what a column of the file holds."""
     return Argument("columns", {name: title}, python=f"columns={{{name!r}: {title!r}}}")
 
 
