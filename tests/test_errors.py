@@ -140,7 +140,7 @@ def test_what_is_no_number_is_refused_in_words(value):
         (lambda: parcast.match(RUNS, None), "machines must be a sequence, got None."),
         (lambda: parcast.simulate(None, None, p=2), "program must be a Program, got NoneType."),
         (lambda: parcast.largest_regions(RUNS), "told must be a Forecast, got Measurements."),
-        (lambda: parcast.import_timings("x", 3), "format must be one that is known, got 3."),
+        (lambda: parcast.import_timings("x", 3), "format must be a known format, got 3."),
         (lambda: parcast.run_kernel("sort", n=1, directory=3), "directory must be a path, got 3."),
     ],
 )

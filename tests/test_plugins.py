@@ -104,7 +104,7 @@ def test_its_phases_are_copied_and_pickled():
 def test_broken_ones_are_named_and_passed_over():
     with pytest.warns(PluginWarning) as told:
         assert law_named("farm").__name__ == "FarmPhase"
-    start, end = "is passed over: ", "in parcast.laws"
+    start, end = "is ignored: ", "in parcast.laws"
     found = {str(x.message).split('"')[1]: str(x.message).split(start)[1] for x in told}
     assert found == {
         "absent": "parcast_absent:Law cannot be loaded, ModuleNotFoundError: "

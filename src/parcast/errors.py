@@ -96,7 +96,7 @@ class ParameterError(ParcastError, ValueError):
     Parameters
     ----------
     name : str
-        What the caller calls the value; without `must`, all there is to say.
+        Name of the value; without `must`, the whole message.
     must : str or tuple of str and Argument
         The domain: "be at least 1".
     got : str or tuple of str and Argument, optional
@@ -126,7 +126,7 @@ class ParameterError(ParcastError, ValueError):
         return f"must {spelled(self.must)}{given}.{advice}"
 
     def named(self, name: str) -> ParameterError:
-        """Make the same refusal of what is called otherwise."""
+        """Give the same error for another name."""
         return ParameterError(name, must=self.must, got=self.got, hint=self.hint)
 
     def facts(self) -> dict[str, str]:
@@ -136,7 +136,7 @@ class ParameterError(ParcastError, ValueError):
 
 
 class FitFailed(ParcastError, ArithmeticError):  # noqa: N818 - says what happened, as a result
-    """The measurements do not carry the forecast or the fit that was asked of them.
+    """The measurements do not suffice for the requested forecast or fit.
 
     >>> error = FitFailed("All times are at p = 8.", outcome="No forecast.")
     >>> print(error)
@@ -169,7 +169,7 @@ class Problem:
 
 
 class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
-    """A file that cannot be used as it stands, with everything that is wrong with it."""
+    """A file has errors: all of them, with their places."""
 
     def __init__(self, path: str, problems: Sequence[Problem], *, unlisted: int = 0) -> None:
         self.path = path

@@ -56,7 +56,7 @@ def fit_non_negative(terms: ArrayLike, time: ArrayLike) -> NonNegativeFit:
             "terms",
             must="have a row for each time",
             got=f"the shape {matrix.shape} for {measured.size} times",
-            hint="Give one row a run and one column a term.",
+            hint="Give one row per run and one column per term.",
         )
     if len(matrix) < matrix.shape[1]:
         raise ParameterError(

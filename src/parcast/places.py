@@ -13,7 +13,15 @@ _LOADED: dict[str, str] = {}  # modules of plugins in use, and what each is call
 
 
 class PluginWarning(UserWarning):
-    """A plugin of another package is passed over."""
+    """A plugin of another package is ignored."""
+
+
+class PluginFaultError(TypeError):
+    """A plugin of another package returned something else than it must."""
+
+    def __init__(self, text: str, *, plugin: str = "") -> None:
+        super().__init__(text)
+        self.plugin = plugin  # "the plugin ...", for messages
 
 
 def load(place: str) -> Any:
@@ -33,7 +41,7 @@ def plugins(
     """Load what the installed packages add to a group of entry points, by name.
 
     What cannot be loaded, is not `what` is wanted ("a class derived from Phase"), or has a name
-    that is `taken` is passed over, with a `PluginWarning` that names it and its package: one
+    that is `taken` is ignored, with a `PluginWarning` that names it and its package: one
     broken plugin stops nobody.
     """
     from importlib.metadata import entry_points  # late: it takes longer than what uses no plugin
@@ -57,7 +65,7 @@ def plugins(
         package = f" of {point.dist.name}" if point.dist else ""
         plugin = f'the plugin "{point.name}"{package}'
         if fault:
-            remark = f"{plugin} in {group} is passed over: {fault}."
+            remark = f"{plugin} in {group} is ignored: {fault}."
             warnings.warn(remark, PluginWarning, stacklevel=2)
         else:
             loaded[point.name] = one
@@ -66,11 +74,13 @@ def plugins(
 
 
 def plugin_at_fault(error: BaseException) -> str:
-    """Name the plugin in whose module an error came up; "" where it is none's.
+    """Name the plugin that an error is a fault of; "" where it is none's.
 
     >>> plugin_at_fault(ValueError("raised nowhere"))
     ''
     """
+    if isinstance(error, PluginFaultError):
+        return error.plugin
     plugin, trace = "", error.__traceback__
     while trace is not None:
         plugin = _LOADED.get(trace.tb_frame.f_globals.get("__name__", ""), plugin)

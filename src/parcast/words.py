@@ -82,7 +82,7 @@ def signed_percent(relative: float) -> str:
 
 
 MARK: Final = "~"  # behind the times of runs that others disturbed
-OTHERS: Final = "others used the processors"  # what it says
+OTHERS: Final = "disturbed by other processes"  # what it says
 TOLD: Final = (1.1, 0.02)  # least that is told: slower so many times, share of time without a core
 
 
@@ -90,17 +90,15 @@ def disturbance(slowdown: float, waiting: float) -> str:
     """Say how far runs were disturbed: times as long for the same work, share without a core.
 
     >>> disturbance(1.7, 0.0)
-    'processors took up to 1.7 times as long for the same work around them'
+    'processors took up to 1.7 times as long for the same work'
     >>> disturbance(1.0, 0.31)
-    'ranks waited for their core for up to 31% of a run'
+    'ranks waited for a core for up to 31% of a run'
     """
     parts = []
     if slowdown >= TOLD[0]:
-        parts.append(
-            f"processors took up to {slowdown:.2g} times as long for the same work around them"
-        )
+        parts.append(f"processors took up to {slowdown:.2g} times as long for the same work")
     if waiting >= TOLD[1]:
-        parts.append(f"ranks waited for their core for up to {percent(waiting)} of a run")
+        parts.append(f"ranks waited for a core for up to {percent(waiting)} of a run")
     return ", and ".join(parts)
 
 

@@ -122,7 +122,7 @@ def test_a_compiled_pingpong_that_cannot_write_aborts(mpi, tmp_path):
 
 def test_why_nothing_was_compiled_is_told(tmp_path):
     mpiexec = str(tmp_path / "mpiexec")
-    assert compile_pingpong(mpiexec, tmp_path) == "there is no mpicc beside mpiexec"
+    assert compile_pingpong(mpiexec, tmp_path) == "there is no mpicc in the folder of mpiexec"
     compiler = tmp_path / "mpicc"
     compiler.write_text("#!/bin/sh\necho 'cc: not here' >&2\nexit 3\n")
     compiler.chmod(0o755)
@@ -209,7 +209,7 @@ def test_a_read_only_folder_is_told(tmp_path, monkeypatch):
 def test_too_little_space_is_told_before_anything_is_written(tmp_path):
     found = alone(tmp_path, tmp_path / "r.jsonl", sizes=(1 << 55,))
     assert found.is_empty
-    assert " MB are free, and " in found.facts["refused"]
+    assert " MB are free, but " in found.facts["refused"]
 
 
 def test_a_disk_that_runs_full_keeps_the_sizes_before_and_leaves_nothing(tmp_path, monkeypatch):

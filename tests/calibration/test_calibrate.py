@@ -23,12 +23,13 @@ from parcast.calibration.result import Measured, Sample, Table
 from parcast.calibration.values import VALUES, measured
 from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.find import Mpi, find_mpi
+from parcast.show.warning import Rank, by_rank
 from parcast.testbed.testbed import Testbed
 
 LATENCY, RATE = 1e-6, 1e10  # of the fake network
 FLOPS, HALF = 5e9, 0.5  # r_hat and f_half of the fake processor
 WRITE = (2e-4, 1e9)  # start-up and rate of the fake disk
-NO_COMPILER = "there is no mpicc beside mpiexec"
+NO_COMPILER = "there is no mpicc in the folder of mpiexec"
 
 
 class FakeMachine:
@@ -145,7 +146,7 @@ def test_the_parameters_of_a_known_machine_are_found(tmp_path):
     assert found.host.mpi == "Fake MPI 1.0"
     assert found.host.placement == {1: "own", 2: "own", 3: "own", 4: "own"}
     (warning,) = found.warnings
-    assert warning.startswith(f"The ping-pong was measured from Python: {NO_COMPILER}.")
+    assert warning.startswith(f"The ping-pong was run from Python: {NO_COMPILER}.")
 
 
 @pytest.mark.usefixtures("fake")
@@ -173,9 +174,9 @@ def test_what_does_not_settle_is_launched_again_and_told(fake, tmp_path):
     assert found["storage.bandwidth"].launches == verb.MOST_LAUNCHES
     assert "storage.bandwidth" in found.unsettled
     told = "\n".join(found.warnings)
-    assert "Not settled to +-5% within 90 % intervals: storage.bandwidth +-" in told
+    assert "90 % intervals wider than +-5%: storage.bandwidth +-" in told
     assert "Launches differ by more than 10%" in told
-    assert "At most sizes not settled to +-5%, ranks in brackets: write (1)" in told
+    assert "wider than +-5% at most sizes (ranks in brackets): write (1)" in told
 
 
 def test_what_is_settled_is_launched_no_more(fake, tmp_path):
@@ -199,8 +200,8 @@ def test_lost_launches_are_told_and_the_others_stand(fake):
     assert found.lost == 1
     assert found["compute.rate"].launches == 3
     assert found.warnings == (
-        "processor: 1 of 4 launches lost. The last: processor on 1 ranks ended with status 9. It "
-        "was killed.",
+        "processor: 1 of 4 launches failed. The last failure: processor on 1 ranks ended with "
+        "status 9. It was killed.",
     )
 
 
@@ -224,7 +225,7 @@ def test_an_interruption_keeps_what_was_measured(fake, tmp_path):
     fake.network = interrupted
     found = calibrate(directory=tmp_path)
     assert found.was_interrupted
-    assert found.warnings[1] == "It was interrupted. What was measured until then is here."
+    assert found.warnings[1] == "Interrupted: only what was measured until then is reported."
     assert found["network.latency"].launches == 2
     assert found["storage.latency"].launches == 1
     assert found["compute.rate"].value == pytest.approx(FLOPS)
@@ -255,7 +256,7 @@ def test_without_mpi_the_rest_is_measured_with_one_warning(fake, monkeypatch, tm
     assert fake.mpi is None
     assert found.host.mpi == ""
     (told,) = calibrate(only=("storage",), directory=tmp_path, quick=True).warnings
-    assert told.startswith("The storage was measured with one writer only. Starting ranks")
+    assert told.startswith("The storage was measured with only one writer. Starting ranks")
     assert calibrate(only=("processor",), quick=True).warnings == ()
     with pytest.raises(RunFailed, match="parcast\\[mpi\\]"):
         calibrate(only=("network",))
@@ -268,8 +269,8 @@ def test_more_ranks_than_cores_are_measured_marked_and_told(fake, monkeypatch):
     assert found.table("saturation", 4).placement == "one"
     assert found["network.saturation"].ranks == 2  # the most that have a core each
     told = "\n".join(found.warnings)
-    assert "4 ranks were measured on 2 cores: all were pinned to one" in told
-    assert "network.saturation is that of a single pair" in told
+    assert "4 ranks took turns on one core, as there are more ranks than cores (2)." in told
+    assert "network.saturation was measured with one pair" in told
     assert fake.started
 
 
@@ -278,14 +279,14 @@ def test_on_one_core_everything_is_measured_on_it(fake, monkeypatch):
         monkeypatch.setattr(module, "available_cores", lambda: (0,))
     found = calibrate(only=("network",), quick=True)
     assert found["network.latency"].placement == "one"
-    assert "2 ranks were measured on 1 core: all" in "\n".join(found.warnings)
+    assert "2 ranks took turns on one core" in "\n".join(found.warnings)
     assert fake.started
 
 
 def test_a_busy_machine_is_told(fake, monkeypatch):
     monkeypatch.setattr(verb, "load_average", lambda: 3.0)
     found = calibrate(only=("processor",), quick=True)
-    assert found.warnings[0].startswith("Other programs kept the machine busy: the load average")
+    assert found.warnings[0].startswith("Other programs were running: the load average")
     assert fake.started
 
 
@@ -293,10 +294,14 @@ def test_time_that_is_over_is_told(fake, monkeypatch):
     monkeypatch.setattr(verb, "monotonic", iter(np.arange(100.0)).__next__)
     found = calibrate(only=("processor", "primitives"), time_limit=1e-9)
     assert fake.started == ["processor"]
-    told = "Time was over before this was measured: primitives, 2 ranks. Allow more time, or"
+    told = (
+        "The time limit ended before this was measured: primitives, 2 ranks. Allow more time, or"
+    )
     assert found.warnings[0].startswith(told)
     found = calibrate(only=("processor",), time_limit=1e-9)
-    assert found.warnings[0].startswith("Time was over after 1 of 5 launches. Allow more time")
+    assert found.warnings[0].startswith(
+        "The time limit ended after 1 of 5 launches. Allow more time"
+    )
 
 
 def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
@@ -316,12 +321,12 @@ def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
     fake.start = start
     monkeypatch.setattr(verb, "launch_all", launched_by)
     found = calibrate(only=("processor", "primitives"), time_limit=8.0)
-    assert "Time was over in the middle of a launch: primitives, 2 ranks. What" in str(
-        found.warnings
-    )
+    assert "The time limit ended during a launch: primitives, 2 ranks. What" in str(found.warnings)
     assert found.table("send", 2).samples[0].launches == 1
     slow = "processor"
-    with pytest.raises(RunFailed, match=r"time was over in the first launch \(processor\)\."):
+    with pytest.raises(
+        RunFailed, match=r"the time limit ended during the first launch \(processor\)\."
+    ):
         calibrate(only=("processor",), time_limit=8.0)
 
 
@@ -335,11 +340,11 @@ def test_on_a_testbed_its_hosts_are_the_processors(fake, monkeypatch):
     assert found.name == "testbed of 4 hosts on a bus, 100 Mbit/s"
     rate = found["compute.rate"]
     assert rate.value == pytest.approx(0.1 * whole["compute.rate"].value)
-    assert rate.method.endswith("times 10%, the share of a core that a host has")
+    assert rate.method.endswith("times 10% (the share of a core per host)")
     assert found["compute.half_intensity"].value == whole["compute.half_intensity"].value
     text = machine_figures(found).to_toml()
     assert "processors = 4" in text
-    assert "# hosts of testbed of 4 hosts on a bus, 100 Mbit/s that may be used" in text
+    assert "# usable hosts of testbed of 4 hosts on a bus, 100 Mbit/s" in text
     monkeypatch.setenv("PARCAST_TESTBED", json.dumps(told | {"cpu": None}))
     free = calibrate(only=("processor",), quick=True, name="box")
     assert (free.name, free["compute.rate"].value) == ("box", whole["compute.rate"].value)
@@ -365,7 +370,7 @@ def test_a_disk_that_runs_full_is_told(fake, tmp_path):
 def test_the_compiled_pingpong_is_tried_before_it_is_used(fake, monkeypatch):
     monkeypatch.setattr(verb, "compile_pingpong", lambda *_: Path("/pingpong"))
     found = calibrate(only=("network",), quick=True)
-    assert found.warnings[0].startswith("network.saturation is that")
+    assert found.warnings[0].startswith("network.saturation was measured with one pair")
     assert found["network.latency"].method.endswith("C program")
     assert fake.started[0] == "network, 2 ranks"
 
@@ -376,7 +381,7 @@ def test_the_compiled_pingpong_is_tried_before_it_is_used(fake, monkeypatch):
 
     fake.network = fail
     found = calibrate(only=("network",), quick=True)
-    told = "The ping-pong was measured from Python: the compiled one does not run (it is not on"
+    told = "The ping-pong was run from Python: the compiled program does not run (it is not on"
     assert found.warnings[0].startswith(told)
     assert "from Python" in found["network.latency"].method
 
@@ -390,10 +395,10 @@ def test_the_compiled_pingpong_is_tried_before_it_is_used(fake, monkeypatch):
         ({"time_limit": nan}, "time_limit must be above 0, got nan. Give seconds."),
         (
             {"only": "disk"},
-            "only must hold some of processor, network, primitives, storage, got 'disk'.",
+            "only must be some of processor, network, primitives, storage, got 'disk'.",
         ),
-        ({"only": ()}, "only must hold some of processor, network, primitives, storage, got "),
-        ({"directory": "/no/such"}, "directory must be a folder that is there, got '/no/such'."),
+        ({"only": ()}, "only must be some of processor, network, primitives, storage, got "),
+        ({"directory": "/no/such"}, "directory must be an existing folder, got '/no/such'."),
     ],
 )
 def test_arguments_that_cannot_be_are_refused(asked, says):
@@ -404,7 +409,7 @@ def test_arguments_that_cannot_be_are_refused(asked, says):
 
 @pytest.mark.usefixtures("fake")
 def test_a_single_rank_has_no_network():
-    with pytest.raises(RunFailed, match="Nothing could be measured: a single rank has no network"):
+    with pytest.raises(RunFailed, match="Nothing could be measured: a network needs"):
         calibrate(ranks=1, only=("network",))
 
 
@@ -479,9 +484,9 @@ def test_a_processor_whose_rate_cannot_be_is_not_told():
 def test_clocks_that_disagree_are_told():
     start = Clocks(counter=0.0, monotonic=0.0, of_day=0.0)
     (told,) = clock_notes(start, Clocks(counter=100.0, monotonic=95.0, of_day=100.0))
-    assert told.startswith("Two clocks of the machine disagree: 100.000 s and 95.000 s passed.")
+    assert told.startswith("Two clocks of the machine disagree (100.000 s and 95.000 s passed):")
     (told,) = clock_notes(start, Clocks(counter=100.0, monotonic=100.0, of_day=-3500.0))
-    assert told.startswith("The time of day was set by -3600.000 s meanwhile.")
+    assert told.startswith("The time of day was changed by -3600.000 s")
     assert clock_notes(start, Clocks(counter=-1.0, monotonic=0.0, of_day=0.0))
     assert clock_notes(Clocks.read(), Clocks.read()) == []
 
@@ -526,14 +531,21 @@ def notes(jobs, tables=()):
 
 def test_repetitions_of_a_clock_that_stepped_are_told():
     (told,) = notes([launched(refused={("pingpong", 2, 8): 3})])
-    assert told.startswith("network, 2 ranks: 3 repetitions took no time or less")
+    assert told.startswith("network, 2 ranks: 3 repetitions with a time of 0 or less")
 
 
 def test_a_pingpong_of_another_mpi_is_told():
     other = launched(facts={"compiled_library": "MPICH 3\nmore", "library": "MPICH 3\nelse"})
     assert notes([other]) == []
     (told,) = notes([launched(facts={"compiled_library": "MPICH 3", "library": "Open MPI 5"})])
-    assert "measured with MPICH 3, everything else with Open MPI 5." in told
+    assert "used MPICH 3, all other benchmarks Open MPI 5." in told
+
+
+def test_what_makes_values_wrong_comes_before_what_widens_their_intervals():
+    job = launched(refused={("pingpong", 2, 8): 3})
+    wide = "90 % intervals wider than +-5%: network.latency +-9%."
+    first, second = by_rank([wide, *notes([job])])
+    assert (first.rank, second) == (Rank.SERIOUS, wide)
 
 
 def test_many_outliers_are_told_with_the_worst():
@@ -553,9 +565,9 @@ def test_many_outliers_are_told_with_the_worst():
     )
     one = Table(bench="reduce", ranks=4, placement="own", method="", samples=(sample,))
     told, apart = notes([launched()], [one])
-    assert apart.startswith("In 7% of all repetitions another program had a core of a rank.")
-    assert told.startswith("12% of all repetitions took much longer than the others; the worst")
-    assert "31.4 times their median (reduce, 4 ranks, 8 B)" in told
+    assert apart.startswith("In 7% of all repetitions another program used a core of a rank.")
+    assert told.startswith("12% of all repetitions were outliers, the slowest")
+    assert "31.4 times the median (reduce, 4 ranks, 8 B)" in told
     alone = replace(one, bench="polynomial", ranks=1)
     assert "median (polynomial, 1 rank, order 8)" in notes([launched()], [alone])[0]
 

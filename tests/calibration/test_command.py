@@ -115,7 +115,10 @@ def test_few_counts_of_ranks_are_told(parcast, measuring, tmp_path):
     two = tuple(x for x in WHOLE.tables if x.ranks < 8)
     measuring(replace(WHOLE, tables=two))
     said = parcast("calibrate", "-o", tmp_path / "here.toml")
-    note = "Primitives were measured at p = 2 and 4, of which the largest stands for every p."
+    note = (
+        "Primitives were measured only at p = 2 and 4; the values at the largest are used for "
+        "every p."
+    )
     assert said.err.startswith(f"parcast: {note}")
     assert f"# {note}" in (tmp_path / "here.toml").read_text()
 
@@ -131,7 +134,7 @@ def test_what_was_interrupted_is_written_and_what_was_there_stays(parcast, measu
     path = tmp_path / "here.toml"
     said = parcast("calibrate", "-o", path)
     assert said.status == 130
-    assert said.out.startswith("node7: measured until it was interrupted")
+    assert said.out.startswith("node7: measured until interrupted")
     assert said.err == ""
     before = path.read_text()
     assert "interrupted" in before
@@ -149,13 +152,16 @@ def test_other_benchmarks_are_read_for_what_they_tell(parcast, measuring, tmp_pa
     assert said.status == 0
     assert asked[0]["only"] == ("processor", "network", "primitives")  # IOR tells the storage
     assert "from files  network.latency = 2.01 us, osu_latency, 2 processes, 0 B" in said.out
-    assert "parcast: storage.servers is taken as 1" in said.err
+    assert (
+        "parcast: IOR does not report the number of servers: storage.servers is set to 1"
+        in said.err
+    )
     machine = read_machine(path)
     assert float(machine.network.latency({})) == pytest.approx(2.01e-6)
     assert float(machine.network.saturation({})) == 7e9
     assert float(machine.storage.bandwidth({})) == pytest.approx(8.401e9)
     assert machine.source.startswith("parcast calibrate on node7")
-    assert "others by OSU Micro-Benchmarks: osu_latency.1.txt" in machine.source
+    assert "other values from OSU Micro-Benchmarks: osu_latency.1.txt" in machine.source
     assert "IOR: ior.txt" in machine.source
 
 
@@ -179,7 +185,7 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
         (["--time-limit", "0 s"], "--time-limit must be above 0"),
         (["osu.txt"], "Write --from before the files"),
         (["-o", "here.xml"], "-o must be a path that ends in .toml, .json, .csv"),
-        (["-o", "nowhere/here.toml"], "must stand in a folder that exists"),
+        (["-o", "nowhere/here.toml"], "must be in a folder that exists"),
         (["-o", "-", "--json"], "-o - and --json cannot be combined"),
         (["--from", "missing.txt"], "missing.txt"),
         (["--slurm", "-o", "here.toml"], "-o must be a path that ends in .sh"),

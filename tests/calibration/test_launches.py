@@ -156,7 +156,7 @@ def test_a_launch_that_records_nothing_is_lost_with_its_reason(tmp_path):
         progress=lambda *_: None,
     )
     assert jobs[0].lost == ["no space"] * 2
-    assert jobs[1].lost == ["it measured nothing"] * 2
+    assert jobs[1].lost == ["nothing was measured"] * 2
 
 
 def test_an_interruption_keeps_what_the_launch_had_recorded(tmp_path):

@@ -84,19 +84,19 @@ def test_each_value_stands_below_its_origin():
     lines = machine_figures(WHOLE).to_toml().splitlines()
     above = {text.split(" = ")[0]: lines[i - 1] for i, text in enumerate(lines) if " = " in text}
     assert above["memory_bandwidth"] == (
-        "# way to compute.memory_bandwidth, 2026-11-21, 5 launches, 500 timings, 3 of them far "
-        "above the others, the worst 7x"
+        "# way to compute.memory_bandwidth, 2026-11-21, 5 launches, 500 timings, 3 outliers, the "
+        "slowest 7x the median"
     )
     assert above["saturation"].endswith("5 launches, 500 timings")
-    assert above["servers"] == "# /scratch is taken as one server, whatever is behind it"
+    assert above["servers"] == "# /scratch is described as one server, whatever its hardware"
     assert lines[0] == 'name = "node7"'
     assert lines[1] == (
         'source = "parcast calibrate on node7, 2026-11-21 10:15, A processor, 8 cores, MPICH '
-        "5.0.2, 2, 4 and 8 ranks each on a core of its own, 16 and 32 ranks all on one core, load "
-        '0.25 before and 2 after, governor performance"'
+        "5.0.2, 2, 4 and 8 ranks with one core each, 16 and 32 ranks sharing one core, load 0.25 "
+        'before and 2 after, governor performance"'
     )
     assert lines[-2:] == [
-        "# Said when it was measured:",
+        "# Warnings of the measurement:",
         "# 16 and 32 ranks share one core: their times are those of taking turns.",
     ]
 
@@ -107,7 +107,7 @@ def test_one_launch_is_never_exact_and_says_so():
     told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
     figure = told.figures[-1]
     assert (figure.key, figure.text) == ("network.latency", "1 us +- 100%")
-    said = "1 launch, 500 timings, of one launch, so that its +- is taken to be 100%, not settled"
+    said = "1 launch, 500 timings, +- set to 100% (one launch), not converged"
     assert figure.source.endswith(said)
 
 
@@ -138,9 +138,9 @@ def test_no_key_of_one_launch_is_exact():
 
 
 def test_what_the_system_told_was_not_measured():
-    one = measured("storage.cache", 2**31, "size", launches=0, method="told by the system")
+    one = measured("storage.cache", 2**31, "size", launches=0, method="reported by the system")
     told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
-    assert told.figures[-1].source == "told by the system, 2026-11-21"
+    assert told.figures[-1].source == "reported by the system, 2026-11-21"
     assert "+-" not in told.figures[-1].text
 
 
@@ -148,17 +148,17 @@ def test_disturbed_timings_are_told():
     one = measured("network.latency", 1e-6, "time", disturbed=7)
     told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
     assert told.figures[-1].source.endswith(
-        "500 timings, 7 left out as another program had a core"
+        "500 timings, 7 left out (another program used a core)"
     )
 
 
 def test_what_no_key_holds_is_in_comments():
     remarks = machine_figures(WHOLE).remarks
     assert remarks[0] == "compute.half_intensity = 0.5 +- 2%; way to compute.half_intensity"
-    assert "broadcast, p = 4: 4 us + m / 2 GB/s, error 4%" in remarks
+    assert "broadcast, p = 4: 4 us + m / 2 GB/s, fit error 4%" in remarks
     assert (
-        "reduce, p = 4: 6 us + m / 1 GB/s, error 4%; in pieces 6 us + m / 1 GB/s below 16384 B, "
-        "12 us + m / 2 GB/s from 16384 B"
+        "reduce, p = 4: 6 us + m / 1 GB/s, fit error 4%; piecewise 6 us + m / 1 GB/s below 16384 "
+        "B, 12 us + m / 2 GB/s from 16384 B"
     ) in remarks
 
 
@@ -166,7 +166,7 @@ def test_a_time_that_does_not_grow_has_no_rate():
     flat = replace(
         line("send", 2), rate=math.inf, segments=(Segment(first=0, startup=1e-6, rate=math.inf),)
     )
-    assert line_words(flat) == "send, p = 2: 1 us, error 4%"
+    assert line_words(flat) == "send, p = 2: 1 us, fit error 4%"
     endless = measured("network.bandwidth", math.inf, "rate")
     told = machine_figures(replace(WHOLE, measured=(endless,)))
     assert "network.bandwidth" not in {figure.key for figure in told.figures}
@@ -190,15 +190,16 @@ def test_few_counts_and_what_did_not_settle_is_said():
     figures = machine_figures(replace(WHOLE, tables=tables)).figures
     source = {x.key: x.source for x in figures}["primitives.barrier.startup"]
     assert source == (
-        "p = 2, each on a core of its own, 2026-11-21, 5 launches, error less than 1%, taken "
-        "for every p, 1 timing far above the others, not settled"
+        "p = 2, with one core each, 2026-11-21, 5 launches, fit error less than 1%, used for "
+        "every p, 1 outlier, not converged"
     )
     two = tuple(x for x in WHOLE.tables if x.ranks < 8)
     told = machine_figures(replace(WHOLE, tables=two))
     sources = {x.key: x.source for x in told.figures}
-    assert "the largest taken for every p" in sources["primitives.send.startup"]
+    assert "the largest used for every p" in sources["primitives.send.startup"]
     assert told.notes[0].startswith(
-        "Primitives were measured at p = 2 and 4, of which the largest stands for every p. 3 "
+        "Primitives were measured only at p = 2 and 4; the values at the largest are used for "
+        "every p. "
     )
 
 
@@ -210,16 +211,18 @@ def test_a_primitive_without_a_rate_is_no_key(machine):
     told = machine(figures)
     assert told.primitives.send.startup is None
     assert told.primitives.barrier.startup is not None
-    assert figures.remarks[3].startswith("send: startup 1 us +- 2.1%; p = 2, 4, 8, each on a core")
-    assert figures.remarks[3].endswith(", too short for a rate")
+    assert figures.remarks[3].startswith(
+        "send: startup 1 us +- 2.1%; p = 2, 4, 8, with one core each"
+    )
+    assert figures.remarks[3].endswith(", messages too short to determine a bandwidth")
 
 
 def test_ranks_that_share_a_core_have_a_part_of_the_formula():
     figures = {x.key: x for x in machine_figures(WHOLE).figures}
     startup = figures["primitives.broadcast.startup"]
     assert startup.text == "2 us*log2(p) if p <= 8 else 100 us +- 6.6%"
-    assert "; beyond 8: p = 16, 32, all on one core, 2026-11-21, 5 launches" in startup.source
-    assert startup.source.endswith("the largest taken for every such p")
+    assert "; for p > 8: p = 16, 32, sharing one core, 2026-11-21, 5 launches" in startup.source
+    assert startup.source.endswith("the largest used for every such p")
     flat = tuple(
         replace(x, samples=tuple(replace(y, time=1.0) for y in x.samples)) if x.ranks > 8 else x
         for x in WHOLE.tables
@@ -241,8 +244,8 @@ def test_counts_on_one_core_are_told_as_such():
     tables = tuple(x for x in WHOLE.tables if x.ranks in (2, 16))
     (note,) = machine_figures(replace(WHOLE, tables=tables)).notes
     assert note.startswith(
-        "Primitives were measured at p = 2, which stands for every p up to 8, and at p = 16 on "
-        "one core, which stands for every p beyond. 3 counts or more"
+        "Primitives were measured only at p = 2; these values are used for every p up to 8, for "
+        "larger p those at p = 16 on one core. Measure at 3 or more counts"
     )
     alone = tuple(x for x in WHOLE.tables if x.ranks == 16)
     assert machine_figures(replace(WHOLE, tables=alone)).notes == ()
@@ -254,7 +257,7 @@ def test_what_files_tell_takes_the_place_of_what_was_measured(machine):
     assert told.name == "cluster"
     assert float(told.network.latency({})) == 9e-6
     assert float(told.primitives.reduce.startup({})) == 8e-6
-    assert told.source.endswith("; others by OSU Micro-Benchmarks: osu_latency.txt")
+    assert told.source.endswith("; other values from OSU Micro-Benchmarks: osu_latency.txt")
     assert figures.notes == TOLD.notes
     assert figures.remarks[-1] == TOLD.remarks[0]
     assert not any(remark.startswith("reduce, p") for remark in figures.remarks)
@@ -302,7 +305,7 @@ def test_the_document_has_the_formulas_and_the_file():
     assert document["machine"][0] == {
         "key": "processors",
         "text": "8",
-        "source": "cores of node7 that may be used",
+        "source": "usable cores of node7",
     }
     assert len(document["tables"]) == 5 * (9 * 6 + 1)
 

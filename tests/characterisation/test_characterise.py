@@ -11,6 +11,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.toml_files import read_program
 from parcast.errors import FileProblems, FitFailed, ParameterError
 from parcast.prediction.predict import predict
+from parcast.show.warning import gathered
 from parcast.timings.measurements import Measurements
 from parcast.timings.profile import RankRecord, RegionTotal, RunProfile
 
@@ -123,7 +124,7 @@ def test_on_a_machine_with_a_rate_iterations_are_operations():
     assert rows["sweep"].residual == pytest.approx(0, abs=1e-9)
     assert rows["save"].residual is not None
     assert rows["halo"].residual is not None
-    assert "Operations are these times at 1e+09 flop/s." in told.toml
+    assert "Operations are these times multiplied by 1e+09 flop/s." in told.toml
     assert "on net," in told.toml
     bare = characterise(RUNS, machine=Machine())
     assert by_name(bare)["halo"].residual is None  # nothing prices its bytes
@@ -146,7 +147,7 @@ def test_the_wall_clock_may_time_the_loops():
     assert by_name(characterise(runs, clock="wall"))["sweep"].unit_time == pytest.approx(2e-8)
     told = characterise(runs)
     assert by_name(told)["sweep"].unit_time == pytest.approx(1e-8)
-    assert any("Loops had a processor for 5" in x for x in told.warnings)
+    assert any("Loops had a processor for only 5" in x for x in told.warnings)
     with pytest.raises(ParameterError, match="clock must be processor or wall, got 'sun'"):
         characterise(runs, clock="sun")
 
@@ -175,7 +176,7 @@ def test_disturbed_runs_are_left_out_where_others_were_not():
     slow = [with_quanta(plate(n, 2, pace=1.6e-8), SLOW) for n in (102, 202)]
     told = characterise([*slow, *quiet])
     assert told.runs == 4
-    assert "2 of 6 runs were disturbed and are left out" in told.warnings[0]
+    assert "2 of 6 runs were disturbed by other processes and are left out" in told.warnings[0]
     assert "1.5 times as long" in told.warnings[0]
     assert told.toml == characterise(quiet).toml
 
@@ -186,10 +187,13 @@ def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
     slow = [with_quanta(plate(n, 2, pace=1.6e-8), QUIET, usual[n] + 0.22) for n in usual]
     told = characterise([*slow, *quiet])
     assert told.runs == 4
-    assert "2 of 6 runs were disturbed and are left out: ranks waited" in told.warnings[0]
-    assert "of a run more than in others. Others of the same" in told.warnings[0]
-    assert "They are run.jsonl, line 2102; run.jsonl, line 2202." in told.warnings[0]
-    assert "In 4 of 4 runs that count, ranks waited for their core for up" in told.warnings[1]
+    assert (
+        "2 of 6 runs were disturbed by other processes and are left out: ranks waited"
+        in told.warnings[0]
+    )
+    assert "of a run more than in other runs. Other runs with the same" in told.warnings[0]
+    assert "Left out: run.jsonl, line 2102; run.jsonl, line 2202." in told.warnings[0]
+    assert "In 4 of 4 runs, ranks waited for a core for up" in told.warnings[1]
     assert told.toml == characterise(quiet).toml
     alone = characterise([with_quanta(plate(n, p), QUIET, 0.5) for n in usual for p in (1, 2)])
     assert (alone.runs, alone.toml) == (4, told.toml)
@@ -206,7 +210,7 @@ def test_disturbed_runs_stay_where_there_are_no_others():
     slow = with_quanta(plate(402, 1), SLOW)
     told = characterise([*quiet, slow])
     assert told.runs == 3
-    assert "1 of 3 runs were disturbed: " in told.warnings[0]
+    assert "1 of 3 runs were disturbed by other processes: " in told.warnings[0]
     assert "Repeat them" in told.warnings[0]
 
 
@@ -229,7 +233,7 @@ def test_runs_that_differ_widen_the_interval_and_are_told():
     told = characterise(runs)
     assert by_name(told)["sweep"].spread > 0.2
     assert " +- " in by_name(told)["sweep"].iteration
-    assert any('region "sweep" is known to' in x for x in told.warnings)
+    assert any('region "sweep" is uncertain by' in x for x in told.warnings)
 
 
 @pytest.mark.parametrize("sizes", [(402, 602, 802), (402, 402, 602, 602, 802, 802)])
@@ -250,9 +254,9 @@ def test_one_run_has_the_spread_of_its_passes():
     assert 0.01 < by_name(told)["sweep"].spread < 0.1
     assert by_name(told)["setup"].spread == 0
     said = " ".join(told.warnings)
-    assert "All runs are of n = 102: the formulas are good for this size alone." in said
-    assert "All runs are on p = 1: iterations and bytes are taken as those of every p." in said
-    assert "seen at" not in said
+    assert "All runs have n = 102, so the formulas are valid for this size only." in said
+    assert "All runs have p = 1, so the same iterations and bytes are assumed for every p." in said
+    assert "measured at" not in said
 
 
 def test_passes_of_one_run_that_differ_are_no_difference_between_runs():
@@ -269,12 +273,12 @@ def test_passes_of_one_run_that_differ_are_no_difference_between_runs():
         (
             [plate(202, 1), plate(302, 1), plate(302, 2)],
             [
-                'Regions "halo", "change", "sync" were seen at n = 302 only (nobody communicates '
-                "at p = 1): calls and bytes are taken as those of every size. Add a run of "
-                "another size on several processors.",
-                'Regions "halo", "change", "sync" were seen at p = 2 only (nobody communicates at '
-                "p = 1): calls and bytes are taken as those of every p. Add a run on more "
-                "processors.",
+                'Regions "halo", "change", "sync" were measured at n = 302 only (there is no '
+                "communication at p = 1), so the same calls and bytes are assumed for every "
+                "size. Add a run of another size on several processors.",
+                'Regions "halo", "change", "sync" were measured at p = 2 only (there is no '
+                "communication at p = 1), so the same calls and bytes are assumed for every p. "
+                "Add a run on more processors.",
             ],
         ),
         ([plate(202, 1), plate(202, 2), plate(302, 4)], []),
@@ -282,7 +286,7 @@ def test_passes_of_one_run_that_differ_are_no_difference_between_runs():
 )
 def test_communication_that_was_seen_at_one_size_is_told(runs, says):
     told = characterise(runs).warnings
-    assert [x for x in told if "seen at" in x] == says
+    assert [x for x in told if "measured at" in x] == says
 
 
 def test_regions_that_the_machine_does_not_explain_are_told():
@@ -293,7 +297,7 @@ def test_regions_that_the_machine_does_not_explain_are_told():
 
     (said,) = [x for x in characterise([run(2, waiting)], machine=NETWORK).warnings if "expl" in x]
     assert said.startswith(
-        'Regions "halo", "change" take 90% of the run at p = 2, and the machine explains less '
+        'Regions "halo", "change" take 90% of the run at p = 2, but the machine explains less '
         "than 1% of that: ranks waited for each other"
     )
     fast = [plate(402, p) for p in (1, 2, 4)]
@@ -319,9 +323,26 @@ def test_uneven_iterations_are_those_of_the_rank_with_the_most_and_are_told():
     assert row.iterations == "p^2"
     assert row.imbalance == pytest.approx(1.6)
     said = " ".join(told.warnings)
-    assert "uneven: at p = 4 the rank with the most has 1.6 times the mean." in said
+    assert "unevenly distributed: at p = 4 the rank with the most has 1.6 times the mean." in said
     program = predict(told.program, NETWORK, p=[4], n=[1]).time
     assert float(program.ravel()[0]) == pytest.approx(4.0)
+
+
+def test_of_several_uneven_regions_the_worst_is_shown():
+    def both(p):
+        return run(
+            p,
+            lambda r: [
+                total("a", "compute", wall=(r + 1.0), iterations=20.0 * (r + 1)),
+                total("b", "compute", wall=(r + 9.0), iterations=20.0 * (r + 9)),
+            ],
+            n=1,
+        )
+
+    told = characterise([both(1), both(2), both(4)])
+    assert sum("unevenly" in text for text in told.warnings) == 2
+    (shown,) = [x for x in gathered(told.to_sheet()).every if x.kind == "uneven"]
+    assert 'region "a"' in shown
 
 
 def test_ranks_of_other_speeds_are_told():
@@ -382,7 +403,7 @@ def test_a_loop_that_ranks_run_unequally_often_is_one_of_all_its_iterations():
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
-        ([cells(10, 10, 20)], "counts 2 small regions, and there are 1 ranks in all runs"),
+        ([cells(10, 10, 20)], "counts 2 small regions, but all runs together have only 1 ranks"),
         (
             [run(1, lambda _: [total("c", "complex", wall=1.0)])],
             'Region "c" is a complex loop without counts that took time.',
@@ -466,7 +487,7 @@ def test_the_largest_run_may_lack_communication():
 def test_a_small_region_that_hangs_on_one_rank_of_one_run_is_told():
     runs = [cells(n, wet, 100) for n, wet in ((10, 0), (20, 0), (30, 40))]
     said = " ".join(characterise(runs).warnings)
-    assert 'The time of "wet" in region "cells" hangs on one rank of one run alone' in said
+    assert 'The time of "wet" in region "cells" depends on a single rank of one run' in said
 
 
 def test_a_region_of_some_ranks_only_is_told():
@@ -479,8 +500,8 @@ def test_a_region_of_some_ranks_only_is_told():
     told = characterise([run(3, regions)])
     assert by_name(told)["save"].volume == "1000000 B"
     said = " ".join(told.warnings)
-    assert 'Region "save" ran on rank 0 of 3 only (p = 3): the others pass by.' in said
-    assert 'Region "sum" ran on rank 0 of 3 only (p = 3): its work is taken as uneven.' in said
+    assert 'Region "save" ran only on rank 0 of 3 (p = 3): the others skip it.' in said
+    assert 'Region "sum" ran only on rank 0 of 3 (p = 3): its work is treated as uneven.' in said
 
 
 def test_time_outside_all_regions_and_other_threads_are_told():
@@ -494,7 +515,7 @@ def test_time_outside_all_regions_and_other_threads_are_told():
 def test_regions_that_last_over_a_yield_are_told():
     crossing = run(1, lambda _: [total("a", "compute", wall=1.0)], overlapping=7)
     said = characterise([crossing]).warnings
-    assert any("7 passes ended while a later one went on, as in generators" in x for x in said)
+    assert any("7 passes overlapped, as in generators" in x for x in said)
 
 
 def test_counts_that_no_formula_meets_are_told():
@@ -504,7 +525,7 @@ def test_counts_that_no_formula_meets_are_told():
     ]
     told = characterise(runs)
     assert not told.regions[0].is_exact
-    assert any('No formula meets all counts of region "a"' in x for x in told.warnings)
+    assert any('No formula fits all counts of region "a" exactly' in x for x in told.warnings)
 
 
 def other(name, kind="compute", p=1):
@@ -517,31 +538,31 @@ def other(name, kind="compute", p=1):
         (
             [RUNS[0], RUNS[1], dataclasses.replace(other("a"), place="b.jsonl, line 1")],
             "profiles: 1 problem\n  file  b.jsonl, line 1  must have the regions of the other "
-            'runs, but lacks "sweep", "setup", "save" and has "a" beside them.',
+            'runs, but lacks "sweep", "setup", "save" and also has "a".',
         ),
         (
             [other("sweep"), other("sweep"), run(1, lambda _: [], program="solver")],
-            'must be of the program "plate", as other runs, got "solver". Characterise each',
+            'must be of the program "plate" like the other runs, got "solver". Characterise each',
         ),
         (
             [other("sweep"), other("sweep", "replicated")],
-            'region "sweep"  must be of one kind in all runs, got "replicated" beside "compute".',
+            'region "sweep"  must be of one kind in all runs, got "replicated" and "compute".',
         ),
         (
             [RUNS[0], run(1, lambda _: [total("sweeps", "compute", wall=1.0)], n=102)],
-            'Is "sweeps" what "sweep" is there? Make all runs',
+            'Is "sweeps" the same as "sweep"? Make all runs',
         ),
         (
             [plate(102, 1), run(1, lambda _: RUNS[0].ranks[0].regions)],
-            "parameter n  must be the same in all runs, got 102, none. Say it in all runs.",
+            "parameter n  must be the same in all runs, got 102, none. Give it in all runs.",
         ),
         (
             [
                 run(1, lambda _: RUNS[0].ranks[0].regions, n=1, parameters={"m": m})
                 for m in (1.0, 2.0)
             ],
-            "parameter m  must be the same in all runs, got 1, 2. Formulas know p and one size: "
-            "call this the size with --size m",
+            "parameter m  must be the same in all runs, got 1, 2. Formulas depend on p and one "
+            "size: make this the size with --size m",
         ),
     ],
 )

@@ -57,9 +57,9 @@ def test_columns_are_left_out_one_after_another_and_small_shares_are_short(
     for width in (80, 72, 64):
         monkeypatch.setenv("COLUMNS", str(width))
         head, *rows = parcast("characterise", place).out.splitlines()
-        heads[width] = {"kind", "unequal"} & set(head.split())
+        heads[width] = {"kind", "imbalance"} & set(head.split())
         assert "<1%" in next(row for row in rows if row.startswith("change"))
-    assert heads == {80: {"kind", "unequal"}, 72: {"kind"}, 64: set()}
+    assert heads == {80: {"kind", "imbalance"}, 72: {"kind"}, 64: set()}
 
 
 def test_a_machine_and_times_without_regions_are_read(parcast, tmp_path):
@@ -98,7 +98,7 @@ def test_small_regions_show_their_condition_number(parcast, tmp_path):
         lines.append(json.dumps(record))
     place.write_text("\n".join(lines))
     said = parcast("characterise", place)
-    assert "counts      of cells: condition number" in said.out
+    assert "counts      condition number of cells" in said.out
     assert "cells wet" in said.out
 
 

@@ -39,8 +39,8 @@ def test_without_an_output_the_table_is_printed_and_notes_go_to_stderr(parcast):
     assert said.status == 0
     assert said.out == ("p,time_s\n1,12.0\n2,7.01\n4,4.49\n8,3.25\n")
     assert said.err == (
-        "parcast: The metric without a name is taken for a wall time in seconds.\n"
-        "parcast: ranks is taken for p, the processors.\n"
+        "parcast: The metric without a name is read as wall time in seconds.\nparcast: ranks is "
+        "used as p, the processor count.\n"
     )
 
 
@@ -70,7 +70,7 @@ def test_a_table_and_an_archive_are_not_taken_for_an_unknown_format(parcast, fol
     (folder / "times.csv").write_text("p,time_s\n1,2\n2,1\n")
     said = parcast("import", "times.csv")
     assert said.status == 3
-    assert "got a table of measurements. Give it to parcast forecast" in said.err
+    assert "got a table of measurements. Use it with parcast forecast" in said.err
     (folder / "profile.txt.gz").write_bytes(gzip.compress(b"x"))
     said = parcast("import", "profile.txt.gz")
     assert said.status == 3
@@ -82,8 +82,8 @@ def test_a_table_and_an_archive_are_not_taken_for_an_unknown_format(parcast, fol
 @pytest.mark.parametrize(
     ("format", "text", "status", "says"),
     [
-        ([], "", 3, "standard input: 1 problem\n  file  must hold something, got an empty file."),
-        ([], "x", 2, "FORMAT must be named for standard input, which is not recognised."),
+        ([], "", 3, "standard input: 1 problem\n  file  must not be empty."),
+        ([], "x", 2, "FORMAT must be given for standard input, which is not recognised."),
         (["extrap"], "x", 3, "standard input: 1 problem\n  line 1  must begin with PARAM"),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
         (["extrp", "profile.txt"], 2, "'extrp' is neither a format nor a file. Did you mean ext"),
         (["zzz", "profile.txt"], 2, "'zzz' is neither a format nor a file. There is extrap, sl"),
         (["extrap", "-", "-"], 2, "Only one of FILES can be -, got several."),
-        (["program.toml"], 2, "FORMAT must be named for program.toml, which is not recognised."),
+        (["program.toml"], 2, "FORMAT must be given for program.toml, which is not recognised."),
         (["extrap", "nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not"),
         (["nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not in"),
         (
@@ -211,7 +211,7 @@ def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
             "program.toml: 1 problem\n  line 1  must begin with PARAM",
         ),
         (["profile.txt", "-o", "a.json"], 2, "-o must be a path that ends in .csv, got 'a.json'."),
-        (["profile.txt", "-o", "no/a.csv"], 2, "must stand in a folder that exists."),
+        (["profile.txt", "-o", "no/a.csv"], 2, "must be in a folder that exists."),
         (["profile.txt", "--rename", "p"], 2, "--rename must be a name and a value, got 'p'."),
         (["profile.txt", "--set", "p="], 2, "must be a name and a value, got 'p='. Write such as"),
         (["profile.txt", "--set", "n=1", "--set", "n=2"], 2, "--set must name each once, got 'n'"),

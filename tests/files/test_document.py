@@ -156,7 +156,7 @@ def test_a_place_without_a_folder_is_refused(tmp_path):
     with pytest.raises(ParameterError) as caught:
         check_place(path)
     make = f"mkdir -p '{os.path.realpath(path.parent)}'"
-    assert str(caught.value) == f"{path} must stand in a folder that exists. Make it: {make}"
+    assert str(caught.value) == f"{path} must be in a folder that exists. Make it: {make}"
 
 
 @pytest.mark.parametrize("name", ["", "results.csv/"])
@@ -173,8 +173,8 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ParameterError) as caught:
         check_place(tmp_path / "result.csv")
     assert str(caught.value) == (
-        f"{tmp_path / 'result.csv'} must stand in a folder that can be written to, "
-        "got: permission denied. Choose another place."
+        f"{tmp_path / 'result.csv'} must be in a folder that can be written to, got: permission "
+        "denied. Choose another place."
     )
 
 

@@ -185,7 +185,7 @@ def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
 @pytest.mark.parametrize(
     ("output", "says"),
     [
-        ("no/out.csv", "-o no/out.csv must stand in a folder that exists. Make it: mkdir -p "),
+        ("no/out.csv", "-o no/out.csv must be in a folder that exists. Make it: mkdir -p "),
         (
             "out.xls",
             "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out.xls'.",
@@ -620,7 +620,7 @@ def test_what_would_be_mixed_is_told_in_the_words_of_the_command_line(parcast, m
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "must hold a table, got nothing"),
+        ("", "must contain a table, got nothing"),
         ("p,time_s\n", "must have rows below its header, got none"),
         ("p\n1\n", "time_s  must be a column, got p"),
         ("time_s\n1\n", "p  must be a column, got time_s"),
@@ -632,7 +632,7 @@ def test_what_would_be_mixed_is_told_in_the_words_of_the_command_line(parcast, m
         ("p,time_s\n1.5,1\n", "must be a whole number of at least 1, got '1.5'"),
         ("p,time\n1,1\n", "must end in its unit, got none. Rename it to time_s"),
         ("p,time_s,time_ms\n1,1,1\n", "must be the only time, got time_s as well"),
-        ("p,p,time_s\n1,1,1\n", "must stand in the header once, got it twice"),
+        ("p,p,time_s\n1,1,1\n", "must appear in the header once, got it twice"),
         (TIMES.encode("utf-16"), "must be UTF-8, got UTF-16"),
         (TIMES.replace(",", ";"), "must separate columns by commas, got semicolons"),
     ],

@@ -348,7 +348,7 @@ def test_scaling_must_be_one_of_three_words():
 def test_a_column_that_is_not_there_is_refused():
     assert refusal(TWO, 8, by=["machin"]) == (
         "by must name columns of these measurements, got 'machin'. Did you mean machine? "
-        "There are machine."
+        "Choose from machine."
     )
 
 

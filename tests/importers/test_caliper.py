@@ -136,13 +136,13 @@ def test_files_make_a_series_with_exclusive_times_of_the_slowest_rank():
     assert found.measurements.select(p=4).axes["problem_size"].tolist() == [60, 60, 60]
     assert set(found.measurements.axes) == {"p", "problem_size"}
     assert found.notes == (
-        "The time is time, exclusive: without the regions called, so that regions add up.",
+        "The time is time, exclusive: without called regions, so times of regions may be added.",
         "The time of a region is that of its slowest rank (--metric mean for the mean).",
         "p is mpi.world.size of each file.",
-        "Metadata that vary became axes: problem_size.",
-        "Metadata that vary and are no parameters are left out: elapsed_time, launchdate.",
+        "Metadata that vary are imported as axes: problem_size.",
+        "Metadata that vary but are not parameters are left out: elapsed_time, launchdate.",
         "caliper_p4.json has times of 2 of its 4 ranks.",
-        "What was spent outside any region is left out, up to 0.25 s a rank (caliper_p2.json).",
+        "Time outside all regions is left out, up to 0.25 s per rank (caliper_p2.json).",
     )
 
 
@@ -157,8 +157,8 @@ def test_a_cali_file_of_a_report_has_the_inclusive_times_of_the_slowest_rank():
     found = import_timings([SPOT], "caliper")
     assert rows(found) == {(4, "main"): 8.25, (4, "main->solve"): 7.0}
     assert found.notes == (
-        "The time is max#inclusive#sum#time.duration, inclusive: with the regions called, so "
-        "that regions must not be added up.",
+        "The time is max#inclusive#sum#time.duration, inclusive: with called regions, so times "
+        "of regions must not be added.",
         "The times are those of the slowest rank, as Caliper wrote them.",
         "p is jobsize of each file.",
     )
@@ -284,9 +284,9 @@ def split(**parts):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (P2.read_text()[:300], "must be whole JSON"),
+        (P2.read_text()[:300], "must be complete JSON"),
         ('{"results": []}', "must have data, columns, column_metadata and nodes, got results."),
-        (split(column_metadata=[]), "column_metadata  must tell of each of 3 columns."),
+        (split(column_metadata=[]), "column_metadata  must describe each of 3 columns."),
         (split(columns=["mpi.rank", "time", "x"]), "columns  must have a path of regions, got"),
         (split(columns=["mpi.rank", "visits", "path"]), "must have a column of times, got none."),
         (split(data=[[0, 1.0]]), "data[0]  must have 3 values."),
@@ -325,9 +325,9 @@ def test_files_that_tell_different_times_or_only_some_their_ranks_are_told(tmp_p
     path.write_text(json.dumps({"records": records, "globals": {"jobsize": 8}}))
     found = import_timings([P2, path], "caliper")
     assert found.notes[0].startswith("The time is time, inclusive#sum#time.duration, exclusive")
-    assert any(x.startswith("The files tell different times") for x in found.notes)
+    assert any(x.startswith("The files have different kinds of time") for x in found.notes)
     path.write_text(json.dumps(records))
-    with pytest.raises(FileProblems, match="must tell its ranks as the other files do"):
+    with pytest.raises(FileProblems, match="must have its number of ranks like the other files"):
         import_timings([P2, path], "caliper")
 
 
@@ -339,8 +339,8 @@ def test_a_profile_without_regions_is_refused(tmp_path):
 
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
     assert refusal("caliper", P2, metric="inclusive") == (
-        "file  must have the metric 'inclusive', got time (exclusive). "
-        "Name one of them: --metric NAME"
+        "file  must have the metric 'inclusive', got time (exclusive). Choose one of them: "
+        "--metric NAME"
     )
 
 
@@ -351,8 +351,8 @@ def test_a_graph_of_hatchet_has_the_exclusive_times_of_the_slowest_rank():
     found = import_timings([GRAPH], "hatchet")
     assert rows(found) == {(2, "main"): 1.25, (2, "main->solve"): 6.0, (2, "main->write"): 0.5}
     assert found.notes == (
-        "The time is time, exclusive: without the regions called, so that regions add up.",
-        "Times are taken for seconds.",
+        "The time is time, exclusive: without called regions, so times of regions may be added.",
+        "Times are read as seconds.",
         "The time of a region is that of its slowest rank (--metric mean for the mean).",
         "p is the number of ranks in each file.",
     )
@@ -383,7 +383,7 @@ def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(tmp_p
     found = import_timings([path], "hatchet")
     assert rows(found)[4, "main->solve"] == 3.5
     assert found.notes[0] == (
-        "The time is Max time/rank, exclusive or inclusive, which the file does not tell."
+        "The time is Max time/rank, exclusive or inclusive: the file does not contain which."
     )
     assert "The times are those of the slowest rank, as Caliper wrote them." in found.notes
 
@@ -414,11 +414,11 @@ def test_each_form_of_hatchet_is_recognised(path):
     ("content", "says"),
     [
         (b"", "must be a profile, got an empty file."),
-        (b"\x80\x04\x95", "must not be a pickle, since reading one runs what it holds. Save it"),
-        (b"\x89HDF\r\n", "must be JSON, got HDF5, in which Hatchet keeps pickles."),
-        (b"__rec=node,id=12", "must be JSON, got a .cali file. Its format is caliper."),
+        (b"\x80\x04\x95", "must not be a pickle, since reading one runs the code in it. Save it"),
+        (b"\x89HDF\r\n", "must be JSON, got HDF5, in which Hatchet stores pickles."),
+        (b"__rec=node,id=12", "must be JSON, got a .cali file. Use the format caliper."),
         (b"p,time_s\n1,8\n", "must be JSON, got 'p,time_s"),
-        (GRAPH.read_bytes()[:200], "must be whole JSON"),
+        (GRAPH.read_bytes()[:200], "must be complete JSON"),
     ],
 )
 def test_what_is_no_json_of_hatchet_is_refused_with_the_way_to_one(content, says, tmp_path):
@@ -455,7 +455,7 @@ ROW = {"node": 0, "rank": 0, "time": 1.0}
             graph(exclusive_metrics=["nid"], inclusive_metrics=[]),
             "must have a metric that is a time, got nid.",
         ),
-        (graph(metadata=[3]), "metadata  must be objects, one a profile."),
+        (graph(metadata=[3]), "metadata  must be objects, one per profile."),
         ([{"frame": {}, "metrics": {}}], "[0]  must have a frame with a name, and metrics."),
     ],
     ids=range(12),

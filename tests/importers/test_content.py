@@ -38,8 +38,8 @@ def test_lines_are_numbered_as_an_editor_does_and_a_byte_order_mark_is_dropped(f
 @pytest.mark.parametrize(
     ("some", "says"),
     [
-        (b"", "file  must hold measurements, got an empty file."),
-        (b"\n \n", "file  must hold measurements, got an empty file."),
+        (b"", "file  must contain measurements, got an empty file."),
+        (b"\n \n", "file  must contain measurements, got an empty file."),
         (b"PK\x03\x04", "file  must be unpacked, got a zip archive. Unpack it: unzip file"),
         (b"\x1f\x8b", "file  must be unpacked, got a gzip archive. Unpack it: gunzip file"),
         ("a".encode("utf-16"), "file  must be UTF-8, got UTF-16. Convert it: iconv -f UTF-16"),
@@ -63,17 +63,17 @@ def test_what_is_too_long_is_refused(file, monkeypatch):
     )
     monkeypatch.setattr(content, "LARGEST_DOCUMENT", 1_000_000)
     assert refusal(json_document, file(b" " * 1_000_001)) == (
-        "file  must have at most 1 MB, got more. Divide it, or write the runs line by line."
+        "file  must have at most 1 MB, got more. Split it, or write the runs line by line."
     )
 
 
 @pytest.mark.parametrize(
     ("some", "says"),
     [
-        (b"[" * 100_000, "line 1  must be JSON that can be read, got objects within objects"),
+        (b"[" * 100_000, "line 1  must be JSON that can be read, got objects nested too"),
         (b"[" + b"9" * 5000 + b"]", "line 1  must be JSON that can be read, got a number too lo"),
-        (b'{\n"a": ', "line 2  must be whole JSON, got its end before that. The file may have"),
-        (b'{\n"a": "b', "line 2  must be whole JSON, got its end before that."),
+        (b'{\n"a": ', "line 2  must be complete JSON, got an early end. The file may have"),
+        (b'{\n"a": "b', "line 2  must be complete JSON, got an early end."),
         (b'{\n"a" 1}', "line 2  must be JSON, got '1}' at column 5. Correct it there"),
         (b"{} {}", "line 1  must be JSON, got '{}' at column 4."),
     ],

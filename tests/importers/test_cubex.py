@@ -193,7 +193,7 @@ def test_time_is_inclusive_and_that_of_the_slowest_location(tmp_path):
     assert set(found.measurements.p) == {4}
     assert found.notes == (
         "p is the number of processes in each file.",
-        "The time is inclusive, that of the slowest process or thread.",
+        "The time is inclusive, of the slowest process or thread.",
     )
 
 
@@ -203,7 +203,7 @@ def test_exclusive_time_and_the_mean_can_be_asked_for(tmp_path):
     assert rows(read([path], metric="exclusive"))["main->solve"] == 6.0
     mean = read([path], metric="exclusive:mean")
     assert rows(mean)["main->solve"] == pytest.approx(5.375)
-    assert mean.notes[-1] == "The time is exclusive, that of the mean of the locations."
+    assert mean.notes[-1] == "The time is exclusive, of the mean of the locations."
 
 
 @pytest.mark.usefixtures("fake")
@@ -215,7 +215,7 @@ def test_folders_named_as_extrap_names_them_tell_the_parameters(tmp_path):
     assert main.axes["p"].tolist() == [4, 4, 8]
     assert main.axes["n"].tolist() == [100, 100, 2.5]
     assert main.repetition.tolist() == [1, 2, 1]
-    assert "p is what the folders of the files tell." in found.notes
+    assert "p is taken from the names of the folders." in found.notes
 
 
 @pytest.mark.usefixtures("fake")
@@ -290,8 +290,8 @@ def test_whatever_the_library_raises_is_a_refusal_of_the_file(error, fake, tmp_p
 def test_a_metric_that_is_no_time_is_refused(fake, tmp_path):
     path = write_cubex(tmp_path / "profile.cubex")
     assert refusal(path, metric="visits") == (
-        "file  must have the metric 'visits' in units of time, got time. "
-        "Name one of them: --metric NAME"
+        "file  must have the metric 'visits' in units of time, got time. Choose one of them: "
+        "--metric NAME"
     )
     fake.metric_names = (("visits", "occ"),)
     assert "got none" in refusal(path)

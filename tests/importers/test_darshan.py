@@ -138,7 +138,7 @@ def test_table_of_job_stats():
         (8, "run"): 21.5021,
         (8, "I/O"): 1.25,
     }
-    assert "does not say of which module" in notes(STATS)
+    assert "does not name the module" in notes(STATS)
 
 
 def test_a_job_in_the_tables_of_two_modules_has_one_run_time(tmp_path):
@@ -180,8 +180,8 @@ def test_a_log_is_recognised_by_its_magic_number_in_either_byte_order():
 
 def test_run_times_in_whole_seconds_are_told_with_their_share():
     assert (
-        "1 of 2 run times is in whole seconds, end minus start plus 1: the true run time is up "
-        "to 2 s less, 8 % of the shortest, 25 s." in notes(OLD, TEXT)
+        "1 of 2 run times is in whole seconds, end minus start plus 1: the true run time may be "
+        "up to 2 s less, 8 % of the shortest (25 s)." in notes(OLD, TEXT)
     )
     assert "whole seconds" not in notes(TEXT, REPORT)
     assert "1 of 2 run times is in whole seconds" in notes(STATS)
@@ -199,12 +199,12 @@ def test_negative_times_are_dropped_with_a_note():
 )
 def test_partial_modules_are_told(path, module):
     said = notes(path)
-    assert "Darshan ran out of memory for records, and these counters are incomplete" in said
+    assert "Darshan ran out of memory for records, so these counters are incomplete" in said
     assert f"{module} ({path.name})" in said
 
 
 def test_modules_that_are_not_read_are_told():
-    assert "DXT traces are not loaded: DXT_POSIX.\nNot read: LUSTRE." in notes(TEXT)
+    assert "DXT traces are not read: DXT_POSIX.\nNot read: LUSTRE." in notes(TEXT)
     assert "Not read: APMPI." in notes(REPORT)
 
 
@@ -237,8 +237,8 @@ def test_a_log_is_read_with_every_trap_in_it(fake, log):
     for part in (
         "in whole seconds",
         "STDIO_F_WRITE_TIME -2662.75 s of rank 0 (solver.darshan)",
-        "counters are incomplete, their I/O times too short: POSIX (solver.darshan).",
-        "DXT traces are not loaded: DXT_POSIX, DXT_MPIIO.",
+        "counters are incomplete and their I/O times too short: POSIX (solver.darshan).",
+        "DXT traces are not read: DXT_POSIX, DXT_MPIIO.",
         "Not read: APMPI, LUSTRE.",
     ):
         assert part in said
@@ -252,8 +252,8 @@ def test_records_of_io_modules_alone_are_asked_for_and_never_traces(fake, log):
 def test_a_log_whose_module_has_no_whole_record_is_refused(fake, log):
     fake.records = {"POSIX": []}
     assert refusal(log) == (
-        "file  must have the records of POSIX, got none that is whole. "
-        "It may have been cut off: copy it again."
+        "file  must have the records of POSIX, got none that is complete. It may have been cut "
+        "off: copy it again."
     )
     fake.partial = ("POSIX",)  # ran out of memory before the first record
     assert rows(log) == {(4, "run"): 12.0}
@@ -263,7 +263,7 @@ def test_a_log_shorter_than_its_modules_is_refused(fake, log):
     log.write_bytes(HEAD[:5])
     fake.records = {"POSIX": [(0, [1.0, 1.0, 1.0, 0.0])]}
     fake.others = tuple(f"M{i}" for i in range(10))
-    assert "must be a whole log, got 5 of at least 11 bytes" in refusal(log)
+    assert "must be a complete log, got 5 of at least 11 bytes" in refusal(log)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
@@ -294,7 +294,9 @@ def test_an_empty_log_is_refused_by_its_reader_too(tmp_path):
 def test_logs_of_several_programs_are_told(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text(TEXT.read_text().replace("./solver", "/opt/bin/other"))
-    assert "The logs are of several programs: other, solver." in notes(TEXT, path)
+    assert "The logs are of several programs: other, solver. Import them separately." in notes(
+        TEXT, path
+    )
 
 
 def test_a_time_below_0_in_a_perf_section_is_refused(tmp_path):
@@ -370,7 +372,7 @@ def test_a_text_cut_off_anywhere_is_refused_or_has_all_its_records(tmp_path):
         ("12.2503", "-3.0", "line 11  time_s  must be a time above 0, got -3"),
         ("\t3.000000", "\tinf", "line 40  POSIX_F_WRITE_TIME must be a finite number, got 'inf'."),
         ("POSIX\t-1\t11\tPOSIX_F_W", "POSIX\tx\t11\tPOSIX_F_W", "must have POSIX_F_WRITE_TIME"),
-        ("\nPOSIX\t-1", "\nhello", "line 38  must have 8 fields divided by tabs, got"),
+        ("\nPOSIX\t-1", "\nhello", "line 38  must have 8 fields separated by tabs, got"),
         ("POSIX\t3\t", "POSIX\tx\t", "line 51  rank must be a number, got 'x'."),
         ("\n# mounted", "\nhello\n# mounted", "must be a record of darshan-parser, got 'hello"),
     ],
@@ -421,7 +423,7 @@ def changed(**parts):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (REPORT.read_text()[:900], "must be whole JSON"),
+        (REPORT.read_text()[:900], "must be complete JSON"),
         (changed(metadata__job__nprocs="8"), "metadata.job.nprocs  must be a number, got \"'8'\""),
         (changed(metadata__job__run_time=-1.0), "must be a time above 0, got -1.0"),
         (changed(modules=[]), "modules  must be an object as pydarshan writes it, got '[]'"),
@@ -430,7 +432,7 @@ def changed(**parts):
         (changed(records__POSIX__1__fcounters=[1.0]), "records.POSIX[1]  must have a rank and 4"),
         (
             changed(records__POSIX__1__fcounters=[0.1, float("nan"), 0.1, 0.0]),
-            "records.POSIX[1]  must tell POSIX_F_WRITE_TIME as a finite number.",
+            "records.POSIX[1]  must have POSIX_F_WRITE_TIME as a finite number.",
         ),
     ],
     ids=range(8),
@@ -461,8 +463,8 @@ def test_a_fault_in_a_table_is_named_with_its_line(old, new, says, tmp_path):
 
 def test_a_time_that_is_not_there_is_refused_with_those_that_are():
     assert refusal(TEXT, metric="HDF5") == (
-        "file  must have the time 'HDF5', got run, I/O POSIX, I/O MPI-IO, I/O STDIO. "
-        "Name one of them."
+        "file  must have the time 'HDF5', got run, I/O POSIX, I/O MPI-IO, I/O STDIO. Choose one "
+        "of them."
     )
 
 
@@ -486,7 +488,7 @@ def test_pydarshan_tells_the_same_io_times_as_its_own_sums():
 
 
 def test_pydarshan_leaves_the_traces_of_a_log_alone():
-    assert "DXT traces are not loaded: DXT_POSIX." in notes(samples() / "dxt.darshan")
+    assert "DXT traces are not read: DXT_POSIX." in notes(samples() / "dxt.darshan")
 
 
 @pytest.mark.parametrize("cut", [0, 10, 300, 1500, 2000])

@@ -54,7 +54,7 @@ def refusal(path, **options):
 def test_each_form_tells_the_same_study(name):
     told = read([DATA / name])
     assert told.measurements == STUDY
-    assert told.notes == ("Metrics other than time are passed over: visits.",)
+    assert told.notes == ("Metrics other than time are ignored: visits.",)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -72,13 +72,13 @@ def test_other_files_are_not(text):
 def test_another_metric_may_be_asked_for():
     told = read([DATA / "extrap.jsonl"], metric="visits")
     assert told.measurements == Measurements(p=4, n=100, callpath="main", time=1)
-    assert told.notes == ("The metric visits is taken for a wall time in seconds.",)
+    assert told.notes == ("The metric visits is read as wall time in seconds.",)
 
 
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
     assert refusal(DATA / "extrap.jsonl", metric="tme") == (
-        "file  must have the metric 'tme', got time, visits. Did you mean time? "
-        "Name one of them: --metric NAME"
+        "file  must have the metric 'tme', got time, visits. Did you mean time? Choose one of "
+        "them: --metric NAME"
     )
 
 
@@ -118,14 +118,13 @@ def test_times_of_0_are_left_out_and_counted(file):
 def test_a_plain_word_is_taken_for_p_and_told(file, word):
     told = read([file(TEXT.replace("PARAMETER p", f"PARAMETER {word}"))])
     assert told.measurements.p.tolist() == [1, 2]
-    assert f"{word} is taken for p, the processors." in told.notes
+    assert f"{word} is used as p, the processor count." in told.notes
 
 
 def test_two_words_for_p_are_not_guessed_between(file):
     path = file('{"params": {"ranks": 2, "threads": 4}, "value": 5}\n')
     assert refusal(path) == (
-        "file  must tell the processors once, got ranks, threads. "
-        "Say which it is: --rename ranks=p"
+        "file  must have one processor count, got ranks, threads. Choose one: --rename ranks=p"
     )
     told = read([path], rename={"ranks": "p"})
     assert told.measurements == Measurements(p=2, threads=4, time=5)
@@ -134,8 +133,8 @@ def test_two_words_for_p_are_not_guessed_between(file):
 def test_a_file_without_processors_is_refused_with_what_to_do(file):
     path = file(TEXT.replace("PARAMETER p", "PARAMETER size"))
     assert refusal(path) == (
-        "file  must tell the processors, got only size. Give them: --set p=64, "
-        "or rename a parameter: --rename size=p"
+        "file  must have the processor count, got only size. Set it: --set p=64, or rename a "
+        "parameter: --rename size=p"
     )
     assert read([path], constants={"p": 64}).measurements.p.tolist() == [64, 64]
 
@@ -146,12 +145,12 @@ def test_a_file_without_processors_is_refused_with_what_to_do(file):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
-        (" \n\n", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
+        (" \n\n", "file  must contain measurements, got an empty file."),
         ("hello\n", "line 1  must begin with PARAMETER, POINTS, REGION, METRIC or DATA, got"),
         ("PARAMETER p\n", "line 1  must have POINTS lines, got none."),
         ("PARAMETER p\nPOINTS 1 2\n", "line 2  must have DATA lines, got none."),
-        ("POINTS 1 2\n", "line 1  must have a line PARAMETER above POINTS."),
+        ("POINTS 1 2\n", "line 1  must have a line PARAMETER before POINTS."),
         ("PARAMETER p\nPOINTS 1 2\nDATA 8\n", "a DATA line for each of the 2 points, got 1."),
         (TEXT + "DATA 3\n", "line 5  must be at most as many DATA lines as points (2)"),
         (TEXT + "REGION a\nDATA 8\n", "line 5  must have a DATA line for each of the 2 points"),
@@ -165,12 +164,12 @@ def test_a_file_without_processors_is_refused_with_what_to_do(file):
         (TEXT.replace("POINTS 1 2", "POINTS 1 x"), "line 2  must be numbers, got 'x'."),
         (TEXT.replace("POINTS 1 2", "POINTS (1 2) (2 3)"), "line 2  must have 1 values in each"),
         (TEXT.replace("POINTS 1 2", "POINTS (1) (2"), "line 2  must close each parenthesis"),
-        (TEXT + "PARAMETER n\n", "line 5  PARAMETER must stand above POINTS."),
+        (TEXT + "PARAMETER n\n", "line 5  PARAMETER must come before POINTS."),
         (b"PARAMETER p\xff\n", "line 1  must be UTF-8, got the byte 0xff. Save it as UTF-8."),
         (b"PARAMETER p\n\0", "line 2  must be text, got a NUL byte."),
         (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive. Unpack it: gunzip "),
         (TEXT.encode("utf-16"), "file  must be UTF-8, got UTF-16."),
-        ('{"params": {"p": 1}, "value": 2}\n{"params": {"p"', "line 2  must be whole JSON"),
+        ('{"params": {"p": 1}, "value": 2}\n{"params": {"p"', "line 2  must be complete JSON"),
         ('{"params": {"p": 1}, "value": 2}\nx\n', "line 2  must be JSON, got 'x' at column 1."),
         ('{"params": {"p": 1}}\n', 'line 1  must have a "value", got none.'),
         ('{"params": {"p": 1}, "value": 2}\n{"params": {"n": 1}, "value": 2}', "line 2  value"),
@@ -183,7 +182,7 @@ def test_a_file_without_processors_is_refused_with_what_to_do(file):
         (TEXT.replace("DATA 4", "DATA 1e-40"), "time must lie between 1e-30 and 1e30 s"),
         ('{"params": {"p": 1}, "callpath": "a\\nb", "value": 2}', "callpath must be a name: one"),
         ('{"a": 1}', 'file  must have "parameters" and "measurements" as Extra-P writes them'),
-        ("{", "line 1  must be whole JSON, got its end before that."),
+        ("{", "line 1  must be complete JSON, got an early end."),
         ("[1]", "line 1  must begin with PARAMETER, POINTS, REGION, METRIC or DATA, got '[1]'."),
         ('{"point": [1], "values": [1]}', "got another kind of JSON."),
     ],

@@ -44,7 +44,7 @@ def test_named_arguments_are_axes_and_aggregates_and_errors_are_left_out():
     assert told.measurements == Measurements(
         p=[1, 1, 2], n=100, time=[8e-3, 8.5e-3, 4.5e-3], repetition=[1, 2, 1]
     )
-    assert told.notes == ("1 benchmark is left out, which ended in an error.",)
+    assert told.notes == ("1 benchmark is left out, as they ended in an error.",)
     assert read([SAMPLE], metric="cpu_time").measurements.time[0] == 7.5e-3
 
 
@@ -56,9 +56,8 @@ def test_it_is_recognised_and_others_are_not():
 
 def test_other_arguments_are_numbered_and_may_be_renamed(written):
     path = written(run("Fixture/BM<int>/4/100", 2), run("Fixture/BM<int>/8/100", 1))
-    assert (
-        "got only arg1, arg2. Give them: --set p=64, or rename a parameter: --rename arg1=p"
-        in (refusal(path))
+    assert "got only arg1, arg2. Set it: --set p=64, or rename a parameter: --rename arg1=p" in (
+        refusal(path)
     )
     told = read([path], rename={"arg1": "p", "arg2": "n"})
     assert told.measurements == Measurements(p=[4, 8], n=100, time=[2, 1])
@@ -91,16 +90,16 @@ def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
         )
         told = read([path])
         assert told.measurements == Measurements(p=2, time=time)
-        assert told.notes[0].startswith("Only aggregates are there: the me")
+        assert told.notes[0].startswith("The file has only aggregates: the me")
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         ("{}", "benchmarks  must be a list of benchmarks, as --benchmark_format=json writes"),
         ('{"benchmarks": [{}]}', "benchmarks[0]  must be an object with a name."),
-        ('{"benchmarks": [{"na', "line 1  must be whole JSON, got its end before that."),
+        ('{"benchmarks": [{"na', "line 1  must be complete JSON, got an early end."),
         (
             '{"benchmarks": [{"name": "a/p:2"}]}',
             "benchmarks[0].real_time  must be the time of an iteration, got none.",
@@ -123,7 +122,7 @@ def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
         ),
         (
             '{"benchmarks": [{"name": "a/p:2", "real_time": 1, "error_occurred": true}]}',
-            "file  must hold measurements, got none.",
+            "file  must contain measurements, got none.",
         ),
     ],
 )

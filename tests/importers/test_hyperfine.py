@@ -45,8 +45,8 @@ def test_parameters_are_axes_and_runs_that_failed_are_left_out():
         p=[1, 1, 2, 2], time=[8, 8.5, 4.25, 4.75], repetition=[1, 2, 1, 2]
     )
     assert told.notes == (
-        "1 run is left out, whose exit status is not 0.",
-        "threads is taken for p, the processors.",
+        "1 run is left out: exit status not 0.",
+        "threads is used as p, the processor count.",
     )
 
 
@@ -92,7 +92,7 @@ def test_parameters_that_are_text_tell_callpaths_and_machines(export):
 def test_an_export_without_parameters_needs_to_be_told_p(export):
     path = export({"command": "a", "times": [8.0]})
     assert refusal(path) == (
-        "file  must tell the processors, got no parameter. Give them: --set p=64"
+        "file  must have the processor count, got no parameter. Set it: --set p=64"
     )
     assert read([path], constants={"p": "64"}).measurements == Measurements(p=64, time=8)
 
@@ -100,11 +100,11 @@ def test_an_export_without_parameters_needs_to_be_told_p(export):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         ("[]", "results  must be a list of objects, as hyperfine --export-json writes it."),
-        ('{"results": []}', "file  must hold measurements, got none."),
+        ('{"results": []}', "file  must contain measurements, got none."),
         ('{"results": [{"command": "a"}]}', "results[0].times  must be the times of the runs"),
-        ('{"results": [{"times": [1', "line 1  must be whole JSON, got its end before that."),
+        ('{"results": [{"times": [1', "line 1  must be complete JSON, got an early end."),
         (
             '{"results": [{"times": [1, -2], "parameters": {"p": 2}}]}',
             "results[0].times  must be a time above 0, got -2. Leave out runs that failed.",
@@ -133,5 +133,5 @@ def test_an_export_that_cannot_be_used_is_refused_with_its_place(export, text, s
 
 
 def test_there_is_one_metric():
-    assert "must have the metric 'mean', got times." in refusal(SAMPLE, metric="mean")
+    assert "must have the metric 'mean', got only times." in refusal(SAMPLE, metric="mean")
     assert read([SAMPLE], metric="times") == read([SAMPLE])

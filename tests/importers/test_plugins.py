@@ -8,7 +8,14 @@ import sys
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.importers.registry import FORMATS, format_named, formats, import_timings, recognised
+from parcast.importers.registry import (
+    FORMATS,
+    Format,
+    format_named,
+    formats,
+    import_timings,
+    recognised,
+)
 from parcast.places import PluginWarning
 from parcast.timings.measurements import Measurements
 from tests.conftest import ROOT
@@ -72,11 +79,11 @@ def test_without_it_its_files_are_of_no_format(sheet):
 def test_broken_ones_are_named_and_passed_over(sheet):
     with pytest.warns(PluginWarning) as told:
         assert recognised(sheet).name == "stopwatch"
-    start = "is passed over: "
+    start = "is ignored: "
     assert {str(x.message).split('"')[1]: str(x.message).split(start)[1] for x in told} == {
         "absent": "parcast_absent:FORMAT cannot be loaded, ModuleNotFoundError: "
         "No module named 'parcast_absent'.",
-        "fails": "recognises fails, ZeroDivisionError: division by zero.",
+        "fails": "recognises failed, ZeroDivisionError: division by zero.",
         "odd": "math:sqrt must be a parcast.importers.registry.Format.",
         "slurm": "parcast has one of this name. Rename it.",
     }
@@ -118,3 +125,57 @@ def test_the_how_to_shows_this_plugin():
     assert len(shown) == 3
     for name, content in shown.items():
         assert content in (PLUGINS / name).read_text(encoding="utf-8")
+
+
+def format_of(source, tmp_path, monkeypatch):
+    """Install a package with one format, "demo", whose module is `source`."""
+    info = tmp_path / "parcast_demo_two-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-demo-two\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[parcast.importers]\ndemo = parcast_two:FORMAT\n")
+    (tmp_path / "parcast_two.py").write_text(
+        f"from parcast.importers.registry import Format\nFORMAT = Format({source})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "parcast_two", raising=False)
+
+
+ALL = 'title="Demo", recognises=lambda head, path: True'
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_file_that_two_formats_recognise_is_refused_with_both(sheet, tmp_path, monkeypatch):
+    format_of(f"{ALL}, timings=print", tmp_path, monkeypatch)
+    assert recognised(sheet) is None
+    with pytest.raises(ParameterError) as caught:
+        import_timings(sheet)
+    first, second = names = [name for name in formats() if name in ("demo", "stopwatch")]
+    assert sorted(names) == ["demo", "stopwatch"]
+    assert str(caught.value) == (
+        f"format must be given for {sheet}, which could be {first} or {second}. "
+        f"Choose one: parcast import {first} FILES"
+    )
+
+
+def test_a_format_that_reads_nothing_is_ignored_when_it_is_registered(tmp_path, monkeypatch):
+    with pytest.raises(ParameterError, match="Format must have timings or machine, got neither"):
+        Format(title="Empty", recognises=lambda *_: True)
+    format_of(ALL, tmp_path, monkeypatch)
+    with pytest.warns(PluginWarning, match="is ignored: .*Format must have timings or machine"):
+        assert "demo" not in formats()
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        ("timings=lambda runs, metric: [1, 2]", "timings must return an Imported with"),
+        ("machine=lambda paths: None", "machine must return an object with notes and to_toml"),
+    ],
+)
+def test_what_a_plugin_returns_is_checked(function, says, parcast, tmp_path, monkeypatch):
+    format_of(f"{ALL}, {function}", tmp_path, monkeypatch)
+    (tmp_path / "some.txt").write_text("some")
+    said = parcast("import", "demo", tmp_path / "some.txt")
+    assert said.status == 70
+    assert 'fault of the plugin "demo" in parcast.importers: ' in said.err
+    assert says in said.err

@@ -53,7 +53,8 @@ def other(monkeypatch):
         return head.startswith(b"OTHER")
 
     def read_machine(paths):
-        return types.SimpleNamespace(notes=(f"read {paths[0].name}",))
+        notes = (f"read {paths[0].name}",)
+        return types.SimpleNamespace(notes=notes, to_toml=str)
 
     module = types.ModuleType("other_format")
     module.TIMINGS = Format(title="Other", recognises=recognises, timings=read)
@@ -123,22 +124,22 @@ def test_a_format_gives_runs_and_the_registry_names_their_axes(tmp_path):
 @pytest.mark.usefixtures("other")
 def test_a_machine_is_no_timings(tmp_path):
     (tmp_path / "file").write_bytes(b"OTHER")
-    with pytest.raises(ParameterError, match="got speeds, which tells of a machine"):
+    with pytest.raises(ParameterError, match="got speeds, which describes a machine"):
         import_timings(tmp_path / "file", "speeds")
     assert import_machine([tmp_path / "file"], "speeds").notes == ("read file",)
-    with pytest.raises(ParameterError, match="got other, which tells of timings"):
+    with pytest.raises(ParameterError, match="got other, which contains timings"):
         import_machine([tmp_path / "file"], "other")
 
 
 @pytest.mark.parametrize(
     ("question", "says"),
     [
-        ({"format": "extrp"}, "format must be one that is known, got 'extrp'. Did you mean ext"),
-        ({"format": "zzz"}, "got 'zzz'. There is extrap, slurm, hyperfine, google-benchmark"),
+        ({"format": "extrp"}, "format must be a known format, got 'extrp'. Did you mean ext"),
+        ({"format": "zzz"}, "got 'zzz'. Choose from extrap, slurm, hyperfine, google-benchmark"),
         ({"rename": {"nn": "p"}}, "rename must name a parameter of the files, got 'nn'. Did you"),
         ({"rename": {"n": "p"}}, "rename must give each parameter a name of its own, got p twice"),
-        ({"constants": {"p": 4}}, "constants must be axes that the files do not tell, got p."),
-        ({"constants": {"callpath": "a"}}, "that the files do not tell, got callpath."),
+        ({"constants": {"p": 4}}, "constants must be axes that the files do not have, got p."),
+        ({"constants": {"callpath": "a"}}, "that the files do not have, got callpath."),
         ({"constants": {"d": "four"}}, "constants must be numbers, got d='four'. Only machine"),
         ({"constants": {"d": "nan"}}, "d must be a finite number, got nan."),
         ({"constants": {"machine": " "}}, "machine must be a name: one line of text, not empty"),
@@ -161,7 +162,7 @@ def test_files_must_be_there_and_in_one_format(tmp_path):
     with pytest.raises(FileProblems, match="must exist, but is not in"):
         import_timings(tmp_path / "nowhere.json", "extrap")
     (tmp_path / "file").write_text("hello")
-    with pytest.raises(ParameterError, match=r"not recognised\. There is extrap, slurm"):
+    with pytest.raises(ParameterError, match=r"not recognised\. Choose from extrap, slurm"):
         import_timings(tmp_path / "file")
 
 
@@ -171,12 +172,12 @@ def test_it_is_a_public_name():
 
 def test_which_of_several_metrics_is_meant_must_be_plain():
     for metrics in (["bytes", "visits"], ["time", "runtime"]):
-        with pytest.raises(FileProblems, match=r"must say which metric is the time.*--metric"):
+        with pytest.raises(FileProblems, match=r"must have one metric that is the time.*--metric"):
             chosen_metric(metrics, None, Faults("profile"))
     told = chosen_metric(["<default>"], None, Faults("profile"))
-    assert told[2] == ["The metric without a name is taken for a wall time in seconds."]
+    assert told[2] == ["The metric without a name is read as wall time in seconds."]
     assert chosen_metric(["io_ms"], None, Faults("profile")) == (
-        "io_ms", 1e-3, ["The metric io_ms is taken for a wall time in its unit."],
+        "io_ms", 1e-3, ["The metric io_ms is read as wall time in its unit."],
     )  # fmt: skip
 
 

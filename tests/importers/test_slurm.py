@@ -45,9 +45,9 @@ def test_a_table_gives_a_run_for_each_job_and_none_for_its_steps():
     told = read([DATA / "sacct.txt"])
     assert told.measurements == Measurements(p=[4, 8, 16], time=[100, 86401, 52])
     assert told.notes == (
-        "2 jobs are left out, not being COMPLETED.",
-        "p is the number of tasks of 2 of 3 jobs; of the others, which do not tell it, "
-        "the number of processors allocated.",
+        "2 jobs are left out: not COMPLETED.",
+        "p is the number of tasks for 2 of 3 jobs, and the number of allocated processors for "
+        "the others, whose number of tasks is not given.",
         "1 time of 0 is left out: a time must be above 0.",
     )
 
@@ -56,7 +56,7 @@ def test_a_table_gives_a_run_for_each_job_and_none_for_its_steps():
 def test_each_schema_of_json_gives_the_same_runs(name):
     told = read([DATA / name])
     assert told.measurements == Measurements(p=[4, 16], time=[100, 52])
-    assert told.notes[0] == "1 job is left out, not being COMPLETED."
+    assert told.notes[0] == "1 job is left out: not COMPLETED."
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -78,7 +78,8 @@ def test_several_names_of_jobs_are_callpaths_and_several_clusters_machines(file)
         p=[2, 4], time=[10, 20], callpath=["a", "b"], machine=["north", "south"]
     )
     assert told.notes == (
-        "p is the number of processors allocated to each job: tasks are not told.",
+        "p is the number of processors allocated to each job, as the number of tasks is not "
+        "given.",
     )
 
 
@@ -100,7 +101,7 @@ def test_what_is_the_same_for_all_jobs_may_be_added(file):
     path = file(f"{HEADER}1|a|2||00:00:09|COMPLETED\n")
     told = read([path], constants={"machine": "T3E", "n": 100})
     assert told.measurements == Measurements(p=2, n=100, machine="T3E", time=9)
-    with pytest.raises(ParameterError, match="constants must be axes that the files do not tell"):
+    with pytest.raises(ParameterError, match="constants must be axes that the files do not have"):
         read([path], constants={"p": 8})
 
 
@@ -110,21 +111,21 @@ def test_what_is_the_same_for_all_jobs_may_be_added(file):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         (HEADER, "file  must have jobs that are COMPLETED, got no job."),
-        (HEADER + "1|a|2||00:00:09|FAILED\n", "COMPLETED, got only FAILED. Ask for others."),
+        (HEADER + "1|a|2||00:00:09|FAILED\n", "COMPLETED, got only FAILED. Select other jobs."),
         ("JobID|JobName|State\n1|a|COMPLETED\n", "line 1  must have a column Elapsed, got"),
         (HEADER + "1|a|2||00:00:09\n", "line 2  must have 6 columns as the header has, got 5."),
         (HEADER + "1|a|b|2||00:00:09|COMPLETED\n", "line 2  must have 6 columns"),
         (HEADER + "1|a|2||soon|COMPLETED\n", "line 2  must have an elapsed time such as 1-02:"),
         (HEADER + "1|a|two||9|COMPLETED\n", "line 2  must count tasks and processors in whole"),
-        (HEADER + "1|a|||9|COMPLETED\n", "line 2  must tell the tasks or processors of each job"),
+        (HEADER + "1|a|||9|COMPLETED\n", "line 2  must have the tasks or processors of each job"),
         ('{"jobs": 3}', "jobs  must be a list, got none."),
         ('{"jobs": [3]}', "jobs[0]  must be an object, got 3."),
-        ('{"jobs": [', "line 1  must be whole JSON, got its end before that."),
+        ('{"jobs": [', "line 1  must be complete JSON, got an early end."),
         (
             '{"jobs": [{"state": "COMPLETED", "required": {"CPUs": 2}}]}',
-            "jobs[0]  must tell the time that elapsed, got none.",
+            "jobs[0]  must have the elapsed time, got none.",
         ),
         (
             '{"jobs": [{"state": "COMPLETED", "time": {"elapsed": -5}}]}',

@@ -332,7 +332,7 @@ def test_one_pass_that_is_entered_again_counts_again():
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: region("x", kind="bcast"), 'region "x" must be of a kind that is known, got'),
+        (lambda: region("x", kind="bcast"), 'region "x" must be of a known kind, got'),
         (lambda: region(""), "region must have a printable name, got ''."),
         (lambda: region("a\nb"), "region must have a printable name, got 'a\\nb'."),
         (
@@ -476,7 +476,7 @@ def test_a_place_that_cannot_be_written_is_told_and_the_program_ends_well(tmp_pa
     said = started(tmp_path, tmp_path / "no folder" / "out.jsonl")
     before, after = said.stderr.splitlines()
     assert before.startswith("parcast: no profile can be written to ")
-    assert "no folder is missing. Put it right before the program ends" in before
+    assert "no folder is missing. Correct this before the program ends" in before
     assert after.startswith("parcast: the profile ")
     assert "cannot be written: no such file or directory." in after
 
@@ -497,9 +497,9 @@ def test_a_place_is_doubted_before_the_program_runs(tmp_path, monkeypatch, capsy
     if rank > 0:
         assert not any(said.values())
         return
-    assert "closed may not be written. Put it right" in said["closed/new.jsonl"]
-    assert "closed is a folder. Put it right" in said["closed"]
-    assert "none is missing. Put it right" in said["none/new.jsonl"]
+    assert "closed is not writable. Correct this" in said["closed/new.jsonl"]
+    assert "closed is a folder. Correct this" in said["closed"]
+    assert "none is missing. Correct this" in said["none/new.jsonl"]
 
 
 def test_a_full_disk_leaves_the_lines_of_other_ranks_as_they_were(place, monkeypatch):

@@ -37,7 +37,9 @@ def test_without_a_name_the_programs_are_listed(parcast, monkeypatch):
     monkeypatch.setattr("parcast.kernels.command.KERNELS", {"sort": KERNELS["sort"]})
     said = parcast("run")
     assert (said.status, said.err) == (0, "")
-    assert said.out == ("sort  sort keys of a file by merging, O(n lg n); n: keys, such as 4e6\n")
+    assert said.out == (
+        "sort  sort the keys of a file by merging, O(n log n); n: keys, such as 4e6\n"
+    )
 
 
 def test_a_run_is_printed_as_a_table(parcast, asked):
@@ -108,7 +110,7 @@ def test_a_wrong_result_ends_with_1(parcast, asked, monkeypatch):
     said = parcast("run", "gauss", "-n", "10")
     assert said.status == 1
     assert "NO" in said.out
-    assert "The result is wrong at p = 1, n = 10, 1" in said.out
+    assert "Wrong result at p = 1, n = 10, 1" in said.out
     assert len(asked) == 1
 
 
@@ -180,7 +182,7 @@ def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_pat
         (("sort", "-n", "inf"), "-n must be numbers and ranges"),
         (
             ("matmul", "-n", "1e9"),
-            "n must leave the memory of the host enough, got 1,000,000,000",
+            "n must fit into the memory of the host, got 1,000,000,000",
         ),
         (("sort", "-n", "5", "-np", "0"), "-np must be"),
         (("sort", "-n", "5", "-np", "5000"), "-np must be at most 4096, got 5000. They all run"),

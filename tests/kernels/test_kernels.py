@@ -18,6 +18,7 @@ from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import Task, memory_refusal, runs_of, whole_size
+from parcast.show.warning import by_rank
 
 OURS = tuple(name for name in KERNELS if name != "stencil")
 keys = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=200)
@@ -157,8 +158,8 @@ def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeyp
     with pytest.raises(RunFailed) as caught:
         sorters.SORT.run(Alone(), 1_000_000, directory=tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path} has 1 MB free, and the files of the keys take 16 MB. "
-        "Take fewer keys, or another directory."
+        f"{tmp_path} has 1 MB free, but the files of the keys need 16 MB. Use fewer keys or "
+        "another directory."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -171,14 +172,16 @@ def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch)
     with pytest.raises(RunFailed) as caught:
         sorters.SORT.run(Alone(), 1000, directory=tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path} cannot hold the files of the keys: no space left on device. "
+        f"{tmp_path} cannot be used for the files of the keys: no space left on device. "
         "Choose another directory."
     )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_is_not_there_is_told():
-    with pytest.raises(RunFailed, match="/no/such cannot hold the files of the keys: no such"):
+    with pytest.raises(
+        RunFailed, match="/no/such cannot be used for the files of the keys: no such"
+    ):
         sorters.SORT.run(Alone(), 1000, directory=key_files.Path("/no/such"))
 
 
@@ -200,7 +203,7 @@ def test_a_disk_that_fills_up_at_the_output_is_told_and_nothing_is_left(tmp_path
 def test_a_file_that_was_cut_short_is_told(tmp_path):
     files = key_files.KeyFiles.written(tmp_path, 100, 1)
     files.input.write_bytes(b"12345678" * 99)
-    with pytest.raises(RunFailed, match="is shorter than it was written"):
+    with pytest.raises(RunFailed, match="is shorter than when it was written"):
         files.read()
 
 
@@ -343,11 +346,11 @@ def test_elimination_agrees_with_the_library(block, chunk, columns, monkeypatch)
 @pytest.mark.parametrize(
     ("matrix", "says"),
     [
-        ([[1, 2], [2, 4]], "The matrix is singular: row 2 depends on those above it."),
+        ([[1, 2], [2, 4]], "The matrix is singular: row 2 depends on the rows above it."),
         ([[0, 0], [1, 1]], "The matrix is singular: row 1 depends"),
         ([[0.0]], "The matrix is singular: row 1 depends"),
-        ([[1, np.inf], [1, 1]], "Row 1 of the matrix has entries that are not finite."),
-        ([[1, 0], [np.nan, 1]], "Row 2 of the matrix has entries that are not finite."),
+        ([[1, np.inf], [1, 1]], "Row 1 of the matrix has entries that are not finite"),
+        ([[1, 0], [np.nan, 1]], "Row 2 of the matrix has entries that are not finite"),
     ],
 )
 def test_a_matrix_that_cannot_be_eliminated_is_refused(matrix, says):
@@ -371,7 +374,7 @@ def test_one_rank_has_nobody_to_send_to():
     ledger.send_to_all(np.ones(3))
     ledger.broadcast(np.ones(3), 0)
     assert (ledger.messages, ledger.sent) == (0, 0)
-    with pytest.raises(RunFailed, match="nobody to send to"):
+    with pytest.raises(RunFailed, match="no other rank to send to"):
         ledger.send(np.ones(3), 1)
 
 
@@ -401,8 +404,8 @@ def test_repetitions_of_0_are_refused():
 def test_a_size_beyond_the_memory_is_refused_with_the_largest_that_fits(monkeypatch):
     monkeypatch.setattr(worker, "free_memory", lambda: 24e6)
     expected = (
-        "n must leave the memory of the host enough, got 2,000, for which matmul needs 96 MB "
-        "where 24 MB are free. Take n up to 1,000."
+        "n must fit into the memory of the host, got 2,000: matmul needs 96 MB, 24 MB are free. "
+        "Use n up to 1,000."
     )
     assert str(memory_refusal(matmul.KERNEL, 2000, 1)) == expected
     assert memory_refusal(matmul.KERNEL, 1000, 1) is None
@@ -491,24 +494,29 @@ def test_a_run_in_which_the_clock_stepped_has_no_time():
     assert "time_s" not in {row["metric"] for row in rows}
 
 
+def test_a_wrong_result_is_warned_of_first():
+    said = warnings_of([run_of(cores=1), run_of(is_correct=False)])
+    assert by_rank(reversed(said))[0].startswith("Wrong result at p = 2")
+
+
 def test_what_a_reader_must_know_is_said():
     assert warnings_of([]) == []
     assert warnings_of([run_of(is_correct=None), run_of()]) == []
     assert warnings_of([run_of(cores=1), run_of(p=4, cores=3)]) == [
-        "2 ranks shared one core: they took turns, so the wall time shows no speedup beyond that: "
-        "leave it out of a forecast. "
-        "Processor seconds hold all the same.",
-        "4 ranks shared 3 cores: they took turns, so the wall time shows no speedup beyond that: "
-        "leave it out of a forecast. "
-        "Processor seconds hold all the same.",
+        "2 ranks took turns on one core, so the wall time shows no speedup beyond that: do not "
+        "use it for a forecast. Processor times are not affected.",
+        "4 ranks took turns on 3 cores, so the wall time shows no speedup beyond that: do not "
+        "use it for a forecast. Processor times are not affected.",
     ]
     assert warnings_of([run_of(is_correct=False)]) == [
-        "The result is wrong at p = 2, n = 8, 1: it is not that of one processor. Do not use "
+        "Wrong result at p = 2, n = 8, 1: it differs from that of one processor. Do not use "
         "these times."
     ]
     assert warnings_of([run_of(time=-0.5), run_of()]) == [
-        "The clock stepped, so that there is no wall time at p = 2, n = 8, 1. Run it again."
+        "The clock was changed during the run, so there is no wall time at p = 2, n = 8, 1. Run "
+        "it again."
     ]
     assert warnings_of([run_of(is_correct=None)]) == [
-        "No result was checked: without --check that is done up to n = 4,000,000 only."
+        "No result was checked, as by default this is done only up to n = 4,000,000. Check them "
+        "with --check."
     ]

@@ -172,7 +172,7 @@ def test_runs_warn_of_those_that_were_disturbed(of_work):
     of_work(QUIET, SLOW)
     runs = list(runs_of(Alone(), TASK))
     said = next(text for text in warnings_of(runs) if "disturbed" in text)
-    assert said.startswith("1 of 4 runs at p = 1 were disturbed")
+    assert said.startswith("1 of 4 runs were disturbed by other processes, at p = 1: ")
     assert "1.7 times as long" in said
     assert row_of(runs[0], circumstances(runs)[0])["quanta_s"] == [QUIET, SLOW]
     assert not any("disturbed" in text for text in warnings_of(runs[1:]))
@@ -185,7 +185,7 @@ def test_disturbed_runs_are_no_times_where_others_of_their_size_were_not(of_work
     rows = [row for row in measurement_rows(runs) if row["metric"].endswith(("time", "time_s"))]
     assert [row["metric"] for row in rows] == ["disturbed_time", *["time_s"] * 3]
     assert rows[0]["value"] == runs[0].time
-    assert "do not count in a table of measurements" in warnings_of(runs)[-1]
+    assert "are excluded from a table of measurements" in warnings_of(runs)[-1]
     alone = [run for run in runs if run.n == runs[0].n][:1] + [x for x in runs if x.n != runs[0].n]
     assert all(seen.counts for seen in circumstances(alone))
     assert "(--patience)" in warnings_of(alone)[-1]
@@ -196,9 +196,9 @@ def test_where_only_some_sizes_have_quiet_runs_it_is_said_how_many_count(of_work
     runs = list(runs_of(Alone(), TASK))
     assert [seen.is_disturbed for seen in circumstances(runs)] == [True, True, False, False]
     assert [seen.counts for seen in circumstances(runs)] == [True, True, True, True]
-    assert "They count, as no other run" in warnings_of(runs)[-1]
+    assert "Disturbed runs are used, as no other run" in warnings_of(runs)[-1]
     more = [*runs, replace(runs[0], n=runs[2].n)]
-    assert "2 of them count, as no other run" in warnings_of(more)[-1]
+    assert "2 of them are used, as no other run" in warnings_of(more)[-1]
 
 
 def test_runs_without_a_time_or_with_a_wrong_result_stand_in_for_none(of_work):

@@ -120,8 +120,8 @@ def test_files_stand_in_the_directory_for_a_while(launched, tmp_path):
     [
         ({"name": "sotr"}, "name must be a program, got sotr. Did you mean sort?"),
         ({"n": 1.5}, "n must be a whole number of at least 0, got 1.5."),
-        ({"n": []}, "n must name a size, got 0. Give one such as 1e6."),
-        ({"n": 10**15}, "n must leave the memory of the host enough, got 1,000,000,000,000,000"),
+        ({"n": []}, "n must name a size, got 0. Give a size such as 1e6."),
+        ({"n": 10**15}, "n must fit into the memory of the host, got 1,000,000,000,000,000"),
         ({"ranks": 0}, "ranks must be whole numbers of at least 1, got 0. Count from 1."),
         ({"ranks": [1, 1.5]}, "ranks must be whole numbers of at least 1, got 1.5."),
         ({"ranks": [1, 5000]}, "ranks must be at most 4096, got 5000. They all run on this"),
@@ -143,7 +143,7 @@ def test_a_directory_that_cannot_be_written_to_is_told(launched):
     with pytest.raises(RunFailed) as caught:
         parcast.run_kernel("sort", n=10, directory="/no/such")
     assert str(caught.value) == (
-        "/no/such cannot hold the files of the run: no such file or directory. "
+        "/no/such cannot be used for the files of the run: no such file or directory. "
         "Choose another directory."
     )
     assert launched == []
@@ -164,7 +164,7 @@ def test_ranks_that_are_started_give_their_runs():
 
 
 def test_what_a_rank_refuses_reaches_the_caller(tmp_path):
-    with pytest.raises(RunFailed, match="cannot hold the files of the keys"):
+    with pytest.raises(RunFailed, match="cannot be used for the files of the keys"):
         verb.run_ranks(
             verb.WORKER,
             [str(_written(tmp_path / "task.json"))],

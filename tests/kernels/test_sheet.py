@@ -61,7 +61,7 @@ def test_repetitions_disks_and_verdicts_are_shown_where_there_are_any():
 def test_times_of_disturbed_runs_are_marked():
     lines = answer([row_of(), row_of(repetition=2, time_s=0.7, disturbed=True)])
     assert [line[17:24] for line in lines[4:6]] == ["500    ", "700~   "]
-    assert "~: others used the processors" in lines[-1]
+    assert "~: disturbed by other processes" in lines[-1]
     narrow = answer([row_of(disturbed=True), row_of(repetition=2)], width=40)
     assert "  time       500~ ms" in narrow
     assert "  time       500 ms" in narrow

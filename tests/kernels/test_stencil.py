@@ -110,7 +110,7 @@ def test_a_size_that_is_none_is_refused(n, says):
 
 
 def test_a_checkpoint_that_cannot_be_written_is_an_error(tmp_path):
-    with pytest.raises(RunFailed, match="cannot hold the files of stencil: no such file"):
+    with pytest.raises(RunFailed, match="cannot be used for the files of stencil: no such file"):
         KERNEL.run(Alone(), 10, directory=tmp_path / "none")
     assert os.listdir(tmp_path) == []
 

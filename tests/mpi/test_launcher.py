@@ -165,14 +165,26 @@ def test_the_kernel_is_asked_to_tell_of_the_end_of_the_parent(monkeypatch):
 @pytest.mark.parametrize(
     ("status", "said", "expected"),
     [
-        (-9, "", "status -9: mpiexec was ended by the system: Killed, as it is where memory"),
-        (9, "EXIT STRING: Killed (signal 9)", "status 9: a rank was ended by the system: Killed,"),
-        (7, "Bus error (signal 7)", "a rank was ended by the system: Bus error, as it is where /"),
-        (139, "-----\nexited on signal 11 (Segm)\n-----", "system: Segmentation fault. Nothing"),
-        (3, "-----\nout of slots\n-----\n", "status 3: out of slots. Nothing of it runs on."),
-        (3, "signal 4000", "status 3: signal 4000. Nothing of it runs on."),
-        (3, "", "status 3. Nothing of it runs on."),
-        (9, "E: x\nMemoryError: no room\nsignal 9", "status 9: MemoryError: no room. Nothing"),
+        (-9, "", "status -9: mpiexec was ended by a signal: Killed, as happens when memory"),
+        (
+            9,
+            "EXIT STRING: Killed (signal 9)",
+            "status 9: a rank was ended by a signal: Killed,",
+        ),
+        (
+            7,
+            "Bus error (signal 7)",
+            "a rank was ended by a signal: Bus error, as happens when /",
+        ),
+        (139, "-----\nexited on signal 11 (Segm)\n-----", "signal: Segmentation fault. All"),
+        (
+            3,
+            "-----\nout of slots\n-----\n",
+            "status 3: out of slots. All its processes were stopped.",
+        ),
+        (3, "signal 4000", "status 3: signal 4000. All its processes were stopped."),
+        (3, "", "status 3. All its processes were stopped."),
+        (9, "E: x\nMemoryError: no room\nsignal 9", "status 9: MemoryError: no room. All"),
     ],
 )
 def test_how_ranks_ended_is_told(status, said, expected):
@@ -232,7 +244,7 @@ def test_the_vendor_is_told_by_mpiexec(tmp_path, monkeypatch, text, vendor, vers
 def test_an_mpiexec_that_fails_is_told(tmp_path, monkeypatch):
     path = told(tmp_path, "", status=1)
     monkeypatch.setattr(mpi.shutil, "which", lambda *_, **__: path)
-    with pytest.raises(RunFailed, match="does not tell its version"):
+    with pytest.raises(RunFailed, match="does not report its version"):
         mpi.find_mpi()
 
 

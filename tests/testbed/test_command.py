@@ -66,7 +66,7 @@ def test_a_link_is_given_in_bits_or_bytes(parcast, attended, link):
         ),
         (["--cpu", "fast", "true"], "--cpu must be a fraction such as"),
         (["--cpu", "200%", "true"], "cores, got 200%. Give a share of one core, or"),
-        (["no-such-program-anywhere"], "COMMAND must be a program that is there"),
+        (["no-such-program-anywhere"], "COMMAND must be an installed program"),
         ([], "COMMAND is missing. Write it last, after --."),
     ],
 )
@@ -84,7 +84,8 @@ def test_where_it_cannot_be_made_the_status_is_4(parcast, monkeypatch):
     said = parcast("testbed", "--hosts", "1", "--link", "none", "--cpu", "none", "true")
     assert said.status == 4
     assert said.err == (
-        "parcast: No testbed can be made here: no. Or with --cpu none and --disk none, which.\n"
+        "parcast: A testbed cannot be created here: no. Or with --cpu none and --disk none, "
+        "which.\n"
     )
 
 

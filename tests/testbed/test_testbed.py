@@ -89,7 +89,7 @@ def test_the_package_has_one_public_name():
 
 @pytest.mark.parametrize("command", [[], ["no-such-program-anywhere"]])
 def test_a_command_that_is_not_there_is_refused(command):
-    with pytest.raises(ParameterError, match="COMMAND must be a program that is there, got no"):
+    with pytest.raises(ParameterError, match="COMMAND must be an installed program, got no"):
         TWO.run(command, time_limit=LIMIT)
 
 
@@ -104,7 +104,9 @@ def test_where_nothing_can_be_made_the_reason_is_told(monkeypatch):
     )
     with pytest.raises(RunFailed) as caught:
         TWO.run(["true"], time_limit=LIMIT)
-    assert str(caught.value) == ("No testbed can be made here: it needs tc. Install iproute2.")
+    assert str(caught.value) == (
+        "A testbed cannot be created here: it needs tc. Install iproute2."
+    )
     assert not groups_left()
 
 
@@ -124,7 +126,7 @@ def refusing(monkeypatch, *words):
 
 def test_another_system_is_refused(monkeypatch):
     monkeypatch.setattr(requirements.sys, "platform", "darwin")
-    assert obstacle() == "it needs Linux, and this is darwin. Run it in a virtual machine."
+    assert obstacle() == "it needs Linux, but this is darwin. Run it in a virtual machine."
 
 
 @pytest.mark.parametrize(("tool", "owner"), requirements.TOOLS.items())
@@ -142,7 +144,7 @@ def test_a_system_without_private_networks_is_refused(monkeypatch, user, says):
     refusing(monkeypatch, "true")
     monkeypatch.setattr(requirements.os, "geteuid", lambda: user)
     said = obstacle()
-    assert said.startswith("this system allows no private network (not permitted).")
+    assert said.startswith("this system does not allow private networks (not permitted).")
     assert says in said
 
 
@@ -156,9 +158,9 @@ def test_a_kernel_without_links_or_delays_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"cap": True}, "with cpu=None, which"),
-        ({"cap": False, "disk": True}, "with disk=None, which"),
-        ({"cap": True, "disk": True}, "with cpu=None and disk=None, which"),
+        ({"cap": True}, "without this limit: cpu=None."),
+        ({"cap": False, "disk": True}, "without this limit: disk=None."),
+        ({"cap": True, "disk": True}, "without this limit: cpu=None and disk=None."),
     ],
 )
 def test_a_system_without_control_groups_is_refused(monkeypatch, tmp_path, asked, says):
@@ -175,7 +177,7 @@ def test_a_directory_on_no_disk_is_refused(monkeypatch):
     refusing(monkeypatch)
     monkeypatch.setattr(requirements, "hierarchies", lambda **_: ())
     monkeypatch.setattr(requirements, "disk_of", lambda _: None)
-    assert "is on no disk that can be limited. Change to a directory on a disk." in obstacle(
+    assert "is not on a disk that can be limited. Change to a directory on a disk." in obstacle(
         disk=True
     )
     monkeypatch.setattr(requirements, "disk_of", lambda _: "8:0")
@@ -203,7 +205,7 @@ def test_version_2_is_used_where_it_passes_the_controllers_on(tmp_path):
     (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
     (only,) = hierarchies(cap=True, disk=False, root=tmp_path)
     assert only == Hierarchy(root=tmp_path, controllers=("cpu",), version=2)
-    with pytest.raises(OSError, match=r"controller io is not passed on .* echo \+io > "):
+    with pytest.raises(OSError, match=r"controller io is not enabled .* echo \+io > "):
         hierarchies(cap=True, disk=True, root=tmp_path)
 
 
@@ -239,7 +241,9 @@ def test_a_hierarchy_that_cannot_be_written_is_refused(monkeypatch, tmp_path):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", refused)
-    with pytest.raises(OSError, match=r"no group can be made in .*cpu: Permission denied\."):
+    with pytest.raises(
+        OSError, match=r"no control group can be created in .*cpu: Permission denied\."
+    ):
         hierarchies(cap=True, disk=False, root=tmp_path)
 
 
@@ -500,8 +504,8 @@ def test_a_command_that_is_killed_has_the_status_of_a_shell():
 def test_what_the_kernel_refuses_is_told_and_nothing_is_left():
     with pytest.raises(RunFailed) as caught:
         Testbed(hosts=2, link=1e30).run(["true"], time_limit=LIMIT)
-    assert str(caught.value).startswith("The testbed could not be made: tc: ")
-    assert str(caught.value).endswith("Nothing of it is left.")
+    assert str(caught.value).startswith("The testbed could not be created: tc: ")
+    assert str(caught.value).endswith("Everything was removed.")
     assert not groups_left()
 
 
@@ -537,7 +541,7 @@ def test_a_keeper_that_is_killed_early_is_told(monkeypatch):
         hosts=("a",), link=None, latency=0, bus=True, groups=(), command=("true",), environment={}
     )
     kept = Kept.started(plan, {})
-    with pytest.raises(RunFailed, match="could not be made: its keeper was killed"):
+    with pytest.raises(RunFailed, match="could not be created: its keeper was killed"):
         kept.wait_until_made()
     kept.end()
 

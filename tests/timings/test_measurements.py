@@ -305,7 +305,7 @@ def test_a_time_is_above_zero(bad, got):
         ),
         (
             {"p": []},
-            "columns must hold at least one row, got none. Measure a run first.",
+            "columns must have at least one row, got none. Measure a run first.",
         ),
         (
             {"p": [[1, 2], [3, 4]]},
@@ -330,8 +330,8 @@ def test_a_time_is_above_zero(bad, got):
         ),
         (
             {"rep": 3},
-            "'rep' must be the name of an axis, got a word for repetitions. "
-            "Rename it to repetition.",
+            "'rep' must be the name of an axis, got a name of the repetition column. Rename it "
+            "to repetition.",
         ),
         (
             {"Machine": "A"},
@@ -393,27 +393,27 @@ def test_selected_rows_are_those_with_the_value():
         (
             {"machin": "A"},
             "select must name columns of these measurements, got 'machin'. "
-            "Did you mean machine? There are p, n, machine, repetition, time.",
+            "Did you mean machine? Choose from p, n, machine, repetition, time.",
         ),
         (
             {"machine": "Dibon"},
             "machine must be one of those measured, got 'Dibon'. Did you mean Dibona? "
-            "There are Dibona, CTE.",
+            "Choose from Dibona, CTE.",
         ),
         (
             {"p": 64},
             "p must be one of those measured, got 64. "
-            "There are 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
+            "Choose from 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
         ),
         (
             {"p": "4"},
             "p must be one of those measured, got '4'. Did you mean 4? "
-            "There are 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
+            "Choose from 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
         ),
         (
             {"machine": "CTE", "p": 1},
             "select must leave at least one row, got none for machine='CTE', p=1. "
-            "Ask for values that were measured together.",
+            "Select values that were measured together.",
         ),
     ],
 )

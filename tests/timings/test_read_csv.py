@@ -113,8 +113,8 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
 @pytest.mark.parametrize(
     ("file", "says"),
     [
-        (b"", "file  must hold a table, got nothing. Begin it with a line p,time_s."),
-        (b"# only\n\n", "file  must hold a table, got nothing. Begin it with a line p,time_s."),
+        (b"", "file  must contain a table, got nothing. Begin it with a line p,time_s."),
+        (b"# only\n\n", "file  must contain a table, got nothing. Begin it with a line p,time_s."),
         (
             b"p,time_s\n# none yet\n",
             "file  must have rows below its header, got none. Add a row for each run.",
@@ -434,14 +434,14 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
                 "Give both, or rename it.",
             ],
         ),
-        ("p,time_s,p", ["p", "must stand in the header once, got it twice. Remove one."]),
+        ("p,time_s,p", ["p", "must appear in the header once, got it twice. Remove one."]),
         (",p,time_s", ["column 1", "must have a name, got nothing. Name it or remove it."]),
         (
             "p,time_s,run",
             [
                 "run",
-                "must be the name of an axis, got a word for repetitions. "
-                "Rename it to repetition.",
+                "must be the name of an axis, got a name of the repetition column. Rename it to "
+                "repetition.",
             ],
         ),
         (

@@ -92,18 +92,22 @@ def test_a_run_that_lacks_ranks_is_left_out_and_named(read):
     told = read(line(0, 3) + line(begun=2e9))
     assert [x.p for x in told.runs] == [1]
     (note,) = told.notes
-    assert "run0.jsonl, line 1 is left out: of 3 ranks it lacks 1, 2, which did not end" in note
+    assert (
+        "run0.jsonl, line 1 is left out: ranks 1, 2 of 3 are missing, as they did not end" in note
+    )
 
 
 def test_no_complete_run_is_a_fault(read):
-    with pytest.raises(FileProblems, match=r"must hold a complete run. The run of .* lacks 1,"):
+    with pytest.raises(
+        FileProblems, match=r"must contain a complete run. The run of .* ranks 1 of"
+    ):
         read(line(0, 2))
     with pytest.raises(FileProblems, match="2 profiles: 1 problem"):
         read(line(0, 9), line(0, 2))
 
 
 FAULTS = [
-    ("", "must hold a profile, but is empty. Run the program with PARCAST_PROFILE."),
+    ("", "must contain a profile, but is empty. Run the program with PARCAST_PROFILE."),
     (b"\x1f\x8b\x08", "must be a profile, got a gzip archive. Unpack it with gunzip."),
     (line()[:40] + "\0", "must be a profile, got a NUL byte."),
     (
@@ -135,19 +139,22 @@ FAULTS = [
     (line(regions=[]), "regions  must be a list of regions, at least one, got []."),
     (line(regions=[{}] * 10_001), "regions  must be at most 10,000, got 10,001."),
     (line(regions=[total(), total()]), 'must have names that differ, got "sweep" twice.'),
-    (line(regions=[total(kind="halos")]), 'kind  must be a kind that is known, got "halos". Did'),
+    (line(regions=[total(kind="halos")]), 'kind  must be a known kind, got "halos". Did'),
     (line(regions=[total(wall_s=-2.0)]), 'region "sweep".wall_s  must be a finite number of at'),
     (line(regions=[total(counts={"a": -1})]), "counts.a  must be a finite number of at least 0"),
     (line(regions=[{"kind": "read"}]), "9 problems\n  line 1  region 1.name "),
     (
         line(0, 2) + line(1, 2, parameters={"n": 65.0}),
-        "parameters  must be what line 1 has, as it",
+        "parameters  must be the same as in line 1,",
     ),
     (
         line(0, 2) + line(1, 2, regions=[total(kind="replicated")]),
-        'region "sweep"  must be of one kind on all ranks, got "replicated" beside "compute".',
+        'region "sweep"  must be of one kind on all ranks, got "replicated" and "compute".',
     ),
-    (line() + line(), "must be of a run after that of line 1, as both are of rank 0, got two at"),
+    (
+        line() + line(),
+        "must be of a later run than line 1, as both are of rank 0, got overlapping",
+    ),
 ]
 
 
@@ -191,7 +198,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 
 
 def test_a_file_that_is_named_twice_is_no_repetition(read):
-    with pytest.raises(FileProblems, match=r"must hold other runs than .*run0.jsonl, got the"):
+    with pytest.raises(FileProblems, match=r"must contain other runs than .*run0.jsonl, got the"):
         read(line(), line())
     assert len(read(line(), line(begun=2e9)).runs) == 2
 

@@ -144,15 +144,15 @@ MIXED = Measurements(
         (
             ["machin"],
             "by must name columns of these measurements, got 'machin'. Did you mean machine? "
-            "There are machine, n.",
+            "Choose from machine, n.",
         ),
         (
             ["p"],
-            "by must name columns of these measurements, got 'p'. There are machine, n.",
+            "by must name columns of these measurements, got 'p'. Choose from machine, n.",
         ),
         (
             [3],
-            "by must name columns of these measurements, got 3. There are machine, n.",
+            "by must name columns of these measurements, got 3. Choose from machine, n.",
         ),
         (
             ["n"],

@@ -34,7 +34,7 @@ def test_a_law_that_holds_has_the_status_0(parcast, machine):
     machine(FakeRunner(noise=0.01))
     said = parcast("validate", "sort", "--seed", "2")
     assert (said.status, said.err) == (0, "")
-    assert "law         holds: " in said.out
+    assert "law         agrees: " in said.out
 
 
 def test_a_law_that_does_not_hold_has_the_status_1(parcast, machine):
@@ -105,7 +105,7 @@ def test_intervals_that_tell_nothing_have_the_status_4(parcast, machine):
     document = json.loads(said.out)
     (program,) = document["programs"]
     assert (document["holds"], program["holds"], program["answer"]) == (None, None, "cannot tell")
-    assert "that a wrong law would pass. Ask again on" in program["verdict"][0]
+    assert "that a wrong law would pass. Repeat on" in program["verdict"][0]
 
 
 def test_a_program_that_fails_beside_others_has_the_status_4(parcast, machine):
@@ -135,7 +135,7 @@ def test_time_that_is_over_before_anything_was_compared_is_no_answer(
     monkeypatch.setattr("parcast.validation.program.launched", then_late)
     said = parcast("validate", "sort")
     assert said.status == 4
-    assert "ended by    time limit: nothing was compared" in said.out
+    assert "stopped by  time limit: nothing was compared" in said.out
 
 
 def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machine, tmp_path):
@@ -152,7 +152,7 @@ def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machi
     table = tmp_path / "runs.csv"
     said = parcast("validate", "sort", "-o", table)
     assert (said.status, said.err) == (130, "parcast: interrupted.\n")
-    assert "ended by    interrupted: 18 of 24 runs were made" in said.out
+    assert "stopped by  interrupted: 18 of 24 runs were made" in said.out
     assert any(x.time.size for x in [read_measurements(table)])
 
 
@@ -184,7 +184,7 @@ def test_interrupted_it_shows_what_was_compared(parcast, machine):
     machine(FakeRunner(fails_after=len(whole.asked) - 1))
     said = parcast("validate", "sort")
     assert said.status == 130
-    assert "ended by    interrupted" in said.out
+    assert "stopped by  interrupted" in said.out
     assert said.err == "parcast: interrupted.\n"
 
 
@@ -194,7 +194,7 @@ def test_interrupted_in_a_later_program_it_shows_the_first(parcast, machine):
     machine(FakeRunner(fails_after=len(whole.asked) + 2))
     said = parcast("validate", "sort", "fractal", "gauss")
     assert said.status == 130
-    assert "warning:    interrupted before anything of fractal, gauss was compared." in said.out
+    assert "warning:    Interrupted before fractal, gauss was compared." in said.out
     assert said.err == "parcast: interrupted.\n"
 
 

@@ -19,7 +19,7 @@ def told():
 def test_it_shows_laws_runs_and_verdicts(told):
     text = svg_text(figure_of_validation(told))
     for words in (
-        "sort0: does not hold",
+        "sort0: disagrees",
         "law, p = 1",
         "law, p = 2",
         "calibrated",

@@ -10,6 +10,7 @@ import pytest
 
 import parcast
 from parcast.errors import FitFailed, ParameterError, RunFailed
+from parcast.show.warning import by_rank
 from parcast.testbed.testbed import Testbed
 from parcast.validation.calibration import calibrated, forms_of
 from parcast.validation.cells import Sample
@@ -98,7 +99,7 @@ def test_more_ranks_than_cores_share_them_and_it_is_said():
     assert told.worst_error < 0.01
     assert {x.p for x in told.compared if x.is_shared} == {3, 5, 8}
     (warning,) = [x for x in told.programs[0].warnings if "cores" in x]
-    assert warning.startswith("p = 3, 5, 8: more ranks than the 2 cores.")
+    assert warning.startswith("p = 3, 5, 8: more ranks than cores (2).")
 
 
 def test_rates_that_differ_between_counts_are_found():
@@ -149,7 +150,7 @@ def test_a_program_that_grows_faster_than_its_law_is_told():
     told = asked(FakeRunner(time=lambda n, p: lawful(n, p) * (n / 1e6) ** 0.3))
     assert told.holds is False
     (program,) = told.programs
-    assert "lie in their intervals. Of a law that holds" in program.verdict[0]
+    assert "are inside their intervals. With a correct law" in program.verdict[0]
     assert any("more than twice as far off" in x for x in program.verdict)
 
 
@@ -170,7 +171,7 @@ def test_superlinear_speedup_of_a_compact_algorithm_is_questioned():
 
 def test_a_negative_rate_of_the_network_is_explained():
     told = asked(FakeRunner(time=lambda n, p: lawful(n, p) / (20 if p > 1 else 1)))
-    assert any("By the source's formula it is negative" in x for x in told.programs[0].warnings)
+    assert any("so W of the serial run is underestimated" in x for x in told.programs[0].warnings)
 
 
 def test_a_network_that_costs_nothing_has_a_bound_or_is_free():
@@ -190,15 +191,17 @@ def test_calibrated_runs_that_do_little_but_wait_are_told():
         return lawful(n, p) + 4000 * T0 * float(counted(n, p).messages)
 
     told = asked(FakeRunner(time=waits))
-    (warning,) = [x for x in told.programs[0].warnings if "do little but wait" in x]
-    assert "% of their time on some ranks" in warning
-    assert not any("do little but wait" in x for x in asked().programs[0].warnings)
-    assert not any("do little but wait" in x for x in asked(p=[1]).programs[0].warnings)
+    (warning,) = [x for x in told.programs[0].warnings if "calibration runs spend" in x]
+    assert "% of their time on communication" in warning
+    assert not any("calibration runs spend" in x for x in asked().programs[0].warnings)
+    assert not any("calibration runs spend" in x for x in asked(p=[1]).programs[0].warnings)
 
 
 def test_a_machine_that_is_not_quiet_is_told():
     told = asked(FakeRunner(noise=0.4))
-    assert any("The machine is not quiet" in x for x in told.programs[0].warnings)
+    (unsteady,) = [x for x in told.programs[0].warnings if "(standard deviation)" in x]
+    assert unsteady.endswith("Repeat on an idle machine.")
+    assert by_rank(told.programs[0].warnings)[0] == unsteady
 
 
 # verdicts that nobody should rely on
@@ -223,15 +226,27 @@ def points(n=6, *, factor=5.0, half=1.2, off=(), runs=(1.0, 1.0), p=2):
 @pytest.mark.parametrize(
     ("compared", "holds", "says"),
     [
-        (points(), True, "6 of 6 medians lie in their intervals, as of a law that holds"),
-        (points(half=1.55), True, "as of a law that holds"),
-        (points(half=1.6), None, "the middle one from 625 ms to 1.6 s, that a wrong law would"),
-        (points(half=1.6, off=range(6)), False, "0 of 6 medians lie in their intervals. Of a law"),
-        (points(runs=(0.5, 1.0, 1.5)), None, "runs of one size and count differ 3.0 times, so"),
-        (points(1, half=1.5, off=[0]), None, "0 of 1 medians lie in their intervals, but these"),
-        (points(factor=1.0), None, "no size is larger than those calibrated, and no count"),
-        (points(off=[0, 1, 2], half=1.5), False, "more than 2 lie outside in less than"),
-        (points(off=[0, 1], half=1.5), True, "4 of 6 medians lie in their intervals, as"),
+        (
+            points(),
+            True,
+            "6 of 6 medians are inside their intervals, as expected of a correct law",
+        ),
+        (points(half=1.55), True, "as expected of a correct law"),
+        (points(half=1.6), None, "(median 625 ms to 1.6 s) that a wrong law would"),
+        (
+            points(half=1.6, off=range(6)),
+            False,
+            "0 of 6 medians are inside their intervals. With a correct law",
+        ),
+        (points(runs=(0.5, 1.0, 1.5)), None, "repeated runs differ by a factor of 3.0"),
+        (
+            points(1, half=1.5, off=[0]),
+            None,
+            "0 of 1 medians are inside their intervals, but these",
+        ),
+        (points(factor=1.0), None, "no size or count is far from the calibrated ones"),
+        (points(off=[0, 1, 2], half=1.5), False, "more than 2 are outside in less than"),
+        (points(off=[0, 1], half=1.5), True, "4 of 6 medians are inside their intervals, as"),
         ((), None, ""),
     ],
 )
@@ -279,7 +294,7 @@ def test_disturbed_runs_are_told_and_do_not_count():
     rows = [row for row in document["rows"] if row["purpose"] == "comparison"]
     assert len(rows) == sum(x["runs"] + x["runs_disturbed"] for x in document["comparisons"])
     assert sum(not row["counts"] for row in document["rows"]) == len(program.disturbed)
-    assert f"{len(program.disturbed)} of {len(document['rows'])} runs, they do not" in str(told)
+    assert f"{len(program.disturbed)} of {len(document['rows'])} runs, excluded" in str(told)
     places = [tuple(row[x] for x in PLACE) for row in document["rows"]]
     assert len(set(places)) == len(places)
     table = list(told.measurement_rows())
@@ -295,7 +310,9 @@ def test_runs_count_where_all_were_disturbed():
     slowed = [run for x in told.compared for run in x.runs if run.slowdown > 1.2]
     assert slowed
     assert all(run.counts for run in slowed)
-    assert any("disturbed runs count" in text for text in told.programs[0].warnings)
+    assert any(
+        "Runs disturbed by other processes are used" in text for text in told.programs[0].warnings
+    )
 
 
 def test_a_law_is_not_refused_by_what_others_did_while_it_was_calibrated():
@@ -323,8 +340,8 @@ def test_a_law_is_not_refused_by_what_others_did_while_it_was_compared():
     assert told.programs[0].answer == "cannot tell"
     assert all(x.is_disturbed for x in told.compared)
     assert all(len(x.runs) == 8 for x in told.compared)  # launched again, as often as asked
-    assert "~: others used the processors" in str(told)
-    assert "others used the processors" in told._repr_html_()
+    assert "~: most runs were disturbed by other processes" in str(told)
+    assert "disturbed by other processes" in told._repr_html_()
     assert told.plot() is not None
 
 
@@ -431,7 +448,7 @@ def test_progress_goes_from_nothing_to_all():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"p": []}, "p must be counts from 1 to 4096, got []. Give such as 1, 2 and 4."),
+        ({"p": []}, "p must be counts from 1 to 4096, got []. Give counts such as 1, 2 and 4."),
         ({"p": [0, 2]}, "p must be counts from 1 to 4096, got [0, 2]."),
         ({"repetitions": 0}, "repetitions must be a whole number of at least 1, got 0."),
         ({"longest": 0.0}, "longest must be above 0, got 0."),
@@ -465,7 +482,7 @@ def test_a_wrong_result_is_not_timed():
 
 
 def test_a_clock_that_steps_is_told():
-    with pytest.raises(RunFailed, match="took no time that can be measured"):
+    with pytest.raises(RunFailed, match="took no measurable time"):
         asked(FakeRunner(time=lambda _n, _p: -1.0))
 
 
@@ -474,7 +491,7 @@ def test_runs_of_other_sizes_are_refused():
         def __call__(self, name, *, n, **others):
             return super().__call__(name, n=n[:1], **others)
 
-    with pytest.raises(RunFailed, match="gave times of other sizes than asked"):
+    with pytest.raises(RunFailed, match="returned times of other sizes than requested"):
         asked(Deaf())
 
 
@@ -567,7 +584,7 @@ def test_a_program_whose_law_does_not_count_is_refused(monkeypatch):
 
     spmd = replace(kernel_named("fractal"), phase={"law": "spmd", "compute": {"parallel": "1 s"}})
     monkeypatch.setattr("parcast.validation.subject.kernel_named", lambda _: spmd)
-    with pytest.raises(ParameterError, match="must be that of a program whose law counts"):
+    with pytest.raises(ParameterError, match="must be a program whose law counts steps"):
         subject_named("fractal")
 
 
@@ -586,7 +603,7 @@ def test_laws_that_grow_fast_get_smaller_factors_and_memory_bounds_all():
     assert short.predicted[-1] / short.calibrated[-1] == pytest.approx(5, abs=0.2)
     small = chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e8)
     assert cubic.memory(small.predicted[-1], 2) <= 0.4e8
-    with pytest.raises(ParameterError, match="needs more memory than there is"):
+    with pytest.raises(ParameterError, match="needs more memory than is available"):
         chosen_sizes(cubic, 1e-10, longest=2.0, most_p=2, memory=1e3)
 
 

@@ -23,7 +23,7 @@ def compile_pingpong(mpiexec: str, directory: Path) -> Path | str:
     """Compile the program with the mpicc beside mpiexec; a text says why there is none."""
     compiler = shutil.which("mpicc", path=os.path.dirname(os.path.abspath(mpiexec)))
     if compiler is None:
-        return "there is no mpicc beside mpiexec"
+        return "there is no mpicc in the folder of mpiexec"
     program = directory / "pingpong"
     command = [compiler, "-O2", "-o", str(program), str(SOURCE)]
     try:

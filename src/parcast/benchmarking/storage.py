@@ -163,7 +163,7 @@ def _check(directory: Path, needed: int) -> None:
     free = shutil.disk_usage(directory).free
     if free < SPARE * needed:
         raise OSError(
-            None, f"{free / 1e6:.0f} MB are free, and {SPARE * needed / 1e6:.0f} MB are needed"
+            None, f"{free / 1e6:.0f} MB are free, but {SPARE * needed / 1e6:.0f} MB are required"
         )
 
 

@@ -183,7 +183,7 @@ def _place(directory: str | PathLike[str] | None) -> Path:
     """Refuse a folder that is not there; give its whole path."""
     where = Path(directory or ".").absolute()
     if not where.is_dir():
-        raise ParameterError("directory", must="be a folder that is there", got=f"{str(where)!r}")
+        raise ParameterError("directory", must="be an existing folder", got=f"{str(where)!r}")
     return where
 
 
@@ -191,17 +191,17 @@ def _checked(
     ranks: int, only: Sequence[str], launches: int | None, time_limit: float | None
 ) -> tuple[str, ...]:
     """Refuse arguments that cannot be; give the parts in order."""
-    hint = "Give such as 4."
+    hint = "Give a number such as 4."
     if not 1 <= as_number("ranks", ranks, hint=hint) <= MOST_RANKS:
         hint = "Give 2 or more." if ranks < 1 else "Give fewer."
         raise ParameterError("ranks", must=f"lie in 1 to {MOST_RANKS}", got=f"{ranks}", hint=hint)
     if isinstance(only, str):
         only = (only,)
-    only = as_list("only", only, hint=f"It holds some of {', '.join(PARTS)}.")
+    only = as_list("only", only, hint=f"Choose from {', '.join(PARTS)}.")
     unknown = [part for part in only if part not in PARTS]
     if unknown or not only:
         got = repr(unknown[0]) if unknown else "nothing"
-        raise ParameterError("only", must=f"hold some of {', '.join(PARTS)}", got=got)
+        raise ParameterError("only", must=f"be some of {', '.join(PARTS)}", got=got)
     if launches is not None and as_number("launches", launches, hint="Give 5 or more.") < 1:
         raise ParameterError(
             "launches", must="be at least 1", got=f"{launches}", hint="Give 5 or more."
@@ -226,7 +226,7 @@ def _mpi(chosen: Sequence[str]) -> tuple[Mpi | None, list[str]]:
         if left:
             return None, [f"Not measured: {' and '.join(left)}. {missing}"]
         if "storage" in chosen:
-            return None, [f"The storage was measured with one writer only. {missing}"]
+            return None, [f"The storage was measured with only one writer. {missing}"]
         return None, []
 
 
@@ -238,12 +238,12 @@ def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | No
         try:
             starter(mpi)(trial, folder / "trial.jsonl", max(left, FIRST))
         except RunFailed as failure:
-            compiled = f"the compiled one does not run ({failure})"
+            compiled = f"the compiled program does not run ({failure})"
         else:
             return compiled
     notes.append(
-        f"The ping-pong was measured from Python: {compiled}. Of what Python takes most is "
-        "subtracted; the latency may be a fifth too high."
+        f"The ping-pong was run from Python: {compiled}. Most of the overhead of Python is "
+        "subtracted; the latency may be up to 20% too high."
     )
     return None
 
@@ -266,8 +266,10 @@ def _require_something(jobs: Sequence[Job], course: Course, notes: Sequence[str]
         raise KeyboardInterrupt
     reasons = [reason for job in jobs for reason in job.lost]
     if course.cut:
-        reasons.append(f"the time was over in the first launch ({course.cut}). Allow more time.")
-    why = [*reasons, *notes, "a single rank has no network. Give 2 or more."][0]
+        reasons.append(
+            f"the time limit ended during the first launch ({course.cut}). Allow more time."
+        )
+    why = [*reasons, *notes, "a network needs at least 2 ranks. Give 2 or more."][0]
     raise RunFailed(f"Nothing could be measured: {why}")
 
 

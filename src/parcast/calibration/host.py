@@ -13,6 +13,7 @@ import numpy as np
 
 from parcast.calibration.result import Host, Measured
 from parcast.mpi.find import Mpi, available_cores
+from parcast.show.warning import Rank, RankedWarning
 from parcast.testbed.testbed import Testbed, short_name
 
 CPUINFO: Final = Path("/proc/cpuinfo")
@@ -43,18 +44,21 @@ def clock_notes(before: Clocks, after: Clocks) -> list[str]:
     """Say where clocks do not agree on the time between two moments."""
     passed = after.counter - before.counter
     allowed = max(APART * abs(passed), LEAST_APART)
-    notes = []
+    notes: list[str] = []
     monotonic = after.monotonic - before.monotonic
     if passed < 0 or abs(monotonic - passed) > allowed:
         notes.append(
-            f"Two clocks of the machine disagree: {passed:.3f} s and {monotonic:.3f} s passed. "
-            "Do not trust these times; look at its clock source."
+            RankedWarning(
+                f"Two clocks of the machine disagree ({passed:.3f} s and {monotonic:.3f} s "
+                "passed): do not use these times. Check its clock source.",
+                rank=Rank.UNUSABLE,
+            )
         )
     of_day = after.of_day - before.of_day
     if abs(of_day - passed) > allowed:
         notes.append(
-            f"The time of day was set by {of_day - passed:+.3f} s meanwhile. Measured times do "
-            "not depend on it; the date does."
+            f"The time of day was changed by {of_day - passed:+.3f} s during the measurement. "
+            "This affects the date, not the measured times."
         )
     return notes
 
@@ -102,10 +106,10 @@ def page_cache() -> Measured | None:
         return None
     available = float(words[0]) * 1024
     limit = _text(LIMIT).strip()
-    method = "memory available to the page cache by /proc/meminfo; told, not measured"
+    method = "memory available to the page cache according to /proc/meminfo, not measured"
     if limit.isdigit() and float(limit) < available:
         available = float(limit)
-        method = "memory that the control group may use; told, not measured"
+        method = "memory limit of the control group, not measured"
     return Measured(
         key="storage.cache",
         value=available,

@@ -243,7 +243,7 @@ def _launch(
     else:
         launch = _read(job, record)
         if launch.is_empty:
-            job.lost.append(str(launch.facts.get("refused", "it measured nothing")))
+            job.lost.append(str(launch.facts.get("refused", "nothing was measured")))
         else:
             job.launches.append(launch)
     job.seconds = clock() - began
@@ -273,7 +273,7 @@ def _start_alone(module: str, arguments: Sequence[str], seconds: float) -> None:
         )
     except subprocess.TimeoutExpired as late:
         raise RunFailed(
-            f"{module} did not end within {seconds:.3g} s and was killed. Ask for less."
+            f"{module} did not end within {seconds:.3g} s and was killed. Measure fewer parts."
         ) from late
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]

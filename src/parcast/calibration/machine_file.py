@@ -52,7 +52,7 @@ def machine_figures(
     figures = {x.key: x for x in [*_values(calibration), *primitive_figures(calibration)]}
     figures |= {x.key: x for each in others for x in each.figures}
     theirs = {x.key for each in others for x in each.figures}
-    sources = [_source(calibration), *(f"others by {x.source}" for x in others)]
+    sources = [_source(calibration), *(f"other values from {x.source}" for x in others)]
     return MachineFigures(
         name=name or calibration.name,
         source="; ".join(sources),
@@ -93,12 +93,12 @@ def _values(calibration: Calibration) -> Iterator[Figure]:
     """Give the measured values that have a key."""
     host = calibration.host
     processors = "hosts" if host.hosts else "cores"
-    source = f"{processors} of {host.name} that may be used"
+    source = f"usable {processors} of {host.name}"
     yield Figure(key="processors", text=str(host.hosts or host.cores), source=source)
     known = set(machine_keys())
     stored = [x for x in calibration.measured if x.key.startswith("storage.") and x.key in known]
     if stored:
-        source = f"{host.directory} is taken as one server, whatever is behind it"
+        source = f"{host.directory} is described as one server, whatever its hardware"
         yield Figure(key="storage.servers", text="1", source=source)
     for each in calibration.measured:
         if each.key in known and 0 <= each.value < math.inf:
@@ -128,13 +128,14 @@ def _origin(each: Measured, date: str) -> str:
         counted(each.repetitions, "timing", "timings"),
     ]
     if each.outliers:
-        facts.append(f"{each.outliers} of them far above the others, the worst {each.worst:.3g}x")
+        outliers = counted(each.outliers, "outlier", "outliers")
+        facts.append(f"{outliers}, the slowest {each.worst:.3g}x the median")
     if each.disturbed:
-        facts.append(f"{each.disturbed} left out as another program had a core")
+        facts.append(f"{each.disturbed} left out (another program used a core)")
     if each.launches == 1:
         facts.append(UNKNOWN)
     if not each.settled:
-        facts.append("not settled")
+        facts.append("not converged")
     return ", ".join(facts)
 
 

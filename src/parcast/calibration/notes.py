@@ -6,6 +6,7 @@ from typing import Final
 
 from parcast.calibration.jobs import Course, Job
 from parcast.calibration.result import Host, Measured, Sample, Table
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import percent, shown
 
 RESTLESS: Final = 0.10  # between-launch coefficient of variation from which a value is named [1]
@@ -27,15 +28,18 @@ def notes_of(
 ) -> Iterator[str]:
     """Say what may be wrong with what was measured, most important first."""
     if course.was_interrupted:
-        yield "It was interrupted. What was measured until then is here."
+        yield RankedWarning(
+            "Interrupted: only what was measured until then is reported.", rank=Rank.SERIOUS
+        )
     yield from _lost(jobs)
     yield from _stepped(jobs)
     yield from _another_mpi(jobs)
     yield from _crowded(host)
     if host.load_before > BUSY * host.cores:
-        yield (
-            f"Other programs kept the machine busy: the load average was {host.load_before:.2g} "
-            f"on {host.cores} cores before it began. Measure again when it is quiet."
+        yield RankedWarning(
+            f"Other programs were running: the load average was {host.load_before:.2g} on "
+            f"{host.cores} cores before the start. Measure again on an idle machine.",
+            rank=Rank.SERIOUS,
         )
     if course.was_out_of_time:
         yield from _out_of_time(jobs, least, course.cut)
@@ -43,13 +47,14 @@ def notes_of(
     if restless:
         yield (
             f"Launches differ by more than {percent(RESTLESS)} (standard deviation over mean): "
-            f"{_listed(restless)}. Something else runs, or the clock frequency changes."
+            f"{_listed(restless)}. Other programs are running, or the clock frequency changes. "
+            "Measure again on an idle machine."
         )
     wide = [_width(x) for x in measured if not x.settled]
     if wide:
         yield (
-            f"Not settled to +-{percent(target)} within 90 % intervals: {_listed(wide)}. "
-            "More launches narrow them."
+            f"90 % intervals wider than +-{percent(target)}: {_listed(wide)}. Allow more time or "
+            "more launches."
         )
     yield from _unsettled_tables(tables, target)
     yield from _outliers(tables)
@@ -62,7 +67,9 @@ def _lost(jobs: Sequence[Job]) -> Iterator[str]:
         if job.lost:
             of = len(job.lost) + len(job.launches)
             reason = shown(job.lost[-1], limit=LONGEST)
-            yield f"{job.title}: {len(job.lost)} of {of} launches lost. The last: {reason}"
+            yield (
+                f"{job.title}: {len(job.lost)} of {of} launches failed. The last failure: {reason}"
+            )
         reasons = {x.facts["refused"] for x in job.launches if "refused" in x.facts}
         for reason in sorted(reasons):
             yield f"{job.title}: not all sizes were measured: {reason}."
@@ -74,9 +81,11 @@ def _another_mpi(jobs: Sequence[Job]) -> Iterator[str]:
     compiled = {_library(x["compiled_library"]) for x in facts if "compiled_library" in x}
     others = {_library(x["library"]) for x in facts if "library" in x}
     if compiled and others and compiled != others:
-        yield (
-            f"The ping-pong was measured with {shown(min(compiled))}, everything else with "
-            f"{shown(min(others))}. Put the mpicc of the MPI that mpi4py uses beside its mpiexec."
+        yield RankedWarning(
+            f"The ping-pong used {shown(min(compiled))}, all other benchmarks "
+            f"{shown(min(others))}. Put the mpicc of the MPI that mpi4py uses into the folder of "
+            "its mpiexec.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -86,11 +95,11 @@ def _out_of_time(jobs: Sequence[Job], least: int, cut: str) -> Iterator[str]:
     missing = [job.title for job in jobs if not job.launches and not job.lost]
     fewest = min((len(job.launches) for job in jobs if job.launches), default=0)
     if missing:
-        yield f"Time was over before this was measured: {'; '.join(missing)}. {more}"
+        yield f"The time limit ended before this was measured: {'; '.join(missing)}. {more}"
     elif fewest < least:
-        yield f"Time was over after {fewest} of {least} launches. {more}"
+        yield f"The time limit ended after {fewest} of {least} launches. {more}"
     if any(job.title == cut and job.launches for job in jobs):
-        yield f"Time was over in the middle of a launch: {cut}. What it had measured is here."
+        yield f"The time limit ended during a launch: {cut}. What it had measured is used."
 
 
 def _library(text: str) -> str:
@@ -103,9 +112,10 @@ def _stepped(jobs: Sequence[Job]) -> Iterator[str]:
     for job in jobs:
         refused = sum(sum(launch.refused.values()) for launch in job.launches)
         if refused:
-            yield (
-                f"{job.title}: {refused} repetitions took no time or less and were left out. The "
-                "clock stepped, or is too coarse."
+            yield RankedWarning(
+                f"{job.title}: {refused} repetitions with a time of 0 or less were left out. The "
+                "clock was set, or is too coarse.",
+                rank=Rank.SERIOUS,
             )
 
 
@@ -113,10 +123,11 @@ def _crowded(host: Host) -> Iterator[str]:
     """Say where ranks took turns."""
     together = [str(ranks) for ranks, how in host.placement.items() if how == "one" and ranks > 1]
     if together:
-        yield (
-            f"{' and '.join(together)} ranks were measured on {host.cores} "
-            f"core{'s' if host.cores > 1 else ''}: all were pinned to one, where they take turns. "
-            "These times are not those of a machine that has a core for each."
+        yield RankedWarning(
+            f"{' and '.join(together)} ranks took turns on one core, as there are more ranks "
+            f"than cores ({host.cores}). Their times do not apply to a machine with a core for "
+            "each rank.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -128,9 +139,10 @@ def _unsettled_tables(tables: Sequence[Table], target: float) -> Iterator[str]:
         if sum(not sample.settled for sample in x.samples) > len(x.samples) / 2
     ]
     if names:
-        yield (
-            f"At most sizes not settled to +-{percent(target)}, ranks in brackets: "
-            f"{_listed(names)}."
+        yield RankedWarning(
+            f"Benchmarks with 90 % intervals wider than +-{percent(target)} at most sizes (ranks "
+            f"in brackets): {_listed(names)}.",
+            rank=Rank.MINOR,
         )
 
 
@@ -142,14 +154,16 @@ def _outliers(tables: Sequence[Table]) -> Iterator[str]:
     disturbed = sum(sample.disturbed for _, sample in samples)
     if repetitions and stood_out > FREQUENT * repetitions:
         table, worst = max(samples, key=lambda x: x[1].worst)
-        yield (
-            f"{percent(stood_out / repetitions)} of all repetitions took much longer than the "
-            f"others; the worst {worst.worst:.3g} times their median ({_named(table, worst)})."
+        yield RankedWarning(
+            f"{percent(stood_out / repetitions)} of all repetitions were outliers, the slowest "
+            f"{worst.worst:.3g} times the median ({_named(table, worst)}). Medians are reported.",
+            rank=Rank.MINOR,
         )
     if repetitions and disturbed > FREQUENT * repetitions:
-        yield (
-            f"In {percent(disturbed / repetitions)} of all repetitions another program had a core "
-            "of a rank. They are counted, and kept out of the medians."
+        yield RankedWarning(
+            f"In {percent(disturbed / repetitions)} of all repetitions another program used a "
+            "core of a rank. The medians exclude them.",
+            rank=Rank.MINOR,
         )
 
 
@@ -165,8 +179,8 @@ def _pair(measured: Sequence[Measured]) -> Iterator[str]:
     for value in measured:
         if value.key == "network.saturation" and value.ranks == 2:
             yield (
-                "network.saturation is that of a single pair, since no more ranks had a core "
-                "each. It is that of the network only if a pair keeps it busy."
+                "network.saturation was measured with one pair of ranks, as no more had a core "
+                "each. The network may reach more."
             )
 
 

@@ -15,12 +15,12 @@ from parcast.laws.primitives.measured import FEWEST_COUNTS
 from parcast.units import TIME_UNITS, format_quantity, percent
 
 PLACEMENTS: Final = {
-    "own": "each on a core of its own",
-    "one": "all on one core",
-    "spread": "dealt out to the cores",
+    "own": "with one core each",
+    "one": "sharing one core",
+    "spread": "distributed over the cores",
     "free": "not pinned",
 }
-UNKNOWN: Final = "of one launch, so that its +- is taken to be 100%"
+UNKNOWN: Final = "+- set to 100% (one launch)"
 ROUNDING: Final = 1e-9  # of a share, which is no reason to write more
 
 
@@ -126,7 +126,7 @@ def primitive_figures(calibration: Calibration) -> Iterator[Figure]:
             continue
         spreads = _spreads(first)
         for other in beyond:
-            source += f"; beyond {cores}: {primitive_origin(other, calibration.date)}"
+            source += f"; for p > {cores}: {primitive_origin(other, calibration.date)}"
             theirs = written_keys(other.fit)
             keys = {
                 key: f"{text} if p <= {cores} else {theirs[key]}" if key in theirs else text
@@ -155,7 +155,10 @@ def primitives_without_rate(calibration: Calibration) -> Iterator[str]:
         if not is_complete(formula):
             startup = with_spread(written_keys(formula.fit)["startup"], formula.startup_spread)
             origin = primitive_origin(formula, calibration.date)
-            yield f"{formula.name}: startup {startup}; {origin}, too short for a rate"
+            yield (
+                f"{formula.name}: startup {startup}; {origin}, messages too short to determine a "
+                "bandwidth"
+            )
 
 
 def _spreads(formula: PrimitiveFormula) -> dict[str, float | None]:
@@ -169,18 +172,18 @@ def primitive_origin(formula: PrimitiveFormula, date: str) -> str:
     facts = [
         f"p = {counts}, {PLACEMENTS.get(formula.placement, formula.placement)}",
         f"{date[:10]}, {counted(formula.launches, 'launch', 'launches')}",
-        f"error {percent(formula.fit.error)}",
+        f"fit error {percent(formula.fit.error)}",
     ]
     if formula.launches == 1:
         facts.append(UNKNOWN)
     if not formula.holds_for_every_p:
         largest = "the largest " if len(formula.counts) > 1 else ""
-        facts.append(f"{largest}taken for every {'such ' if formula.shares_a_core else ''}p")
+        facts.append(f"{largest}used for every {'such ' if formula.shares_a_core else ''}p")
     if formula.outliers:
-        outliers = counted(formula.outliers, "timing", "timings")
-        facts.append(f"{outliers} far above the others")
+        outliers = counted(formula.outliers, "outlier", "outliers")
+        facts.append(f"{outliers}")
     if not formula.is_settled:
-        facts.append("not settled")
+        facts.append("not converged")
     return ", ".join(facts)
 
 
@@ -191,18 +194,14 @@ def few_counts(calibration: Calibration) -> Iterator[str]:
     if own is None:
         return
     shared = next((formula for formula in few if formula.shares_a_core), None)
-    largest = "of which the largest stands" if len(own.counts) > 1 else "which stands"
-    text = f"Primitives were measured at p = {listed(own.counts)}, {largest} for every p"
+    values = "the values at the largest are" if len(own.counts) > 1 else "these values are"
+    text = f"Primitives were measured only at p = {listed(own.counts)}; {values} used for every p"
     if shared is not None:
-        largest = "the largest" if len(shared.counts) > 1 else "which stands"
         cores = calibration.host.cores
-        text += (
-            f" up to {cores}, and at p = {listed(shared.counts)} on one core, {largest} for every "
-            "p beyond"
-        )
+        text += f" up to {cores}, for larger p those at p = {shared.counts[-1]} on one core"
     yield (
-        f"{text}. {FEWEST_COUNTS} counts or more give formulas in p: -np 4, where there are as "
-        "many cores."
+        f"{text}. Measure at {FEWEST_COUNTS} or more counts, as with -np 4 on 4 or more cores, to "
+        "get formulas in p."
     )
 
 
@@ -223,9 +222,9 @@ def line_words(line: Line) -> str:
         for i, x in enumerate(line.segments)
     ]
     whole = _sum(line.startup, line.rate)
-    texts = f"{whole}, error {percent(line.error)}"
+    texts = f"{whole}, fit error {percent(line.error)}"
     if len(pieces) > 1:
-        texts += f"; in pieces {', '.join(pieces)}"
+        texts += f"; piecewise {', '.join(pieces)}"
     return f"{line.bench}, p = {line.ranks}: {texts}"
 
 

@@ -191,7 +191,7 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Calibration(Result):
-    """A machine as it was measured."""
+    """Measured parameters of a machine, with their intervals."""
 
     _sheet: ClassVar[str] = "parcast.calibration.sheet:sheet_of"
 
@@ -210,7 +210,7 @@ class Calibration(Result):
 
     @property
     def unsettled(self) -> tuple[str, ...]:
-        """Keys of the values whose intervals are wider than was asked."""
+        """Keys of the values whose intervals are wider than the target."""
         return tuple(x.key for x in self.measured if not x.settled)
 
     def __getitem__(self, key: str) -> Measured:
@@ -270,7 +270,7 @@ class Calibration(Result):
         settled = len(self.measured) - len(self.unsettled)
         state = ", interrupted" if self.was_interrupted else ""
         return (
-            f"Calibration({self.name}: {settled} of {len(self.measured)} values settled, "
+            f"Calibration({self.name}: {settled} of {len(self.measured)} values converged, "
             f"{len(self.tables)} tables, {self.seconds:.3g} s{state})"
         )
 

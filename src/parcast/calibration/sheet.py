@@ -19,18 +19,22 @@ GROUPS: Final = {  # titles of the tables of keys, in their order
 }
 SHORT: Final = {  # each way of measuring in a few words; the file has all of them
     "compute.rate": "polynomials",
-    "compute.memory_bandwidth": "triad",
+    "compute.half_intensity": "polynomials",
+    "compute.memory_bandwidth": "STREAM triad",
+    "timer.cost": "one reading of the clock",
+    "timer.resolution": "smallest step of the clock",
+    "timer.mpi_call": "one MPI call from Python",
     "network.latency": "ping-pong",
     "network.bandwidth": "ping-pong",
     "network.half_size": "ping-pong",
-    "network.one_directional": "one way",
-    "network.bidirectional": "both ways at once",
-    "network.saturation": "all at once",
+    "network.one_directional": "one-way stream",
+    "network.bidirectional": "both directions at once",
+    "network.saturation": "all ranks at once",
     "storage.bandwidth": "write and fsync",
     "storage.latency": "write and fsync",
-    "storage.read_bandwidth": "read past the cache",
-    "storage.cache": "told by the system",
-    "storage.cache_bandwidth": "read from the cache",
+    "storage.read_bandwidth": "uncached read",
+    "storage.cache": "reported by the system",
+    "storage.cache_bandwidth": "cached read",
 }
 NARROW: Final = 1e-4  # of a value: an interval that is not worth its digits
 TINY: Final = 1e-9  # of a value: an end of its interval that is as good as 0
@@ -48,8 +52,8 @@ def sheet_of(calibration: Calibration, *, taken: Mapping[str, str] | None = None
     tables += [_primitives(primitives)] if primitives else []
     if calibration.unsettled or not all(x.is_settled for x in primitives):
         legend = (
-            f"{MARK}: not settled, its interval is still wider than "
-            f"{percent(calibration.target)} to either side"
+            f"{MARK}: not converged, its 90 % interval is wider than "
+            f"+-{percent(calibration.target)}"
         )
         tables[-1] = replace(tables[-1], legend=legend)
     return Sheet(
@@ -69,7 +73,7 @@ def sheet_of(calibration: Calibration, *, taken: Mapping[str, str] | None = None
 def title_of(calibration: Calibration) -> str:
     """Say what was measured and in what time."""
     took = format_quantity(calibration.seconds, "time", 2)
-    until = "until it was interrupted" if calibration.was_interrupted else f"in {took}"
+    until = "until interrupted" if calibration.was_interrupted else f"in {took}"
     return f"{calibration.name}: measured {until}"
 
 
@@ -84,7 +88,7 @@ def facts_of(calibration: Calibration) -> Iterator[Fact]:
         beside = f"; {', '.join(map(str, shared))} ranks share one core" if shared else ""
         yield Fact("MPI", f"{host.mpi}{beside}")
     if host.directory:
-        yield Fact("files in", host.directory)
+        yield Fact("directory", host.directory)
 
 
 def _values(calibration: Calibration) -> Table:
@@ -107,7 +111,7 @@ def _values(calibration: Calibration) -> Table:
         Column(title="", cells=names, align="left"),
         Column(title="value", cells=values),
         Column(title="90 % interval", cells=intervals, align="left"),
-        Column(title="measured by", cells=ways, align="left"),
+        Column(title="method", cells=ways, align="left"),
     ]
     return Table(forms=(Form(columns=columns),), in_full=tuple(in_full), is_spaced=False)
 
@@ -139,7 +143,7 @@ def _primitives(primitives: Sequence[PrimitiveWords]) -> Table:
         Column(title="primitive", cells=names, align="left"),
         Column(title="startup", cells=[x.startup for x in primitives], align="left"),
         Column(title="bandwidth", cells=[x.bandwidth for x in primitives], align="left"),
-        Column(title="error", cells=[x.error for x in primitives]),
+        Column(title="fit error", cells=[x.error for x in primitives]),
         Column(title="p", cells=[x.counts for x in primitives], align="left"),
     ]
     lines = (

@@ -12,8 +12,8 @@ WIDTH: Final = 78
 
 SCRIPT: Final = """\
 #!/bin/sh
-# Measures a cluster with parcast, one rank on each node, so that messages cross the network.
-# Look at the lines below EDIT, then submit it: sbatch {script}
+# Measures a cluster with parcast: one rank per node, so that messages cross the network.
+# Check the lines marked EDIT, then submit the script: sbatch {script}
 #SBATCH --job-name=parcast-calibrate
 #SBATCH --nodes={nodes}
 #SBATCH --ntasks-per-node=1
@@ -21,15 +21,15 @@ SCRIPT: Final = """\
 #SBATCH --time={time}
 #SBATCH --output=parcast-calibrate.%j.txt
 
-# EDIT: which nodes, and who pays. Take away one of the two # in front.
+# EDIT: partition and account. Remove one of the two leading # of each line that you need.
 ##SBATCH --partition=NAME
 ##SBATCH --account=NAME
 
-# EDIT: what makes parcast, mpi4py and the MPI of the cluster available on every node.
+# EDIT: make parcast, mpi4py and the MPI of the cluster available on every node.
 # module load python openmpi
 # . "$HOME/venv/bin/activate"
 
-# EDIT: where ranks are started with srun and not with mpiexec, take away the # of these lines.
+# EDIT: if ranks are started with srun instead of mpiexec, uncomment these lines.
 # mkdir -p parcast-srun
 # printf '#!/bin/sh\\nexec srun --mpi=pmix "$@"\\n' > parcast-srun/mpiexec
 # chmod +x parcast-srun/mpiexec
@@ -41,7 +41,7 @@ export PARCAST_PLACEMENT=free
 {hint}{command}
 """
 STORAGE: Final = """\
-# EDIT: submit it from the file system that your programs write to, or add --directory DIR.
+# EDIT: submit this from the file system that your programs write to, or add --directory DIR.
 """
 
 

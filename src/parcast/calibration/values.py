@@ -124,7 +124,7 @@ def of_a_share(each: Measured, share: float) -> Measured:
         value=share * each.value,
         lower=share * each.lower,
         upper=share * each.upper,
-        method=f"{each.method}, times {100 * share:.3g}%, the share of a core that a host has",
+        method=f"{each.method}, times {100 * share:.3g}% (the share of a core per host)",
     )
 
 
@@ -223,51 +223,53 @@ VALUES: Final = (
 )
 
 OF_LAUNCH: Final = frozenset({"timer", "timer_step", "triad"})  # single numbers, not tables
-_CALL: Final = "a barrier before it, the slowest rank, less the way through Python; {}"
+_CALL: Final = "slowest rank, after a barrier, less the overhead of Python; {}"
 METHODS: Final = {
     "compute.rate": "POLY1: r_hat over orders 1 to 10, NumPy on 10 000 elements in cache, "
     "thread time",
     "compute.half_intensity": "POLY1: order at which half of r_hat is reached",
-    "compute.memory_bandwidth": "STREAM triad out of cache, NumPy in two passes, 40 B an element, "
-    "thread time",
+    "compute.memory_bandwidth": "STREAM triad on data larger than the cache, "
+    "NumPy in two passes, 40 B per element, thread time",
     "timer.cost": "one call of the clock that times are measured with",
-    "timer.resolution": "least step of that clock",
+    "timer.resolution": "smallest step of that clock",
     "network.latency": "COMMS1: half the round trip of messages of up to 8 B; {}",
     "network.bandwidth": "COMMS1: r_inf of t = t0 + m/r_inf from 64 KiB to 4 MiB; {}",
     "network.half_size": "COMMS1: n_half = t0*r_inf of one line over all sizes; {}",
     "network.one_directional": "highest rate of a stream of messages one way, "
     "windows of up to 64; {}",
     "network.bidirectional": "COMMS2: highest rate of both directions together",
-    "timer.mpi_call": "one Send from Python to nobody: what each call costs a "
-    "program in Python besides",
+    "timer.mpi_call": "overhead of one MPI call from Python (a Send to MPI_PROC_NULL)",
     "network.saturation": "COMMS3: highest rate of all messages from every rank to every other",
     "storage.bandwidth": "rate of t = t0 + m/rate, requests written with fsync by one writer",
     "storage.latency": "t0 of t = t0 + m/rate, requests written with fsync by one writer",
-    "storage.read_bandwidth": "rate of t = t0 + m/rate, "
-    "requests read by one reader past the page cache, {}",
+    "storage.read_bandwidth": "rate of t = t0 + m/rate, requests read by one reader, bypassing "
+    "the page cache: {}",
     "storage.cache_bandwidth": "rate of t = t0 + m/rate, "
     "requests read by one reader from the page cache",
     "polynomial": "POLY1: a polynomial of this order over 10 000 elements, by NumPy, thread time",
     "pingpong": "COMMS1: half a round trip; {}",
-    "stream": "one message of a window of up to 64, one way, each window answered; {}",
-    "bidirectional": "COMMS2: both send at the same time, until both have all",
-    "saturation": "COMMS3: each rank sends so much to every other, until all have all",
+    "stream": "one-way messages in windows of up to 64, each window answered, time per message; "
+    "{}",
+    "bidirectional": "COMMS2: both ranks send at the same time, until both have received "
+    "everything",
+    "saturation": "COMMS3: each rank sends this size to every other, until all have received "
+    "everything",
     "send": _CALL.format("each rank of the lower half sends to one of the upper half"),
     "receive": _CALL.format("each rank of the upper half receives from one of the lower half"),
-    "broadcast": _CALL.format("the size is that of the message"),
-    "reduce": _CALL.format("the size is that of the vector of each rank"),
-    "allreduce": _CALL.format("the size is that of the vector of each rank"),
-    "gather": _CALL.format("the size is that of the part of each rank"),
-    "scatter": _CALL.format("the size is that of the part of each rank"),
-    "allgather": _CALL.format("the size is that of the part of each rank"),
-    "alltoall": _CALL.format("the size is that of the part from each rank for each other"),
-    "barrier": _CALL.format("a barrier besides it"),
-    "write": "a request written behind the last one and fsync, each rank to a file of its own",
-    "read": "the same requests past the page cache, with {}",
-    "cached_read": "the same requests from the page cache",
+    "broadcast": _CALL.format("size of the message"),
+    "reduce": _CALL.format("size of the vector of each rank"),
+    "allreduce": _CALL.format("size of the vector of each rank"),
+    "gather": _CALL.format("size of the part of each rank"),
+    "scatter": _CALL.format("size of the part of each rank"),
+    "allgather": _CALL.format("size of the part of each rank"),
+    "alltoall": _CALL.format("size of the part from each rank to each other"),
+    "barrier": _CALL.format("one barrier"),
+    "write": "a request appended and fsync, each rank to its own file",
+    "read": "the same requests read bypassing the page cache: {}",
+    "cached_read": "the same requests read from the page cache",
 }
 COMPILED: Final = "C program"
-BY_PYTHON: Final = "persistent requests from Python, of a ping-pong less a start and a wait"
+BY_PYTHON: Final = "persistent requests from Python, a ping-pong less one start and one wait"
 
 
 def _method(job: Job, name: str) -> str:
@@ -276,5 +278,5 @@ def _method(job: Job, name: str) -> str:
         how = COMPILED if job.program is not None else BY_PYTHON
     else:
         ways = (launch.facts.get("read") for launch in job.launches)
-        how = next((way for way in ways if way), "what the system offers")
+        how = next((way for way in ways if way), "by the means of the system")
     return METHODS[name].format(how)

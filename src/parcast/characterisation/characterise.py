@@ -204,7 +204,11 @@ def _axes(gathered: RunsOfProgram) -> Iterator[str]:
 def _remarks(clock: str, machine: Machine | None, rate: float | None) -> list[str]:
     """Say above the program what its figures are."""
     of = f" on {machine.name}" if machine is not None and machine.name != "a machine" else ""
-    what = f"Loops by {clock} time{of}, at the optimisation level of the runs."
+    what = f"Times of loops are {clock} times{of}, at the optimisation level of the runs."
     if rate is not None:
-        return [what, f"Operations are these times at {rate:g} flop/s."]
-    return [what, "They are times of that machine: give compute.rate with --machine for others."]
+        return [what, f"Operations are these times multiplied by {rate:g} flop/s."]
+    return [
+        what,
+        "They are valid for the machine of the runs only: give compute.rate with --machine for "
+        "others.",
+    ]

@@ -20,6 +20,7 @@ from parcast.descriptions.amount import WIDEST
 from parcast.errors import FitFailed
 from parcast.laws.count_formulas import CountFormula, count_formula
 from parcast.laws.counters import unit_times
+from parcast.show.warning import RankedWarning
 from parcast.timings.profile import RegionTotal
 
 UNEVEN: Final = 0.01  # share by which the most may exceed an even share unnoticed [D]
@@ -90,9 +91,9 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
         )
     if len(rows) < len(names):
         raise FitFailed(
-            f'Region "{region.name}" counts {len(names)} small regions, and there are '
-            f"{len(rows)} ranks in all runs to tell their times from: too few. Make more runs, "
-            "or join small regions."
+            f'Region "{region.name}" counts {len(names)} small regions, but all runs together '
+            f"have only {len(rows)} ranks to determine their times from. Make more runs, or join "
+            "small regions."
         )
     matrix = np.array([[x.counts.get(name, 0.0) for name in names] for x in rows])
     try:
@@ -100,8 +101,8 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
     except FitFailed as refusal:
         raise FitFailed(f'Region "{region.name}": {refusal}') from refusal
     warnings = [
-        f'The time of "{names[k]}" in region "{region.name}" hangs on one rank of one run alone: '
-        "make more runs in which its count differs."
+        f'The time of "{names[k]}" in region "{region.name}" depends on a single rank of one '
+        "run. Make more runs in which its count differs."
         for k, run in enumerate(solved.fit.hangs_on)
         if run is not None
     ]
@@ -172,8 +173,13 @@ def _uneven(region: RegionRuns, kind: str) -> list[str]:
         return []
     over_mean = most[worst] / mean[worst]
     return [
-        f'The iterations of region "{region.name}" are uneven: at p = {region.p[worst]:g} the '
-        f"rank with the most has {over_mean:.3g} times the mean. Its time is that of this rank."
+        RankedWarning(
+            f'The iterations of region "{region.name}" are unevenly distributed: at p = '
+            f"{region.p[worst]:g} the rank with the most has {over_mean:.3g} times the mean. The "
+            "time of this rank is used.",
+            kind="uneven",
+            size=over_mean,
+        )
     ]
 
 
@@ -190,8 +196,12 @@ def _faster(region: RegionRuns, clock: str) -> list[str]:
     if worst <= 1 + 10 * UNEVEN:
         return []
     return [
-        f'Ranks are unequal in region "{region.name}": at p = {place:g} an iteration of the '
-        f"slowest takes {worst:.3g} times the mean of the ranks."
+        RankedWarning(
+            f'Ranks differ in speed in region "{region.name}": at p = {place:g} an iteration of '
+            f"the slowest takes {worst:.3g} times the mean.",
+            kind="unequal",
+            size=worst,
+        )
     ]
 
 

@@ -10,6 +10,7 @@ from parcast.characterisation.result import CharacterisedRegion
 from parcast.characterisation.runs import RunsOfProgram
 from parcast.errors import ParameterError
 from parcast.laws.counters import NOTICED, perturbation, perturbation_warnings
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
 from parcast.timings.profile import LOOP_KINDS, MESSAGE_KINDS
 from parcast.units import percent
@@ -55,9 +56,10 @@ def notes_of(
 def _perturbed(took: float) -> Iterator[str]:
     """Warn of regions that are entered too often."""
     if took > NOTICED:
-        yield (
-            f"Timing the regions took {percent(took)} of a run, as measured: times of regions "
-            "inside others are too long. Time fewer passes: put the region around the loop."
+        yield RankedWarning(
+            f"Timing the regions took {percent(took)} of a run, so times of nested regions are "
+            "too long. Time fewer passes: put the region around the loop.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -104,9 +106,10 @@ def _inexact(rows: Sequence[CharacterisedRegion]) -> Iterator[str]:
             formulas = [f"calls {row.calls}"]
             formulas += [f"iterations {row.iterations}"] if row.iterations else []
             formulas += [f"volume {row.volume}"] if row.volume else []
-            yield (
-                f'No formula meets all counts of region "{row.name}"; the nearest: '
-                f"{', '.join(formulas)}. Check it before going far from the runs."
+            yield RankedWarning(
+                f'No formula fits all counts of region "{row.name}" exactly; the closest: '
+                f"{', '.join(formulas)}. Check it before extrapolating.",
+                rank=Rank.SERIOUS,
             )
 
 
@@ -114,13 +117,13 @@ def _one_value(gathered: RunsOfProgram) -> Iterator[str]:
     """Say where an axis has one value, so that formulas cannot know it."""
     if gathered.n is not None and len(np.unique(gathered.n)) == 1:
         yield (
-            f"All runs are of n = {gathered.n[0]:g}: the formulas are good for this size alone. "
+            f"All runs have n = {gathered.n[0]:g}, so the formulas are valid for this size only. "
             "Add a run of another size."
         )
     if len(np.unique(gathered.p)) == 1:
         yield (
-            f"All runs are on p = {gathered.p[0]:g}: iterations and bytes are taken as those of "
-            "every p. Add a run on more processors."
+            f"All runs have p = {gathered.p[0]:g}, so the same iterations and bytes are assumed "
+            "for every p. Add a run on more processors."
         )
 
 
@@ -139,8 +142,9 @@ def _one_value_of_some(gathered: RunsOfProgram) -> Iterator[str]:
                 alone.setdefault(float(values[0]), []).append(region.name)
         for value, names in alone.items():
             yield (
-                f"{_regions(names)} seen at {axis} = {value:g} only (nobody communicates at "
-                f"p = 1): calls and bytes are taken as those of every {what}. {hint}"
+                f"{_regions(names)} measured at {axis} = {value:g} only (there is no "
+                "communication at p = 1), so the same calls and bytes are assumed for every "
+                f"{what}. {hint}"
             )
 
 
@@ -155,11 +159,14 @@ def _spread_out(loops: Sequence[Loop]) -> Iterator[str]:
     for loop in loops:
         if loop.spread > WIDE:
             several = np.count_nonzero(loop.unit_time) > 1
-            yield (
-                f'The time of an iteration of region "{loop.name}" is known to '
-                f"{percent(loop.spread)} only: it differs between "
-                f"{'runs' if several else 'passes of the run'}. Make more runs, on a quiet "
-                "machine, or see whether it depends on caches."
+            yield RankedWarning(
+                f'The time of an iteration of region "{loop.name}" is uncertain by '
+                f"{percent(loop.spread)}: it differs between "
+                f"{'runs' if several else 'passes of the run'}. Make more runs on an idle "
+                "machine, or check whether it depends on caches.",
+                kind="uncertain",
+                rank=Rank.SERIOUS,
+                size=loop.spread,
             )
 
 
@@ -170,9 +177,9 @@ def _waited(gathered: RunsOfProgram, clock: str) -> Iterator[str]:
     processor = sum(float(x.all_together("processor").sum()) for x in loops)
     if wall > 0 and clock == "processor" and processor < wall * (1 - WAITED):
         yield (
-            f"Loops had a processor for {percent(processor / wall)} of their wall time only: "
-            "others used the machine, or other threads of the program did the work. Processor "
-            "time of one thread is taken; where threads work, take --clock wall."
+            f"Loops had a processor for only {percent(processor / wall)} of their wall time: "
+            "other processes or other threads of the program used it. The processor time of one "
+            "thread is used; for a program with threads, use --clock wall."
         )
 
 
@@ -188,11 +195,12 @@ def _unexplained(
         model = sum(share * explained[name] for name, share in shares.items()) / took
         listed = ", ".join(f'"{name}"' for name in shares)
         one, takes = ("Region", "takes") if len(shares) == 1 else ("Regions", "take")
-        yield (
+        yield RankedWarning(
             f"{one} {listed} {takes} {percent(took)} of the run at "
-            f"{gathered.place_of(gathered.largest)}, and the machine explains {percent(model)} of "
-            "that: ranks waited for each other, others used the machine, or it is not the one of "
-            "the runs. No forecast has this time."
+            f"{gathered.place_of(gathered.largest)}, but the machine explains "
+            f"{percent(model)} of that: ranks waited for each other, other processes used the "
+            "machine, or it is not the machine of the runs. Predictions do not include the rest.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -200,9 +208,10 @@ def _uncovered(gathered: RunsOfProgram) -> Iterator[str]:
     """Say how much of the time is in no region."""
     share = gathered.uncovered
     if share > NOT_COVERED:
-        yield (
-            f"Up to {percent(share)} of a run is in no region, and in no forecast. Put regions "
-            "around what is left."
+        yield RankedWarning(
+            f"Up to {percent(share)} of a run is in no region and not predicted. Put regions "
+            "around the rest of the program.",
+            rank=Rank.SERIOUS,
         )
 
 
@@ -211,12 +220,12 @@ def _not_timed(gathered: RunsOfProgram) -> Iterator[str]:
     ranks = [rank for run in gathered.runs for rank in run.ranks]
     if passes := sum(rank.other_threads for rank in ranks):
         yield (
-            f"{passes:,} passes of other threads were not timed: of each rank the thread of its "
-            "first region is."
+            f"{passes:,} passes of other threads were not timed: on each rank, only the thread "
+            "of its first region is."
         )
     if passes := sum(rank.overlapping for rank in ranks):
-        yield (
-            f"{passes:,} passes ended while a later one went on, as in generators or coroutines "
-            "that take turns: their times are counted twice. Let no region last over a yield or "
-            "an await."
+        yield RankedWarning(
+            f"{passes:,} passes overlapped, as in generators or coroutines that take turns: "
+            "their times are counted twice. Do not put a yield or an await into a region.",
+            rank=Rank.SERIOUS,
         )

@@ -135,8 +135,9 @@ def _other_programs(runs: Sequence[RunProfile]) -> list[Problem]:
     return [
         Problem(
             field=run.place,
-            message=f'must be of the program "{usual}", as other runs, got "{run.program}". '
-            "Characterise each program by itself, or name both alike with profile_parameters.",
+            message=f'must be of the program "{usual}" like the other runs, got "{run.program}". '
+            "Characterise each program separately, or give both the same name with "
+            "profile_parameters.",
         )
         for run in runs
         if run.program != usual
@@ -164,7 +165,7 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
         for name, kind in own.items():
             if kind != kinds[name]:
                 message = (
-                    f'must be of one kind in all runs, got "{kind}" beside "{kinds[name]}". Make '
+                    f'must be of one kind in all runs, got "{kind}" and "{kinds[name]}". Make '
                     "all runs with the same program."
                 )
                 problems.append(Problem(field=f'{run.place}, region "{name}"', message=message))
@@ -178,13 +179,13 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
 def _odd(lacking: Sequence[str], besides: Sequence[str], own: Iterable[str]) -> str:
     """Name regions that a run lacks or has beside those of the others."""
     lacks = f"lacks {_names(lacking)}" if lacking else ""
-    has = f"has {_names(besides)} beside them" if besides else ""
+    has = f"also has {_names(besides)}" if besides else ""
     near = difflib.get_close_matches(lacking[0], own, n=1) if lacking else []
-    hint = f' Is "{near[0]}" what "{lacking[0]}" is there?' if near else ""
+    hint = f' Is "{near[0]}" the same as "{lacking[0]}"?' if near else ""
     return (
-        f"must have the regions of the other runs, but {' and '.join(filter(None, [lacks, has]))}."
-        f"{hint} Make all runs with the same program, and characterise those of another one by "
-        "themselves."
+        "must have the regions of the other runs, but "
+        f"{' and '.join(filter(None, [lacks, has]))}.{hint} Make all runs with the same program, "
+        "and characterise other programs separately."
     )
 
 
@@ -205,10 +206,10 @@ def _other_parameters(runs: Sequence[RunProfile], size: str) -> list[Problem]:
         listed = sorted("none" if value is None else f"{value:g}" for value in values)
         shown = ", ".join(listed[:MOST_NAMED]) + (", ..." if len(listed) > MOST_NAMED else "")
         hint = (
-            "Say it in all runs."
+            "Give it in all runs."
             if None in values
-            else f"Formulas know p and one size: call this the size with --size {name}, or keep "
-            "to runs of one value."
+            else f"Formulas depend on p and one size: make this the size with --size {name}, or "
+            "use runs with one value of it."
         )
         message = f"must be the same in all runs, got {shown}. {hint}"
         problems.append(Problem(field=f"parameter {name}", message=message))
@@ -223,11 +224,11 @@ def _partial(runs: Sequence[RunProfile]) -> list[str]:
             entered = [i for i, total in enumerate(run.of_region(name)) if total is not None]
             if len(entered) == run.p or name in warnings:
                 continue
-            what = "its work is taken as uneven" if kind in LOOP_KINDS else "the others pass by"
+            what = "its work is treated as uneven" if kind in LOOP_KINDS else "the others skip it"
             listed = ", ".join(map(str, entered[:MOST_NAMED]))
             more = ", ..." if len(entered) > MOST_NAMED else ""
             warnings[name] = (
-                f'Region "{name}" ran on rank {listed}{more} of {run.p} only (p = {run.p}): '
+                f'Region "{name}" ran only on rank {listed}{more} of {run.p} (p = {run.p}): '
                 f"{what}."
             )
     return list(warnings.values())

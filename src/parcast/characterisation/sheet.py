@@ -8,7 +8,11 @@ from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, percent, shown
 
 UNKNOWN: Final = "-"
-LEFT_OUT: Final = ((), ("unequal",), ("unequal", "kind"))  # columns of each form
+LEGEND: Final = (
+    "share: of the time of the largest run; time each: of one iteration; residual: root mean "
+    "square error of the formulas over the measured times; imbalance: slowest rank over the mean"
+)
+LEFT_OUT: Final = ((), ("imbalance",), ("imbalance", "kind"))  # columns of each form
 
 
 def sheet_of(result: Characterisation) -> Sheet:
@@ -23,16 +27,22 @@ def _table(result: Characterisation) -> Table:
         Column(title="kind", cells=[x.kind for x in result.regions], align="left"),
         Column(title="share", cells=[_share(x.share) for x in result.regions]),
         Column(title="calls", cells=[x.calls for x in result.regions]),
-        Column(title="I, or bytes", cells=[_amount(x) for x in result.regions], align="left"),
-        Column(title="E", cells=[_unit_time(x) for x in result.regions]),
+        Column(
+            title="iterations",
+            unit="or bytes",
+            cells=[_amount(x) for x in result.regions],
+            align="left",
+        ),
+        Column(title="time", unit="each", cells=[_unit_time(x) for x in result.regions]),
         Column(title="residual", cells=[_residual(x) for x in result.regions]),
-        Column(title="unequal", cells=[_imbalance(x) for x in result.regions]),
+        Column(title="imbalance", cells=[_imbalance(x) for x in result.regions]),
     ]
     return Table(
         forms=tuple(
             Form(columns=[x for x in columns if x.title not in left_out]) for left_out in LEFT_OUT
         ),
         in_full=tuple(map(_in_full, result.regions)),
+        legend=LEGEND,
     )
 
 
@@ -75,23 +85,24 @@ def _in_full(region: CharacterisedRegion) -> Entry:
         facts=(
             Fact("kind", f"{region.kind}, {_share(region.share)}"),
             Fact("calls", region.calls),
-            Fact("I" if region.iterations else "bytes", _amount(region)),
-            Fact("E", "" if region.unit_time is None else _unit_time(region)),
+            Fact("iterations" if region.iterations else "bytes", _amount(region)),
+            Fact("time per iteration", "" if region.unit_time is None else _unit_time(region)),
             Fact("residual", "" if region.residual is None else _residual(region)),
         ),
     )
 
 
 def _facts(result: Characterisation) -> Iterator[Fact]:
-    """Say what it rests on."""
+    """Say what it is based on."""
     yield Fact("program", f"{shown(result.program.name)}: {result.program.source}")
-    yield Fact("shares", f"of the run at {result.largest}; loops by {result.clock} time")
+    yield Fact("shares", f"of the run at {result.largest}; {result.clock} time of loops")
     for name, condition in result.conditions.items():
         yield Fact(
-            "counts", f"of {shown(name)}: condition number {condition:.3g} (refused above 1e8)"
+            "counts",
+            f"condition number of {shown(name)} {condition:.3g} (at most 1e8 is accepted)",
         )
     yield Fact(
         "timing",
-        f"took {percent(result.perturbation)} of a run; {percent(result.uncovered)} is in no "
-        "region, at most",
+        f"takes {percent(result.perturbation)} of a run; {percent(result.uncovered)} of a run is "
+        "outside all regions",
     )

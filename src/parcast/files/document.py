@@ -76,9 +76,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
         )
     if not target.parent.is_dir():
         make = f"mkdir -p {shlex.quote(str(target.parent))}"
-        raise ParameterError(
-            str(path), must="stand in a folder that exists", hint=f"Make it: {make}"
-        )
+        raise ParameterError(str(path), must="be in a folder that exists", hint=f"Make it: {make}")
     if _is_read_only(target):
         allow = f"chmod u+w {shlex.quote(str(target))}"
         raise ParameterError(
@@ -94,7 +92,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
         why = (error.strerror or str(error)).lower()
         raise ParameterError(
             str(path),
-            must=f"stand in a folder that can be written to, got: {why}",
+            must=f"be in a folder that can be written to, got: {why}",
             hint="Choose another place.",
         ) from error
 

@@ -47,7 +47,7 @@ def named_axes(
                 "rename",
                 must="name a parameter of the files",
                 got=shown(repr(name)),
-                hint=f"{did_you_mean(name, names)} There are {names_of(names)}.".lstrip(),
+                hint=f"{did_you_mean(name, names)} Choose from {names_of(names)}.".lstrip(),
             )
     renamed = [rename.get(name, name) for name in names]
     notes: list[str] = []
@@ -56,12 +56,12 @@ def named_axes(
         if len(likely) != 1:
             _refuse_without_p(renamed, likely, faults)
         renamed[renamed.index(likely[0])] = "p"
-        notes.append(f"{shown(likely[0])} is taken for p, the processors.")
+        notes.append(f"{shown(likely[0])} is used as p, the processor count.")
     for name in constants:
         if name in renamed or name in labels:
             raise ParameterError(
                 "constants",
-                must="be axes that the files do not tell",
+                must="be axes that the files do not have",
                 got=shown(name),
                 hint="Leave it out, or rename the parameter of the files.",
             )
@@ -87,7 +87,7 @@ def checked_constants(constants: Constants) -> dict[str, float | str]:
             "constants",
             must="be a mapping",
             got=f"{constants!r:.60}",
-            hint='Give such as {"p": 64}.',
+            hint='Give a dictionary such as {"p": 64}.',
         )
     for name, value in constants.items():
         if name in LABELS:
@@ -100,7 +100,7 @@ def checked_constants(constants: Constants) -> dict[str, float | str]:
                 "constants",
                 must="be numbers",
                 got=f"{shown(name)}={shown(repr(value))}",
-                hint="Only machine and callpath are text.",
+                hint="Only machine and callpath may be text.",
             ) from None
         checked[name] = float(to_numbers(name, number))
         if name != "p" and (fault := axis_name_fault(name)):
@@ -118,12 +118,12 @@ def _refuse_without_p(names: Sequence[str], likely: Sequence[str], faults: Fault
     """Refuse runs of which nothing tells the processors."""
     if likely:
         faults.refuse(
-            f"must tell the processors once, got {names_of(likely)}. "
-            f"Say which it is: --rename {shown(likely[0])}=p"
+            f"must have one processor count, got {names_of(likely)}. Choose one: --rename "
+            f"{shown(likely[0])}=p"
         )
     got = f"only {names_of(names)}" if names else "no parameter"
     rename = f", or rename a parameter: --rename {shown(names[0])}=p" if names else ""
-    faults.refuse(f"must tell the processors, got {got}. Give them: --set p=64{rename}")
+    faults.refuse(f"must have the processor count, got {got}. Set it: --set p=64{rename}")
 
 
 def chosen_metric(
@@ -135,8 +135,8 @@ def chosen_metric(
         if wanted not in metrics:
             near = did_you_mean(wanted, metrics)
             faults.refuse(
-                f"must have the metric {shown(repr(wanted))}, got {there}.{near} "
-                "Name one of them: --metric NAME"
+                f"must have the metric {shown(repr(wanted))}, got {there}.{near} Choose one of "
+                "them: --metric NAME"
             )
         _refuse_other_units(wanted, faults)
         return wanted, seconds_in(wanted), _doubt(wanted)
@@ -146,12 +146,12 @@ def chosen_metric(
     times = [name for name in metrics if is_time(name)]
     if len(times) != 1:
         faults.refuse(
-            f"must say which metric is the time, got {there}. "
-            f"Name it: --metric {shown(times[0] if times else metrics[0])}"
+            f"must have one metric that is the time, got {there}. Choose it: --metric "
+            f"{shown(times[0] if times else metrics[0])}"
         )
     _refuse_other_units(times[0], faults)
     others = ", ".join(shown(name) for name in metrics if name != times[0])
-    note = f"Metrics other than {times[0]} are passed over: {shown(others, limit=200)}."
+    note = f"Metrics other than {times[0]} are ignored: {shown(others, limit=200)}."
     return times[0], seconds_in(times[0]), [note]
 
 
@@ -185,4 +185,4 @@ def _doubt(metric: str) -> list[str]:
         return []
     named = "without a name" if metric in UNNAMED else shown(metric)
     unit = "its unit" if UNIT_AT_END.search(metric) else "seconds"
-    return [f"The metric {named} is taken for a wall time in {unit}."]
+    return [f"The metric {named} is read as wall time in {unit}."]

@@ -82,7 +82,7 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
         why = shown(f"{type(error).__name__}: {error}", limit=60)
         faults.refuse(f"must be a record of Caliper, got {why}. {CUT_OFF}", line=place[0])
     if not stream.globals or not _ends_with_a_whole_line(path):
-        faults.refuse(f"must end with a whole record __rec=globals, got none. {CUT_OFF}")
+        faults.refuse(f"must end with a complete record __rec=globals, got none. {CUT_OFF}")
     records.metadata = dict(stream.globals)
     return records
 
@@ -130,8 +130,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     if outside and chosen[0].kind == EXCLUSIVE:
         time, name = max(outside, key=lambda x: x[0])
         notes.append(
-            f"What was spent outside any region is left out, up to {time:.3g} s a rank "
-            f"({shown(name)})."
+            f"Time outside all regions is left out, up to {time:.3g} s per rank ({shown(name)})."
         )
     return runs.imported(notes=notes)
 

@@ -20,9 +20,9 @@ EXCLUSIVE: Final = "exclusive"
 INCLUSIVE: Final = "inclusive"
 UNTOLD: Final = "untold"
 MEANING: Final = {
-    EXCLUSIVE: "exclusive: without the regions called, so that regions add up",
-    INCLUSIVE: "inclusive: with the regions called, so that regions must not be added up",
-    UNTOLD: "exclusive or inclusive, which the file does not tell",
+    EXCLUSIVE: "exclusive: without called regions, so times of regions may be added",
+    INCLUSIVE: "inclusive: with called regions, so times of regions must not be added",
+    UNTOLD: "exclusive or inclusive: the file does not contain which",
 }
 KINDS: Final = {"inc": INCLUSIVE, "i": INCLUSIVE, "exc": EXCLUSIVE, "e": EXCLUSIVE}
 DURATION = re.compile(r"time\.(inclusive\.)?duration(\.ns)?|(inclusive_)?time")
@@ -98,8 +98,8 @@ def chosen_column(columns: Iterable[TimeColumn], wanted: str | None, faults: Fau
         listed = shown(", ".join(f"{x.name} ({x.kind})" for x in usable), limit=200)
         near = did_you_mean(str(wanted), [x.name for x in usable])
         faults.refuse(
-            f"must have the metric {shown(repr(wanted))}, got {listed}.{near} "
-            "Name one of them: --metric NAME"
+            f"must have the metric {shown(repr(wanted))}, got {listed}.{near} Choose one of "
+            "them: --metric NAME"
         )
     return column
 
@@ -111,7 +111,8 @@ def notes_on(chosen: Sequence[TimeColumn]) -> list[str]:
     notes = [f"The time is {shown(', '.join(names))}, {MEANING[first.kind]}."]
     if len({(column.kind, column.across) for column in chosen}) > 1:
         notes.append(
-            "The files tell different times: compare them with care, or import them apart."
+            "The files have different kinds of time. Import them separately, or compare them "
+            "with care."
         )
     if first.across in {"max", "avg"}:
         over = {"max": "the slowest rank", "avg": "the mean of the ranks"}[first.across]

@@ -48,7 +48,7 @@ def records_of_json(path: Path, faults: Faults) -> Records:
 def _document(path: Path, faults: Faults) -> tuple[Any, Iterable[list[Any]]]:
     """Read a document: of a table, without its rows, which come block by block."""
     if path.stat().st_size > LARGEST_DOCUMENT:
-        faults.refuse(f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. Divide it.")
+        faults.refuse(f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. Split it.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -96,7 +96,9 @@ def _add_table(
     names = document["columns"]
     details = document["column_metadata"]
     if len(details) != len(names) or not all(isinstance(x, dict) for x in details):
-        faults.refuse(f"must tell of each of {len(names)} columns. {ASK}", field="column_metadata")
+        faults.refuse(
+            f"must describe each of {len(names)} columns. {ASK}", field="column_metadata"
+        )
     columns = [
         time_column(str(x), y.get("attribute.unit")) for x, y in zip(names, details, strict=True)
     ]

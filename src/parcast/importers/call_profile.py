@@ -125,7 +125,8 @@ def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = Fa
     for profile, p in zip(profiles, counts, strict=True):
         if p is None and any(counts):
             profile.faults.refuse(
-                "must tell its ranks as the other files do, got none. Import it alone: --set p=..."
+                "must have its number of ranks like the other files, got none. Import it "
+                "separately: --set p=..."
             )
         if not profile.times:
             profile.faults.refuse(
@@ -193,10 +194,12 @@ def _notes(
         source = f"{by_name} of each file" if by_name else "the number of ranks in each file"
         notes.append(f"p is {source}.")
     if axes:
-        notes.append(f"Metadata that vary became axes: {listed(map(shown, axes), MOST_NAMED)}.")
+        notes.append(
+            f"Metadata that vary are imported as axes: {listed(map(shown, axes), MOST_NAMED)}."
+        )
     if passed_over:
         notes.append(
-            "Metadata that vary and are no parameters are left out: "
+            "Metadata that vary but are not parameters are left out: "
             f"{listed(map(shown, passed_over), MOST_NAMED)}."
         )
     odd = [x for x in profiles if x.ranks is not None and x.p is not None and 1 < x.ranks < x.p]

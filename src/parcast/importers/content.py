@@ -79,8 +79,8 @@ def json_document(
     del read
     if len(raw) > LARGEST_DOCUMENT:
         faults.refuse(
-            f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. "
-            "Divide it, or write the runs line by line."
+            f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. Split it, or write the "
+            "runs line by line."
         )
     refuse_packed(raw[:4], faults)
     text = _decoded(raw, faults)
@@ -98,7 +98,7 @@ def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None
         place = line + error.lineno - 1
         rest = text[error.pos : error.pos + 40].strip()
         if not rest or error.msg.startswith("Unterminated"):  # json tells it by its text alone
-            faults.refuse(f"must be whole JSON, got its end before that. {CUT_OFF}", line=place)
+            faults.refuse(f"must be complete JSON, got an early end. {CUT_OFF}", line=place)
         faults.refuse(
             f"must be JSON, got {shown(repr(rest), limit=24)} at column {error.colno}. "
             "Correct it there, or name the format if it is another.",
@@ -106,7 +106,7 @@ def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None
         )
     except (RecursionError, ValueError) as error:  # ValueError: an integer of too many digits
         deep = isinstance(error, RecursionError)
-        got = "objects within objects without end" if deep else f"a number too long: {error}"
+        got = "objects nested too deeply" if deep else f"a number too long: {error}"
         faults.refuse(f"must be JSON that can be read, got {shown(got)}.", line=line)
 
 
@@ -152,7 +152,7 @@ def refuse_packed(start: bytes, faults: Faults) -> None:
 
 def _refuse_empty(faults: Faults) -> NoReturn:
     """Refuse a file without content."""
-    faults.refuse(f"must hold measurements, got an empty file. {CUT_OFF}")
+    faults.refuse(f"must contain measurements, got an empty file. {CUT_OFF}")
 
 
 class MissingLibrary(  # type: ignore[misc]  # noqa: N818 - both have a path; says what is missing

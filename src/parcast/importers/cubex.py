@@ -65,7 +65,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
             runs.add(point, [time], faults, metric="time_s", callpath=callpath, field=callpath)
     kind = EXCLUSIVE if wanted == EXCLUSIVE else INCLUSIVE
     who = "the mean of the locations" if mean else "the slowest process or thread"
-    notes.append(f"The time is {kind}, that of {who}.")
+    notes.append(f"The time is {kind}, of {who}.")
     return runs.imported(notes=notes)
 
 
@@ -101,7 +101,7 @@ def _chosen(cube: Any, wanted: str | None, faults: Faults) -> Any:
         listed = shown(", ".join(times) or "none", limit=200)
         faults.refuse(
             f"must have the metric {shown(repr(name))} in units of time, got {listed}.{near} "
-            "Name one of them: --metric NAME"
+            "Choose one of them: --metric NAME"
         )
     return metrics[name]
 
@@ -141,7 +141,7 @@ def _point(path: Path, cube: Any) -> tuple[dict[str, float], str]:
         if match and match[1] != "r":  # repetitions are numbered as they come
             point[match[1]] = float(match[2].replace(",", "."))
     if "p" in point:
-        return point, "p is what the folders of the files tell."
+        return point, "p is taken from the names of the folders."
     locations = [x for x in cube.get_locations() if "thread" in (x.type or "thread").lower()]
     processes = sum(int(location.rank or 0) == 0 for location in locations)
     if processes > 1 or len(locations) == 1:

@@ -59,7 +59,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     if jobs and metric is not None and not _callpaths(jobs, metric):
         there = ", ".join(_callpaths(jobs, None))
         runs.faults.refuse(
-            f"must have the time {shown(repr(metric))}, got {there}. Name one of them."
+            f"must have the time {shown(repr(metric))}, got {there}. Choose one of them."
         )
     return runs.imported(notes=_notes(jobs, metric))
 
@@ -147,30 +147,34 @@ def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
     io = [x for x in _callpaths(jobs, metric) if x != RUN]
     if io:
         notes.append(
-            f"{', '.join(io)}: read, write and metadata time of the slowest rank, "
-            "within the run time."
+            f"{', '.join(io)}: read, write and metadata time of the slowest rank, included in "
+            "the run time."
         )
     if "I/O" in io:
-        notes.append("job_stats does not say of which module its I/O time is: POSIX unless named.")
+        notes.append(
+            "job_stats does not name the module of its I/O time: POSIX is assumed "
+            "where none is named."
+        )
     old = [job.run_time for job in jobs if job.is_in_whole_seconds and job.run_time > 0]
     if old and _is_wanted(RUN, metric):
         share = 100 * min(1.0, UNTOLD_LOSS / min(old))
         notes.append(
-            f"{_some(len(old), jobs)} in whole seconds, end minus start plus 1: the true run time "
-            f"is up to {UNTOLD_LOSS:g} s less, {share:.3g} % of the shortest, {min(old):g} s."
+            f"{_some(len(old), jobs)} in whole seconds, end minus start plus 1: the true run "
+            f"time may be up to {UNTOLD_LOSS:g} s less, {share:.3g} % of the shortest "
+            f"({min(old):g} s)."
         )
     if negative := [f"{x} ({_file(job)})" for job in jobs for x in job.negative]:
         some = "1 time below 0 is" if len(negative) == 1 else f"{len(negative)} times below 0 are"
         notes.append(f"{some} left out of the I/O times: {listed(negative, MOST_NAMED)}.")
     if unknown := [f"I/O {x} ({_file(job)})" for job in jobs for x in job.unknown]:
         notes.append(
-            "Shared files that do not tell their slowest rank are left out of "
+            "Shared files without the time of their slowest rank are left out of "
             f"{listed(unknown, MOST_NAMED)}."
         )
     if partial := [f"{x} ({_file(job)})" for job in jobs for x in job.partial]:
         notes.append(
-            "Darshan ran out of memory for records, and these counters are incomplete, their I/O "
-            f"times too short: {listed(partial, MOST_NAMED)}."
+            "Darshan ran out of memory for records, so these counters are incomplete and their "
+            f"I/O times too short: {listed(partial, MOST_NAMED)}."
         )
     for callpath in io:
         over = [job for job in jobs if _times(job).get(callpath, 0.0) > job.run_time > 0]
@@ -178,18 +182,19 @@ def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
             worst = max(over, key=lambda job: _times(job)[callpath] / job.run_time)
             notes.append(
                 f"{callpath} is longer than the run in {_file(worst)}: "
-                f"{_times(worst)[callpath]:.4g} s of {worst.run_time:.4g} s. Its threads overlap, "
-                "or a counter is wrong."
+                f"{_times(worst)[callpath]:.4g} s of {worst.run_time:.4g} s. Threads overlap, or "
+                "a counter is wrong."
             )
     unread = list(dict.fromkeys(name for job in jobs for name in job.unread))
     if traces := [name for name in unread if name in TRACES]:
-        notes.append(f"DXT traces are not loaded: {', '.join(traces)}.")
+        notes.append(f"DXT traces are not read: {', '.join(traces)}.")
     if others := [shown(name) for name in unread if name not in TRACES]:
         notes.append(f"Not read: {', '.join(others)}.")
     programs = sorted({Path(job.program).name for job in jobs} - {""})
     if len(programs) > 1:
         notes.append(
-            f"The logs are of several programs: {listed(map(shown, programs), MOST_NAMED)}."
+            f"The logs are of several programs: {listed(map(shown, programs), MOST_NAMED)}. "
+            "Import them separately."
         )
     return notes
 

@@ -45,7 +45,7 @@ def jobs(path: Path, faults: Faults) -> Iterator[Job]:
     stored = sum(module.get("len", 0) for module in modules.values())
     if stored > path.stat().st_size:
         got = f"{path.stat().st_size} of at least {stored} bytes"
-        faults.refuse(f"must be a whole log, got {got}. {CUT_OFF}")
+        faults.refuse(f"must be a complete log, got {got}. {CUT_OFF}")
     job = Job(
         faults=faults,
         p=of_job["nprocs"],
@@ -77,7 +77,7 @@ def _times(report: Any, module: str, faults: Faults) -> IoTimes:
             times.add(int(record["rank"]), {name: float(values[x]) for name, x in place.items()})
     is_partial = report.modules[module].get("partial_flag")
     if not times.records and report.modules[module].get("len", 0) and not is_partial:
-        faults.refuse(f"must have the records of {module}, got none that is whole. {CUT_OFF}")
+        faults.refuse(f"must have the records of {module}, got none that is complete. {CUT_OFF}")
     return times
 
 
@@ -146,5 +146,5 @@ def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTim
             times.add(rank, {name: float(values[x]) for name, x in place.items()})
         except (KeyError, ValueError, TypeError) as error:
             name = prefix + str(error.args[0]) if error.args else "a time"
-            faults.refuse(f"must tell {shown(name)} as a finite number. {ASK}", field=where)
+            faults.refuse(f"must have {shown(name)} as a finite number. {ASK}", field=where)
     return times

@@ -61,7 +61,7 @@ def jobs(path: Path, faults: Faults) -> Iterator[Job]:
                 got = shown(repr(raw[:40].decode(errors="replace")))
                 faults.refuse(f"must be a record of darshan-parser, got {got}. {ASK}", line=line)
     if not raw.endswith(b"\n"):
-        faults.refuse(f"must end with a whole line, got a part of one. {CUT_OFF}", line=line)
+        faults.refuse(f"must end with a complete line, got a part of one. {CUT_OFF}", line=line)
     yield text.job()
 
 
@@ -104,7 +104,7 @@ class _Text:
             name = HEADER.get(title.strip(), "")
             if colon and name == "version" and name in self._header:
                 self._faults.refuse(
-                    "must be the text of one log, got a second. Write each to a file of its own.",
+                    "must be the text of one log, got a second. Write each to a separate file.",
                     line=line,
                 )
             if colon and name and not self._times:
@@ -118,7 +118,7 @@ class _Text:
         fields = raw.split(b"\t", FIELDS - 1)
         if len(fields) < FIELDS:
             self._faults.refuse(
-                f"must have {FIELDS} fields divided by tabs, got {len(fields)}. {CUT_OFF}",
+                f"must have {FIELDS} fields separated by tabs, got {len(fields)}. {CUT_OFF}",
                 line=line,
             )
         match = COUNTER.fullmatch(fields[3])

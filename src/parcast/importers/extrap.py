@@ -94,7 +94,7 @@ def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> No
                 state.metric = name
         elif word == "PARAMETER":
             if state.points:
-                faults.refuse("PARAMETER must stand above POINTS. Move it up.", line=line)
+                faults.refuse("PARAMETER must come before POINTS. Move it up.", line=line)
             state.parameters += rest.split()
         elif word == "POINTS":
             points = _points(rest, line, state.parameters, faults)
@@ -123,7 +123,7 @@ def _by_blanks(text: str) -> tuple[str, str, str]:
 def _points(text: str, line: int, parameters: list[str], faults: Faults) -> list[dict[str, float]]:
     """Read the points of one line: in parentheses, or one number each."""
     if not parameters:
-        faults.refuse("must have a line PARAMETER above POINTS. Add PARAMETER p.", line=line)
+        faults.refuse("must have a line PARAMETER before POINTS. Add PARAMETER p.", line=line)
     if "(" in text:
         groups = [group.split() for group in GROUP.findall(text)]
         if GROUP.sub("", text).strip():

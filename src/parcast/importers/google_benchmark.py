@@ -44,13 +44,13 @@ def read(runs: Runs, metric: str | None) -> Imported:
     ended = [x for x in entries if not (x[2].get("error_occurred") or x[2].get("skipped"))]
     if failed := len(entries) - len(ended):
         are = "benchmark is" if failed == 1 else "benchmarks are"
-        notes.append(f"{failed} {are} left out, which ended in an error.")
+        notes.append(f"{failed} {are} left out, as they ended in an error.")
     singles = _singles(ended, notes)
     wanted = metric or METRICS[0]
     if wanted not in METRICS:
         runs.faults.refuse(
-            f"must have the metric {shown(repr(wanted))}, got {', '.join(METRICS)}. "
-            "Name one of them: --metric NAME"
+            f"must have the metric {shown(repr(wanted))}, got {', '.join(METRICS)}. Choose one "
+            "of them: --metric NAME"
         )
     parts = [_parts(one) for _, _, one in singles]
     threads = [one.get("threads", 1) for _, _, one in singles]
@@ -104,7 +104,9 @@ def _singles(
         kept = [x for x, y in zip(entries, kinds, strict=True) if y == kind]
         if kept:
             if kind:
-                notes.append(f"Only aggregates are there: the {kind} of the repetitions is taken.")
+                notes.append(
+                    f"The file has only aggregates: the {kind} of the repetitions is used."
+                )
             return kept
     return []
 

@@ -81,7 +81,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
         of_file, column = read_profiles(document, wanted, faults)
         profiles += of_file
         chosen.append(column)
-    notes = [*notes_on(chosen), "Times are taken for seconds."]
+    notes = [*notes_on(chosen), "Times are read as seconds."]
     notes += add_profiles(profiles, runs, mean=mean)
     return runs.imported(notes=notes)
 
@@ -98,12 +98,12 @@ def _refuse_others(path: Path, faults: Faults) -> None:
         faults.refuse(f"must be a profile, got an empty file. {ASK}")
     if head.startswith(PICKLE):
         faults.refuse(
-            f"must not be a pickle, since reading one runs what it holds. Save it as JSON: {ASK}"
+            f"must not be a pickle, since reading one runs the code in it. Save it as JSON: {ASK}"
         )
     if head.startswith(HDF5):
-        faults.refuse(f"must be JSON, got HDF5, in which Hatchet keeps pickles. {ASK}")
+        faults.refuse(f"must be JSON, got HDF5, in which Hatchet stores pickles. {ASK}")
     if head.startswith(b"__rec="):
-        faults.refuse("must be JSON, got a .cali file. Its format is caliper.")
+        faults.refuse("must be JSON, got a .cali file. Use the format caliper.")
 
 
 def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Found:
@@ -244,7 +244,9 @@ def _chosen(
         return TimeColumn(name=str(wanted), kind=kinds[str(wanted)], across="", scale=1.0)
     if not times:
         listed = shown(", ".join(kinds) or "none", limit=200)
-        faults.refuse(f"must have a metric that is a time, got {listed}. Name one: --metric NAME")
+        faults.refuse(
+            f"must have a metric that is a time, got {listed}. Choose one: --metric NAME"
+        )
     return chosen_column(times, wanted, faults)
 
 
@@ -252,7 +254,9 @@ def _metadata(document: dict[str, Any], index: str, faults: Faults) -> dict[str,
     """Give the metadata of each profile of a Thicket."""
     metadata = document.get("metadata", [])
     if not isinstance(metadata, list) or not all(isinstance(x, dict) for x in metadata):
-        faults.refuse("must be objects, one a profile. Write Thicket.to_json().", field="metadata")
+        faults.refuse(
+            "must be objects, one per profile. Write Thicket.to_json().", field="metadata"
+        )
     return {str(x.get(index, "")): {y: z for y, z in x.items() if y != index} for x in metadata}
 
 

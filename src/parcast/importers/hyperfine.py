@@ -45,9 +45,11 @@ def read(runs: Runs, metric: str | None) -> Imported:
     notes = []
     if failed:
         are = "run is" if failed == 1 else "runs are"
-        notes.append(f"{failed} {are} left out, whose exit status is not 0.")
+        notes.append(f"{failed} {are} left out: exit status not 0.")
     if metric not in {None, "times"}:
-        runs.faults.refuse(f"must have the metric {shown(repr(metric))}, got times. Leave it out.")
+        runs.faults.refuse(
+            f"must have the metric {shown(repr(metric))}, got only times. Leave it out."
+        )
     return runs.imported(notes=notes)
 
 

@@ -16,7 +16,7 @@ from inspect import currentframe
 from itertools import takewhile
 from pathlib import Path
 from traceback import walk_stack
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from parcast.errors import ParameterError
 from parcast.files.decoding import UTF8_MARK, name_of, opened
@@ -24,7 +24,7 @@ from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, refuse_packed
 from parcast.importers.runs import Imported, Runs
-from parcast.places import PluginWarning, load, plugins
+from parcast.places import PluginFaultError, PluginWarning, load, plugins
 from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import shown
@@ -45,8 +45,9 @@ FORMATS: Final = {  # each name and the place of its Format
 }
 
 
+@runtime_checkable
 class Figures(Protocol):
-    """What benchmarks told of a machine."""
+    """What benchmarks tell of a machine."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -69,6 +70,16 @@ class Format:
     extra_for: str = ""  # what of it needs the extra; "" for all
     name: str = ""  # as the command line calls it: that in the registry
 
+    def __post_init__(self) -> None:
+        """Refuse a format that reads nothing."""
+        if self.timings is None and self.machine is None:
+            raise ParameterError(
+                "Format",
+                must="have timings or machine",
+                got="neither",
+                hint="Give the function that reads the files.",
+            )
+
     @property
     def makes(self) -> Literal["timings", "machine"]:
         """What an import gives."""
@@ -89,8 +100,8 @@ def format_named(name: str) -> Format:
         return others[name]
     names = [*FORMATS, *others]
     near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(names)}."
-    raise ParameterError("format", must="be one that is known", got=shown(repr(name)), hint=hint)
+    hint = f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(names)}."
+    raise ParameterError("format", must="be a known format", got=shown(repr(name)), hint=hint)
 
 
 def _built_in(name: str) -> Format:
@@ -99,7 +110,7 @@ def _built_in(name: str) -> Format:
 
 
 def _of_plugins() -> dict[str, Format]:
-    """Formats of other packages; what is broken is passed over with a warning."""
+    """Formats of other packages; what is broken is ignored with a warning."""
     loaded = plugins(
         GROUP,
         taken=FORMATS,
@@ -115,36 +126,49 @@ def recognised(path: str | os.PathLike[str]) -> Format | None:
     None where no format is certain: of a table of measurements as CSV, of a file that cannot be
     read, and where several formats could be meant.
     """
+    return _only(_likely(path))
+
+
+def format_of_beginning(head: bytes, path: Path) -> Format | None:
+    """Tell a format as `recognised` does, from the first 64 KiB of a file at `path`."""
+    return _only(_likely_by(head, path))
+
+
+def _only(likely: Sequence[Format]) -> Format | None:
+    return likely[0] if len(likely) == 1 else None
+
+
+def _likely(path: str | os.PathLike[str]) -> list[Format]:
+    """Give every format that a file or folder could be in."""
     head = b""
     if os.path.isfile(path):  # of a pipe nothing may be taken away
         try:
             with open(path, "rb") as stream:
                 head = stream.read(HEAD)
         except OSError:
-            return None
+            return []
     elif not os.path.isdir(path):
-        return None
-    return format_of_beginning(head, Path(path))
+        return []
+    return _likely_by(head, Path(path))
 
 
-def format_of_beginning(head: bytes, path: Path) -> Format | None:
-    """Tell a format as `recognised` does, from the first 64 KiB of a file at `path`."""
+def _likely_by(head: bytes, path: Path) -> list[Format]:
+    """Give every format whose files begin so."""
     if _is_our_table(head):
-        return None
+        return []
     start = head.removeprefix(UTF8_MARK)
-    likely = [known for known in formats().values() if _recognises(known, start, path)]
-    return likely[0] if len(likely) == 1 else None
+    return [known for known in formats().values() if _recognises(known, start, path)]
 
 
 def _recognises(known: Format, start: bytes, path: Path) -> bool:
     """Ask a format whether a file is its own; one of another package that fails says no."""
     try:
-        return known.recognises(start, path)
+        return bool(known.recognises(start, path))
     except Exception as error:
         if known.name in FORMATS:
             raise
         why = shown(f"{type(error).__name__}: {error}")
-        remark = f'the plugin "{known.name}" in {GROUP} is passed over: recognises fails, {why}.'
+        remark = f'the plugin "{known.name}" in {GROUP} is ignored: recognises failed, {why}.'
         warnings.warn(remark, PluginWarning, stacklevel=2)
         return False
 
@@ -227,48 +251,70 @@ def import_timings(
         raise ParameterError(
             "format",
             must="be one of timings",
-            got=f"{known.name}, which tells of a machine",
+            got=f"{known.name}, which describes a machine",
             hint=f"Import it: parcast import {known.name} FILES -o machine.toml",
         )
     members = [path / known.member if known.member and path.is_dir() else path for path in files]
-    return known.timings(Runs(members, rename=rename, constants=constants), metric)
+    imported = known.timings(Runs(members, rename=rename, constants=constants), metric)
+    is_one = isinstance(imported, Imported) and isinstance(imported.measurements, Measurements)
+    _require_type(known, "timings", imported, is_one, must="an Imported with Measurements")
+    return imported
 
 
 def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
-    """Read what benchmarks tell of a machine, in the format "osu", "imb" or "ior".
+    """Read benchmark results of a machine, in the format "osu", "imb" or "ior".
 
-    `to_toml()` of the `MachineFigures` is a description, `notes` what a reader must know.
+    `to_toml()` of the `MachineFigures` is a description, `notes` are remarks for its reader.
     """
     known = format_named(format)
     if known.machine is None:
         raise ParameterError(
             "format",
             must="be one of machines",
-            got=f"{known.name}, which tells of timings",
+            got=f"{known.name}, which contains timings",
             hint=f"Import it: parcast import {known.name} FILES -o timings.csv",
         )
-    return known.machine(_files(paths))
+    figures = known.machine(_files(paths))
+    must = "an object with notes and to_toml()"
+    _require_type(known, "machine", figures, isinstance(figures, Figures), must=must)
+    return figures
+
+
+def _require_type(known: Format, function: str, given: object, is_one: bool, *, must: str) -> None:
+    """Refuse what a function of a format returned, as a fault of its plugin."""
+    if not is_one:
+        raise PluginFaultError(
+            f"{function} must return {must}, got {type(given).__name__}",
+            plugin=f'the plugin "{known.name}" in {GROUP}',
+        )
 
 
 def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     """Tell the one format of some files, or refuse them."""
     by_name: dict[str, Format] = {}
     for path in paths:
-        known = recognised(path)
-        if known is None:
+        likely = _likely(path)
+        if len(likely) > 1:
+            names = [known.name for known in likely]
+            raise ParameterError(
+                "format",
+                must=f"be given for {name_of(path)}, which could be {' or '.join(names)}",
+                hint=f"Choose one: parcast import {names[0]} FILES",
+            )
+        if not likely:
             _refuse_unfit(path)
             raise ParameterError(
                 "format",
-                must=f"be named for {name_of(path)}, which is not recognised",
-                hint=f"There is {', '.join(formats())}.",
+                must=f"be given for {name_of(path)}, which is not recognised",
+                hint=f"Choose from {', '.join(formats())}.",
             )
-        by_name[known.name] = known
+        by_name[likely[0].name] = likely[0]
     if len(by_name) > 1:
         raise ParameterError(
             "files",
             must="be in one format",
             got=", ".join(by_name),
-            hint="Import them one by one.",
+            hint="Import them separately.",
         )
     return next(iter(by_name.values()))
 
@@ -285,12 +331,12 @@ def _refuse_unfit(path: str | os.PathLike[str]) -> None:
     with open(path, "rb") as stream:
         head = stream.read(HEAD)
     if not head.strip():
-        faults.refuse("must hold something, got an empty file. Write it again.")
+        faults.refuse("must not be empty. Write it again.")
     refuse_packed(head, faults)
     if _is_our_table(head):
         faults.refuse(
-            "must be of another tool, got a table of measurements. Give it to parcast forecast or "
-            "fit as it is."
+            "must be of another tool, got a table of measurements. Use it with parcast forecast "
+            "or fit directly."
         )
 
 

@@ -97,8 +97,8 @@ class Runs:
             self._names = tuple(point)
         if len(point) != len(self._names) or not all(name in point for name in self._names):
             faults.refuse(
-                f"must have the same parameters as the runs before, {names_of(self._names)}, "
-                f"got {names_of(tuple(point))}. Import them one by one.",
+                f"must have the same parameters as the runs before, {names_of(self._names)}, got "
+                f"{names_of(tuple(point))}. Import them separately.",
                 line=line,
                 field=field,
             )
@@ -126,7 +126,9 @@ class Runs:
         """
         faults = self.faults
         if not self._metrics:
-            faults.refuse("must hold measurements, got none. Check that it is the file you mean.")
+            faults.refuse(
+                "must contain measurements, got none. Check that this is the right file."
+            )
         chosen, scale, of_metric = chosen_metric(list(self._metrics), metric, faults)
         for bad in self._bad.get(chosen, []):
             bad.raise_all()
@@ -234,7 +236,7 @@ class Runs:
             times = times[np.repeat(is_wanted, chunks["count"])]
             chunks = {name: column[is_wanted] for name, column in chunks.items()}
         if not len(times):
-            faults.refuse("must hold times above 0, got none. Were the runs timed?")
+            faults.refuse("must contain times above 0, got none. Were the runs timed?")
         if scale != 1:
             times *= scale
         point, label, counts = chunks["point"], chunks["label"], chunks["count"]

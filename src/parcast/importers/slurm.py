@@ -62,7 +62,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     if not done:
         states = sorted({job.state for job, _ in jobs})
         got = f"only {shown(', '.join(states))}" if states else "no job"
-        runs.faults.refuse(f"must have jobs that are COMPLETED, got {got}. Ask for others.")
+        runs.faults.refuse(f"must have jobs that are COMPLETED, got {got}. Select other jobs.")
     timed = [job for job, _ in done if job.elapsed != 0]
     has_names = len({job.name for job in timed}) > 1
     has_clusters = len({job.cluster for job in timed}) > 1
@@ -93,7 +93,7 @@ def _processors(job: Job, faults: Faults) -> int:
     p = job.tasks or job.processors
     if not p:
         faults.refuse(
-            f"must tell the tasks or processors of each job, got neither. Ask for them: {ASK}",
+            f"must have the tasks or processors of each job, got neither. Print them: {ASK}",
             line=job.line,
             field=job.field,
         )
@@ -104,7 +104,7 @@ def _elapsed(job: Job, faults: Faults) -> float:
     """Give the wall time of a job. [s]."""
     if job.elapsed is None:
         faults.refuse(
-            f"must tell the time that elapsed, got none. Ask for it: {ASK}",
+            f"must have the elapsed time, got none. Print it: {ASK}",
             line=job.line,
             field=job.field,
         )
@@ -116,16 +116,19 @@ def _notes(timed: Sequence[Job], others: int) -> list[str]:
     notes = []
     if others:
         are = "job is" if others == 1 else "jobs are"
-        notes.append(f"{others} {are} left out, not being COMPLETED.")
+        notes.append(f"{others} {are} left out: not COMPLETED.")
     by_tasks = sum(bool(job.tasks) for job in timed)
     if by_tasks == len(timed):
         notes.append("p is the number of tasks of each job.")
     elif by_tasks == 0:
-        notes.append("p is the number of processors allocated to each job: tasks are not told.")
+        notes.append(
+            "p is the number of processors allocated to each job, as the number of "
+            "tasks is not given."
+        )
     else:
         notes.append(
-            f"p is the number of tasks of {by_tasks} of {len(timed)} jobs; of the others, which "
-            "do not tell it, the number of processors allocated."
+            f"p is the number of tasks for {by_tasks} of {len(timed)} jobs, and the number of "
+            "allocated processors for the others, whose number of tasks is not given."
         )
     return notes
 
@@ -229,7 +232,7 @@ def _count(value: Any) -> int | None:
 
 DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 WANTED = ("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus")
-ANOTHER_MARK = "Print it with another mark (sacct -P --delimiter), or leave JobName out."
+ANOTHER_MARK = "Print it with another delimiter (sacct -P --delimiter), or leave JobName out."
 SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is not
 
 
@@ -272,7 +275,7 @@ def _columns(titles: list[str], faults: Faults, line: int) -> list[str]:
     for name, title in (("jobid", "JobID"), ("state", "State"), ("elapsed", "Elapsed")):
         if name not in columns:
             faults.refuse(
-                f"must have a column {title}, got {shown(', '.join(titles))}. Ask for it: {ASK}",
+                f"must have a column {title}, got {shown(', '.join(titles))}. Print it: {ASK}",
                 line=line,
             )
     return columns

@@ -270,7 +270,7 @@ class Recorder:
                 f'region "{name}"',
                 must="keep its kind",
                 got=f"{kind} after {total.kind}",
-                hint="Give the other one another name.",
+                hint="Give one of them another name.",
             )
         return Counted(self, total, amounts, counts) if counts else Timed(self, total, amounts)
 
@@ -289,12 +289,12 @@ class Recorder:
                 "region",
                 must="have a printable name",
                 got=f"{name!r:.60}",
-                hint="Call it by what it does.",
+                hint="Name it after what it does.",
             )
         if kind not in KINDS:
             raise ParameterError(
                 f'region "{name}"',
-                must="be of a kind that is known",
+                must="be of a known kind",
                 got=f"{kind!r:.60}",
                 hint=f"Known are {', '.join(KINDS)}.",
             )

@@ -42,7 +42,7 @@ class Profiling:
     def doubt_place(self) -> None:
         """Say at once, on one rank, where the file cannot be written as things are."""
         target = self.place if os.path.exists(self.place) else os.path.dirname(self.place)
-        what = "may not be written"
+        what = "is not writable"
         if not os.path.exists(target):
             what = "is missing"
         elif os.path.isdir(self.place):
@@ -51,8 +51,8 @@ class Profiling:
             return
         if rank_of_environment()[0] == 0:
             print(  # noqa: T201 - the program that loads this has not begun
-                f"parcast: no profile can be written to {self.place}: {target} {what}. Put it "
-                "right before the program ends, or start it again with another PARCAST_PROFILE.",
+                f"parcast: no profile can be written to {self.place}: {target} {what}. Correct "
+                "this before the program ends, or restart it with another PARCAST_PROFILE.",
                 file=sys.stderr,
             )
 

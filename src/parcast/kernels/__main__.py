@@ -39,15 +39,17 @@ def parser() -> argparse.ArgumentParser:
     reader.add_argument(
         "--check",
         action=argparse.BooleanOptionalAction,
-        help="compare with one processor? By default where n is small.",
+        help="compare results with those of one processor; by default for small n",
     )
-    reader.add_argument("--directory", help="where files stand")
+    reader.add_argument("--directory", help="directory for files")
     reader.add_argument(
         "--patience",
         default="0s",
-        help="time to wait for quiet processors and to repeat disturbed runs, such as 10s",
+        help="time to wait for idle processors and to repeat disturbed runs, such as 10s",
     )
-    reader.add_argument("-o", "--output", help="write to this file, .csv or .json; else print CSV")
+    reader.add_argument(
+        "-o", "--output", help="write to this .csv or .json file; by default print CSV"
+    )
     return reader
 
 

@@ -122,14 +122,11 @@ def _require_pivot(sent: Matrix, i: int, n: int) -> None:
     pivot = float(sent[2 + int(sent[0])])  # the largest entry: one that is not finite, if any
     if not (isfinite(pivot) and isfinite(sent[-1])):
         raise RunFailed(
-            f"Row {i + 1} of the matrix has entries that are not finite. Nothing can be "
-            "eliminated with it."
+            f"Row {i + 1} of the matrix has entries that are not finite, so it cannot be "
+            "eliminated."
         )
     if abs(pivot) <= SINGULAR * n * sent[1]:
-        raise RunFailed(
-            f"The matrix is singular: row {i + 1} depends on those above it. It has no "
-            "triangle to be solved by."
-        )
+        raise RunFailed(f"The matrix is singular: row {i + 1} depends on the rows above it.")
 
 
 def _finished_row(rows: Matrix, pending: Pending, place: int, i: int) -> Matrix:
@@ -220,9 +217,9 @@ def memory(n: int, p: int) -> int:
 
 KERNEL: Final = Kernel(
     name="gauss",
-    title="Gaussian elimination, one broadcast for each row",
+    title="Gaussian elimination, one broadcast per row",
     size="unknowns",
-    step="thirds of an entry in a wave",
+    step="reads, multiplications and subtractions of matrix entries",
     phase={
         "law": "gauss",
         "exchange": "pivot",

@@ -114,7 +114,7 @@ class Kernel:
         with, such as a singular matrix, or that a file cannot be written.
         """
         require("n", n, n >= 0, must="be at least 0", hint=f"It counts {self.size}.")
-        require("seed", seed, seed >= 0, must="be at least 0", hint="It is any whole number.")
+        require("seed", seed, seed >= 0, must="be at least 0", hint="Use any whole number.")
         ledger = Ledger(comm, directory)
         state = self.functions.prepare(ledger, n, seed)
         try:

@@ -103,7 +103,9 @@ class KeyFiles:
                 while left:
                     count = stream.readinto(left)
                     if not count:
-                        raise RunFailed(f"{path} is shorter than it was written. Run it again.")
+                        raise RunFailed(
+                            f"{path} is shorter than when it was written. Run it again."
+                        )
                     left = left[count:]
         return keys
 
@@ -127,6 +129,6 @@ def _require_room(place: Path, needed: int) -> None:
     free = shutil.disk_usage(place).free
     if free < needed:
         raise RunFailed(
-            f"{place} has {format_quantity(free, 'size')} free, and the files of the keys take "
-            f"{format_quantity(needed, 'size')}. Take fewer keys, or another directory."
+            f"{place} has {format_quantity(free, 'size')} free, but the files of the keys need "
+            f"{format_quantity(needed, 'size')}. Use fewer keys or another directory."
         )

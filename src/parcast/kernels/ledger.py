@@ -56,7 +56,9 @@ class Alone:
         return obj
 
     def _nobody(self, *_: Any, **__: Any) -> Any:
-        raise RunFailed("One rank has nobody to send to. This is a fault of the program.")
+        raise RunFailed(
+            "A single rank has no other rank to send to. This is a fault of the program."
+        )
 
     Send = Isend = Recv = Irecv = _nobody
 

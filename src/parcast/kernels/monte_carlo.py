@@ -151,7 +151,7 @@ def memory(n: int, p: int) -> int:
 
 KERNEL: Final = Kernel(
     name="monte_carlo",
-    title="prices along random paths, in time slices",
+    title="Monte Carlo prices along random paths, in time slices",
     size="paths",
     step="steps of a path",
     phase={

@@ -40,10 +40,10 @@ def run_kernel(
     progress: Callable[[int, int], object] | None = None,
     each: Callable[[Run], object] | None = None,
 ) -> tuple[Run, ...]:
-    """Runs of a reference program, on ranks that are started here.
+    """Run a reference program on MPI ranks that are started here.
 
-    All sizes and repetitions for one count of ranks are run in one launch, after a tiny run that
-    is not counted.
+    All sizes and repetitions for one count of ranks are run in one launch, after a tiny warm-up
+    run.
 
     Parameters
     ----------
@@ -52,41 +52,41 @@ def run_kernel(
     n : number, str, or sequence of numbers
         Problem sizes, whole numbers of at least 0; "1e6" is one. [1]
     ranks : int or sequence of int, default 1
-        MPI processes, at least 1; more than there are cores are dealt out to them, and take
-        turns. [1]
+        MPI processes, at least 1; if there are more than cores, they take turns on them. [1]
     repetitions : int, default 1
-        Of each, at least 1. [1]
+        Runs of each size, at least 1. [1]
     seed : int, default 0
-        Of the input, at least 0.
+        Seed of the input, at least 0.
     check : bool, optional
         Whether to compare each result with that of one processor; by default where `n` is small.
     directory : path, optional
-        Where a program puts its files, by default the system's folder for such. They are removed.
+        Folder for files of the program, by default the temporary folder of the system. They are
+        removed afterwards.
     time_limit : float, default 3600
-        For each launch. [s]
+        Limit for each launch. [s]
     patience : float, default 0
-        Time that a launch may wait for processors that nobody disturbs, and repeat runs that were
-        disturbed: `parcast.timings.disturbed` says how that is known. These are given too. [s]
+        Time that a launch may wait for idle processors and repeat disturbed runs, as defined in
+        `parcast.timings.disturbed`. Disturbed runs are returned too. [s]
     quantum : float, optional
-        The least work quantum known from earlier runs on as many ranks. [s]
+        The shortest work quantum of earlier runs on as many ranks. [s]
     progress : callable, optional
-        Called with the number of launches done and of all.
+        Called with the number of finished launches and of all.
     each : callable, optional
-        Called with each run when its launch has ended, also where that failed or was interrupted:
-        what had ended until then is not lost.
+        Called with each run when its launch has ended, also if the launch failed or was
+        interrupted, so that finished runs are not lost.
 
     Returns
     -------
     tuple of Run
         In the order of `ranks`, then of `n`, then repetitions; with `patience` there may be more
-        repetitions than asked.
+        repetitions than requested.
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain, or a size is too large for the memory.
     RunFailed
-        If there is no MPI, a rank fails, files cannot be written, or the time is over.
+        If there is no MPI, a rank fails, files cannot be written, or the time limit is reached.
 
     Examples
     --------
@@ -100,17 +100,17 @@ def run_kernel(
     sizes = tuple(
         whole_size(x) for x in ([n] if isinstance(n, str) or not isinstance(n, Iterable) else n)
     )
-    require("n", len(sizes), bool(sizes), must="name a size", hint="Give one such as 1e6.")
+    require("n", len(sizes), bool(sizes), must="name a size", hint="Give a size such as 1e6.")
     counts = _counts(ranks)
-    repetitions = as_whole("repetitions", repetitions, least=1, hint="Once is enough.")
-    seed = as_whole("seed", seed, least=0, hint="Any will do.")
+    repetitions = as_whole("repetitions", repetitions, least=1, hint="Give 1 or more.")
+    seed = as_whole("seed", seed, least=0, hint="Use any whole number.")
     must, hint = "be at least 0", "Give it in seconds."
     ok = as_number("patience", patience, hint=hint) >= 0
     require("patience", patience, ok, must=must, hint=hint)
     must = "be above 0"
     ok = as_number("time_limit", time_limit, hint=hint) > 0
     require("time_limit", time_limit, ok, must=must, hint=hint)
-    hint = "Take that of earlier runs."
+    hint = "Use the value of earlier runs."
     ok = quantum is None or as_number("quantum", quantum, hint=hint) > 0
     require("quantum", quantum, ok, must=must, hint=hint)
     for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from parcast.kernels.kernel import Run
 from parcast.kernels.registry import kernel_named
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.disturbed import counting, is_disturbed, least_quantum, slowdown
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import MARK, OTHERS, common_unit, disturbance, rounded
@@ -29,8 +30,8 @@ def sheet_of(
     `title` is what the program does, `step` what one of its steps is.
     """
     legend = (
-        f"computing: processor seconds of the rank with most, and the mean of all; steps: {step}, "
-        "of all ranks; rate: steps in a processor second"
+        f"computing, mean: processor time of the slowest rank, mean of all ranks; steps: {step}, "
+        "all ranks; rate: steps per processor second"
     )
     if any(row["disturbed"] for row in rows):
         legend += f"; {MARK}: {OTHERS}"
@@ -43,7 +44,7 @@ def sheet_of(
     return Sheet(
         title=f"{rows[0]['program']}: {title}",
         tables=(Table(forms=tuple(forms), in_full=tuple(in_full), legend=legend),),
-        parts=tuple(Sheet(warnings=(text,)) for text in warnings),
+        warnings=tuple(warnings),
     )
 
 
@@ -227,58 +228,79 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:
     """Say what a reader of runs must know, in sentences."""
-    notes = []
-    crowded = {run.p: run.cores for run in runs if run.p > run.cores}
-    for p, cores in sorted(crowded.items()):
-        one = "one core" if cores == 1 else f"{cores} cores"
+    notes: list[str] = []
+    wrong = [run for run in runs if run.is_correct is False]
+    if wrong:
         notes.append(
-            f"{p} ranks shared {one}: they took turns, so the wall time shows no speedup "
-            "beyond that: leave it out of a forecast. Processor seconds hold all the same."
+            RankedWarning(
+                f"Wrong result at {_places(wrong)}: it differs from that of one processor. "
+                "Do not use these times.",
+                rank=Rank.UNUSABLE,
+            )
         )
     stepped = [run for run in runs if run.time <= 0]
     if stepped:
         notes.append(
-            f"The clock stepped, so that there is no wall time at {_places(stepped)}. "
-            "Run it again."
+            RankedWarning(
+                "The clock was changed during the run, so there is no wall time at "
+                f"{_places(stepped)}. Run it again.",
+                rank=Rank.UNUSABLE,
+            )
         )
-    wrong = [run for run in runs if run.is_correct is False]
-    if wrong:
-        notes.append(
-            f"The result is wrong at {_places(wrong)}: it is not that of one processor. "
-            "Do not use these times."
-        )
+    notes += _crowded(runs)
     if runs and all(run.is_correct is None for run in runs):
         largest = kernel_named(runs[0].kernel).checked_up_to
         notes.append(
-            f"No result was checked: without --check that is done up to n = {largest:,} only."
+            f"No result was checked, as by default this is done only up to n = {largest:,}. Check "
+            "them with --check."
         )
     return [*notes, *_disturbed(runs)]
 
 
+def _crowded(runs: Sequence[Run]) -> Iterator[str]:
+    """Say where ranks took turns."""
+    for cores in sorted({run.cores for run in runs}):
+        counts = sorted({run.p for run in runs if run.p > run.cores == cores})
+        if counts:
+            one = "one core" if cores == 1 else f"{cores} cores"
+            yield RankedWarning(
+                f"{' and '.join(map(str, counts))} ranks took turns on {one}, so the wall time "
+                "shows no speedup beyond that: do not use it for a forecast. Processor times are "
+                "not affected.",
+                rank=Rank.SERIOUS,
+            )
+
+
 def _disturbed(runs: Sequence[Run]) -> Iterator[str]:
     """Say which runs were disturbed, as work quanta around them tell."""
-    pairs = list(zip(runs, circumstances(runs), strict=True))
-    for p in sorted({run.p for run in runs}):
-        there = [(run, seen) for run, seen in pairs if run.p == p and seen.slowdown is not None]
-        slow = [(run, seen) for run, seen in there if seen.is_disturbed]
-        if slow:
-            most = max(seen.slowdown or 1.0 for _, seen in slow)
-            waiting = max(run.waiting for run, _ in slow)
-            yield (
-                f"{len(slow)} of {len(there)} runs at p = {p} were disturbed: "
-                f"{disturbance(most, waiting)}. {_what_they_count([seen for _, seen in slow])}"
-            )
+    pairs = zip(runs, circumstances(runs), strict=True)
+    seen_of = [(run, seen) for run, seen in pairs if seen.slowdown is not None]
+    slow = [(run, seen) for run, seen in seen_of if seen.is_disturbed]
+    if slow:
+        most = max(seen.slowdown or 1.0 for _, seen in slow)
+        waiting = max(run.waiting for run, _ in slow)
+        counts = ", ".join(map(str, sorted({run.p for run, _ in slow})))
+        are_used = any(seen.counts for _, seen in slow)
+        yield RankedWarning(
+            f"{len(slow)} of {len(seen_of)} runs were disturbed by other processes, at p = "
+            f"{counts}: {disturbance(most, waiting)}. "
+            f"{_what_they_count([seen for _, seen in slow])}",
+            rank=Rank.SERIOUS if are_used else Rank.PLAIN,
+        )
 
 
 def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
     """Say whether disturbed runs count, and what to do where they do."""
     counting = sum(seen.counts for seen in disturbed)
     if not counting:
-        return "They do not count in a table of measurements: others of the same size do."
-    which = "They" if counting == len(disturbed) else f"{counting} of them"
+        return (
+            "Disturbed runs are excluded from a table of measurements, as other runs of the same "
+            "size were not."
+        )
+    which = "Disturbed runs" if counting == len(disturbed) else f"{counting} of them"
     return (
-        f"{which} count, as no other run of the same size is better. Take more repetitions, allow "
-        "for waiting (--patience), or choose a quieter time."
+        f"{which} are used, as no other run of the same size is better. Use more repetitions, "
+        "wait for idle processors (--patience), or repeat on an idle machine."
     )
 
 

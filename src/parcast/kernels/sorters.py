@@ -157,7 +157,7 @@ def merge_sort_steps(m: int) -> int:
 
 
 SORT: Final = sorter(
-    "sort", "sort keys of a file by merging, O(n lg n)", sort_by_merging, example=4_000_000
+    "sort", "sort the keys of a file by merging, O(n log n)", sort_by_merging, example=4_000_000
 )
 
 
@@ -204,7 +204,7 @@ def smaller_keys(keys: Keys) -> Keys:
 
 SQUARE_SORT: Final = sorter(
     "square_sort",
-    "sort keys of a file by counting comparisons, O(n^2)",
+    "sort the keys of a file by counting comparisons, O(n^2)",
     sort_by_counting,
     example=40_000,
 )

@@ -265,9 +265,9 @@ def memory(n: int, p: int) -> int:
 
 KERNEL: Final = Kernel(
     name="stencil",
-    title="Heat in a plasma by finite differences, with checkpoints",
+    title="heat in a plasma by finite differences, with checkpoints",
     size="points along an edge",
-    step="updates of a point",
+    step="point updates",
     phase={"law": "stencil", "time_steps": STEPS, "checkpoints": STEPS // SAVED},
     functions=Functions(prepare, work, is_correct, serial, memory, finish),
     uses_files=True,

@@ -58,7 +58,7 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
     A run whose processors were disturbed is given, and run again while patience lasts.
     """
     kernel = kernel_named(task.kernel)
-    must, hint = "be at least 1", "Once is enough."
+    must, hint = "be at least 1", "Give 1 or more."
     require("repetitions", task.repetitions, task.repetitions >= 1, must=must, hint=hint)
     hosts = comm.allgather((platform.node(), available_cores(), testbed_here() is not None))
     cores = len({(host, core) for host, own, _ in hosts for core in own})
@@ -120,7 +120,7 @@ def whole_size(given: object) -> int:
             "n",
             must="be a whole number of at least 0",
             got=shown(repr(given)),
-            hint="Write such as 1000 or 1e6.",
+            hint="Give a size such as 1000 or 1e6.",
         )
     return int(text) if text.isdigit() else int(number)
 
@@ -128,7 +128,7 @@ def whole_size(given: object) -> int:
 def waiting_time(given: str, *, name: str) -> float:
     """Time to wait for quiet processors, of a text such as "10s" that is called `name`. [s]."""
     seconds = quantity(given, "time", name=name)
-    must, hint = "be at least 0 s", "Write such as 10s."
+    must, hint = "be at least 0 s", "Give a time such as 10s."
     require(name, seconds, seconds >= 0, must=must, hint=hint)
     return seconds
 
@@ -147,9 +147,9 @@ def memory_refusal(kernel: Kernel, n: int, p: int, share: float = 1.0) -> Parame
     there = format_quantity(free, "size")
     return ParameterError(
         "n",
-        must="leave the memory of the host enough",
-        got=f"{n:,}, for which {kernel.name} needs {needed} where {there} are free",
-        hint=f"Take n up to {low:,}.",
+        must="fit into the memory of the host",
+        got=f"{n:,}: {kernel.name} needs {needed}, {there} are free",
+        hint=f"Use n up to {low:,}.",
     )
 
 

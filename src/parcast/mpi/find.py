@@ -77,7 +77,7 @@ def _described(path: str) -> Mpi:
             [path, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError) as failure:
-        raise RunFailed(f"{path} does not tell its version: {failure}. {INSTALL}") from failure
+        raise RunFailed(f"{path} does not report its version: {failure}. {INSTALL}") from failure
     named = (name for name, known in _VENDORS.items() if re.search(known, answer))
     vendor = next(named, "unknown")
     version = _VERSION.search(answer)

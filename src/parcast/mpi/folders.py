@@ -47,13 +47,13 @@ def folder_for(prefix: str, directory: str | os.PathLike[str] | None = None) -> 
 
 @contextmanager
 def failing_for(place: str | os.PathLike[str], files_of: str) -> Iterator[None]:
-    """Say in words, as a RunFailed, that a place cannot hold the files of something."""
+    """Say in words, as a RunFailed, that a place cannot be used for the files of something."""
     try:
         yield
     except OSError as failure:
         why = (failure.strerror or str(failure)).lower()
         raise RunFailed(
-            f"{place} cannot hold the files of {files_of}: {why}. Choose another directory."
+            f"{place} cannot be used for the files of {files_of}: {why}. Choose another directory."
         ) from failure
 
 

@@ -33,8 +33,8 @@ LONGEST: Final = 400  # characters of what a rank said
 _WORD: Final = re.compile(r"\w")  # that a line of dashes has not
 _SIGNAL: Final = re.compile(r"\bsignal (\d+)")
 _HINTS: Final[dict[int, str]] = {
-    signal.SIGKILL: ", as it is where memory runs out",
-    signal.SIGBUS: ", as it is where /dev/shm is full",
+    signal.SIGKILL: ", as happens when memory runs out",
+    signal.SIGBUS: ", as happens when /dev/shm is full",
 }
 _KINDS: Final[dict[str, type[ParcastError]]] = {
     kind.__name__: kind for kind in (ParameterError, FitFailed, RunFailed)
@@ -96,8 +96,8 @@ def run_ranks(
             remove_shared_memory(began)
     if status is None:
         raise RunFailed(
-            f"{called} on {ranks} ranks did not end within {time_limit:g} s and was "
-            "killed. Allow more time, or ask for less."
+            f"{called} on {ranks} ranks did not end within {time_limit:g} s and was killed. "
+            "Allow more time, or give it less work."
         )
     if status:
         raise _failure(called, ranks, status, out, err)
@@ -156,8 +156,8 @@ def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> 
         words = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
     reason = f": {shown(words, limit=LONGEST)}" if words else ""
     return RunFailed(
-        f"{called} on {ranks} ranks ended with status {status}{reason}. "
-        "Nothing of it runs on. Try fewer ranks, or look at the message."
+        f"{called} on {ranks} ranks ended with status {status}{reason}. All its processes were "
+        "stopped. Use fewer ranks, or read its message."
     )
 
 
@@ -168,7 +168,7 @@ def _signal_of(status: int, words: str) -> str:
     if number not in set(signal.Signals):
         return ""
     name = signal.strsignal(number) or f"signal {number}"
-    return f"{'mpiexec' if status < 0 else 'a rank'} was ended by the system: {name}" + (
+    return f"{'mpiexec' if status < 0 else 'a rank'} was ended by a signal: {name}" + (
         _HINTS.get(number, "")
     )
 

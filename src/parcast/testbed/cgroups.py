@@ -76,8 +76,8 @@ def hierarchies(*, cap: bool, disk: bool, root: Path = ROOT) -> tuple[Hierarchy,
         for name in wanted:
             if name not in passed_on:
                 raise OSError(
-                    f"the controller {name} is not passed on by {root}. "
-                    f"As root: echo +{name} > {root}/cgroup.subtree_control"
+                    f"the controller {name} is not enabled in {root}. As root: echo +{name} > "
+                    f"{root}/cgroup.subtree_control"
                 )
         places = [Hierarchy(root=root, controllers=tuple(wanted), version=2)]
     else:
@@ -85,7 +85,9 @@ def hierarchies(*, cap: bool, disk: bool, root: Path = ROOT) -> tuple[Hierarchy,
         places = [Hierarchy(root=root / name, controllers=(name,), version=1) for name in wanted]
     for each in places:
         if not each.root.is_dir():
-            raise OSError(f"there is no control group {each.root}. Mount it, or ask for no limit.")
+            raise OSError(
+                f"there is no control group {each.root}. Mount it, or leave out the limit."
+            )
         _try(each.root)
     return tuple(places)
 
@@ -166,4 +168,4 @@ def _try(root: Path) -> None:
         trial.mkdir()
         trial.rmdir()
     except OSError as error:
-        raise OSError(f"no group can be made in {root}: {error.strerror}.") from error
+        raise OSError(f"no control group can be created in {root}: {error.strerror}.") from error

@@ -54,7 +54,7 @@ class Kept:
         answer = self.report.read()
         if answer != READY:
             why = answer.decode(errors="replace").strip().rstrip(".") or "its keeper was killed"
-            raise RunFailed(f"The testbed could not be made: {why}. Nothing of it is left.")
+            raise RunFailed(f"The testbed could not be created: {why}. Everything was removed.")
 
     def interrupt(self) -> None:
         """Let COMMAND end by itself after an interrupt, for as long as `PATIENCE`."""
@@ -109,7 +109,7 @@ def obstacle(
 ) -> Text | None:
     """Reason why no testbed with such limits can be made here, and what to do; None if one can."""
     if not sys.platform.startswith("linux"):
-        return f"it needs Linux, and this is {sys.platform}. Run it in a virtual machine."
+        return f"it needs Linux, but this is {sys.platform}. Run it in a virtual machine."
     for tool, package in TOOLS.items():
         if shutil.which(tool) is None:
             return f"it needs {tool}. Install {package}, or add /usr/sbin to PATH."
@@ -129,18 +129,19 @@ def _missing_in_kernel(*, latency: bool, bus: bool) -> Text | None:
     if answer is not None:
         who = "Run it as root" if os.geteuid() != 0 else "Allow it: containers need CAP_SYS_ADMIN"
         return (
-            f"this system allows no private network ({answer}). {who}, or use a virtual machine."
+            f"this system does not allow private networks ({answer}). {who}, or use a virtual "
+            "machine."
         )
     answer = _refusal([*own, "sh", "-c", ("" if bus else _SWITCH) + _LIMIT])
     if answer is not None:
         return (
-            f"this kernel makes no limited network ({answer}). "
-            "Load its modules as root: modprobe -a bridge veth sch_tbf"
+            f"this kernel does not support limited networks ({answer}). Load its modules as "
+            "root: modprobe -a bridge veth sch_tbf"
         )
     answer = _refusal([*own, "sh", "-c", _DELAY]) if latency else None
     if answer is not None:
         return (
-            f"this kernel delays no packets ({answer}). Leave out ",
+            f"this kernel does not support delays ({answer}). Leave out ",
             Argument("latency", python="the latency"),
             ", or load its module as root: modprobe sch_netem",
         )
@@ -155,7 +156,7 @@ def _missing_groups(*, cap: bool, disk: bool) -> Text | None:
         cpu, storage = (Argument(x, "none", python=f"{x}=None") for x in ("cpu", "disk"))
         both = (cpu, " and ", storage)
         without = {(True, False): (cpu,), (False, True): (storage,)}.get((cap, disk), both)
-        return (f"{error} Or run it as root, or with ", *without, ", which limits nothing.")
+        return (f"{error} Or run it as root, or without this limit: ", *without, ".")
     return None
 
 
@@ -163,7 +164,7 @@ def _missing_disk() -> str | None:
     """Reason why the disk of the working directory cannot be limited."""
     here = Path.cwd()
     if disk_of(here) is None:
-        return f"{here} is on no disk that can be limited. Change to a directory on a disk."
+        return f"{here} is not on a disk that can be limited. Change to a directory on a disk."
     return None
 
 

@@ -49,7 +49,7 @@ class Testbed:
     def __post_init__(self) -> None:
         """Refuse what cannot be made anywhere."""
         is_count = isinstance(self.hosts, int) and not isinstance(self.hosts, bool)
-        must, hint = f"be a whole number from 1 to {MOST_HOSTS}", "Choose fewer or more."
+        must, hint = f"be a whole number from 1 to {MOST_HOSTS}", "Choose a number in this range."
         require(
             "hosts", self.hosts, is_count and 1 <= self.hosts <= MOST_HOSTS, must=must, hint=hint
         )
@@ -159,10 +159,11 @@ class Testbed:
         """Refuse a command that is not there, and a testbed that cannot be made here."""
         if not command or shutil.which(command[0]) is None:
             name = shown(command[0]) if command else "nothing"
-            raise ParameterError("COMMAND", must="be a program that is there", got=name)
+            hint = "Check its name and PATH."
+            raise ParameterError("COMMAND", must="be an installed program", got=name, hint=hint)
         reason = self.obstacle()
         if reason is not None:
-            raise RunFailed(("No testbed can be made here: ", *parts(reason)))
+            raise RunFailed(("A testbed cannot be created here: ", *parts(reason)))
 
     @contextmanager
     def _kept(
@@ -190,7 +191,7 @@ class Testbed:
                 cgroups.make(places, name, plan.hosts, cap=self.cap, disk=self.disk, device=device)
             except OSError as error:
                 raise RunFailed(
-                    f"No testbed can be made here: a limit is not accepted: {error}."
+                    f"A testbed cannot be created here: a limit is not accepted: {error}."
                 ) from error
             kept = Kept.started(plan, streams)
             kept.wait_until_made()

@@ -28,7 +28,7 @@ TAKEN = {  # names in small letters that no axis may have: what they are, and wh
     "repetition": ("that of another column", "Rename it to repetition."),
     **dict.fromkeys(
         ("rep", "reps", "repeat", "repetitions", "run", "trial"),
-        ("a word for repetitions", "Rename it to repetition."),
+        ("a name of the repetition column", "Rename it to repetition."),
     ),
     **dict.fromkeys(
         ("speedup", "efficiency", "lower_s", "upper_s"), ("what parcast computes", "Leave it out.")

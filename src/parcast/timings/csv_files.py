@@ -96,7 +96,7 @@ def read_table(
             if table is not None and rows:
                 table.add(rows, is_utf8=block.is_utf8)
         if table is None:
-            faults.refuse("must hold a table, got nothing. Begin it with a line p,time_s.")
+            faults.refuse("must contain a table, got nothing. Begin it with a line p,time_s.")
         return table.measurements()
 
 

@@ -89,7 +89,7 @@ def read_header(
             if name.lower() == "time":
                 hint = ("Rename it to time_s or time_ms, or use ", _called("time_s", title), ".")
         if name and name in seen:
-            column, fault = None, "must stand in the header once, got it twice. Remove one."
+            column, fault = None, "must appear in the header once, got it twice. Remove one."
             if seen[name] != title:
                 column, fault = None, f"must be one column, got {seen[name]} and {title}."
                 other = seen[name] if title in names else title

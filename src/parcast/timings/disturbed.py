@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.profile import RunProfile
 from parcast.units import percent
 from parcast.words import disturbance
@@ -101,22 +102,25 @@ def without_disturbed(
         more = len(places) - MOST_NAMED
         listed = "; ".join(places[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
         warnings.append(
-            f"{len(left)} of {len(runs)} runs were disturbed and are left out: "
-            f"{_words([seen for _, seen in left])}. Others of the same processors and size were "
-            f"less. They are {listed}."
+            f"{len(left)} of {len(runs)} runs were disturbed by other processes and are left "
+            f"out: {_words([seen for _, seen in left])}. Other runs with the same parameters "
+            f"were not. Left out: {listed}."
         )
     if stay:
         warnings.append(
-            f"{len(stay)} of {len(runs)} runs were disturbed: {_words(stay)}. No "
-            "other run of the same processors and size was better, so that they count. Repeat "
-            "them at a quieter time."
+            RankedWarning(
+                f"{len(stay)} of {len(runs)} runs were disturbed by other processes: "
+                f"{_words(stay)}. They are used, as no other run with the same parameters is "
+                "better. Repeat them on an idle machine.",
+                rank=Rank.SERIOUS,
+            )
         )
     waited = [share for run in kept if (share := _waiting(run) or 0.0) > WAITING]
     if waited:
         warnings.append(
-            f"In {len(waited)} of {len(kept)} runs that count, ranks waited for their core for up "
-            f"to {percent(max(waited))} of the time: they share cores, or others use them. Wall "
-            "times hold that, processor times do not."
+            f"In {len(waited)} of {len(kept)} runs, ranks waited for a core for up to "
+            f"{percent(max(waited))} of the time: they share cores with each other or with other "
+            "processes. Wall times include this, processor times do not."
         )
     return tuple(kept), tuple(warnings)
 
@@ -144,7 +148,7 @@ def _words(disturbances: Sequence[Disturbance]) -> str:
     """Say the worst of some disturbances."""
     most = max(seen.slowdown for seen in disturbances)
     waiting = max(seen.waiting for seen in disturbances)
-    more = " more than in others" if waiting > WAITING else ""
+    more = " more than in other runs" if waiting > WAITING else ""
     return disturbance(most, waiting) + more
 
 

@@ -33,7 +33,7 @@ MOST_NAMED = 8  # in a message
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Measurements:
-    """Timings of runs: axes, wall time and labels, one row a run.
+    """Timings of runs: axes, wall time and labels, one row per run.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Measurements:
     repetition : array_like, shape (rows,) or (), optional
         Number of the repetition: whole, at least 0. [1]
     **other_axes : array_like, shape (rows,) or ()
-        Any other number that was varied: finite. Names may not be those of times (`time`,
+        Any other number that was varied: finite. Names must not be those of times (`time`,
         `time_...`) or of what a forecast computes (`speedup`, `efficiency`).
 
     Raises
@@ -195,7 +195,7 @@ class Measurements:
                 "select",
                 must="leave at least one row",
                 got=f"none for {conditions}",
-                hint="Ask for values that were measured together.",
+                hint="Select values that were measured together.",
             )
         return Measurements(**{name: column[keep] for name, column in columns.items()})
 
@@ -366,7 +366,7 @@ def _broadcast(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     rows = next(iter(lengths.values()), 1)
     if rows == 0:
         raise ParameterError(
-            "columns", must="hold at least one row", got="none", hint="Measure a run first."
+            "columns", must="have at least one row", got="none", hint="Measure a run first."
         )
     full = {x: y if y.ndim else np.full(rows, y, dtype=y.dtype) for x, y in columns.items()}
     for column in full.values():
@@ -380,7 +380,7 @@ def _no_column(argument: str, name: str, known: Sequence[str]) -> ParameterError
         argument,
         must="name columns of these measurements",
         got=repr(name),
-        hint=f"{did_you_mean(str(name), known)} There are {_names(known)}.".lstrip(),
+        hint=f"{did_you_mean(str(name), known)} Choose from {_names(known)}.".lstrip(),
     )
 
 
@@ -392,7 +392,7 @@ def _no_value(name: str, value: object, column: NDArray[Any]) -> ParameterError:
         name,
         must="be one of those measured",
         got=repr(value),
-        hint=f"{near} There are {_names(known)}.".lstrip(),
+        hint=f"{near} Choose from {_names(known)}.".lstrip(),
     )
 
 

@@ -103,7 +103,7 @@ def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:
     if document["schema"] != SCHEMA:
         faults.add(
             f'must be "{SCHEMA}", got "{shown(document["schema"])}". This version of parcast '
-            "reads no other: use the one that wrote it, or make the run again.",
+            "cannot read it: use the version that wrote it, or make the run again.",
             line=line,
             field="schema",
         )
@@ -171,7 +171,7 @@ def _region(keys: _Keys) -> RegionTotal:
     kind = keys.text("kind")
     if kind and kind not in KINDS:
         hint = did_you_mean(kind, KINDS) or f" Known are {', '.join(KINDS)}."
-        keys.fault("kind", f'must be a kind that is known, got "{shown(kind)}".{hint}')
+        keys.fault("kind", f'must be a known kind, got "{shown(kind)}".{hint}')
     return RegionTotal(
         name=keys.text("name"),
         kind=kind,

@@ -90,14 +90,14 @@ def read_profiles(paths: AnyPath | Sequence[AnyPath]) -> ProfilesRead:
             files += lines.files
             same = next((x for x, digest, _ in files[:-1] if digest == files[-1][1]), None)
             if same is not None:
-                wrong = f"must hold other runs than {same}, got the same. Name each file once."
+                wrong = f"must contain other runs than {same}, got the same. Give each file once."
                 refusals.append(FileProblems(os.fspath(path), [Problem(message=wrong)]))
     if refusals:
         _refuse(refusals)
     if not runs:
         raise FileProblems(
             os.fspath(listed[0]) if len(listed) == 1 else f"{len(listed)} profiles",
-            [Problem(message=f"must hold a complete run. {' '.join(notes)}")],
+            [Problem(message=f"must contain a complete run. {' '.join(notes)}")],
         )
     return ProfilesRead(runs=tuple(runs), notes=tuple(notes), files=tuple(files))
 
@@ -124,7 +124,9 @@ def _read(path: str | os.PathLike[str]) -> ProfilesRead:
     if len(faults):
         faults.raise_all()
     if not records:
-        faults.refuse("must hold a profile, but is empty. Run the program with PARCAST_PROFILE.")
+        faults.refuse(
+            "must contain a profile, but is empty. Run the program with PARCAST_PROFILE."
+        )
     runs, notes = _runs(records, name, faults)
     if len(faults):
         faults.raise_all()
@@ -223,8 +225,8 @@ def _runs(
         if missing:
             listed = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
             notes.append(
-                f"The run of {place} is left out: of {first.p} ranks it lacks {listed}, which "
-                "did not end as they should or ran at another time."
+                f"The run of {place} is left out: ranks {listed} of {first.p} are missing, "
+                "as they did not end normally or ran at another time."
             )
             continue
         _check_ranks(ranks, faults)
@@ -240,9 +242,8 @@ def _check_one_at_a_time(records: Sequence[RankRecord], faults: Faults) -> None:
         both = before.begun + before.span - record.begun if before is not None else 0.0
         if before is not None and both > AT_ONCE * min(before.span, record.span):
             faults.add(
-                f"must be of a run after that of line {before.line}, as both are of rank "
-                f"{record.rank}, got two at once. Give each run that runs beside another a file "
-                "of its own.",
+                f"must be of a later run than line {before.line}, as both are of rank "
+                f"{record.rank}, got overlapping runs. Write runs that overlap to separate files.",
                 line=record.line,
             )
         last[record.rank] = record
@@ -272,9 +273,9 @@ def _check_ranks(ranks: Sequence[RankRecord], faults: Faults) -> None:
     for rank in ranks[1:]:
         if dict(rank.parameters) != dict(first.parameters):
             faults.add(
-                f"must be what line {first.line} has, as it is a rank of the same run, got "
-                f"{_listed(rank.parameters)} beside {_listed(first.parameters)}. Give "
-                "profile_parameters the same on all ranks.",
+                f"must be the same as in line {first.line}, another rank of the same run, got "
+                f"{_listed(rank.parameters)} and {_listed(first.parameters)}. Give "
+                "profile_parameters the same values on all ranks.",
                 line=rank.line,
                 field="parameters",
             )
@@ -282,8 +283,8 @@ def _check_ranks(ranks: Sequence[RankRecord], faults: Faults) -> None:
             kind = kinds.setdefault(region.name, region.kind)
             if region.kind != kind:
                 faults.add(
-                    f'must be of one kind on all ranks, got "{region.kind}" beside "{kind}". '
-                    "Give the other one another name.",
+                    f'must be of one kind on all ranks, got "{region.kind}" and "{kind}". Give '
+                    "one of them another name.",
                     line=rank.line,
                     field=f'region "{region.name}"',
                 )

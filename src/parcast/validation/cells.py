@@ -11,6 +11,7 @@ from statistics import median
 from typing import Final
 
 from parcast.kernels.kernel import Run
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.disturbed import is_disturbed, least_quantum, slowdown
 from parcast.validation.result import TimedRun
 
@@ -123,9 +124,12 @@ def disturbed_warnings(runs: Sequence[TimedRun]) -> Iterator[str]:
     every = {(run.n, run.p) for run in runs}
     slow = {(run.n, run.p) for run in runs if run.counts and run.is_disturbed}
     if slow:
-        yield (
-            f"Others used the processors: at {len(slow)} of {len(every)} sizes and counts "
-            "disturbed runs count, as there are too few others. Ask again at a quieter time."
+        yield RankedWarning(
+            f"Runs disturbed by other processes are used at {len(slow)} of {len(every)} sizes "
+            "and counts, as there are too few others. Repeat on an idle machine.",
+            kind="disturbed",
+            rank=Rank.SERIOUS,
+            size=float(len(slow)),
         )
 
 

@@ -99,7 +99,7 @@ def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int]) -> None:
     ax.set_xticks(at, labels=[_short(tick) for tick in at])
     ax.minorticks_off()
     ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
-    ax.set_title(f"{program.program}: {program.answer}", fontsize="medium", parse_math=False)
+    ax.set_title(f"{program.program}: {program.agreement}", fontsize="medium", parse_math=False)
     plain_axes(ax)
 
 

@@ -147,7 +147,7 @@ def chosen_sizes(
         base = int(base * 0.8)
         if base < fewest:
             raise ParameterError(
-                f"{subject.name} needs more memory than there is, even for small sizes. Give "
+                f"{subject.name} needs more memory than is available, even for small sizes. Give "
                 "sizes yourself, or fewer ranks."
             )
     factors = [lowest, (lowest * top) ** 0.5, top] if top >= 1.5 * lowest else [lowest, top]

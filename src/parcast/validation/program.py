@@ -293,5 +293,5 @@ def _require_calibrated(
     if not {p for _, p in cells} >= set(counts):
         raise FitFailed(
             f"{subject.name} could not be calibrated within the time limit. Allow more time, or "
-            "ask for --quick."
+            "use --quick."
         )

@@ -183,10 +183,17 @@ class ValidatedProgram:
 
     @property
     def answer(self) -> str:
-        """Whether the law holds, in words."""
+        """Whether the law holds, in the words of the JSON document."""
         if self.holds is None:
             return "cannot tell" if self.compared else "not compared"
         return "holds" if self.holds else "does not hold"
+
+    @property
+    def agreement(self) -> str:
+        """Whether law and measured times agree, in the words that a person reads."""
+        if self.holds is None:
+            return "inconclusive" if self.compared else "not compared"
+        return "agrees" if self.holds else "disagrees"
 
     @property
     def compared(self) -> tuple[Comparison, ...]:
@@ -202,7 +209,7 @@ class ValidatedProgram:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Validation(Result):
-    """How well the laws of some programs hold on this machine."""
+    """Agreement of the laws of some programs with measured times on this machine."""
 
     _sheet: ClassVar[str] = "parcast.validation.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.validation.picture:figure_of_validation"
@@ -221,7 +228,7 @@ class Validation(Result):
 
     @property
     def median_error(self) -> float | None:
-        """Median of the absolute errors of the comparisons that nobody disturbed. [1]."""
+        """Median of the absolute errors of the undisturbed comparisons. [1]."""
         errors = accuracy_of(self.compared).errors
         return median(errors) if errors else None
 
@@ -238,7 +245,7 @@ class Validation(Result):
 
     @property
     def holds(self) -> bool | None:
-        """Whether every law holds; None where none is refused, but not all can be told."""
+        """Whether every law agrees; None where some are inconclusive and none disagrees."""
         verdicts = {x.holds for x in self.programs}
         return None if None in verdicts and False not in verdicts else False not in verdicts
 
@@ -260,8 +267,8 @@ class Validation(Result):
     def measurement_rows(self) -> Iterator[dict[str, Any]]:
         """Give runs as rows of a table of measurements, one for each figure of a run.
 
-        Under `metric,value` a forecast reads the time and passes over all else. Repetitions are
-        counted over all launches.
+        In the columns `metric,value` a forecast reads the time and ignores the rest. Repetitions
+        are counted over all launches.
         """
         made: Counter[tuple[str, int, int]] = Counter()
         for row in self.rows():
@@ -326,7 +333,7 @@ class Validation(Result):
 
     def __repr__(self) -> str:
         """Say what was validated, in one line."""
-        answers = ", ".join(f"{x.program} {x.answer}" for x in self.programs)
+        answers = ", ".join(f"{x.program} {x.agreement}" for x in self.programs)
         return f"Validation({answers})"
 
 

@@ -204,12 +204,12 @@ def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[Run]) -
     where = f"{name} on {p} rank{'s' if p > 1 else ''}"
     made, requested = Counter(run.n for run in runs), Counter(sizes)
     if set(made) != set(requested) or not made >= requested:
-        raise RunFailed(f"{where} gave times of other sizes than asked. Run it by itself.")
+        raise RunFailed(
+            f"{where} returned times of other sizes than requested. Check it with `parcast run`."
+        )
     if any(run.is_correct is False for run in runs):
         raise RunFailed(
-            f"{where} gave a wrong result. It is not timed: run it by itself and look why."
+            f"{where} gave a wrong result, so it is not timed. Check it with `parcast run`."
         )
     if not all(0 < run.time < float("inf") for run in runs):
-        raise RunFailed(
-            f"{where} took no time that can be measured. Has the clock been set? Run it again."
-        )
+        raise RunFailed(f"{where} took no measurable time. Was the clock changed? Run it again.")

@@ -29,18 +29,18 @@ from parcast.words import (
 )
 
 LEGEND: Final = (
-    "error: predicted over measured time, less 1; inside: runs in their interval, of all; "
-    "*: the median lies outside"
+    "xN: N times the largest calibrated n; error: predicted / measured time - 1; inside: runs "
+    "within the interval, of all; *: the median is outside"
 )
 MEANING: Final[dict[str, tuple[str, Dimension]]] = {
-    "W": ("steps of one processor", "operation_rate"),
-    "n_half": ("size at half of W", "count"),
-    "m_half": ("part of a rank at half of W", "count"),
-    "m_2": ("the same, of what it does once a row", "count"),
-    "u": ("network", "rate"),
-    "t0": ("startup of a message", "time"),
-    "B": ("files", "rate"),
-    "S0": ("startup of files", "time"),
+    "W": ("steps per second of one processor", "operation_rate"),
+    "n_half": ("size that reaches half of W", "count"),
+    "m_half": ("size per rank that reaches half of W", "count"),
+    "m_2": ("the same for work done once per row", "count"),
+    "u": ("network bandwidth", "rate"),
+    "t0": ("startup time of a message", "time"),
+    "B": ("file bandwidth", "rate"),
+    "S0": ("startup time of file access", "time"),
 }
 
 
@@ -56,9 +56,9 @@ def sheet_of(validation: Validation) -> Sheet:
     ]
     if validation.left_out:
         left_out = ", ".join(validation.left_out)
-        warnings.append(f"interrupted before anything of {left_out} was compared.")
+        warnings.append(f"Interrupted before {left_out} was compared.")
     total = figures_of(validation.compared) if validation.compared else ""
-    conclusion = (Fact("in sum" if is_one else "all", total),) if total else ()
+    conclusion = (Fact("overall", total),) if total else ()
     parts.append(Sheet(warnings=tuple(warnings), conclusion=conclusion))
     return Sheet(parts=tuple(parts), parts_are="programs")
 
@@ -68,33 +68,34 @@ def figures_of(compared: Sequence[Comparison]) -> str:
     accuracy = accuracy_of(compared)
     errors, runs, inside = accuracy.errors, accuracy.runs, accuracy.inside
     text = (
-        f"median error {_share(median(errors))}, worst {_share(max(errors))}; "
-        f"{inside} of {runs} runs in their 90 % interval ({100 * inside / runs:.0f} %)"
+        f"median error {_share(median(errors))}, worst {_share(max(errors))}; {inside} of {runs} "
+        f"runs within their 90 % interval ({100 * inside / runs:.0f} %)"
     )
     aside = len(compared) - len(errors)
-    return text + (f"; without {aside} of {len(compared)} medians ({MARK})" if aside else "")
+    return text + (
+        f"; {aside} of {len(compared)} medians excluded as disturbed ({MARK})" if aside else ""
+    )
 
 
 def legend_of(program: ValidatedProgram) -> str:
     """Say what the columns and marks of a table mean."""
     if not any(x.is_disturbed for x in program.comparisons):
         return LEGEND
-    requested = f"{program.repetitions} that were asked for and those made again"
-    return f"{LEGEND}; {MARK}: {OTHERS} in most runs, which count all the same, {requested}"
+    return f"{LEGEND}; {MARK}: most runs were {OTHERS}, but used for lack of others"
 
 
 def facts_of(program: ValidatedProgram) -> Iterator[Fact]:
-    """Give the verdict, what it rests on and the calibrated law."""
+    """Give the verdict, what it is based on and the calibrated law."""
     verdict = "; ".join(program.verdict)
-    yield Fact("law", f"{program.answer}: {verdict}" if verdict else program.answer)
+    yield Fact("law", f"{program.agreement}: {verdict}" if verdict else program.agreement)
     if program.ended_by:
-        yield Fact("ended by", f"{program.ended_by}: {_left_out(program)}")
+        yield Fact("stopped by", f"{program.ended_by}: {_left_out(program)}")
     runs = sum(run.counts for run in program.calibration)
     sizes = sorted({run.n for run in program.calibration})
     counts = sorted({run.p for run in program.calibration})
     yield Fact(
-        "calibrated",
-        f"with {runs} runs, n = {sizes[0]:,} to {sizes[-1]:,}, p = {', '.join(map(str, counts))}",
+        "calibration",
+        f"{runs} runs, n = {sizes[0]:,} to {sizes[-1]:,}, p = {', '.join(map(str, counts))}",
     )
     for capacity in program.capacities:
         text = capacity_text(capacity)
@@ -108,7 +109,7 @@ def facts_of(program: ValidatedProgram) -> Iterator[Fact]:
             f"{x.what} {_ratio(x.least, x.most)}" + ("" if x.agrees else " (differs)")
             for x in program.counts
         )
-        + " (law over program)",
+        + " (counted by the law over counted by the program)",
     )
     yield Fact("source", program.source)
 
@@ -125,11 +126,13 @@ def _disturbed(program: ValidatedProgram) -> str:
     )
     aside = sum(not run.counts for run in program.disturbed)
     others = len(program.disturbed) - aside
-    which = "they do not count"
+    which = "excluded"
     if others:
-        which = f"{aside} do not count, {others} do for lack of others"
+        which = f"{aside} excluded, {others} used for lack of others"
     text = f"{len(program.disturbed)} of {len(program.calibration) + every} runs, {which}: {how}"
-    return text + (f"; with them {inside} of {every} compared runs are inside" if compared else "")
+    return text + (
+        f"; with them, {inside} of {every} compared runs are inside" if compared else ""
+    )
 
 
 def _left_out(program: ValidatedProgram) -> str:
@@ -141,9 +144,9 @@ def _left_out(program: ValidatedProgram) -> str:
         return "nothing was compared"
     text = f"{made} of {requested * len(program.comparisons)} runs were made"
     if made == requested * len(program.comparisons):
-        text = "all runs were made, but not all disturbed ones again"
+        text = "all runs were made, but not all disturbed runs were repeated"
     if waiting:
-        text += f", none of {waiting} of the {len(program.comparisons)} sizes and counts"
+        text += f", none at {waiting} of the {len(program.comparisons)} sizes and counts"
     return text
 
 
@@ -158,14 +161,14 @@ def capacity_text(capacity: Capacity) -> str:
         return rounded(value, 3) if dimension == "count" else format_quantity(value, dimension)
 
     if capacity.value is not None:
-        low = quantity(capacity.lower) if capacity.lower is not None else "?"
-        high = quantity(capacity.upper) if capacity.upper is not None else "any"
-        return f"{of} {quantity(capacity.value)}, {low} to {high}"
+        low = quantity(capacity.lower) if capacity.lower is not None else "unknown"
+        high = quantity(capacity.upper) if capacity.upper is not None else "unlimited"
+        return f"{of}: {quantity(capacity.value)} ({low} to {high})"
     bound = capacity.lower if capacity.symbol in ("W", "u", "B") else capacity.upper
     if not bound:
         return ""
     side = "at least" if capacity.symbol in ("W", "u", "B") else "at most"
-    return f"{of} {side} {quantity(bound)}"
+    return f"{of}: {side} {quantity(bound)}"
 
 
 def _program(program: ValidatedProgram, *, interval: float) -> Sheet:
@@ -205,10 +208,10 @@ def _table(program: ValidatedProgram, *, interval: float) -> Table:
     columns = [
         Column(title="n", unit=f"[{size}]", cells=[f"{x.n:,}" for x in every]),
         Column(
-            title="over",
+            title="n over",
             unit="cal.",
             cells=[f"x{x.factor:.3g}" for x in every],
-            heading="over calibrated",
+            heading="n over calibrated",
         ),
         Column(title="p", cells=[str(x.p) for x in every]),
         Column(title="predicted", unit=f"[{unit}]", cells=predicted),
@@ -243,7 +246,7 @@ def _overview(validation: Validation) -> Table:
     errors = [x.errors for x in accuracies]
     columns = [
         Column(title="program", cells=[x.program for x in programs], align="left"),
-        Column(title="law", cells=[x.answer for x in programs], align="left"),
+        Column(title="law", cells=[x.agreement for x in programs], align="left"),
         Column(title="median", unit="error [%]", cells=[_percent(median(x)) for x in errors]),
         Column(title="worst", unit="error [%]", cells=[_percent(max(x)) for x in errors]),
         Column(
@@ -252,7 +255,7 @@ def _overview(validation: Validation) -> Table:
             cells=[f"{100 * x.inside / x.runs:.0f}" for x in accuracies],
         ),
         Column(title="runs", cells=[str(x.runs) for x in accuracies]),
-        Column(title="took", unit="[s]", cells=[f"{x.seconds:.0f}" for x in programs]),
+        Column(title="duration", unit="[s]", cells=[f"{x.seconds:.0f}" for x in programs]),
     ]
     return Table(forms=(Form(columns=columns), Form(columns=columns[:4])))
 

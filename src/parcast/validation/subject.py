@@ -44,7 +44,7 @@ def subject_named(name: str) -> Subject:
     if not isinstance(phase, SteadyStatePhase):
         raise ParameterError(
             "name",
-            must="be that of a program whose law counts",
+            must="be a program whose law counts steps",
             got=f'{name}: its law "{law}" has no counts of steps, messages and bytes',
             hint=f"Run it with `parcast run {name}`.",
         )

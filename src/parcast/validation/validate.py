@@ -115,11 +115,11 @@ def validate(
         sizes=_whole("sizes", sizes, fewest=1),
         calibrate_with=_whole("calibrate_with", calibrate_with, fewest=2),
         repetitions=as_whole(
-            "repetitions", repetitions, least=1, hint="Two show whether they differ."
+            "repetitions", repetitions, least=1, hint="Use 2 or more to see how they differ."
         ),
         longest=longest,
         is_quick=quick,
-        seed=as_whole("seed", seed, least=0, hint="Any will do."),
+        seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         runner=runner or _run_kernel,
     )
     watch = Stopwatch(limit=time_limit)
@@ -154,7 +154,7 @@ def validate(
 
 def _subjects(names: str | Iterable[str], subject: Callable[[str], Subject]) -> list[Subject]:
     """Programs by their names, each once."""
-    hint = "Give one such as sort, or all."
+    hint = "Give a name such as sort, or all."
     programs = [names] if isinstance(names, str) else as_list("names", names, hint=hint)
     programs = list(KERNELS) if programs == ["all"] else programs
     if not programs:
@@ -164,7 +164,7 @@ def _subjects(names: str | Iterable[str], subject: Callable[[str], Subject]) -> 
 
 def _counts(p: Iterable[int]) -> tuple[int, ...]:
     """Check counts of ranks, and put them in order."""
-    hint = "Give such as 1, 2 and 4."
+    hint = "Give counts such as 1, 2 and 4."
     counts = sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)})
     if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):
         got = ", ".join(f"{x:g}" for x in counts)
@@ -184,7 +184,7 @@ def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[in
     """Check problem sizes and put them in order, each once."""
     if given is None:
         return None
-    must, hint = "be whole numbers of at least 1", "Write such as 1e6."
+    must, hint = "be whole numbers of at least 1", "Give a size such as 1e6."
     values = [as_number(name, x, hint=hint) for x in as_list(name, given, hint=hint)]
     for value in values:
         is_whole = 1 <= value < 2**53 and value == int(value)
@@ -195,7 +195,7 @@ def _whole(name: str, given: Iterable[float] | None, *, fewest: int) -> tuple[in
             name,
             must=f"be at least {fewest} size{('s' if fewest > 1 else '')}",
             got=f"{len(sizes)}",
-            hint="Give such as 1e5, 2e5.",
+            hint="Give sizes such as 1e5, 2e5.",
         )
     return sizes
 

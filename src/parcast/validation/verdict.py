@@ -1,7 +1,7 @@
 """Whether a law holds, by rules that are told, and what else is to be said, for `validate`."""
 
 from collections.abc import Iterator, Sequence
-from math import comb, log
+from math import comb, inf, log
 from statistics import median
 from typing import Final
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from parcast.descriptions.program import Program
 from parcast.laws.compactness import superlinear_warnings
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity, percent
 from parcast.validation.calibration import Calibration
 from parcast.validation.cells import Cells
@@ -28,7 +29,7 @@ BLOCKS: Final = 20  # of a rank, from which shares are even enough to compare co
 WIDEST: Final = 2.5
 MOSTLY: Final = 0.8  # share of communication in calibrated runs that is warned about [1]
 LARGER: Final = 1.5  # size over the largest calibrated one from which it is another [1]
-REMEDY: Final = "Ask again on a quieter machine, with larger sizes (longest), or without quick"
+REMEDY: Final = "Repeat on an idle machine, with larger sizes (longest), or without quick"
 
 
 def verdict_of(
@@ -47,27 +48,30 @@ def verdict_of(
         return (False if differing else None), tuple(rules)
     used = [run.is_disturbed for run in calibration if run.counts]
     if 2 * sum(used) > len(used):
-        while_calibrated = "others used the processors in most of the runs it was calibrated with"
-        return (False if differing else None), (*rules, f"{while_calibrated}. {REMEDY}")
+        why = "most of the runs it was calibrated with were disturbed by other processes"
+        return (False if differing else None), (*rules, f"{why}. {REMEDY}")
     sure = [x for x in compared if is_sure(x)]
     outside = [x for x in compared if not x.is_inside]
     refusing = [x for x in outside if is_sure(x)]
     allowed = points_allowed(len(sure))
     far = [x for x in refusing if is_far(x)]
     unknown = _why_unknown(compared, sure)
-    inside = f"{len(compared) - len(outside)} of {len(compared)} medians lie in their intervals"
+    inside = (
+        f"{len(compared) - len(outside)} of {len(compared)} medians are inside their intervals"
+    )
     refused = bool(rules) or bool(far) or len(refusing) > allowed
     if len(refusing) > allowed:
         rules.append(
-            f"{inside}. Of a law that holds, more than {allowed} lie outside in less than "
+            f"{inside}. With a correct law, more than {allowed} are outside in less than "
             f"{percent(CHANCE)} of cases"
         )
     elif not refused:
-        end = f", but {unknown}. {REMEDY}" if unknown else ", as of a law that holds"
+        end = f", but {unknown}. {REMEDY}" if unknown else ", as expected of a correct law"
         rules.append(f"{inside}{end}")
     rules += [
         f"n = {x.n}, p = {x.p}: predicted {format_quantity(x.predicted, 'time')}, took "
-        f"{format_quantity(x.measured, 'time')}, more than twice as far off as its interval allows"
+        f"{format_quantity(x.measured, 'time')}, more than twice as far off as the end of the "
+        "interval"
         for x in far
     ]
     return (False if refused else None if unknown else True), tuple(rules)
@@ -78,21 +82,18 @@ def _why_unknown(compared: Sequence[Comparison], sure: Sequence[Comparison]) -> 
     width = median(x.upper / x.lower for x in compared)
     if width > WIDEST:
         return (
-            f"the intervals are so wide, the middle one from {_in_words(compared, width)}, that a "
-            "wrong law would pass"
+            f"the intervals are so wide (median {_in_words(compared, width)}) that a wrong law "
+            "would pass"
         )
     if 2 * sum(x.is_disturbed for x in compared) >= len(compared):
-        return "others used the processors at half of the sizes and counts or more"
+        return "runs at half or more of the sizes and counts were disturbed by other processes"
     if 2 * len(sure) <= len(compared):
         apart = median(_apart(x) for x in compared)
-        return f"runs of one size and count differ {apart:.1f} times, so that they show nothing"
+        return f"repeated runs differ by a factor of {apart:.1f}"
     if 2 * sum(not x.is_inside for x in compared) >= len(compared):
-        return "these are too few to say more"
+        return "these are too few"
     if not any(x.factor >= LARGER or not x.is_calibrated_p for x in compared):
-        return (
-            "no size is larger than those calibrated, and no count another, so that little was "
-            "predicted"
-        )
+        return "no size or count is far from the calibrated ones, so little was predicted"
     return ""
 
 
@@ -178,7 +179,7 @@ def _counted(check: CountCheck) -> str:
     """Say that a law counts what the program does not do."""
     return (
         f"the law counts {check.least:.3g} to {check.most:.3g} times the {check.what} that the "
-        "program counted, and not the same share in all runs"
+        "program counted, a ratio that varies between runs"
     )
 
 
@@ -193,18 +194,23 @@ def warnings_of(
     yield from _network(calibration, cells)
     yield from _waiting(calibration, cells)
     yield from (
-        f"{_counted(check)}. Startups may be priced wrongly."[:1].upper()
-        + f"{_counted(check)}. Startups may be priced wrongly."[1:]
+        RankedWarning(
+            f"Startup times may be wrong: {_counted(check)}.",
+            kind="messages",
+            rank=Rank.SERIOUS,
+            size=check.most / check.least if check.least > 0 else inf,
+        )
         for check in counts
         if check.what == "messages" and not check.agrees
     )
     shared = sorted({x.p for x in comparisons if x.is_shared})
     if shared:
         cores = calibration.form.cores
-        yield (
-            f"p = {', '.join(map(str, shared))}: more ranks than the {cores} "
-            f"core{'s' if cores > 1 else ''}. What all ranks compute is priced with the ranks "
-            "of the core with most."
+        yield RankedWarning(
+            f"p = {', '.join(map(str, shared))}: more ranks than cores ({cores}). Computing time "
+            "is that of the core with the most ranks.",
+            kind="shared cores",
+            size=max(shared),
         )
     yield from _unsteady(cells)
     yield from _superlinear(subject, comparisons)
@@ -216,16 +222,21 @@ def _network(calibration: Calibration, cells: Cells) -> Iterator[str]:
     if not unknown:
         return
     counts = ", ".join(str(x.p) for x in unknown if x.p is not None)
-    text = f"The network's rate u is not determined{f' at p = {counts}' if counts else ''}"
+    text = f"The network bandwidth u is not determined{f' at p = {counts}' if counts else ''}"
     if any(_is_negative(calibration, cells, x) for x in unknown):
         text += (
-            ". By the source's formula it is negative: the parallel runs took less time than "
-            "their computing at the serial rate, so that W of the serial run is under-estimated"
+            ": the parallel runs took less time than their computing at the serial rate, so W of "
+            "the serial run is underestimated"
         )
     else:
-        text += ": what the network costs does not show beside computing at these sizes"
+        text += ": communication is negligible beside computing at these sizes"
     bounds = [f"{format_quantity(x.lower, 'rate')}" for x in unknown if x.lower]
-    yield text + (f". It is at least {', '.join(bounds)}." if bounds else ". It is taken as free.")
+    text += (
+        f". It is at least {', '.join(bounds)}."
+        if bounds
+        else ". Communication is predicted to take no time per byte."
+    )
+    yield RankedWarning(text, kind="network bandwidth")
 
 
 def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
@@ -237,10 +248,13 @@ def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
     computing, communication, disk = calibration.parts(calibration.form.terms([n] * len(p), p))
     share = float((communication / (computing + communication + disk)).max())
     if share > MOSTLY:
-        yield (
-            f"The largest calibrated runs do little but wait for the network: {percent(share)} of "
-            "their time on some ranks. What the prediction is off by is of startups, more than of "
-            "the law. Ask for larger sizes (longest)."
+        yield RankedWarning(
+            f"The largest calibration runs spend {percent(share)} of their time on communication "
+            "on some ranks, so errors come from startup times rather than from the law. Use "
+            "larger sizes (longest).",
+            kind="communication",
+            rank=Rank.SERIOUS,
+            size=share,
         )
 
 
@@ -272,9 +286,12 @@ def _unsteady(cells: Cells) -> Iterator[str]:
         default=(0.0, 0, 0),
     )
     if worst[0] > UNSTEADY:
-        yield (
-            f"The machine is not quiet: launches with n = {worst[1]}, p = {worst[2]} differ by "
-            f"{percent(worst[0])} (standard deviation). Intervals are wide for it."
+        yield RankedWarning(
+            f"Launches with n = {worst[1]}, p = {worst[2]} differ by {percent(worst[0])} "
+            "(standard deviation), which widens the intervals. Repeat on an idle machine.",
+            kind="unsteady",
+            rank=Rank.SERIOUS,
+            size=worst[0],
         )
 
 

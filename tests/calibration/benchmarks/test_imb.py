@@ -58,7 +58,7 @@ def test_the_example_tells_the_machine_it_was_made_for(tmp_path):
     assert broadcast.bandwidth({"p": p}) == pytest.approx(9e9 / np.log2(p), rel=0.03)
     assert machine.primitives.barrier.startup({"p": p}) == pytest.approx(1.6e-6 * np.log2(p))
     assert told.figures[-1].source == (
-        "IMB Barrier (t_max), 2, 4, 8 processes, error less than 1%"
+        "IMB Barrier (t_max), 2, 4, 8 processes, fit error less than 1%"
     )
     assert told.remarks == ()
     answer = predict(read_program(EXAMPLE.parent / "program.toml"), machine, p=[1, 16])
@@ -76,9 +76,9 @@ def test_several_groups_an_all_to_all_that_ran_out_of_time_and_what_is_passed_ov
         "IMB Alltoall (t_max), 4 processes, P*(P - 1)*m/t at m = 1000000 B"
     )
     assert told.notes[:2] == (
-        "Ended by the time limit before its largest messages: Alltoall of 4. Run it with a longer "
-        "-time.",
-        "Other benchmarks are passed over: Sendrecv.",
+        "The time limit of IMB ended these before their largest messages: Alltoall of 4. Run "
+        "them with a longer -time.",
+        "Other benchmarks are ignored: Sendrecv.",
     )
 
 
@@ -105,7 +105,7 @@ def test_the_column_of_megabytes_is_not_used(file):
 
 def test_processes_that_wait_do_not_count_and_0_bytes_are_no_collective():
     source = next(x.source for x in read([EXAMPLE]).figures if x.key.startswith("primitives"))
-    assert source == "IMB Bcast (t_max), 2, 4, 8 processes, error less than 1%"
+    assert source == "IMB Bcast (t_max), 2, 4, 8 processes, fit error less than 1%"
 
 
 def test_several_files_are_runs(file):
@@ -125,12 +125,12 @@ def test_the_registry_imports_it():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         (
             "hello\n",
-            "must have a section such as # Benchmarking PingPong, got none; it begins 'he",
+            "must have a section such as # Benchmarking PingPong, got none; it begins with 'he",
         ),
-        ("#    Intel(R) MPI Benchmarks 2021.7\n", "got none; it begins '#    Intel"),
+        ("#    Intel(R) MPI Benchmarks 2021.7\n", "got none; it begins with '#    Intel"),
         (SECTION, "line 1  must have rows in this section, got none. The file may have been cut"),
         (SECTION + "0 1000 1.00\n", "line 4  must have 4 columns, got 3. The file may have been"),
         (SECTION + "0 1000 nan 0\n", "line 4  t[usec]  must be a number of at least 0, got 'nan'"),
@@ -138,7 +138,7 @@ def test_the_registry_imports_it():
         (SECTION + "0.5 1000 1 0\n", "line 4  #bytes  must be a size in whole bytes, got '0.5'."),
         (
             "# Benchmarking PingPong\n# #processes = 2\n0 1000 1.00 0.00\n",
-            "line 3  must stand below a header such as #bytes #repetitions t[usec], got none.",
+            "line 3  must follow a header such as #bytes #repetitions t[usec], got none.",
         ),
         (
             SECTION.replace("t[usec]", "t[sec]") + "0 1000 1.00 0.00\n",
@@ -150,7 +150,8 @@ def test_the_registry_imports_it():
         ),
         (
             SECTION.replace("PingPong", "Exchange") + "0 1000 1.00 0.00\n" + END,
-            "file  must tell of a network. Other benchmarks are passed over: Exchange.",
+            "file  must contain results of network benchmarks. Other benchmarks are ignored: "
+            "Exchange.",
         ),
         (b"# Benchmarking PingPong\n\xff", "line 2  must be UTF-8, got the byte 0xff."),
     ],

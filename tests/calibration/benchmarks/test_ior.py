@@ -66,7 +66,7 @@ def test_the_example_becomes_a_storage_on_which_a_program_is_predicted(file):
 
 
 def test_nothing_is_warned_of_that_was_done_well():
-    assert [note.split(" is ")[0] for note in read([EXAMPLE]).notes] == ["storage.servers"]
+    assert [note.split()[0] for note in read([EXAMPLE]).notes] == ["IOR"]
 
 
 def test_json_that_is_none_is_read_result_by_result():
@@ -78,12 +78,12 @@ def test_json_that_is_none_is_read_result_by_result():
     }
     assert "8 tasks" in told.figures[1].source
     assert told.remarks == (
-        "read, perhaps from a cache: 20.97 GB/s; IOR read, 8 tasks, all servers together",
+        "read, possibly from a cache: 20.97 GB/s; IOR read, 8 tasks, all servers together",
     )
-    assert told.notes[0].startswith("ior_older.json is no valid JSON, as some releases of IOR")
+    assert told.notes[0].startswith("ior_older.json is not valid JSON, as some releases of IOR")
     assert [note.split(":")[0] for note in told.notes[2:]] == [
-        "Writes may have ended in memory",
-        "Reads may have come from the memory of the node that wrote",
+        "Writes may not have reached the disk",
+        "Reads may have come from the memory of the node that wrote the data",
     ]
 
 
@@ -106,7 +106,9 @@ def test_csv_tells_rates_and_tasks_and_not_what_a_cache_did():
         "storage.latency": "1 ms",
     }
     assert "IOR write, 8 tasks" in told.figures[1].source
-    assert told.notes[-1].startswith("Nothing tells whether a cache helped in ior.csv: CSV has")
+    assert told.notes[-1].startswith(
+        "Rates may include a cache, as CSV does not contain the options of IOR: ior.csv."
+    )
 
 
 def test_an_older_release_that_only_read_past_the_cache():
@@ -119,11 +121,14 @@ def test_an_older_release_that_only_read_past_the_cache():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("-C -e", "-C"), "Writes may have ended in memory: ior.out."),
-        (("-C -e", "-e"), "Reads may have come from the memory of the node that wrote: ior.out."),
+        (("-C -e", "-C"), "Writes may not have reached the disk: ior.out."),
+        (
+            ("-C -e", "-e"),
+            "Reads may have come from the memory of the node that wrote the data: ior.out.",
+        ),
         (("nodes               : 4", "nodes               : 1"), "Reads may have come from the"),
         (("8.18 ", "0.05 "), ""),
-        (("8012.11", "1012.11"), "The rates of write lie between 1.061 GB/s and 8.5 GB/s."),
+        (("8012.11", "1012.11"), "The rates of write vary from 1.061 GB/s to 8.5 GB/s."),
     ],
 )
 def test_what_makes_rates_doubtful_is_told(file, change, says):
@@ -156,10 +161,13 @@ def test_the_registry_imports_it():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
-        ("hello\n", "must begin as output of IOR does, in text, JSON or CSV, got 'hello'."),
-        ("{}", "must begin as output of IOR does, in text, JSON or CSV, got '{}'."),
-        (MDTEST, "must be output of ior, got that of mdtest, which counts files and moves no by"),
+        ("", "file  must contain measurements, got an empty file."),
+        (
+            "hello\n",
+            "must be output of IOR (text, JSON or CSV), got a file that begins with 'hello'.",
+        ),
+        ("{}", "must be output of IOR (text, JSON or CSV), got a file that begins with '{}'."),
+        (MDTEST, "must be output of ior, got that of mdtest, which measures no data rates."),
         (BANNER, "file  must have results of write or read, got none. The file may have been cut"),
         (BANNER + HEADER, "file  must have results of write or read, got none."),
         (BANNER + HEADER + "write 100 1\n", "line 4  must have 5 columns, got 3. The file may ha"),
@@ -193,4 +201,4 @@ def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, name)
 def test_json_that_was_cut_off_is_refused(file):
     content = (DATA / "ior_older.json").read_text()
     said = refusal(file(content.split('"summary"')[0]))
-    assert 'must be whole, got its end before "Finished". The file may have been cut off' in said
+    assert 'must be complete, got no "Finished" at its end. The file may have been cut off' in said

@@ -97,8 +97,8 @@ def test_each_figure_has_its_source_above_it():
         "# osu_latency, 2 processes, 0 B, half a round trip, median of 3 runs (1.93 us to 2.05 us)"
     )
     assert above["bandwidth"].startswith("startup")  # of the primitive, of one source
-    assert "# osu_allreduce, 2, 4, 8, 16 processes, error less than 1%" in lines
-    assert lines[0] == 'name = "a machine"  # call it as you do'
+    assert "# osu_allreduce, 2, 4, 8, 16 processes, fit error less than 1%" in lines
+    assert lines[0] == 'name = "a machine"  # change it to the name of your machine'
     assert lines[1].startswith('source = "OSU Micro-Benchmarks: osu_allreduce.n16.txt, ')
 
 
@@ -116,12 +116,12 @@ def test_full_tables_of_a_newer_release_and_what_lies_between_them():
         "osu_mbw_mr, 4 processes in pairs, highest rate, at 1048576 B"  # twice those of [ pairs ]
     )
     assert (
-        told.figures[-1].source == "osu_barrier (max), 4 processes, the largest taken for every p"
+        told.figures[-1].source == "osu_barrier (max), 4 processes, the largest used for every p"
     )
     assert told.remarks == ()
-    assert "The processes are taken from the names of files: osu_full.n4.txt." in told.notes
+    assert "The number of processes is taken from the file name: osu_full.n4.txt." in told.notes
     assert (
-        "Other tables are passed over: Init, Hello World, Non-blocking Allreduce Latency."
+        "Other tables are ignored: Init, Hello World, Non-blocking Allreduce Latency."
         in told.notes
     )
 
@@ -168,18 +168,18 @@ def test_a_switch_of_the_protocol_is_told(file):
     bent = {m: 1 + m / 1000 if m < 16384 else 200 + m / 5000 for m in STRAIGHT}
     told = read([file(latency_table(bent))])
     assert texts(told) == {"network.latency": "1 us", "network.bandwidth": "5 GB/s"}
-    assert any("with another one from about 16384 B on" in note for note in told.notes)
+    assert any("the protocol seems to switch at about 16384 B." in note for note in told.notes)
 
 
 def test_a_disturbed_shortest_message_is_told(file):
     told = read([file(latency_table(STRAIGHT | {0: 50.0}))])
-    assert "the message of 0 B took 50 us, others of up to 64 B 5.016 us." in told.notes[0]
+    assert "messages of 0 B took 50 us, others of up to 64 B 5.016 us." in told.notes[0]
 
 
 def test_a_latency_of_long_messages_only_is_told(file):
     told = read([file(latency_table({m: t for m, t in STRAIGHT.items() if m > 2000}))])
     assert texts(told) == {"network.latency": "9.096 us", "network.bandwidth": "1 GB/s"}
-    assert "the shortest message has 4096 B; network.latency holds the time of" in told.notes[0]
+    assert "the shortest message has 4096 B; network.latency includes the time" in told.notes[0]
 
 
 def test_a_time_of_days_is_written_in_seconds(file, machine):
@@ -191,7 +191,7 @@ def test_a_time_of_days_is_written_in_seconds(file, machine):
 def test_messages_that_are_too_short_tell_no_rate(file):
     told = read([file(latency_table({m: t for m, t in STRAIGHT.items() if m < 2000}))])
     assert texts(told) == {"network.latency": "5 us"}
-    assert "messages of up to 1024 B do not tell network.bandwidth" in told.notes[0]
+    assert "network.bandwidth is not determined by messages of up to 1024 B" in told.notes[0]
     title = "# OSU MPI All-to-All Personalized Exchange Latency Test v7.4\n"
     flat = file(title + "# Size       Avg Latency(us)\n8   50.0\n4096   60.0\n", "a.n8.txt")
     told = read([flat])
@@ -199,7 +199,7 @@ def test_messages_that_are_too_short_tell_no_rate(file):
         "primitives.alltoall.startup",
         "primitives.alltoall.bandwidth",
     }
-    assert any("do not tell network.saturation, since start-up" in x for x in told.notes)
+    assert any("network.saturation is not determined by messages of" in x for x in told.notes)
 
 
 def test_a_saturation_below_a_pair_is_told(file):
@@ -219,8 +219,8 @@ def test_a_collective_of_unknown_processes_is_left_out_and_told(file):
     )
     told = read([file(latency_table(STRAIGHT) + bcast)])
     assert set(texts(told)) == {"network.latency", "network.bandwidth"}
-    assert "nothing tells how many processes there were: osu.txt." in told.notes[0]
-    assert "nothing tells how many processes there were: osu.txt." in refusal(file(bcast))
+    assert "as the number of processes is unknown: osu.txt." in told.notes[0]
+    assert "as the number of processes is unknown: osu.txt." in refusal(file(bcast))
 
 
 @pytest.mark.parametrize(
@@ -251,18 +251,24 @@ def test_three_counts_of_processes_give_a_formula_and_two_do_not(file):
     assert told["primitives.broadcast.bandwidth"] == "100 MB/s"
     told = read([bcast(p) for p in (2, 4)])
     assert texts(told)["primitives.broadcast.startup"] == "40 us"  # of the larger count
-    assert any("the largest stands for every p: broadcast of 4." in x for x in told.notes)
+    assert any(
+        "the values of the largest are used for every p: broadcast (p = 4)." in x
+        for x in told.notes
+    )
 
 
 def test_a_primitive_that_rests_on_little_is_told(file):
     title = "# OSU MPI Reduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
     told = read([file(title + "8  2.0\n", "reduce.n4.txt")])
     assert told.figures == ()
-    assert told.remarks == ("reduce: startup 2 us; osu_reduce, 4 processes, too short for a rate",)
+    assert told.remarks == (
+        "reduce: startup 2 us; osu_reduce, 4 processes, messages too short "
+        "to determine a bandwidth",
+    )
     assert any("only one size was measured: reduce." in note for note in told.notes)
     disturbed = "8  2.0\n64  90.0\n512  2.5\n4096  80.0\n32768  30.0\n262144  9000.0\n"
     told = read([file(title + disturbed, "reduce.n4.txt")])
-    assert any("fit the times badly, with an error of: reduce " in note for note in told.notes)
+    assert any("fit the times poorly, with errors of: reduce " in note for note in told.notes)
 
 
 def test_the_volume_of_a_gather_is_what_one_rank_gives(file, machine):
@@ -271,7 +277,7 @@ def test_the_volume_of_a_gather_is_what_one_rank_gives(file, machine):
     path = file(title + rows + LATENCY + "0  1.0\n", "g.n4.txt")
     told = read([path])
     assert told.to_toml().splitlines()[-3:] == [
-        "# osu_gather, 4 processes, taken for every p, error less than 1%",
+        "# osu_gather, 4 processes, used for every p, fit error less than 1%",
         'startup = "999 ns"',
         'bandwidth = "1 GB/s"',
     ]
@@ -291,7 +297,7 @@ def test_a_name_of_a_file_cannot_break_the_description(file, machine):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must hold measurements, got an empty file."),
+        ("", "file  must contain measurements, got an empty file."),
         ("p,time_s\n1,2\n", "must have a title such as # OSU MPI Latency Test v7.4, got none"),
         (LATENCY, "line 1  must have rows below this title, got none. The file may have been cut"),
         ("# OSU MPI Latency Test v5.3\n", "line 1  must have a header below this title, got none"),
@@ -305,8 +311,8 @@ def test_a_name_of_a_file_cannot_break_the_description(file, machine):
         (LATENCY + "-8  1.0\n", "line 3  Size  must be a size in whole bytes, got '-8'."),
         (LATENCY + "1.5  1.0\n", "must be a size in whole bytes, got '1.5'."),
         (LATENCY + "9" * 30 + "  1.0\n", "must be a size in whole bytes, got '99999"),
-        (LATENCY + "0  0.00\n", "file  must tell of a network."),
-        ("# OSU MPI Init Test v7\nnprocs: 4\n", "Other tables are passed over: Init."),
+        (LATENCY + "0  0.00\n", "file  must contain results of network benchmarks."),
+        ("# OSU MPI Init Test v7\nnprocs: 4\n", "Other tables are ignored: Init."),
         (b"# OSU MPI Latency Test\xff\n", "line 1  must be UTF-8, got the byte 0xff."),
         (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive."),
         (b"# OSU\0", "line 1  must be text, got a NUL byte."),
@@ -319,7 +325,8 @@ def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, conten
 def test_a_file_that_ends_within_a_line_is_told(file):
     told = read([file(latency_table(STRAIGHT)[:-3])])
     assert told.notes[0] == (
-        "osu.txt ends within a line, and its last value may be cut off. Write it again."
+        "osu.txt ends in the middle of a line, so its last value may be incomplete. Write it "
+        "again."
     )
 
 

@@ -47,13 +47,16 @@ def collective_figures(
         source = f"{tools_of(tables, name)}, {', '.join(map(str, fitted))} processes"
         if "bandwidth" not in keys:
             too_short.append(name)
-            remarks.append(f"{name}: startup {keys['startup']}; {source}, too short for a rate")
+            remarks.append(
+                f"{name}: startup {keys['startup']}; {source}, messages too short to determine a "
+                "bandwidth"
+            )
             continue
         if few:
-            single.append(f"{name} of {max(times)}")
+            single.append(f"{name} (p = {max(times)})")
         if fit.error > BAD_FIT:
             bad.append(f"{name} {percent(fit.error)}")
-        source += f"{', taken for every p' if few else ''}, error {percent(fit.error)}"
+        source += f"{', used for every p' if few else ''}, fit error {percent(fit.error)}"
         figures += [
             Figure(key=f"primitives.{name}.{key}", text=text, source=source)
             for key, text in keys.items()
@@ -63,14 +66,14 @@ def collective_figures(
         fit = measured_primitive(barriers)
         few = len(barriers) < FEWEST_COUNTS
         if few:
-            single.append(f"barrier of {max(barriers)}")
+            single.append(f"barrier (p = {max(barriers)})")
         source = f"{tools_of(tables, 'barrier')}, {', '.join(map(str, barriers))} processes"
-        source += ", the largest taken for every p" if few else f", error {percent(fit.error)}"
+        source += ", the largest used for every p" if few else f", fit error {percent(fit.error)}"
         startup = written_keys(fit)["startup"]
         figures.append(Figure(key="primitives.barrier.startup", text=startup, source=source))
     notes += _notes(single, too_short, bad)
     if remarks:
-        notes.append("What no key of a machine holds is told in comments at the end of the file.")
+        notes.append("Results without a key in a machine file are in comments at its end.")
     return figures, remarks
 
 
@@ -78,18 +81,18 @@ def _notes(single: Sequence[str], too_short: Sequence[str], bad: Sequence[str]) 
     """Say which primitives rest on little."""
     if single:
         yield (
-            f"Measured at fewer than {FEWEST_COUNTS} counts of processes, so that the largest "
-            f"stands for every p: {', '.join(single)}. Measure at p = 2, 4, 8 and more."
+            f"Measured at fewer than {FEWEST_COUNTS} process counts, so the values of the "
+            f"largest are used for every p: {', '.join(single)}. Measure at p = 2, 4, 8 and more."
         )
     if too_short:
         yield (
-            f"Without a rate, as longer messages take no longer, or only one size was measured: "
-            f"{', '.join(too_short)}. Measure longer messages."
+            "Bandwidth not determined, as longer messages took no longer or only one size was "
+            f"measured: {', '.join(too_short)}. Measure longer messages."
         )
     if bad:
         yield (
-            f"Startup and bandwidth fit the times badly, with an error of: {', '.join(bad)}. "
-            "Measure again on processors that are free."
+            f"Startup and bandwidth fit the times poorly, with errors of: {', '.join(bad)}. "
+            "Measure again on an idle machine."
         )
 
 

@@ -81,11 +81,11 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     notes += ends_of_lines(paths)
     if timed_out:
         notes.append(
-            f"Ended by the time limit before its largest messages: {named_first(timed_out)}. "
-            "Run it with a longer -time."
+            "The time limit of IMB ended these before their largest messages: "
+            f"{named_first(timed_out)}. Run them with a longer -time."
         )
     if passed_over:
-        notes.append(f"Other benchmarks are passed over: {named_first(passed_over)}.")
+        notes.append(f"Other benchmarks are ignored: {named_first(passed_over)}.")
     hint = "Import PingPong, Multi-PingPong or a collective."
     return machine_of_network("Intel MPI Benchmarks", paths, tables, notes, hint=hint)
 
@@ -106,7 +106,7 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
             _add_line(begun[-1], text, line, faults)
     if not begun:
         faults.refuse(
-            "must have a section such as # Benchmarking PingPong, got none; it begins "
+            "must have a section such as # Benchmarking PingPong, got none; it begins with "
             f"{shown(repr(first), limit=40)}. {CUT_OFF if 'Intel' in first else ''}".rstrip()
         )
     for section in begun:
@@ -139,7 +139,7 @@ def _add_line(section: _Begun, text: str, line: int, faults: Faults) -> None:
         wanted = [columns.index(name) for name in TIMES if name in columns]
         if not wanted:
             faults.add(
-                "must stand below a header such as #bytes #repetitions t[usec], got "
+                "must follow a header such as #bytes #repetitions t[usec], got "
                 f"{shown(' '.join(columns), limit=50) or 'none'}. {CUT_OFF}",
                 line=line,
             )

@@ -92,9 +92,9 @@ def _of_json(text: str, faults: Faults, notes: list[str]) -> Iterator[tuple[int,
     except (ValueError, RecursionError) as error:
         if '"Finished"' not in text:
             line = getattr(error, "lineno", None)
-            faults.refuse(f'must be whole, got its end before "Finished". {CUT_OFF}', line=line)
+            faults.refuse(f'must be complete, got no "Finished" at its end. {CUT_OFF}', line=line)
         notes.append(
-            f"{name} is no valid JSON, as some releases of IOR write it: its results were read "
+            f"{name} is not valid JSON, as some releases of IOR write it. The results were read "
             "one by one."
         )
     line, last = 1, 0
@@ -204,7 +204,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     of_tasks = f", {' and '.join(map(str, tasks))} tasks" if tasks else ""
     rate, spread = median_of([run.rate for run in taken], "rate")
     figures = [
-        Figure(key="storage.servers", text="1", source="not told by IOR: taken as one"),
+        Figure(key="storage.servers", text="1", source="not reported by IOR: assumed to be one"),
         Figure(
             key="storage.bandwidth",
             text=written(rate, "rate"),
@@ -212,8 +212,9 @@ def read(paths: Sequence[Path]) -> MachineFigures:
         ),
     ]
     notes.append(
-        "storage.servers is taken as 1, and storage.bandwidth is the rate of all of them. If "
-        "there are d servers, write d and a d-th of the rate."
+        "IOR does not report the number of servers: storage.servers is set to 1, and "
+        "storage.bandwidth to the rate of all servers together. With d servers, change them to d "
+        "and to a d-th of the rate."
     )
     opens = [run.open for run in taken if run.open]
     if opens:
@@ -230,7 +231,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
         rate, spread = median_of([run.rate for run in reads], "rate")
         source = f"IOR read{of_tasks}, all servers together{spread}"
         if any(_is_cached(test) for test in tests):
-            remarks.append(f"read, perhaps from a cache: {written(rate, 'rate')}; {source}")
+            remarks.append(f"read, possibly from a cache: {written(rate, 'rate')}; {source}")
         else:
             text = written(rate, "rate")
             figures.append(Figure(key="storage.read_bandwidth", text=text, source=source))
@@ -294,8 +295,8 @@ def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
     unknown = [test.name for test in tests if test.form == "csv"]
     if unknown:
         yield (
-            f"Nothing tells whether a cache helped in {', '.join(unknown)}: CSV has no options. "
-            "Import the text or the JSON."
+            "Rates may include a cache, as CSV does not contain the options of IOR: "
+            f"{', '.join(unknown)}. Import the text or JSON output to check this."
         )
     options_known = [test for test in tests if test.form != "csv" and not test.is_direct]
     kept = [
@@ -305,27 +306,28 @@ def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
     ]
     if kept:
         yield (
-            f"Writes may have ended in memory: {', '.join(kept)}. Run IOR with -e, which forces "
-            "them to the disk."
+            f"Writes may not have reached the disk: {', '.join(kept)}. Run IOR with -e, which "
+            "forces them to the disk."
         )
     near = [test.name for test in options_known if _is_cached(test)]
     if near:
         yield (
-            f"Reads may have come from the memory of the node that wrote: {', '.join(near)}. Run "
-            "IOR on two nodes or more with -C, or with more bytes than they have memory."
+            "Reads may have come from the memory of the node that wrote the data: "
+            f"{', '.join(near)}. Run IOR with -C on two or more nodes, or with more bytes than "
+            "their memory."
         )
     shares = sorted(run.open / run.total for run in taken if run.open and run.total)
     if shares and shares[len(shares) // 2] > TOO_MUCH:
         share = percent(shares[len(shares) // 2])
         yield (
-            f"Opening the file took {share} of the time of a {access}, which storage.bandwidth "
-            "holds as well. Run IOR with more bytes."
+            f"Opening the file took {share} of the time of a {access}, and storage.bandwidth "
+            "includes it. Run IOR with more bytes."
         )
     least, most = (f(run.rate for run in taken) for f in (min, max))
     if most > 2 * least:
         yield (
-            f"The rates of {access} lie between {written(least, 'rate')} and "
-            f"{written(most, 'rate')}. The first is often the odd one: run more repetitions."
+            f"The rates of {access} vary from {written(least, 'rate')} to "
+            f"{written(most, 'rate')}. Run more repetitions."
         )
 
 
@@ -333,11 +335,11 @@ def _refuse(form: str | None, text: str, faults: Faults) -> NoReturn:
     """Refuse what is no output of IOR."""
     if form == "mdtest":
         faults.refuse(
-            "must be output of ior, got that of mdtest, which counts files and moves no bytes. "
-            "Import what ior wrote."
+            "must be output of ior, got that of mdtest, which measures no data rates. Import the "
+            "output of ior."
         )
     first = text.lstrip().split("\n", 1)[0]
     faults.refuse(
-        "must begin as output of IOR does, in text, JSON or CSV, got "
+        "must be output of IOR (text, JSON or CSV), got a file that begins with "
         f"{shown(repr(first), limit=40)}. Name the format if it is another."
     )

@@ -14,7 +14,7 @@ from parcast.words import listed
 
 MOST_NAMED = 5  # files and tables, one after another
 LONGEST = 400  # characters of a comment or a source
-UNNAMED = 'name = "a machine"  # call it as you do'
+UNNAMED = 'name = "a machine"  # change it to the name of your machine'
 DIGITS = 4  # of a figure: more than a benchmark repeats
 
 
@@ -54,10 +54,10 @@ class MachineFigures:
             value = figure.text if figure.text.isdigit() else _quoted(figure.text)
             lines.append(f"{key} = {value}")
         if self.remarks:
-            lines += ["", "# Measured too, but no key of a machine holds it:"]
+            lines += ["", "# Also measured; machine files have no key for it:"]
             lines += [f"# {shown(remark, limit=LONGEST)}" for remark in self.remarks]
         if self.warnings:
-            lines += ["", "# Said when it was measured:"]
+            lines += ["", "# Warnings of the measurement:"]
             lines += [f"# {shown(warning, limit=LONGEST)}" for warning in self.warnings]
         return "\n".join(lines) + "\n"
 

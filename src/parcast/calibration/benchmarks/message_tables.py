@@ -93,8 +93,8 @@ def ends_of_lines(paths: Iterable[Path]) -> Iterator[str]:
             is_whole = stream.read() in b"\r\n"
         if not is_whole:
             yield (
-                f"{shown(path.name)} ends within a line, and its last value may be cut off. "
-                "Write it again."
+                f"{shown(path.name)} ends in the middle of a line, so its last value may be "
+                "incomplete. Write it again."
             )
 
 

@@ -68,13 +68,13 @@ def network_figures(tables: Sequence[Table], notes: list[str]) -> Iterator[Figur
         )
         processes = together[2]
         notes.append(
-            f"network.saturation is the highest rate of {processes} processes together. It is "
-            "that of the network only if they keep it busy: measure with as many as there are."
+            f"network.saturation is the highest rate of {processes} processes together. The "
+            "network may reach more: measure with all processors."
         )
         if rate is not None and together[0] < SAME * rate[0]:
             notes.append(
-                "network.saturation is less than network.bandwidth: the processes may have "
-                "outnumbered the processors. Give each its own."
+                "network.saturation is less than network.bandwidth: there may have been more "
+                "processes than processors. Use one process per processor."
             )
 
 
@@ -84,21 +84,21 @@ def _latency_notes(times: dict[int, float], tool: str) -> Iterator[str]:
     short = sorted(time for size, time in times.items() if size <= SHORT)
     if not short:
         yield (
-            f"{tool}: the shortest message has {smallest} B; network.latency holds the time of "
-            "its bytes too. Measure from 0 B."
+            f"{tool}: the shortest message has {smallest} B; network.latency includes the time "
+            "to transfer them. Measure from 0 B."
         )
     elif first > DISTURBED * (middle := short[len(short) // 2]):
         yield (
-            f"{tool}: the message of {smallest} B took {written(first, 'time')}, others of up to "
-            f"{SHORT} B {written(middle, 'time')}. It was disturbed: run it again, several times."
+            f"{tool}: messages of {smallest} B took {written(first, 'time')}, others of up to "
+            f"{SHORT} B {written(middle, 'time')}. The measurement was disturbed: repeat it "
+            "several times."
         )
     filled = {size: time for size, time in times.items() if size > 0}
     switch = protocol_switch(list(filled), list(filled.values())) if len(filled) > 1 else None
     if switch is not None:
         yield (
-            f"{tool}: the times are two straight lines, with another one from about "
-            f"{switch:.0f} B on, as where the protocol switches. network.latency is that of "
-            "short messages, network.bandwidth that of long ones."
+            f"{tool}: the protocol seems to switch at about {switch:.0f} B. network.latency is "
+            "that of shorter messages, network.bandwidth that of longer ones."
         )
 
 
@@ -124,8 +124,8 @@ def _fitted_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str]
 def _too_short(tool: str, size: int, key: str) -> str:
     """Say that messages tell no rate."""
     return (
-        f"{tool}: messages of up to {size} B do not tell {key}, since start-up is most of their "
-        "time. Measure up to 4 MiB."
+        f"{tool}: {key} is not determined by messages of up to {size} B, most of whose time is "
+        "startup. Measure up to 4 MiB."
     )
 
 
@@ -181,7 +181,9 @@ def machine_of_network(
     figures = [*network_figures(tables, notes)]
     primitives, remarks = collective_figures(tables, notes)
     if not (figures or primitives or remarks):
-        Faults(name_of(paths[0])).refuse("must tell of a network. " + (" ".join(notes) or hint))
+        Faults(name_of(paths[0])).refuse(
+            "must contain results of network benchmarks. " + (" ".join(notes) or hint)
+        )
     return MachineFigures(
         source=files_of(title, paths),
         figures=(*figures, *primitives),

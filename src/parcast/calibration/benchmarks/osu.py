@@ -107,15 +107,15 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     notes = [*ends_of_lines(paths)]
     if uncounted:
         notes.append(
-            f"Left out, as nothing tells how many processes there were: {named_first(uncounted)}. "
-            "Name the files such as osu_bcast.n8.txt."
+            f"Left out, as the number of processes is unknown: {named_first(uncounted)}. Add it "
+            "to the file name, as in osu_bcast.n8.txt."
         )
     if from_names:
         notes.append(
-            f"The processes are taken from the names of files: {named_first(from_names)}."
+            f"The number of processes is taken from the file name: {named_first(from_names)}."
         )
     if passed_over:
-        notes.append(f"Other tables are passed over: {named_first(passed_over)}.")
+        notes.append(f"Other tables are ignored: {named_first(passed_over)}.")
     hint = "Import osu_latency, osu_bw, osu_mbw_mr or a collective."
     return machine_of_network("OSU Micro-Benchmarks", paths, tables, notes, hint=hint)
 
@@ -141,7 +141,7 @@ def _tables(path: Path, faults: Faults) -> Iterator[_Begun]:
             _row(begun[-1], text, line, faults)
     if not begun:
         faults.refuse(
-            "must have a title such as # OSU MPI Latency Test v7.4, got none; it begins "
+            "must have a title such as # OSU MPI Latency Test v7.4, got none; it begins with "
             f"{shown(repr(first), limit=40)}. Name the format if it is another.",
         )
     for table in begun:
