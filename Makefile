@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: demo test lint types format benchmark benchmark-solvers clean
 
-demo: .venv/.demo  ## forecast a real measured data set
-	$(BIN)/python examples/finite_difference/demo.py
+demo: .venv/.demo  ## three forecasts beside the actual times
+	$(BIN)/python examples/nas_bt/demo.py
 
 test: lint types  ## everything CI checks
 	$(BIN)/coverage erase

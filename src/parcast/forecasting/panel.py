@@ -45,7 +45,7 @@ BAR: Final[dict[str, Any]] = {"fmt": "none", "elinewidth": 1, "capsize": 2.5, "z
 
 MEASURED, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
 IDEAL, SPREAD, KNEE = "ideal scaling", "spread of repeated runs", "knee: worth it up to here"
-ELSEWHERE, NEXT = "if it goes on as elsewhere", "run to make next"
+ELSEWHERE, NEXT = "scaling of another machine", "run to make next"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

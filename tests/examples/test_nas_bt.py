@@ -1,0 +1,81 @@
+"""`examples/nas_bt`: what `make demo` runs, the first that a newcomer sees."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parcast import read_measurements
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "nas_bt"
+ROW = re.compile(r"^ +(\d+) +(\S+) s +(\S+) to (\S+) s +(\S+) s +([+-]\S+) %(  outside.*)?$", re.M)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture(scope="module")
+def printed(folder):
+    command = [sys.executable, "-W", "error", EXAMPLE / "demo.py", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+    assert not done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def scenes(printed):
+    """Rows of the three scenes: p, forecast, lower, upper, actual, error, and whether inside."""
+    texts = re.split(r"^\d\. ", printed, flags=re.M)[1:]
+    assert len(texts) == 3
+    return [
+        [([float(x) for x in row[:6]], not row[6]) for row in ROW.findall(text)] for text in texts
+    ]
+
+
+def test_it_fits_on_two_screens(printed):
+    assert len(printed.splitlines()) <= 2 * 25
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_intervals_of_a_new_machine_and_of_one_curve_contain_the_actual_times(scenes):
+    moved, grown, _ = scenes
+    assert [row[0] for row, _ in moved] == [9, 16, 25, 36, 49, 64, 100, 144]
+    assert [row[0] for row, _ in grown] == [49, 64, 100, 144]
+    for (_, _, lower, upper, actual, error), inside in moved + grown:
+        assert inside
+        assert lower <= actual <= upper
+        assert abs(error) < 15
+
+
+def test_the_hard_case_is_missed_until_the_recommended_run_is_added(scenes, printed):
+    (missed, was_inside), (repaired, is_inside) = scenes[2]
+    assert (was_inside, is_inside) == (False, True)
+    assert abs(repaired[5]) < 10 < abs(missed[5])
+    assert "recommends is p = 49." in printed
+
+
+def test_the_command_of_each_scene_gives_its_first_rows(parcast, printed, scenes):
+    options = re.findall(r"\$ parcast forecast .*\\\n +(.*)", printed)
+    assert len(options) == 3
+    for line, rows in zip(options, scenes, strict=True):
+        told = parcast("forecast", EXAMPLE / "times.csv", *line.split(), "--json")
+        answered = {row["p"]: row for row in json.loads(told.out)["rows"]}
+        for (p, time, *_), _ in rows[:1] if line == options[2] else rows:
+            assert answered[p]["time_s"] == pytest.approx(time, rel=0.05)
+
+
+def test_the_picture_is_where_it_says(printed, folder):
+    assert f"Picture: {folder / 'forecast.png'}\n" in printed
+    assert (folder / "forecast.png").stat().st_size > 20_000
+
+
+def test_the_data_name_their_source_and_three_clusters():
+    text = (EXAMPLE / "times.csv").read_text(encoding="utf-8")
+    assert "SimGrid/SMPI" in text
+    runs = read_measurements(EXAMPLE / "times.csv")
+    assert set(runs.labels["machine"]) == {"crossbar", "mesh", "sp2"}
