@@ -55,7 +55,7 @@ def test_totals_are_consistent_with_their_parts():
     assert own == pytest.approx([1.0] * 3, rel=0.2)
     assert np.all(time["main->solve"] > time["main->solve->halo"])
     assert np.all((told.lower < told.time) & (told.time < told.upper))
-    assert "made to agree with the sum of their parts" in told.notes[0].rests_on
+    assert "3 of 3 call paths adjusted to the sum of their parts" in told.notes[0].rests_on
 
 
 def test_measured_counts_stay_as_measured():
@@ -145,7 +145,7 @@ def test_the_regions_that_take_over_come_first():
     assert sum(then for _, then in shares) <= 1 + 1e-9
     assert told.time.shape == (3, 2)
     assert {"share", "share_measured"} <= told.to_document()["series"][0].keys()
-    assert "of all time at the largest p asked for" in str(told)
+    assert "own share: of the time of all call paths, without callees" in str(told)
 
 
 def test_lines_of_a_figure_go_through_the_times_of_the_table():

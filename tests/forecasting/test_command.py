@@ -148,7 +148,7 @@ def test_columns_of_by_are_those_named(parcast, machines):
 
 def test_scaling_is_taken_from_the_user(parcast, times):
     said = parcast("forecast", times, "-p", "16", "--scaling", "weak")
-    assert "scaling     weak: as you said" in said.out
+    assert "scaling     weak: as requested" in said.out
 
 
 # where it goes
@@ -323,14 +323,15 @@ def test_a_count_beyond_the_knee_ends_with_status_1(parcast, machines):
     said = parcast("forecast", machines, "--knee", "-p", "8,100000")
     assert said.status == 1
     assert said.out.count("past knee") == 3  # two rows and the legend
-    assert said.out.count("knee        p = ") == 2
+    assert "\nknee        T3E: p = " in said.out
+    assert "\n            SP: p = " in said.out
     assert said.err.startswith("parcast: no: p = 100000 lies beyond the knee of T3E (")
 
 
 def test_counts_before_the_knee_end_with_status_0(parcast, machines):
     said = parcast("forecast", machines, "--knee", "30%", "-p", "2,4")
     assert (said.status, said.err) == (0, "")
-    assert said.out.count("knee        not reached up to p = 4") == 2
+    assert said.out.count(": not reached up to p = 4") == 2
 
 
 def test_a_single_series_needs_no_name_for_its_knee(parcast, times):

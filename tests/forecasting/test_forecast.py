@@ -116,7 +116,7 @@ def test_what_limits_it_is_told_at_the_largest_count_whatever_else_is_asked():
     turning = Measurements(p=P, time=[100, 55, 35, 30, 40.0])
     alone, among = forecast(turning, 64), forecast(turning, [64, 1, 8])
     assert among.limited_by == alone.limited_by
-    assert alone.limited_by[0].startswith("at p = 64: a cost that grows with the processors")
+    assert alone.limited_by[0].startswith("a cost that grows with p: at p = 64 ")
 
 
 def test_times_are_the_medians_of_the_repetitions():
@@ -208,9 +208,9 @@ def test_observed_is_the_median_of_its_own_series():
 def test_a_series_of_which_all_counts_are_held_out_is_named():
     runs = Measurements(p=[1, 2, 4, 4], time=[8.0, 5, 3, 4], machine=["A", "A", "A", "B"])
     told = forecast(runs, hold_out=[4])
-    assert told.refused == {"B": "All its counts are held out. Name fewer."}
+    assert told.refused == {"B": "All its counts are held out. Hold out fewer."}
     assert told.observed.tolist() == [[3]]
-    assert told.warnings[-1] == "B: no forecast. All its counts are held out. Name fewer."
+    assert told.warnings[-1] == "B: no forecast. All its counts are held out. Hold out fewer."
 
 
 def test_holding_out_counts_does_not_change_what_tells_series_apart():
@@ -231,8 +231,8 @@ def test_a_series_with_a_single_count_is_left_out_and_named():
     assert told.time.shape == (1, 2)
     assert [note.key for note in told.notes] == [{"machine": "A"}]
     why = (
-        "All its times are at p = 4, and a forecast needs at least two counts of processors. "
-        "Measure another, best twice or four times as many, or give runs on other machines as "
+        "All its times are at p = 4, and a forecast requires at least two processor counts. "
+        "Measure another, best two or four times as large, or give runs on other machines as "
         "donors."
     )
     assert told.refused == {"B": why}
@@ -243,16 +243,17 @@ def test_a_series_with_a_single_count_is_left_out_and_named():
 
 def test_if_no_series_has_two_counts_there_is_no_forecast():
     why = (
-        "All its times are at p = 4, and a forecast needs at least two counts of processors. "
-        "Measure another, best twice or four times as many, or give runs on other machines as "
+        "All its times are at p = 4, and a forecast requires at least two processor counts. "
+        "Measure another, best two or four times as large, or give runs on other machines as "
         "donors."
     )
     assert refusal({"p": [4, 4], "time": [1, 2]}, 8, error=FitFailed) == f"No forecast. {why}"
     three = {"p": [4, 4, 2], "time": [1, 2, 3], "machine": ["A", "B", "C"]}
     several = refusal(three, 8, error=FitFailed)
     assert several == (
-        "No forecast. By machine the runs fall into 3 series of one count each. Ignore a column "
-        "that is no parameter of the program, or measure each at two counts or more."
+        "No forecast. Grouped by machine the runs form 3 series of one processor count each. "
+        "Ignore columns that are no parameter of the program, or measure each series at two "
+        "counts or more."
     )
     alike = refusal({"p": 4, "time": [1, 2], "machine": ["A", "B"]}, 8, error=FitFailed)
     assert alike == f"No forecast. {why}"
@@ -341,7 +342,7 @@ def test_one_count_that_is_left_is_too_few():
 def test_scaling_must_be_one_of_three_words():
     assert refusal(RUNS, 8, scaling="Strong") == (
         'scaling must be "auto", "strong" or "weak", got \'Strong\'. '
-        'Leave it out to have it told from the times ("auto").'
+        'By default ("auto") it is derived from n and the times.'
     )
 
 

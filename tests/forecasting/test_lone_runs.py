@@ -13,11 +13,11 @@ TIME = 5 + 95 / P + np.tile([0, 0.1, 0.2], 4)
 JOBID = np.arange(4711.0, 4711 + len(P))
 RUNS = Measurements(p=P, time=TIME, jobid=JOBID)
 REMEDY = (
-    "By jobid nearly every run is a series of its own. If jobid is no parameter of the program, "
-    "pass over it (--ignore jobid; in Python ignore=['jobid'] of read_measurements). If it is, "
-    "ask at a value of it (--at jobid=4722; in Python jobid=4722)."
+    "jobid differs in nearly every run: each is a series of its own. If jobid is no parameter of "
+    "the program, ignore it (--ignore jobid; in Python read_measurements(path, ignore=['jobid']))."
+    " If it is one, forecast at a value of it (--at jobid=4722; in Python jobid=4722)."
 )
-BRIEFLY = REMEDY.partition(" If it is,")[0]
+BRIEFLY = REMEDY.partition(" If it is one,")[0]
 
 
 def parting(**columns):
@@ -57,12 +57,12 @@ def test_no_forecast_names_the_column():
 
 def test_both_columns_are_named():
     runs = Measurements(**RUNS.columns, date=JOBID[::-1])
-    with pytest.raises(FitFailed, match="Pass over") as refused:
+    with pytest.raises(FitFailed, match="Ignore columns") as refused:
         forecast(runs, 64)
     assert str(refused.value) == (
-        "No forecast. By jobid and date nearly every run is a series of its own. Pass over what "
-        "is no parameter of the program (--ignore jobid,date; in Python ignore=['jobid', 'date'] "
-        "of read_measurements)."
+        "No forecast. jobid and date differ in nearly every run: each is a series of its own. "
+        "Ignore columns that are no parameter of the program (--ignore jobid,date; in Python "
+        "read_measurements(path, ignore=['jobid', 'date']))."
     )
 
 
@@ -82,11 +82,11 @@ def test_what_the_remedy_says_helps():
 def test_donors_that_stand_alone_are_told():
     here = Measurements(p=4, time=20.0)
     donors = Measurements(machine=["A"] * 12, **RUNS.columns)
-    says = BRIEFLY.replace("nearly every run is", "nearly every run of the donors is")
+    says = BRIEFLY.replace("nearly every run:", "nearly every run of the donors:")
     with pytest.raises(FitFailed) as refused:
         forecast(here, 64, donors=donors)
     assert says in str(refused.value)
-    assert "a forecast needs at least two counts" in str(refused.value)
+    assert "a forecast requires at least two processor counts" in str(refused.value)
 
 
 def test_own_runs_that_stand_alone_beside_donors_are_told():
@@ -97,5 +97,5 @@ def test_own_runs_that_stand_alone_beside_donors_are_told():
 
 def test_without_such_a_column_nothing_changes():
     few = Measurements(p=[4, 8], time=[20.0, 12.0], machine=["A", "B"])
-    with pytest.raises(FitFailed, match="By machine the runs fall into 2 series of one count"):
+    with pytest.raises(FitFailed, match="Grouped by machine the runs form 2 series of one"):
         forecast(few, 64)

@@ -23,7 +23,7 @@ SIZES = Measurements(p=[1, 2, 4] * 2, n=[1, 1, 1, 2, 2, 2], time=[8, 4, 2, 16, 8
         ({"machine": "T3E"}, "Select rows first: runs.select(machine='T3E')."),
         ({"ignore": ["jobid"]}, "parcast.read_measurements(path, ignore=['jobid'])"),
         ({"at": {"n": 3}}, "Name the axis itself: n=[1000, 2000]."),
-        ({"top": 10}, "parcast.largest_regions(told, 10)"),
+        ({"top": 10}, "parcast.largest_regions(result, 10)"),
         ({"processors": 64}, "Processors are p: p=[64, 128]."),
     ],
 )

@@ -113,6 +113,8 @@ def test_the_document_says_of_each_series_what_its_note_does():
             "scaling": note.scaling,
             "scaling_reason": note.scaling_reason,
             "limited_by": note.limited_by,
+            "limit": note.limit,
+            "laws": dict(note.laws),
             "rests_on": note.rests_on,
             "backtest_error": note.backtest,
             "noise": note.noise,

@@ -24,13 +24,13 @@ def program(*machines_and_paths):
 @pytest.mark.parametrize(
     ("time", "strong", "says"),
     [
-        (FALLS, True, "time falls from 8 s at p = 1 to 2.5 s at 8"),
-        ([8, 5, 3.14159, 7], True, "time falls from 8 s at p = 1 to 3.14 s at 4"),
+        (FALLS, True, "time falls from 8 s at p = 1 to 2.5 s at p = 8"),
+        ([8, 5, 3.14159, 7], True, "time falls from 8 s at p = 1 to 3.14 s at p = 4"),
         (
             STAYS,
             False,
-            "time goes from 5 s at p = 1 to 5.25 s at 8: it does not fall as shared work would "
-            "(if the work was fixed, say so: strong scaling)",
+            "time goes from 5 s at p = 1 to 5.25 s at p = 8 and does not fall as that of fixed "
+            "work would (if the work was fixed, choose strong scaling)",
         ),
     ],
 )
@@ -44,7 +44,7 @@ def test_the_times_tell_the_scaling_and_which_of_them_is_said(time, strong, says
 def test_what_the_user_says_holds(scaling):
     found, reasons = scaling_of_runs(program(("SP", "main", FALLS)), scaling)
     assert found.tolist() == [scaling == "strong"]
-    assert reasons == ["as you said"]
+    assert reasons == ["as requested"]
 
 
 def test_a_problem_size_that_grows_with_p_is_weak_scaling_whatever_the_times():
@@ -60,7 +60,7 @@ def test_a_problem_size_that_grows_with_p_is_weak_scaling_whatever_the_times():
 def test_the_longest_call_path_tells_it_for_its_whole_run():
     found, reasons = scaling_of_runs(program(("A", "halo", RISES), ("A", "main", FALLS)), "auto")
     assert found.tolist() == [True, True]
-    assert reasons[0] == "as for main, its longest part"
+    assert reasons[0] == "as for main, the longest call path"
     assert reasons[1].startswith("time falls")
 
 
@@ -73,9 +73,13 @@ def test_runs_on_another_machine_tell_their_own():
 @pytest.mark.parametrize(
     ("n", "is_strong", "says"),
     [
-        ([100] * 4, True, "n is the same at every p, though time does not fall (if n is of each"),
+        (
+            [100] * 4,
+            True,
+            "although the time does not fall (if n is the size per processor, choose",
+        ),
         ([100, 200, 400, 800], False, "n grows with p"),
-        ([800, 100, 400, 200], False, "it does not fall as shared work would"),
+        ([800, 100, 400, 200], False, "does not fall as that of fixed work would"),
     ],
 )
 def test_a_problem_size_tells_it_before_the_times(n, is_strong, says):

@@ -97,7 +97,7 @@ def test_a_file_of_donors_given_twice_counts_once(parcast, tmp_path, other):
     asked = ("match", "two.csv", "-p", "16,64", "--donors", "elsewhere.csv")
     once, twice = parcast(*asked), parcast(*asked, "--donors", other)
     assert (twice.status, twice.out) == (0, once.out)
-    assert twice.err == f"parcast: {other} holds the same as elsewhere.csv. It counts once.\n"
+    assert twice.err == f"parcast: {other} is the same as elsewhere.csv. It is used once.\n"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, as
     asked = ("match", *asked, "-p", "16,64")
     once, twice = parcast(*asked), parcast(*asked, "--donors", "part.csv")
     assert (twice.status, twice.out) == (0, once.out)
-    said = f"all its runs stand in {whole} too. They count once."
+    said = f"all its runs are in {whole} as well. They are used once."
     assert twice.err == f"parcast: part.csv: {said}\n"
 
 
@@ -130,7 +130,7 @@ def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, as
             ("two.csv", "--donors", "sizes.csv"),
             2,
             "--donors must have the same columns as all other tables, got no n in two.csv. Add "
-            "it, or pass over it in the others: --ignore n.\n",
+            "it, or ignore it in the others: --ignore n.\n",
         ),
         (
             ("two_sizes.csv", "--donors", "elsewhere.csv"),

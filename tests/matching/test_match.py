@@ -381,7 +381,9 @@ def test_a_column_that_leaves_every_run_alone_is_to_be_passed_over():
     p, machine = [1, 1, 2, 2, 4, 4] * 2, ["A"] * 6 + ["B"] * 6
     time = [9, 9.1, 5, 5.1, 3, 3.1] * 2
     runs = Measurements(p=p, time=time, machine=machine, jobid=range(12))
-    with pytest.raises(ParameterError, match=r"several values of jobid\. By jobid nearly every"):
+    with pytest.raises(
+        ParameterError, match=r"several values of jobid\. jobid differs in nearly every"
+    ):
         match(runs)
 
 

@@ -100,6 +100,13 @@ def test_everything_that_is_said_stands_in_its_order():
     ]
 
 
+def test_a_count_and_its_number_stay_in_one_line():
+    page = Page(width=20)
+    assert page.wrapped("the forecast at p = 8", indent=0) == ["the forecast at", "p = 8"]
+    assert page.wrapped("an interval of 90 %", indent=0) == ["an interval of 90 %"]
+    assert page.wrapped("interval of say 90 % here", indent=0) == ["interval of say 90 %", "here"]
+
+
 SERIOUS = RankedWarning("Wide.", rank=Rank.SERIOUS, kind="wide")
 MINOR = RankedWarning("Narrow.", rank=Rank.MINOR)
 
@@ -111,7 +118,7 @@ def test_warnings_stand_below_the_facts_of_a_single_part_and_apart_from_those_of
     ]
     assert lines_of(Sheet(parts=(part, replace(part, title="SP"))))[-4:] == [
         *("law         usl", ""),
-        *("warning:    All 2 series: Wide.", "warning:    All 2 series: Plain."),
+        *("warning:    Both series: Wide.", "warning:    Both series: Plain."),
     ]
 
 

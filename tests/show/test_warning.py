@@ -75,6 +75,6 @@ def test_minor_ones_are_neither_shown_nor_counted():
 def test_parts_may_have_short_names_and_be_of_another_sort():
     parts = [Sheet(title=f"{x}: a program", name=x, warnings=("w",)) for x in ("lu", "cg")]
     (found,) = gathered(Sheet(parts=tuple(parts), parts_are="programs")).shown
-    assert found == "All 2 programs: w"
+    assert found == "Both programs: w"
     parts.append(Sheet(title="ft: a program", name="ft"))
     assert gathered(Sheet(parts=tuple(parts))).shown == ["lu, cg: w"]

@@ -259,7 +259,7 @@ def command(
 
     def show_both() -> None:
         show_sheet(forecast.to_sheet(knees=knees, show_all=show_all))
-        show_plan(planned)
+        show_plan(planned, question)
 
     outputs.give(
         forecast,
@@ -487,14 +487,18 @@ def plan_of_question(
     return plan_runs(runs, counts, **options)
 
 
-def show_plan(planned: "Sequence[PlannedRun] | None") -> None:
+def show_plan(planned: "Sequence[PlannedRun] | None", question: Question) -> None:
     """Print planned runs below the answer, where they were asked for."""
     if planned is None:
         return
-    from parcast.forecasting.sheet import sheet_of_plan
+    from parcast.forecasting.next_runs.sheet import sheet_of_plan
 
     show([""])
-    show_sheet(sheet_of_plan(planned))
+    largest = max(question.p.values) if question.p else 0
+    where = f"up to p = {question.upto}"
+    if question.upto is None:
+        where = f"below p = {largest} (the default of --upto)"
+    show_sheet(sheet_of_plan(planned, question.plan_runs, where=where))
 
 
 def rows_with_plan(
@@ -504,7 +508,7 @@ def rows_with_plan(
     if planned is None:
         yield from rows
         return
-    from parcast.forecasting.sheet import numbers_of
+    from parcast.forecasting.next_runs.sheet import numbers_of
 
     runs = [
         {"planned_run": number, **_flat(run.to_document())}

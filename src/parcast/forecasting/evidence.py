@@ -1,4 +1,4 @@
-"""What series of a single parameter are forecast from, and why some have no forecast.
+"""What forecasts of series along p are based on, and why some series have no forecast.
 
 The runs of each series that are not held out, its donors, and how it scales. What is computed
 from them is in `parcast.forecasting.curve`; what is said of it in `parcast.forecasting.notes`.
@@ -30,7 +30,7 @@ from parcast.words import whole
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SeriesCurves:
-    """What some series are forecast to take."""
+    """Forecast times of some series."""
 
     evidence: "SeriesEvidence"
     estimate: Estimate  # at the counts asked for, and at one more that tells the slope
@@ -41,7 +41,7 @@ class SeriesCurves:
         return self.estimate.table[:, :, :-1]
 
     def notes(self) -> list[SeriesNotes]:
-        """What the forecast of each series rests on."""
+        """Notes on the forecast of each series."""
         curve, estimate = self.evidence.curve, self.estimate
         p, donated = self.evidence.p, estimate.donated
         notes = notes_of(
@@ -58,7 +58,7 @@ class SeriesCurves:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SeriesEvidence:
-    """What series along p are forecast from; made by `series_evidence`."""
+    """What forecasts of series along p are based on; made by `series_evidence`."""
 
     p: Array  # (points,): counts asked for [1]
     curve: Curve
@@ -82,14 +82,14 @@ class SeriesEvidence:
 
     @property
     def law(self) -> str:
-        """Say how it is forecast."""
+        """Name the method."""
         formulas = ", ".join(law.formula for law, *_ in LAWS.values())
         median = f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws ({formulas})"
         return median + (words.LAW if self.curve.elsewhere else "")
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Say where the laws come from."""
+        """Sources of the laws."""
         return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
 
     def parts(self) -> Iterator["SeriesEvidence"]:
@@ -123,7 +123,7 @@ class SeriesEvidence:
 
 
 def series_evidence(question: Question) -> SeriesEvidence:
-    """Group the runs into series, find their donors, and refuse series that carry no forecast."""
+    """Group the runs into series, find their donors, and refuse series with too few counts."""
     everything = question.measurements.series(question.by)
     known = everything
     if question.hold_out is not None:
@@ -176,7 +176,7 @@ def _refused(
         refused[label_of(known.keys[i])] = _too_few(float(known.p[i, 0]), left_out, remedies)
     kept = {tuple(key.values()) for key in known.keys}
     return refused | {
-        label_of(key): "All its counts are held out. Name fewer."
+        label_of(key): "All its counts are held out. Hold out fewer."
         for key in everything.keys
         if tuple(key.values()) not in kept
     }
@@ -188,8 +188,8 @@ def _too_few(p: float, left_out: Sequence[str], remedies: Sequence[str]) -> str:
     if remedies[0]:
         return " ".join([f"{at}.", *(left_out or remedies)])
     needs = (
-        f"{at}, and a forecast needs at least two counts of processors. Measure another, best "
-        "twice or four times as many, or give runs on other machines as donors."
+        f"{at}, and a forecast requires at least two processor counts. Measure another, best "
+        "two or four times as large, or give runs on other machines as donors."
     )
     return " ".join([needs, *left_out])
 
@@ -204,9 +204,9 @@ def _no_forecast(
         why = "Fewer than two counts are left to forecast from. Hold out fewer."
     elif len(np.unique(known.p[:, 0])) > 1:
         why = (
-            f"By {', '.join(known.by)} the runs fall into {len(known)} series of "
-            "one count each. Ignore a column that is no parameter of the program, or measure "
-            "each at two counts or more."
+            f"Grouped by {', '.join(known.by)} the runs form {len(known)} series of one processor "
+            "count each. Ignore columns that are no parameter of the program, or measure each "
+            "series at two counts or more."
         )
     else:
         why = next(iter(refused.values()))

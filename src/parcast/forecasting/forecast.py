@@ -1,4 +1,4 @@
-"""A few timings in, times at other numbers of processors out, each with its interval.
+"""Times at other processor counts, forecast from a few timings, each with its interval.
 
 Four objects in a row: the question, the evidence that it is answered from, the curves that are
 computed from this, and the notes on them.
@@ -137,5 +137,5 @@ def forecast(
 
 
 def evidence_of(question: Question) -> SeriesEvidence | SurfaceEvidence:
-    """Find what a question is answered from: series along p, or runs over several axes."""
+    """Find what the answer is based on: series along p, or runs over several axes."""
     return surface_evidence(question) if question.at else series_evidence(question)

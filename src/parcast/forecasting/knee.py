@@ -1,4 +1,4 @@
-"""The count of processors beyond which more of them are no longer worth it."""
+"""The knee: the largest processor count at which efficiency holds and time still falls."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Knee:
     """Largest processor count worth using, of one series, considered up to `upto`."""
 
     key: Key
-    p: int  # the largest count still worth it; `upto` if none is reached [1]
-    lower: int  # the same by the upper ends of the times' intervals; `upto` if none is reached [1]
-    upper: int  # the same by the lower ends; `upto` likewise [1]
+    p: int  # the knee; `upto` if it is not reached [1]
+    lower: int  # the same for the upper ends of the times' intervals [1]
+    upper: int  # the same for the lower ends of the times' intervals [1]
     efficiency: float  # at `p` [1]
     fastest: int  # the count with the least time; `upto` where it still falls there [1]
     because: str  # "efficiency", "time" or "not reached"
@@ -49,12 +49,12 @@ class Knee:
 
     @property
     def lower_is_limit(self) -> bool:
-        """Whether `lower` is only where the search ended: that end of the interval lies beyond."""
+        """Whether `lower` is where the search ended: that end of the interval is larger."""
         return self.lower >= self.upto
 
     @property
     def upper_is_limit(self) -> bool:
-        """Whether `upper` is only where the search ended: that end of the interval lies beyond."""
+        """Whether `upper` is where the search ended: that end of the interval is larger."""
         return self.upper >= self.upto
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class Knee:
         }
 
     def __str__(self) -> str:
-        """Say the knee in a sentence; an end of its interval beyond the search is ">64"."""
+        """Give the knee in a sentence; an end of its interval beyond the search is ">64"."""
         upper = f">{self.upto}" if self.upper_is_limit else f"{self.upper}"
         interval = f" (90 % interval {self.lower} to {upper})"
         if self.because == "not reached":

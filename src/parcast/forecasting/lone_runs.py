@@ -43,18 +43,19 @@ def remedy_of_lone_runs(
         return ""
     names = [shown(name) for name in columns]
     run = f"run {of}" if of else "run"
-    text = f"By {' and '.join(names)} nearly every {run} is a series of its own. "
+    differ = "differs" if len(names) == 1 else "differ"
+    text = f"{' and '.join(names)} {differ} in nearly every {run}: each is a series of its own. "
     if len(names) > 1:
         return text + (
-            "Pass over what is no parameter of the program "
-            f"(--ignore {','.join(names)}; in Python ignore={names} of read_measurements)."
+            "Ignore columns that are no parameter of the program "
+            f"(--ignore {','.join(names)}; in Python read_measurements(path, ignore={names}))."
         )
     example = f"{names[0]}={whole(float(measurements.axes[columns[0]].max()))}"
     text += (
-        f"If {names[0]} is no parameter of the program, pass over it (--ignore {names[0]}; in "
-        f"Python ignore={names} of read_measurements)."
+        f"If {names[0]} is no parameter of the program, ignore it (--ignore {names[0]}; in "
+        f"Python read_measurements(path, ignore={names}))."
     )
-    at = f" If it is, ask at a value of it (--at {example}; in Python {example})."
+    at = f" If it is one, forecast at a value of it (--at {example}; in Python {example})."
     return text if briefly else text + at
 
 

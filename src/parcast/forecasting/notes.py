@@ -1,4 +1,4 @@
-"""What a forecast says of itself in words: what it rests on, what limits it, what to doubt."""
+"""Notes on a forecast in words: what it is based on, what limits it, and its warnings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,6 +11,7 @@ from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
 from parcast.forecasting.measured import pooled_noise
 from parcast.forecasting.result import SeriesNotes
+from parcast.forecasting.scaling import Limit
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
@@ -33,9 +34,9 @@ def notes_of(
     reasons: Sequence[str],
     helped: NDArray[np.bool_] | None = None,
 ) -> list[SeriesNotes]:
-    """Notes of every series; the last target of the `estimate` only tells the slope there.
+    """Notes of every series; the last target of the `estimate` only gives the slope there.
 
-    Of those `helped` by donors, what is said of own runs alone does not hold.
+    Warnings about too few own runs do not apply to those `helped` by donors.
     """
     curve, targets = estimate.curve, estimate.targets
     furthest = int(np.argmax(targets[:-1]))
@@ -47,7 +48,7 @@ def notes_of(
     laws = list(LAWS)
     belongs = np.array([[law == own for law in laws] for own, _ in MEMBERS], dtype=np.float64)
     weights = curve.weights @ belongs
-    heaviest = np.argsort(-weights, axis=1)[:, :3]
+    heaviest = np.argsort(-weights, axis=1)
     noise = pooled_noise(series.spread, series.repetitions > 1)
     repeated = np.asarray(np.any(series.repetitions > 1, axis=1), dtype=bool)
 
@@ -56,9 +57,8 @@ def notes_of(
         count = int(series.count[i])
         first, last = float(series.p[i, 0]), float(series.p[i, count - 1])
         backtest = float(np.expm1(-curve.backtest[i])) if count > 2 else None
-        shares = ", ".join(f"{laws[j]} {percent(weights[i, j])}" for j in heaviest[i])
         own_noise = float(noise[i]) if repeated[i] else None
-        limit = _limit(slope[i], efficiency[i], strong=bool(strong[i]))
+        limit, limited_by = _limit(at, slope[i], efficiency[i], strong=bool(strong[i]))
         is_helped = helped is not None and bool(helped[i])
         notes.append(
             SeriesNotes(
@@ -66,53 +66,67 @@ def notes_of(
                 measured=(first, last),
                 scaling="strong" if strong[i] else "weak",
                 scaling_reason=reasons[i],
-                limited_by=f"at p = {at}: {limit}",
-                rests_on=_rests_on(series, i, shares, backtest),
+                limited_by=limited_by,
+                rests_on=_rests_on(series, i, backtest),
                 backtest=backtest,
                 noise=own_noise,
                 warnings=tuple(
                     _warnings(series, i, estimate, furthest, noise=own_noise, helped=is_helped)
                 ),
+                limit=limit,
+                laws=tuple((laws[j], float(weights[i, j])) for j in heaviest[i].tolist()),
             )
         )
     return notes
 
 
-def _limit(slope: float, efficiency: float, *, strong: bool) -> str:
-    """Say what holds the program back, by the slope of log time and the efficiency at a count."""
-    doubling = 2.0**slope - 1.0
+def _limit(p: float, slope: float, efficiency: float, *, strong: bool) -> tuple[Limit, str]:
+    """What holds the program back, by the slope of log time and the efficiency at a count.
+
+    In one or two words, and in a sentence.
+    """
+    saved = 1.0 - 2.0**slope
     if slope > (0.1 if strong else 0.03):
-        return (
-            "a cost that grows with the processors: "
-            f"each doubling makes it {percent(doubling)} slower"
-        )
+        text = f"a cost that grows with p: at p = {p} doubling p makes it {percent(-saved)} slower"
+        return "growing cost", text
     if not strong:
-        if efficiency < 0.9:
-            left = percent(efficiency)
-            return f"a cost that grew with the processors: {left} of the ideal is left"
-        return "nothing that the times show: time stays while the work grows"
-    if slope > -0.015:
-        return "time that more processors do not shorten: a doubling gains nothing any more"
+        if efficiency >= 0.9:
+            return "scales well", "nothing measurable: time stays constant while the work grows"
+        text = f"a cost that grew with p: at p = {p} the efficiency is {percent(efficiency)}"
+        return "growing cost", text
+    much = "nothing" if slope > -0.015 else percent(saved)
+    saves = f"at p = {p} doubling p saves {much} (ideal: 50%)"
     if slope > -0.8:
-        return (
-            "time that more processors do not shorten: "
-            f"each doubling saves {percent(-doubling)}, where shared work would save 50%"
-        )
-    return "the work itself, which the processors still share well"
+        return "overhead", f"parallel overhead: {saves}"
+    return "scales well", f"the work itself, which still scales well: {saves}"
 
 
-def _rests_on(series: Series, i: int, shares: str, backtest: float | None) -> str:
-    """Say in a sentence what the forecast was made from."""
+def _rests_on(series: Series, i: int, backtest: float | None) -> str:
+    """Say which runs the forecast is based on, and how it was tested."""
+    if backtest is None:
+        tested = "too few to be tested"
+    else:
+        last = whole(float(series.p[i, int(series.count[i]) - 1]))
+        side = "high" if backtest > 0 else "low"
+        missed = f"{percent(abs(backtest))} too {side}"
+        tested = f"tested by leaving out p = {last}: forecast {missed}"
+    return f"{runs_in_words(series, i)}; {tested}"
+
+
+def runs_in_words(series: Series, i: int) -> str:
+    """Say how many runs a series has, at how many counts.
+
+    >>> from parcast.timings.measurements import Measurements
+    >>> table = Measurements(p=[1, 2, 4, 4], time=[8, 5, 3, 3.1])
+    >>> runs_in_words(table.series(), 0), runs_in_words(table.select(p=[1, 2]).series(), 0)
+    ('4 runs at 3 counts, p = 1 to 4', '2 runs at p = 1 and 2')
+    """
     count = int(series.count[i])
     first, last = (whole(float(series.p[i, j])) for j in (0, count - 1))
     runs = int(series.repetitions[i, :count].sum())
-    if backtest is None:
-        tested = "nothing could be held back to test it"
-    else:
-        side = "high" if backtest > 0 else "low"
-        tested = f"told only the smaller ones, it is {percent(abs(backtest))} too {side} at {last}"
-    counts = f"{runs} runs at {count} counts from {first} to {last}"
-    return f"{counts}; {tested}; laws that weigh most: {shares}"
+    at = f"p = {first} {'and' if count == 2 else 'to'} {last}" if count > 1 else f"p = {first}"
+    many = f"{runs} run{'s' if runs > 1 else ''}"
+    return f"{many} at {at}" if count in (runs, 1) else f"{many} at {count} counts, {at}"
 
 
 def _warnings(
@@ -124,13 +138,13 @@ def _warnings(
     noise: float | None,
     helped: bool,
 ) -> Iterator[str]:
-    """Give what should make a reader careful, gravest first."""
+    """Give the warnings of one series."""
     count = int(series.count[i])
     first, last = (whole(float(series.p[i, j])) for j in (0, count - 1))
     curve, targets = estimate.curve, estimate.targets[:-1]
     widest = int(np.argmax(curve.half_width[i, :-1]))
     width = float(np.exp(2 * curve.half_width[i, widest]))
-    yield from warning_of_width(whole(float(targets[widest])), width)
+    yield from warning_of_width(whole(float(targets[widest])), width, helped=helped)
     other = curve.without_last[i, furthest]
     change = abs(other - curve.log_time[i, furthest])
     if targets[furthest] > last and change > np.log(DEPENDS):
@@ -163,17 +177,19 @@ def _warnings(
         yield warning_of_noise(noise)
 
 
-def warning_of_width(p: float, width: float) -> Iterator[str]:
+def warning_of_width(p: float, width: float, *, helped: bool = False) -> Iterator[str]:
     """Warn of an interval with so large a factor between its ends at a count."""
     if width <= WIDE:
         return
-    is_too_wide = width > TOO_WIDE
-    remedy = ": measure at a larger p, or add runs on other machines (donors)"
+    remedy = ""
+    if width > TOO_WIDE:
+        remedy = ": measure at a larger p"
+        remedy += "" if helped else ", or add runs on other machines"
     yield RankedWarning(
         f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}"
-        f"{remedy if is_too_wide else ''}.",
+        f"{remedy}.",
         kind="wide interval",
-        rank=Rank.SERIOUS if is_too_wide else Rank.MINOR,
+        rank=Rank.SERIOUS if remedy else Rank.MINOR,
         size=width,
     )
 
@@ -189,7 +205,7 @@ def _warning_of_reach(p: float, last: float, reach: float, *, helped: bool) -> s
         f"p = {p} is an extrapolation to {format_quantity(reach, 'count')}x the largest measured "
         f"p ({last}).{checked}",
         kind="extrapolation",
-        rank=Rank.SERIOUS if reach > FAR else Rank.MINOR,
+        rank=Rank.SERIOUS if reach > FAR and not helped else Rank.MINOR,
         size=reach,
     )
 
@@ -204,7 +220,7 @@ def warning_of_noise(noise: float) -> str:
 
 
 def notes_of_profile(notes: Sequence[SeriesNotes], profile: Profile) -> list[SeriesNotes]:
-    """Say of every call path at the root of a tree what was done with those below it."""
+    """Note at the root of every call tree how many call paths were adjusted to add up."""
     tree = profile.tree
     root = np.arange(len(notes))
     while (tree.parent[root] >= 0).any():
@@ -215,8 +231,8 @@ def notes_of_profile(notes: Sequence[SeriesNotes], profile: Profile) -> list[Ser
     )
     answer = list(notes)
     for i in np.flatnonzero(totals).tolist():
-        text = f"; {adding[i]} of {totals[i]} call paths made to agree with the sum of their parts"
+        text = f"; {adding[i]} of {totals[i]} call paths adjusted to the sum of their parts"
         if adding[i] < totals[i]:
-            text += " (the others' parts add up to more, as times of the slowest rank do)"
+            text += " (the parts of the others add up to more: times of the slowest rank)"
         answer[i] = replace(notes[i], rests_on=notes[i].rests_on + text)
     return answer

@@ -1,4 +1,4 @@
-"""What is asked of which measurements: arguments and keywords, checked."""
+"""The arguments of a forecast, checked."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,14 +31,13 @@ ASKED_OTHERWISE: Final = {
     "select": _SELECT,
     "callpath": "Select rows first: runs.select(callpath='main').",
     "machine": f"{_SELECT} Descriptions of machines are machines=[parcast.read_machine(path)].",
-    "ignore": "Pass over columns as they are read: "
-    "parcast.read_measurements(path, ignore=['jobid']).",
+    "ignore": "Ignore columns when reading: parcast.read_measurements(path, ignore=['jobid']).",
     "at": "Name the axis itself: n=[1000, 2000].",
     "knee": "Call parcast.knee(runs, upto=1024).",
     "min_efficiency": "Call parcast.knee(runs, upto=1024, min_efficiency=0.5).",
     "upto": "Call parcast.knee(runs, upto=1024), or parcast.plan_runs(runs, p, upto=64).",
     "plan_runs": "Call parcast.plan_runs(runs, p).",
-    "top": "Call parcast.largest_regions(told, 10) with what parcast.forecast gave.",
+    "top": "Call parcast.largest_regions(result, 10) with the result of parcast.forecast.",
     **dict.fromkeys(("processors", "procs", "nprocs", "cores", "ranks"), _COUNTS),
 }
 
@@ -98,7 +97,7 @@ def question_of(
             "scaling",
             must='be "auto", "strong" or "weak"',
             got=f"{scaling!r}",
-            hint='Leave it out to have it told from the times ("auto").',
+            hint='By default ("auto") it is derived from n and the times.',
         )
     measurements = as_measurements(measurements)
     check_keywords(verb, at or {}, measurements)

@@ -1,4 +1,4 @@
-"""Which call paths take most of the time where most processors are asked for."""
+"""Which call paths take most of the time at the largest count asked for."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
             "top",
             must="be a whole number of at least 1",
             got=f"{top!r}",
-            hint="Say how many regions to show.",
+            hint="Give the number of call paths to keep.",
         )
     series = told.measured
     profile, groups = profile_of(series), callers_of(series)[2]

@@ -1,4 +1,4 @@
-"""What a question is answered with: times, their intervals, and what they rest on."""
+"""The answer to a question: times, their intervals, and what they are based on."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.forecasting.curve import Curve
+from parcast.forecasting.call_paths import PATH
+from parcast.forecasting.curve import Columns, Curve
+from parcast.forecasting.scaling import Limit
+from parcast.forecasting.totals import Totals, totals_of
 from parcast.show.result import Result
+from parcast.show.warning import said_of
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
@@ -22,30 +26,39 @@ SHARES = ("share_measured", "share")
 
 
 class Donor(NamedTuple):
-    """Another machine that was used, and what it says at one count."""
+    """Another machine that was used, its weight in the forecast, and its own forecast."""
 
     machine: str
-    weight: float  # part of the forecast that it has a say in [1]
-    p: float  # at which: the largest count asked for at which donors have a say [1]
-    time: float  # there, if it goes on as on that machine, its speed allowed for [s]
+    weight: float  # of this machine in the forecast at `p` [1]
+    p: float  # the largest count asked for at which donors have any weight [1]
+    time: float  # at `p`, if scaling continues as on that machine, at the speed of this one [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesNotes:
-    """What a forecast of one series rests on, in words, with the numbers behind the words."""
+    """What the forecast of one series is based on, in words and in numbers."""
 
     key: Key
     measured: tuple[float, float]  # smallest and largest measured count [1]
     scaling: str  # "strong" or "weak"
     scaling_reason: str
-    limited_by: str
-    rests_on: str
+    limited_by: str  # what holds it back at the largest count asked for, in a sentence
+    rests_on: str  # the runs that it is based on, and how it was tested
     backtest: float | None  # relative error of the largest count's forecast from the others
     noise: float | None  # relative standard deviation among repetitions; None without any
     warnings: tuple[str, ...]
     donors: tuple[Donor, ...] = ()  # other machines used, the heaviest first
-    elsewhere: str = ""  # how long it takes if it goes on as on each of them, in words
+    elsewhere: str = ""  # the time if scaling continues as on each of them, in words
     shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
+    limit: Limit = ""  # what holds it back, in one or two words; "" over several axes
+    laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
+        known = fields(self)
+        values = [*state, *(field.default for field in known[len(state) :])]
+        for field, value in zip(known, values, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def label(self) -> str:
@@ -77,12 +90,12 @@ class Forecast(Result):
     speedup: Array  # over the smallest measured count [1]
     efficiency: Array  # [1]
     reach: Array  # how many times beyond the measured counts; 1 inside [1]
-    observed: Array  # median measured at these counts, held out or not; NaN where none [s]
-    by: tuple[str, ...]  # the columns that tell the series apart
+    observed: Array  # median time measured at these counts, held out or not; NaN where none [s]
+    by: tuple[str, ...]  # the columns that distinguish the series
     notes: tuple[SeriesNotes, ...]  # one a series
-    refused: Mapping[str, str]  # label of each series that has no answer, and why
-    measured: Series  # what the answered series were forecast from
-    interval: float = 0.9  # the share of forecasts whose interval is meant to hold
+    refused: Mapping[str, str]  # label of each series without a forecast, and why
+    measured: Series  # the runs that the forecast is based on
+    interval: float = 0.9  # nominal coverage of the intervals [1]
     law: str = "weighted median of simple laws"
     sources: tuple[str, ...] = ()
     is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
@@ -108,7 +121,7 @@ class Forecast(Result):
     def take(self, rows: NDArray[np.intp]) -> Forecast:
         """Keep some of the series, by their numbers and in that order.
 
-        Call paths that were made to agree with others still do.
+        Call paths that were adjusted to agree with others stay as they are.
         """
         return replace(
             self,
@@ -123,9 +136,9 @@ class Forecast(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Every warning of every series, with the name of the series before it."""
+        """All warnings of all series, each after the name of its series."""
         of_series = [
-            f"{note.label}: {text}" if note.label else text
+            said_of(note.label, text) if note.label else text
             for note in self.notes
             for text in note.warnings
         ]
@@ -134,8 +147,22 @@ class Forecast(Result):
 
     @property
     def limited_by(self) -> tuple[str, ...]:
-        """What holds each series back at the largest count asked for."""
+        """What limits each series at the largest count asked for."""
         return tuple(note.limited_by for note in self.notes)
+
+    @property
+    def totals(self) -> Totals | None:
+        """Times of whole profiles, those of all their call paths; None without call paths."""
+        if self.curve is None or PATH not in self.by:
+            return None
+        every = self.curve
+        answers: Forecast | Columns = self
+        if every.chosen is not None:
+            every = replace(every, chosen=None)
+            answers = every.at(self.p)
+        shape = (len(every.series), -1)
+        columns = {name: getattr(answers, name) for name in ("time", "lower", "upper")}
+        return totals_of(every.series, **{k: np.reshape(x, shape) for k, x in columns.items()})
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one tidy row for each series and count, with the keys of the JSON document."""
@@ -178,6 +205,7 @@ class Forecast(Result):
             "inputs": dict(self.inputs or {}),
             "series": [_note_document(note) for note in self.notes],
             "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
+            **_totals_document(self),
         }
 
     def __repr__(self) -> str:
@@ -203,14 +231,16 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
 
 
 def _note_document(note: SeriesNotes) -> dict[str, Any]:
-    """One series of the document: its key and what is said of it."""
+    """One series of the document: its key and its notes."""
     return {
         **{name: whole(value) for name, value in note.key.items()},
         "measured_p": [whole(x) for x in note.measured],
         "scaling": note.scaling,
         "scaling_reason": note.scaling_reason,
         "limited_by": note.limited_by,
+        "limit": note.limit,
         "rests_on": note.rests_on,
+        "laws": dict(note.laws),
         "backtest_error": note.backtest,
         "noise": note.noise,
         "donors": [
@@ -220,3 +250,24 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
         **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
         "warnings": list(note.warnings),
     }
+
+
+def _totals_document(forecast: Forecast) -> dict[str, Any]:
+    """Times of whole profiles that are sums of call paths, in the document."""
+    totals = forecast.totals
+    if totals is None:
+        return {}
+    counts = [whole(x) for x in np.ravel(forecast.p).tolist()]
+    rows = [
+        {
+            **{name: whole(value) for name, value in totals.keys[i].items()},
+            **{"callpaths": int(totals.parts[i]), "p": p},
+            "time_s": float(totals.time[i, j]),
+            "lower_s": float(totals.lower[i, j]),
+            "upper_s": float(totals.upper[i, j]),
+        }
+        for i in range(len(totals.keys))
+        for j, p in enumerate(counts)
+        if totals.parts[i] > 1
+    ]
+    return {"totals": rows} if rows else {}

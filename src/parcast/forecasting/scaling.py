@@ -1,22 +1,21 @@
-"""Strong or weak scaling: whether the work of the runs was fixed, told for every question here.
+"""Strong or weak scaling: whether the work of the runs was fixed.
 
 Under strong scaling the work is fixed and time should fall as 1/p; under weak scaling the work
-grows with the processors and time should stay::
+grows with p and time should stay constant::
 
     strong:  speedup = T(p0) / T(p),         efficiency = speedup * p0 / p
     weak:    speedup = p/p0 * T(p0) / T(p),  efficiency = T(p0) / T(p)
 
-with p0 the smallest measured count: nobody has measured one processor of a program that does not
-fit there. The weak speedup is Gustafson's scaled speedup [1]_, of the work and not of the time.
+with p0 the smallest measured count, as many programs do not fit on one processor. The weak speedup
+is Gustafson's scaled speedup [1]_, of the work and not of the time.
 
-A column `n`, the size of the problem, tells which it was: where it grows with the processors
-scaling is weak, where it is the same at every count strong. Else the times do: wherever some count
-was at least a quarter of the ideal fall (in logarithms) below the smallest count, processors
-shared a fixed work [D]. So they did where it is a sixth less at the largest count than at the
-smallest: work that grows with the processors has no reason to be done in less time [D]. Of a
-single count most of its donors tell it. All call paths of a run were timed together, so they
-cannot differ; the one that takes longest at the smallest count tells it for all of them, as it is
-the most likely to hold the work itself.
+A column `n`, the problem size, decides which it was: where it grows with p scaling is weak, where
+it is the same at every count strong. Otherwise the times decide: where the time at some count was
+at least a quarter of the ideal fall (in logarithms) below that at the smallest count, the work was
+fixed [D]; likewise where it is a sixth less at the largest count than at the smallest, as work
+that grows with p is not done in less time [D]. For a single count the majority of its donors
+decides. All call paths of a run were timed together and scale in the same way: the one that takes
+longest at the smallest count decides for all of them, as it most likely holds the work itself.
 
 References
 ----------
@@ -42,22 +41,24 @@ FALL = 0.175  # of the logarithm of time: a sixth less, which noise seldom makes
 
 
 Scaling = Literal["auto", "strong", "weak"]
+Limit = Literal["", "scales well", "overhead", "growing cost"]  # in a word or two
 Size = Literal["", "grows", "fixed"]  # of the problem, over the counts of processors
 
 FIXED: Final = (
-    "n is the same at every p, though time does not fall (if n is of each processor, say so: weak "
-    "scaling)"
+    "n is the same at every p, although the time does not fall (if n is the size per processor, "
+    "choose weak scaling)"
 )
-AS_REQUESTED: Final = "as you said"
+AS_REQUESTED: Final = "as requested"
 WITH_P: Final = "n grows with p"
 
 
 def scaling_with_donors(
     series: Series, elsewhere: Elsewhere | None, scaling: Scaling, *, size: Size
 ) -> tuple[NDArray[np.bool_], Sequence[str]]:
-    """Tell strong from weak scaling, of a single count as most of its donors scale; say why.
+    """Decide between strong and weak scaling, with a single count by the donors; say why.
 
-    All call paths of a run scale alike: as one of several counts, or else as the longest of them.
+    All call paths of a run scale in the same way: that of one with several counts or, if there is
+    none, of the longest.
     """
     if elsewhere is None:
         return scaling_of_runs(series, scaling, size=size)
@@ -73,14 +74,14 @@ def scaling_with_donors(
         why = AS_REQUESTED if scaling != "auto" else WITH_P
         strong[single] = scaling == "strong"
         return strong, [reason or why for reason in reasons]
-    why = "as on most of the other machines; a single count cannot tell"
+    why = "as on most of the other machines (a single count does not show it)"
     runs = elsewhere.runs
     alone = is_strong(runs.p, runs.time, runs.count)
     theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
     strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
     teller = _longest_parts(series, np.where(single, series.time[:, 0], np.inf))
     for i in np.flatnonzero(single).tolist():
-        reasons[i] = why if teller[i] == i else _as_for(series, int(teller[i]))
+        reasons[i] = why if teller[i] == i else as_for(str(series.keys[teller[i]]["callpath"]))
     return strong[teller], reasons
 
 
@@ -100,7 +101,7 @@ def scaling_at_values(
     first, last = (whole(float(x)) for x in levels[[0, -1]])
     ends = [[format_quantity(x, "time") for x in pair] for pair in time[:, [0, -1]].tolist()]
     return strong, [
-        f"for these values time goes from {begin} at p = {first} to {end} at {last}"
+        f"at these values time goes from {begin} at p = {first} to {end} at p = {last}"
         for begin, end in ends
     ]
 
@@ -126,7 +127,8 @@ def scaling_of_runs(
         known = {}
     reason = {i: known.get(i) or _reason(series, i, bool(alone[i])) for i in tellers}
     reasons = [
-        reason[i] if i == own else _as_for(series, i) for own, i in enumerate(teller.tolist())
+        reason[i] if i == own else as_for(str(series.keys[i]["callpath"]))
+        for own, i in enumerate(teller.tolist())
     ]
     return alone[teller], reasons
 
@@ -184,9 +186,9 @@ def _longest_parts(series: Series, time: NDArray[np.float64]) -> NDArray[np.intp
     return np.array([longest[run] for run in runs])
 
 
-def _as_for(series: Series, teller: int) -> str:
-    """Say that another call path of the same run tells the scaling."""
-    return f"as for {series.keys[teller]['callpath']}, its longest part"
+def as_for(callpath: str) -> str:
+    """Say that another call path of the same run decides the scaling."""
+    return f"as for {callpath}, the longest call path"
 
 
 def _reason(series: Series, i: int, strong: bool) -> str:
@@ -197,8 +199,8 @@ def _reason(series: Series, i: int, strong: bool) -> str:
     first, least, last = (format_quantity(time[j], "time") for j in (0, best, -1))
     began = f"{first} at p = {whole(float(p[0]))}"
     if strong:
-        return f"time falls from {began} to {least} at {whole(float(p[best]))}"
+        return f"time falls from {began} to {least} at p = {whole(float(p[best]))}"
     return (
-        f"time goes from {began} to {last} at {whole(float(p[-1]))}: "
-        "it does not fall as shared work would (if the work was fixed, say so: strong scaling)"
+        f"time goes from {began} to {last} at p = {whole(float(p[-1]))} and does not fall as that "
+        "of fixed work would (if the work was fixed, choose strong scaling)"
     )

@@ -4,7 +4,7 @@ It sets neither text nor background colours, so that it suits light and dark not
 everything that came from a user is escaped.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 from typing import Final
@@ -21,11 +21,12 @@ WHERE: Final = "to_document()"  # there is what is left out
 
 def html_of(sheet: Sheet) -> str:
     """HTML of a sheet."""
-    return "".join([*_pieces(sheet), *_warnings(sheet), *_conclusions(sheet)])
+    pieces = (_pieces(sheet), _warnings(sheet), _conclusions(sheet), _details(sheet))
+    return "".join(piece for some in pieces for piece in some)
 
 
-def _pieces(sheet: Sheet) -> Iterator[str]:
-    """Give a sheet piece by piece."""
+def _pieces(sheet: Sheet, *, is_whole: bool = True) -> Iterator[str]:
+    """Give a sheet piece by piece, without warnings and details."""
     title = f"<b>{escape(sheet.title)}</b>" if sheet.title else ""
     if sheet.tables and title:
         yield f"<p>{title}</p>"
@@ -33,9 +34,22 @@ def _pieces(sheet: Sheet) -> Iterator[str]:
     for table in sheet.tables:
         yield from _table(table)
     yield from _left_out(sheet.left_out)
-    yield _lines([*([title] if title else []), *_facts(sheet.facts)])
+    facts = _facts(fact for fact in sheet.facts if not fact.is_detail)
+    is_told = is_whole or facts
+    yield _lines([*([title] if title and is_told else []), *facts])
     for part in sheet.parts:
-        yield from _pieces(part)
+        yield from _pieces(part, is_whole=False)
+
+
+def _details(sheet: Sheet) -> Iterator[str]:
+    """Give the facts that are details, folded."""
+    blocks = [
+        _lines([*([f"<b>{escape(part.title)}</b>"] if part.title else []), *facts])
+        for part in (sheet, *sheet.parts)
+        if (facts := _facts(fact for fact in part.facts if fact.is_detail))
+    ]
+    if blocks:
+        yield f"<details><summary>Details</summary>{''.join(blocks)}</details>"
 
 
 def _warnings(sheet: Sheet) -> Iterator[str]:
@@ -66,7 +80,7 @@ def _conclusions(sheet: Sheet) -> Iterator[str]:
         yield from _conclusions(part)
 
 
-def _facts(facts: Sequence[Fact]) -> list[str]:
+def _facts(facts: Iterable[Fact]) -> list[str]:
     """Write facts with their names."""
     return [
         f"<b>{escape(x.label)}:</b> {escape(x.text)}" if x.label else escape(x.text) for x in facts

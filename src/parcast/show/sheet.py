@@ -42,6 +42,7 @@ class Fact:
     label: str
     text: str
     is_marked: bool = False  # it asks for attention
+    is_detail: bool = False  # shown only where everything is
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

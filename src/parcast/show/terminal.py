@@ -16,6 +16,7 @@ from parcast.units import shown
 LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 GAP: Final = "  "
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
+STUCK: Final = "\x00"  # stands for a space at which no line is broken: "p = 8", "90 %"
 LONGEST: Final = 10_000  # characters of a text; a name from a file may hold anything
 
 
@@ -59,8 +60,9 @@ class Page:
         if self.width is None:
             return [text]
         room = max(self.width - indent, 20)
+        text = text.replace(" = ", f"{STUCK}={STUCK}").replace(" %", f"{STUCK}%")
         lines = textwrap.wrap(text, width=room, break_long_words=False, break_on_hyphens=False)
-        return lines or [""]
+        return [line.replace(STUCK, " ") for line in lines] or [""]
 
 
 def text_of(sheet: Sheet) -> str:
@@ -94,15 +96,18 @@ class Block:
     holds_facts: bool = False
 
 
-def _blocks(sheet: Sheet, page: Page) -> tuple[list[Block], list[str]]:
-    """Blocks of a sheet and its parts, and what is to be said of what they leave out."""
+def _blocks(sheet: Sheet, page: Page, *, is_whole: bool = True) -> tuple[list[Block], list[str]]:
+    """Blocks of a sheet and its parts, and what is to be said of what they leave out.
+
+    A part of which nothing is shown has no title either.
+    """
     title = one_line(sheet.title)
     entries = [*_entries(sheet, page)]
     blocks: list[Block] = []
     left_out = [sheet.left_out]
     if sheet.tables:
         blocks.append(Block([*map(page.bold, page.wrapped(title, indent=0))] if title else []))
-    elif title:
+    elif title and (entries or is_whole):
         entries.insert(0, page.bold(title))
     for table in sheet.tables:
         more, missing = _table(table, page)
@@ -112,7 +117,7 @@ def _blocks(sheet: Sheet, page: Page) -> tuple[list[Block], list[str]]:
     if entries:
         blocks.append(Block(entries, holds_facts=True))
     for part in sheet.parts:
-        lines, missing_too = _blocks(part, page)
+        lines, missing_too = _blocks(part, page, is_whole=False)
         blocks += lines
         missed += missing_too
     return blocks, missed
@@ -166,6 +171,8 @@ def _conclusions(sheet: Sheet) -> Iterator[Fact]:
 def _facts(facts: Sequence[Fact], page: Page) -> Iterator[str]:
     """Write facts below each other."""
     for fact in facts:
+        if fact.is_detail and not page.is_verbose:
+            continue
         yield from page.entry(fact.label, one_line(fact.text), is_marked=fact.is_marked)
 
 

@@ -45,6 +45,23 @@ def ranked(text: str) -> RankedWarning:
     return text if isinstance(text, RankedWarning) else RankedWarning(text)
 
 
+def minor(text: str) -> RankedWarning:
+    """Make a warning one that is shown only where all are."""
+    warning = ranked(text)
+    return RankedWarning(text, kind=warning.kind, rank=Rank.MINOR, size=warning.size)
+
+
+def said_of(name: str, text: str) -> RankedWarning:
+    """Put the name of what a warning is about before it; it keeps its rank, and is a kind apart.
+
+    >>> said_of("T3E", RankedWarning("Wide.", kind="wide", rank=Rank.MINOR)).rank.name
+    'MINOR'
+    """
+    warning = ranked(text)
+    kind = f"{name}: {warning.kind}"
+    return RankedWarning(f"{name}: {text}", kind=kind, rank=warning.rank, size=warning.size)
+
+
 def by_rank(warnings: Iterable[str]) -> list[RankedWarning]:
     """Order warnings, the gravest first and else as they are."""
     return sorted(map(ranked, warnings), key=lambda warning: warning.rank)
@@ -76,7 +93,7 @@ def gathered(sheet: Sheet) -> Gathered:
 
     >>> parts = [Sheet(title=x, warnings=("Too few runs.",)) for x in ("SP", "T3E")]
     >>> gathered(Sheet(parts=tuple(parts))).shown
-    ['All 2 series: Too few runs.']
+    ['Both series: Too few runs.']
     """
     kinds: dict[str, dict[str, RankedWarning]] = {}
     for name, text in _named(sheet):
@@ -124,7 +141,7 @@ def _who(names: Sequence[str], warnings: Sequence[RankedWarning], parts: int, no
         return worst
     if len(set(warnings)) == 1:
         if len(names) == parts:
-            return f"All {parts} {noun}"
+            return f"Both {noun}" if parts == 2 else f"All {parts} {noun}"
         return ", ".join(names) if len(names) == 2 else f"{worst} and {len(others)} more {noun}"
     if len({warning.size for warning in warnings}) == 1:
         return f"{worst}, and similarly {len(others)} more {noun}"

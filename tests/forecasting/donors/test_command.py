@@ -142,7 +142,7 @@ def test_columns_have_other_names_in_the_files_that_have_them(parcast, here, tmp
 def test_one_run_without_donors_is_refused_as_before(parcast, here):
     said = parcast("forecast", here, "-p", "16")
     assert (said.status, said.out) == (4, "")
-    assert "a forecast needs at least two counts" in said.err
+    assert "a forecast requires at least two processor counts" in said.err
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
             ["--donors", "elsewhere.csv", "--donors", "sizes.csv"],
             2,
             "--donors must have the same columns as all other tables, got no n in elsewhere.csv. "
-            "Add it, or pass over it in the others: --ignore n.\n",
+            "Add it, or ignore it in the others: --ignore n.\n",
         ),
         (
             ["--donors", "elsewhere.csv", "-o", "elsewhere.csv"],
@@ -165,7 +165,11 @@ def test_one_run_without_donors_is_refused_as_before(parcast, here):
         ),
         (["--machine", "here.csv"], 2, "--machine requires --donors or --target"),
         (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
-        (["--donors", "once.csv"], 4, "Y does not help to forecast other machines: it was run"),
+        (
+            ["--donors", "once.csv"],
+            4,
+            "Y has runs at one processor count only and is ignored.",
+        ),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -205,14 +209,14 @@ def test_a_file_given_twice_counts_once(parcast, here, elsewhere, tmp_path):
     for other in (elsewhere, copy):
         twice = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", other)
         assert (twice.status, twice.out) == (0, once.out)
-        assert twice.err == f"parcast: {other} holds the same as {elsewhere}. It counts once.\n"
+        assert twice.err == f"parcast: {other} is the same as {elsewhere}. It is used once.\n"
 
 
 def test_copies_are_told_once_beside_a_knee_and_a_plan(parcast, here, elsewhere):
     asked = ("forecast", here, "-p", "16", "--knee", "--plan-runs", "1", "--donors", elsewhere)
     once, twice = parcast(*asked), parcast(*asked, "--donors", elsewhere)
     assert (twice.status, twice.out) == (once.status, once.out)
-    told = f"parcast: {elsewhere} holds the same as {elsewhere}. It counts once.\n"
+    told = f"parcast: {elsewhere} is the same as {elsewhere}. It is used once.\n"
     assert twice.err == told + once.err
 
 
@@ -223,7 +227,8 @@ def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, tmp_p
     twice = parcast("forecast", here, "-p", "16", "--donors", part, "--donors", elsewhere)
     assert (twice.status, twice.out) == (0, once.out)
     assert (
-        twice.err == f"parcast: {part}: all its runs stand in {elsewhere} too. They count once.\n"
+        twice.err
+        == f"parcast: {part}: all its runs are in {elsewhere} as well. They are used once.\n"
     )
 
 
@@ -234,7 +239,7 @@ def test_donors_that_stand_in_the_file_itself_count_once(parcast, elsewhere, tmp
     other.write_text("machine,p,time_s\n" + csv({"T3E": 1}))
     twice = parcast(*asked, "--donors", other)
     assert twice.out == once.out
-    assert f"{other}: all its runs stand in {elsewhere} too. They count once." in twice.err
+    assert f"{other}: all its runs are in {elsewhere} as well. They are used once." in twice.err
 
 
 def test_more_runs_of_one_machine_are_repetitions(parcast, here, elsewhere, tmp_path):
@@ -250,6 +255,6 @@ def test_a_column_that_leaves_runs_alone_is_named(parcast, tmp_path):
     path.write_text("p,jobid,time_s\n" + rows)
     said = parcast("forecast", path, "-p", "16")
     assert said.status == 4
-    assert said.err.startswith("parcast: No forecast. By jobid nearly every run is a series of")
-    assert "pass over it (--ignore jobid;" in said.err
+    assert said.err.startswith("parcast: No forecast. jobid differs in nearly every run: each")
+    assert "ignore it (--ignore jobid;" in said.err
     assert parcast("forecast", path, "-p", "16", "--ignore", "jobid").status == 0

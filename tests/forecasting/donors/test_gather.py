@@ -7,6 +7,7 @@ from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import one_series
+from parcast.show.warning import Rank
 from parcast.timings.measurements import Measurements
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -59,11 +60,13 @@ def test_one_run_is_enough():
     assert np.all((told.lower < told.time) & (told.time < told.upper))
     note = only(told)
     assert note.rests_on.startswith(
-        "1 run at p = 4, and how time goes on elsewhere; 3 other machines weigh 100% at p = 16: "
+        "1 run at p = 4, and the scaling on other machines; weight of 3 other machines 100% at p ="
     )
     assert named(note) == ["A", "B", "C"]
     assert sum(donor.weight for donor in note.donors) == pytest.approx(1)
-    assert note.scaling_reason == "as on most of the other machines; a single count cannot tell"
+    assert (
+        note.scaling_reason == "as on most of the other machines (a single count does not show it)"
+    )
     assert note.backtest is None
 
 
@@ -75,9 +78,9 @@ def test_repeated_runs_at_one_count_are_told():
 def test_a_table_will_do():
     table = {"p": [1, 2, 4], "time": [9.0, 5, 3], "machine": ["A"] * 3}
     told = forecast(ONE, 8, donors=table)
-    assert "1 other machine weighs 100% at p = 8: A 100%" in only(told).rests_on
+    assert "weight of 1 other machine 100% at p = 8: A 100%" in only(told).rests_on
     assert any(
-        text.startswith("The forecast rests on a single other machine")
+        text.startswith("The forecast is based on a single other machine")
         for text in only(told).warnings
     )
 
@@ -85,7 +88,7 @@ def test_a_table_will_do():
 def test_two_donors_are_told():
     two = runs({"A": amdahl(1, 100), "B": amdahl(2, 180)})
     warnings = only(forecast(ONE, 8, donors=two)).warnings
-    assert any(text.startswith("The forecast rests on two other machines") for text in warnings)
+    assert any(text.startswith("The forecast is based on two other machines") for text in warnings)
 
 
 def test_with_two_own_counts_both_have_a_say():
@@ -94,8 +97,11 @@ def test_with_two_own_counts_both_have_a_say():
     assert told.upper / told.lower < plain.upper / plain.lower
     note = only(told)
     assert 0.5 < sum(donor.weight for donor in note.donors) < 1
-    assert "2 runs at 2 counts" in note.rests_on
-    assert not any(text.startswith("Two counts only") for text in note.warnings)
+    assert "2 runs at p = 2 and 4" in note.rests_on
+    assert not any(text.startswith("Only two counts") for text in note.warnings)
+    (far,) = (x for x in forecast(known, 64, donors=DONORS).warnings if "extrapolation" in x)
+    assert far == "p = 64 is an extrapolation to 16x the largest measured p (4)."
+    assert far.rank == Rank.MINOR
 
 
 def test_many_own_runs_leave_the_donors_little_to_say():
@@ -110,7 +116,7 @@ def test_between_own_counts_the_donors_are_asked_and_told():
     told = forecast(known, [1, 4, 16], donors=DONORS)
     assert told.time == pytest.approx([101, 26, 7.25], rel=0.03)
     assert named(only(told)) == ["A", "B", "C"]
-    assert "other machines weigh" in only(told).rests_on
+    assert "weight of 3 other machines" in only(told).rests_on
     assert "at p = 4: " in only(told).rests_on
     at_own = forecast(known, [1, 16], donors=DONORS)
     assert at_own.time == pytest.approx([101, 7.25])
@@ -123,7 +129,7 @@ def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
     told, without = (forecast(known, 16, donors=donors) for donors in (odd, DONORS))
     assert told.time == pytest.approx(without.time)
     assert (
-        "X does not help to forecast this one: its time goes with p otherwise than the runs here. "
+        "X was not used as a donor: its times change with p in another way than those of the runs "
         in " ".join(only(told).warnings)
     )
 
@@ -134,9 +140,9 @@ def test_donors_that_all_contradict_leave_the_plain_forecast():
     assert told.time == pytest.approx(plain.time)
     assert told.lower == pytest.approx(plain.lower)
     warnings = only(told).warnings
-    start = "A, B, C do not help to forecast this one: their times go"
+    start = "A, B, C were not used as donors: their times change"
     assert any(text.startswith(start) for text in warnings)
-    assert "No other machine is left: the forecast rests on its own runs alone." in warnings
+    assert "No other machine is left: the forecast is based on its own runs alone." in warnings
 
 
 def test_a_donor_with_one_run_is_of_no_use_and_told():
@@ -146,22 +152,16 @@ def test_a_donor_with_one_run_is_of_no_use_and_told():
     columns["time"].append(3.0)
     columns["machine"].append("Z")
     told = forecast(ONE, 8, donors=Measurements(**columns))
-    assert (
-        "Z does not help to forecast other machines: it was run at one count only."
-        in only(told).warnings
-    )
+    assert "Z has runs at one processor count only and is ignored." in only(told).warnings
     assert "Z" not in named(only(told))
 
 
 def test_donors_with_one_run_each_cannot_help_one_run():
     with pytest.raises(FitFailed) as caught:
         forecast(ONE, 8, donors=Measurements(p=[4, 8], time=[2, 1.0], machine=["Y", "Z"]))
-    assert "Y, Z do not help to forecast other machines: they were run at one count only." in str(
-        caught.value
-    )
-    assert (
-        "No other machine helps to forecast this one: none was run at two counts or more."
-        in str(caught.value)
+    assert str(caught.value).endswith(
+        "Y, Z have runs at one processor count only and are ignored. No other machine can be "
+        "used for this forecast: none has runs at two processor counts or more."
     )
 
 
@@ -170,8 +170,9 @@ def test_donors_of_no_use_leave_the_plain_forecast():
     told = forecast(known, 8, donors=Measurements(p=4, time=2, machine="Z"))
     assert told.time == pytest.approx(forecast(known, 8).time)
     assert only(told).warnings[-2:] == (
-        "Z does not help to forecast other machines: it was run at one count only.",
-        "No other machine helps to forecast this one: none was run at two counts or more.",
+        "Z has runs at one processor count only and is ignored.",
+        "No other machine can be used for this forecast: none has runs at two processor counts "
+        "or more.",
     )
 
 
@@ -181,7 +182,7 @@ def test_a_machine_in_both_tables_is_no_donor_of_itself():
     ours, other = told.notes
     assert named(ours) == ["B", "C"]
     assert ours.warnings[-1] == (
-        "A is among the donors too: its runs there were not used. "
+        "A is among the donors as well: its runs there were not used. "
         "Put all runs on it into one table, or rename it."
     )
     assert named(other) == ["A", "B", "C"]
@@ -196,8 +197,8 @@ def test_donors_have_the_same_callpath_and_axes():
     assert [note.label for note in told.notes] == ["a, n = 1"]
     assert named(only(told)) == ["A", "B", "C"]
     assert told.refused["b, n = 1"].endswith(
-        "No other machine helps to forecast this one: none was run at two counts or more with "
-        "b, n = 1."
+        "No other machine can be used for this forecast: none has runs at two processor counts "
+        "or more with b, n = 1."
     )
     assert sorted(told.refused) == ["a, n = 2", "b, n = 1"]
 
@@ -219,7 +220,7 @@ def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
     assert (only(told).scaling, only(told).scaling_reason) == ("weak", "n grows with p")
     assert told.time == pytest.approx(21, rel=0.03)
     said = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors, scaling="strong")
-    assert (only(said).scaling, only(said).scaling_reason) == ("strong", "as you said")
+    assert (only(said).scaling, only(said).scaling_reason) == ("strong", "as requested")
 
 
 def test_series_of_one_and_of_several_counts_stand_together():
@@ -236,7 +237,8 @@ def test_far_beyond_all_runs_is_told():
     told = forecast(ONE, [16, 512], donors=DONORS)
     assert any(
         text.startswith(
-            "No other machine was run near p = 512: their own forecasts stand in, 32 times"
+            "No other machine has runs near p = 512: their times there are extrapolated to at "
+            "least 32x their largest p."
         )
         for text in only(told).warnings
     )
@@ -259,7 +261,7 @@ def test_many_donors_are_named_in_part():
     assert only(forecast(ONE, 8, donors=many)).rests_on.endswith(", 3 more")
     odd = runs({f"M{i}": amdahl(100, 1) for i in range(7)})
     known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
-    assert " and 3 more do not help to forecast this one: their times" in " ".join(
+    assert " and 3 more were not used as donors: their times" in " ".join(
         only(forecast(known, 8, donors=odd)).warnings
     )
 
@@ -270,15 +272,15 @@ def test_one_donor_more_than_are_named_is_named_too():
 
 
 @pytest.mark.parametrize(
-    ("scale", "far"), [(1000.0, "takes 1250 times the time here"), (1e-3, "takes 1/200 of the")]
+    ("scale", "far"), [(1000.0, "1250 times the time here. "), (1e-3, "1/200 of the")]
 )
 def test_times_that_cannot_be_those_of_a_machine_are_told(scale, far):
     odd = {"A": OTHERS["A"], "B": lambda p: scale * (500.0 if scale > 1 else 2000.0) / (5 * p)}
     (warning,) = [x for x in forecast(ONE, 8, donors=runs(odd)).warnings if "unit of time" in x]
-    assert warning.startswith(f"At p = 4 B {far}")
+    assert warning.startswith(f"At p = 4 the time on B is {far}")
     all_odd = {name: (lambda p, t=time: 1000 * t(p)) for name, time in OTHERS.items()}
     said = " ".join(forecast(ONE, 8, donors=runs(all_odd)).warnings)
-    assert "and others likewise (B, C)" in said
+    assert "(B, C: similar)" in said
     assert "unit of time" not in " ".join(forecast(ONE, 8, donors=DONORS).warnings)
 
 
@@ -294,7 +296,7 @@ def test_how_long_it_takes_if_it_goes_on_as_there_is_told():
         assert times[[0, 2]] == pytest.approx(20 * np.array(shape))
         assert np.isnan(times[1])
     assert only(forecast(ONE, 16, donors=two)).elsewhere == (
-        "p = 16 takes, if it goes on as on A 5.6 s, as on B 5.6 s"
+        "time at p = 16 if scaling continues as on A: 5.6 s, as on B: 5.6 s"
     )
     assert only(forecast(STEADY, 16)).elsewhere == ""
     assert forecast(STEADY, 16).curve.as_elsewhere(0, [16]) == {}
@@ -303,7 +305,7 @@ def test_how_long_it_takes_if_it_goes_on_as_there_is_told():
 def test_of_many_donors_the_ends_and_the_middle_are_told():
     many = runs({f"M{i}": amdahl(1 + i, 100) for i in range(7)})
     assert only(forecast(ONE, 16, donors=many)).elsewhere.endswith(
-        "; of 7 machines the ends and the middle"
+        " (least, median and largest of 7 machines)"
     )
 
 
@@ -317,16 +319,16 @@ def grouped(good, bad):
 @pytest.mark.parametrize(("good", "bad"), [(3, 4), (2, 2), (5, 2)])
 def test_donors_that_go_on_in_two_ways_are_told_and_the_interval_reaches_both(good, bad):
     told = forecast(ONE, [8, 16], donors=grouped(good, bad))
-    (warning,) = [x for x in told.warnings if "two ways" in x]
-    assert warning.startswith("The other machines go on in two ways: p = 16 takes 5 s as on G")
-    assert ", and 9 s as on B" in warning or ", and 8.9 s as on B" in warning  # 9.3 s at its speed
+    (warning,) = [x for x in told.warnings if "two groups" in x]
+    assert warning.startswith("The other machines fall into two groups: 5 s (as on G")
+    assert ") and 9 s (as on B" in warning or ") and 8.9 s (as on B" in warning  # 9.3 at its speed
     times = [donor.time for donor in only(told).donors]
     assert told.lower[1] < min(times) < max(times) < told.upper[1]
 
 
 @pytest.mark.parametrize("donors", [grouped(4, 1), grouped(1, 4), grouped(5, 0), grouped(1, 1)])
 def test_donors_of_one_way_and_a_single_odd_one_are_no_groups(donors):
-    assert "two ways" not in " ".join(forecast(ONE, [8, 16], donors=donors).warnings)
+    assert "two groups" not in " ".join(forecast(ONE, [8, 16], donors=donors).warnings)
 
 
 def test_where_machines_are_described_groups_need_no_description():
@@ -334,8 +336,8 @@ def test_where_machines_are_described_groups_need_no_description():
     names = ["G0", "G1", "B2", "B3", "T"]
     machines = [described(name, 1e9 * (1 + i)) for i, name in enumerate(names)]
     told = forecast(here, [16], donors=grouped(2, 2), machines=machines)
-    (warning,) = [x for x in told.warnings if "two ways" in x]
-    assert warning.endswith("Give only those as donors that are like this one.")
+    (warning,) = [x for x in told.warnings if "two groups" in x]
+    assert warning.endswith("Use only those as donors that are similar to this machine.")
 
 
 def test_the_document_holds_the_weights():
@@ -430,14 +432,14 @@ def test_machines_like_the_target_weigh_more():
     first, *_ = weighed.notes[0].donors
     assert first[0] == "A"
     assert first.weight > next(x.weight for x in plain.notes[0].donors if x.machine == "A")
-    assert "those like this machine more" in weighed.notes[0].rests_on
-    assert "those like" not in plain.notes[0].rests_on
+    assert "similar machines weighted more" in weighed.notes[0].rests_on
+    assert "similar machines" not in plain.notes[0].rests_on
 
 
 def test_descriptions_without_figures_weigh_nobody_more():
     blank = [Machine(name=name) for name in ("A", "B", "C", "me")]
     weighed = forecast(ONE, p=16, donors=DONORS, machines=blank)
-    assert "those like" not in weighed.notes[0].rests_on
+    assert "similar machines" not in weighed.notes[0].rests_on
 
 
 def test_equal_descriptions_change_nothing():
@@ -486,7 +488,7 @@ def test_donors_that_are_not_used_are_told():
     )
     told = forecast(ONE, p=16, donors=both)
     assert any(
-        "far has no say at p = 16: beside the other machines" in text
+        "far has no weight at p = 16: too few runs near it" in text
         for text in told.notes[0].warnings
     )
 
@@ -505,23 +507,23 @@ def test_call_paths_of_a_single_run_scale_alike():
     told = forecast(one, 16, donors=donors)
     assert {note.scaling for note in told.notes} == {"strong"}
     assert [note.scaling_reason for note in told.notes[1:]] == [
-        "as for main, its longest part"
+        "as for main, the longest call path"
     ] * 2
     several = Measurements(p=[1, 4, 4], time=[160, 85, 59], callpath=["main", "main", "main->io"])
     both = forecast(several, 16, donors=donors)
     assert [note.scaling for note in both.notes] == ["strong", "strong"]
-    assert both.notes[1].scaling_reason == "as for main, its longest part"
+    assert both.notes[1].scaling_reason == "as for main, the longest call path"
 
 
 def test_runs_here_that_say_otherwise_than_the_donors_are_told_with_both_times():
     flat = Measurements(p=[4, 8, 16, 32], time=[211.0, 119, 71, 49])
     donors = runs({x: amdahl(0.2, 700 + 50 * i) for i, x in enumerate("ABCDE")}, (*COUNTS, 256))
     told = forecast(flat, 256, donors=donors)
-    (warning,) = [x for x in told.warnings if "alone say" in x]
+    (warning,) = [x for x in told.warnings if "own runs alone" in x]
     alone = forecast(flat, 256).time.item()
-    assert warning.startswith(f"At p = 256 the runs here alone say {alone:.2g} s, the other")
-    assert "alone say" not in " ".join(forecast(ONE, 16, donors=DONORS).warnings)
-    assert "alone say" not in " ".join(forecast(STEADY, 16, donors=DONORS).warnings)
+    assert warning.startswith(f"The own runs alone forecast {alone:.2g} s at p = 256, the other")
+    assert "own runs alone" not in " ".join(forecast(ONE, 16, donors=DONORS).warnings)
+    assert "own runs alone" not in " ".join(forecast(STEADY, 16, donors=DONORS).warnings)
 
 
 @pytest.mark.parametrize("p", [8, [[8, 16]], [8, 16]])

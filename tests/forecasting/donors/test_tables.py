@@ -69,7 +69,7 @@ def test_machines_are_ranked_with_several_tables(donors):
         (
             [A, Measurements(n=100, x=1, **B.columns)],
             "donors must have the same columns as all other tables, got no n, x in donors[0]. Add "
-            "them, or pass over them in the others: parcast.read_measurements(path, "
+            "them, or ignore them in the others: parcast.read_measurements(path, "
             "ignore=['n', 'x']).",
         ),
         (
@@ -106,36 +106,36 @@ MORE_OF_A = Measurements(p=[1, 32], time=[103.0, 4.5], machine="A")
 @pytest.mark.parametrize(
     ("tables", "rows", "says"),
     [
-        ([A, A], 5, ["1: all its runs stand in 0 too."]),
-        ([A, A, A], 5, ["1: all its runs stand in 0 too.", "2: all its runs stand in 0 too."]),
-        ([A, part(A, 4, 3, 2, 1, 0)], 5, ["1: all its runs stand in 0 too."]),
-        ([part(A, 0, 2), A], 5, ["0: all its runs stand in 1 too."]),
-        ([A, part(BOTH, *range(10))], 10, ["1: its runs on A stand in 0 too."]),
+        ([A, A], 5, ["1: all its runs are in 0 as well."]),
+        ([A, A, A], 5, ["1: all its runs are in 0 as well.", "2: all its runs are in 0 as well."]),
+        ([A, part(A, 4, 3, 2, 1, 0)], 5, ["1: all its runs are in 0 as well."]),
+        ([part(A, 0, 2), A], 5, ["0: all its runs are in 1 as well."]),
+        ([A, part(BOTH, *range(10))], 10, ["1: its runs on A are in 0 as well."]),
         (
             [part(A, 0, 1), part(A, 2, 3, 4), A],
             5,
-            ["0: all its runs stand in 2 too.", "1: all its runs stand in 2 too."],
+            ["0: all its runs are in 2 as well.", "1: all its runs are in 2 as well."],
         ),
         (
             [A, MORE_OF_A, Measurements(p=[8, 32], time=[13.5, 4.5], machine="A")],
             7,
-            ["2: all its runs stand in 0, 1 too."],
+            ["2: all its runs are in 0, 1 as well."],
         ),
         ([A, MORE_OF_A], 7, []),
-        ([A, part(A, 0), MORE_OF_A, B], 12, ["1: all its runs stand in 0 too."]),
+        ([A, part(A, 0), MORE_OF_A, B], 12, ["1: all its runs are in 0 as well."]),
         ([A, B], 10, []),
     ],
 )
 def test_copies_count_once_and_other_runs_add_up(tables, rows, says):
     table, remarks = joined(tables, [str(i) for i in range(len(tables))])
     assert len(table) == rows
-    assert list(remarks) == [f"{text} They count once." for text in says]
+    assert list(remarks) == [f"{text} They are used once." for text in says]
 
 
 def test_copies_do_not_make_a_forecast_surer_and_are_told():
     once, twice = forecast(HERE, 64, donors=[A, B]), forecast(HERE, 64, donors=[A, B, A])
     np.testing.assert_array_equal(once.upper, twice.upper)
-    said = "donors[2]: all its runs stand in donors[0] too. They count once."
+    said = "donors[2]: all its runs are in donors[0] as well. They are used once."
     assert twice.notes[0].warnings == (*once.notes[0].warnings, said)
 
 
@@ -149,6 +149,6 @@ def test_copies_do_not_change_a_match_and_are_told_once():
     once, twice = (match(here, p=[8, 64], donors=x) for x in ([A, B], [A, B, A]))
     assert list(twice.rows()) == list(once.rows())
     assert twice.law == once.law
-    said = "donors[2]: all its runs stand in donors[0] too. They count once."
+    said = "donors[2]: all its runs are in donors[0] as well. They are used once."
     assert [text for text in twice.warnings if text not in once.warnings] == [said]
     assert len(twice.warnings) == len(once.warnings) + 1

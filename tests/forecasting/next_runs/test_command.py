@@ -46,13 +46,13 @@ def test_the_table_says_what_to_run_and_why(parcast, sizes, monkeypatch, width):
 def test_a_series_is_planned_for_as_well(parcast, times):
     said = parcast("forecast", times, "-p", "128", "--plan-runs", "3", "--upto", "32")
     assert said.status == 0
-    assert "p = 128 is then 4 times beyond the measured counts, not 16" in said.out
+    assert "reduces the extrapolation to p = 128 from 16x to 4x" in said.out
 
 
 def test_series_are_planned_for_each(parcast, machines):
     said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", "--json")
     assert {run["machine"] for run in json.loads(said.out)["plan_runs"]} == {"T3E", "SP"}
-    assert "T3E: p = 64" in parcast("forecast", machines, "-p", "64", "--plan-runs", "1").out
+    assert "T3E: reduces" in parcast("forecast", machines, "-p", "64", "--plan-runs", "1").out
 
 
 STUDY = "examples/finite_difference/times.csv"
@@ -80,8 +80,8 @@ def test_runs_are_planned_with_other_machines_as_donors(parcast, tmp_path, monke
     assert len(planned) == 2
     assert planned[0]["target_width_before"] > 20
     shown = parcast(*asked).out
-    assert "run 1       SP: p = 64 is then 2 times beyond the measured counts, not 64" in shown
-    assert "run 2       SP: it tests the donors, and the forecast from its own runs" in shown
+    assert "run 1       SP: reduces the extrapolation to p = 64 from 64x to 2x" in shown
+    assert "run 2       SP: tests the donors, and the forecast from the own runs" in shown
 
     here = tmp_path / "here.csv"
     here.write_text("p,time_s\n4,30\n")
@@ -110,7 +110,32 @@ def test_descriptions_of_machines_are_heeded_by_a_plan(parcast, tmp_path, monkey
 
 def test_nothing_worth_running_is_said(parcast, sizes):
     said = parcast("forecast", sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
-    assert "none: no run below the counts asked for" in said.out
+    assert said.out.endswith(
+        "next runs\nNone: no further run below p = 4 (the default of --upto) would narrow the "
+        "interval by 5 %.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("requested", "says"),
+    [
+        ("1", None),
+        ("2", "1 more run was asked for, but no further run up to p = 32 would narrow the"),
+        ("5", "4 more runs were asked for, but no further run up to p = 32 would narrow the"),
+    ],
+)
+def test_why_there_are_fewer_runs_is_said(parcast, times, requested, says):
+    asked = ("-p", "128", "--plan-runs", requested, "--upto", "32")
+    out = parcast("forecast", times, *asked).out
+    assert "run 1 " in out
+    assert "run 2 " not in out
+    assert (f"fewer runs  {says} interval by 5 %\n" if says else "interval at p = 128") in out
+    assert ("fewer runs" in out) == bool(says)
+
+
+def test_series_with_fewer_runs_are_not_counted_apart(parcast, machines):
+    out = parcast("forecast", machines, "-p", "64", "--plan-runs", "9").out
+    assert "fewer runs  9 runs for each series were asked for, but no further run below" in out
 
 
 def test_csv_has_a_column_for_every_axis(parcast, sizes):

@@ -37,7 +37,7 @@ def test_one_own_run_and_donors_are_enough_for_a_plan():
     assert first.time == pytest.approx(here.time.item())
     assert (first.lower, first.upper) == pytest.approx((here.lower.item(), here.upper.item()))
     assert first.cost == pytest.approx(8 * first.time)
-    assert first.because == "p = 16 is then 2 times beyond the measured counts, not 4"
+    assert first.because == "reduces the extrapolation to p = 16 from 4x to 2x"
 
 
 def test_the_run_is_taken_to_take_what_is_forecast_for_it():
@@ -55,9 +55,9 @@ def test_runs_follow_on_each_other_and_each_narrows(study):
     assert all(run.after < 0.95 * run.before for run in found)
     assert {run.label for run in found} == {"O2000"}
     assert [run.because for run in found] == [
-        "p = 64 is then 4 times beyond the measured counts, not 64",
-        "it tests the donors, and the forecast from its own runs",
-        "p = 64 is then 2 times beyond the measured counts, not 4",
+        "reduces the extrapolation to p = 64 from 64x to 4x",
+        "tests the donors, and the forecast from the own runs",
+        "reduces the extrapolation to p = 64 from 4x to 2x",
     ]
     assert plan_runs(here, p=64, donors=elsewhere, runs=1) == found[:1]
 

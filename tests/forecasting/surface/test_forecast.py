@@ -76,11 +76,11 @@ def test_a_target_that_was_measured_comes_back_nearly_and_narrowly():
 def test_every_axis_beyond_its_range_is_told_with_how_far():
     told = forecast(full(), p=64, n=1600, theta=0.05)
     said = " ".join(told.notes[0].warnings)
-    assert "p = 64 is 4 times beyond the largest measured p (16)." in said
-    assert "n = 1600 is 4 times beyond the largest measured n (400)." in said
-    assert "theta = 0.05 is 2 times below the smallest measured theta (0.1)." in said
+    assert "p = 64 is an extrapolation to 4x the largest measured p (16)." in said
+    assert "n = 1600 is an extrapolation to 4x the largest measured n (400)." in said
+    assert "theta = 0.05 is an extrapolation to 1/2 of the smallest measured theta (0.1)." in said
     assert told.reach[0] == pytest.approx(4)
-    assert "furthest in p and in n and in theta" in told.notes[0].rests_on
+    assert "furthest out in p and n and theta" in told.notes[0].rests_on
 
 
 def test_call_paths_are_forecast_apart():
@@ -97,7 +97,7 @@ def test_an_axis_that_goes_along_with_p_is_passed_over():
     told = forecast(nodes, p=32, n=400, theta=0.4)
     plain = forecast(runs, p=32, n=400, theta=0.4)
     np.testing.assert_array_equal(told.time, plain.time)
-    assert "nodes goes along with p" in told.notes[0].warnings[-1]
+    assert "nodes changes together with p" in told.notes[0].warnings[-1]
 
 
 def test_lines_are_warned_of():
@@ -176,8 +176,12 @@ def test_what_cannot_be_asked_is_named_with_a_remedy(asked, says):
     ("runs", "asked", "says"),
     [
         ({"p": [1, 2, 1], "n": [1, 1, 2]}, 2, "over p and n needs at least 4 configurations, got"),
-        ({"p": [1, 2, 4], "n": [5, 5, 5]}, 7, "All its runs have n = 5, so that nothing tells of"),
-        ({"p": [4, 4, 4], "n": [1, 2, 3]}, 2, "All its runs have p = 4, so that nothing tells of"),
+        ({"p": [1, 2, 4], "n": [5, 5, 5]}, 7, "All its runs have n = 5: n = 7 cannot be forecast"),
+        (
+            {"p": [4, 4, 4], "n": [1, 2, 3]},
+            2,
+            "All its runs have p = 4: p = 16 cannot be forecast",
+        ),
         ({"p": [1, 2, 4, 8], "n": [3, 6, 12, 24]}, 9, "p and n change together in all its runs"),
         ({"p": [4, 4], "n": [5, 5]}, 5, "All its runs have p = 4"),
     ],
@@ -215,8 +219,8 @@ def test_runs_of_a_series_shorten_the_reach():
     assert (run.at, then.at) == ({"p": 32.0}, {"p": 64.0})
     assert 2 * run.before == pytest.approx(float(np.log(told.upper / told.lower)))
     assert run.cost == pytest.approx(32 * run.time)
-    assert run.because == "p = 128 is then 4 times beyond the measured counts, not 16"
-    assert then.because == "p = 128 is then 2 times beyond the measured counts, not 4"
+    assert run.because == "reduces the extrapolation to p = 128 from 16x to 4x"
+    assert then.because == "reduces the extrapolation to p = 128 from 4x to 2x"
     assert run.after < run.before
 
 

@@ -130,7 +130,7 @@ def figures_of(
             "machines",
             must="be those of the runs",
             got=listed(strangers),
-            hint=f"The runs name {listed(list(dict.fromkeys(named)))}: call them so.",
+            hint=f"The runs name {listed(list(dict.fromkeys(named)))}: use these names.",
         )
     if strangers:
         described[""] = described.pop(strangers[0])

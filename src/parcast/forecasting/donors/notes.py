@@ -1,4 +1,4 @@
-"""The donors of a forecast in words: which were used, how time goes on there, and what is odd."""
+"""Notes on the donors of a forecast: which were used, how they scale, and their warnings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,41 +8,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere
+from parcast.forecasting.notes import runs_in_words
 from parcast.forecasting.result import Donor, SeriesNotes
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
 from parcast.words import NAMED, listed, whole
 
-FEW = 2  # donors from which nobody can tell how much machines differ
+FEW = 2  # donors that do not show how much machines differ
 ODD = 20.0  # times as fast or slow as the runs here: another unit or problem, not a machine [D]
-FAR = 2.0  # times beyond its own runs that a donor is asked without remark
-MATTERS = 0.5  # share of the donors in a forecast from which their doubts are its doubts
-AT_ODDS = 1.5  # times as long as by the own runs alone, or as short, that donors say it takes [D]
-NOTABLE = 0.1  # share of the donors, and difference of two, from which it is told
+FAR = 2.0  # times beyond its own runs that a donor is extrapolated without remark
+MATTERS = 0.5  # weight of the donors in a forecast from which their warnings are its warnings
+AT_ODDS = 1.5  # factor between the forecasts from own runs and from donors that is remarked [D]
+NOTABLE = 0.1  # weight of the donors, and difference of two, that is remarked
 GAP = 1.5  # times as long as the longest of one group the shortest of another takes [D]
 MEMBERS = 2  # donors of the smaller group, at least; a single one is an odd one
 
 
-LAW = (
-    "; beside it, how time goes on on other machines: the least relative error, regressed on "
-    "their speed"
-)
+LAW = "; and the scaling on other machines: least relative error, in a regression on their speed"
 REPEATED = " Put all runs on it into one table, or rename it."
 
 
 def words_of_left_out(elsewhere: Elsewhere, i: int) -> Iterator[str]:
-    """Say of one series what became of donors before anything was computed."""
+    """Give the warnings about donors that one series has before anything is computed."""
     left_out = elsewhere.left_out[i]
     if left_out.both is not None:
-        yield f"{left_out.both} is among the donors too: its runs there were not used.{REPEATED}"
+        yield (
+            f"{left_out.both} is among the donors as well: its runs there were not used.{REPEATED}"
+        )
     if left_out.once:
-        they = "it was" if len(left_out.once) == 1 else "they were"
-        yield f"{_no_help(left_out.once, 'other machines')}: {they} run at one count only."
+        is_one = len(left_out.once) == 1
+        have, are = ("has", "is") if is_one else ("have", "are")
+        yield RankedWarning(
+            f"{listed(left_out.once)} {have} runs at one processor count only and {are} ignored.",
+            kind="donors with one count",
+            rank=Rank.MINOR,
+        )
     if left_out.is_alone:
         with_it = f" with {left_out.kind}" if left_out.kind else ""
-        yield (
-            "No other machine helps to forecast this one: none was run at two counts or more"
-            f"{with_it}."
+        yield RankedWarning(
+            "No other machine can be used for this forecast: none has runs at two processor "
+            f"counts or more{with_it}.",
+            kind="no donor",
+            rank=Rank.SERIOUS,
         )
     yield from elsewhere.remarks
 
@@ -54,9 +62,9 @@ def notes_with_donors(
     donated: DonatedCurve,
     targets: NDArray[np.float64],
 ) -> list[SeriesNotes]:
-    """Add to the notes of every series which donors were used, and what to think of them.
+    """Add to the notes of every series which donors were used, and the warnings about them.
 
-    They are of the largest of `targets`, or of the largest one at which donors have a say.
+    They are of the largest of `targets`, or of the largest one at which donors have any weight.
     """
     ascending = np.argsort(targets, kind="stable")
     answer = []
@@ -81,7 +89,7 @@ def notes_with_donors(
         rests_on = _own_runs(series, i) if series.count[i] == 1 else note.rests_on
         if used:
             rests_on += _weights(used, donated.share[i], targets, furthest)
-            rests_on += " (those like this machine more)" if elsewhere.is_described else ""
+            rests_on += " (similar machines weighted more)" if elsewhere.is_described else ""
         warnings = (
             *note.warnings,
             *_odd_ones(series, i, elsewhere),
@@ -100,6 +108,7 @@ def notes_with_donors(
             replace(
                 note,
                 rests_on=rests_on,
+                laws=() if series.count[i] == 1 else note.laws,
                 donors=used,
                 elsewhere=_as_there(used, at),
                 warnings=warnings,
@@ -109,19 +118,15 @@ def notes_with_donors(
 
 
 def _own_runs(series: Series, i: int) -> str:
-    """Say what the forecast of a series of a single count was made from."""
-    repetitions = int(series.repetitions[i, 0])
-    return (
-        f"{repetitions} run{'s' if repetitions > 1 else ''} at p = "
-        f"{whole(float(series.p[i, 0]))}, and how time goes on elsewhere"
-    )
+    """Say what the forecast of a series of a single count is based on."""
+    return f"{runs_in_words(series, i)}, and the scaling on other machines"
 
 
 def _weights(
     used: Sequence[Donor], share: NDArray[np.float64], targets: NDArray[np.float64], furthest: int
 ) -> str:
-    """Say how much the donors weigh at one of the targets, each and all, and where most."""
-    machines = f"{len(used)} other machines weigh" if used[1:] else "1 other machine weighs"
+    """Give the weight of the donors at one of the targets, together and each, and the largest."""
+    machines = f"{len(used)} other machines" if used[1:] else "1 other machine"
     named = len(used) if len(used) <= NAMED + 1 else NAMED
     more = f", {len(used) - named} more" if len(used) > named else ""
     shares = ", ".join(f"{x.machine} {percent(x.weight)}" for x in used[:named])
@@ -130,20 +135,20 @@ def _weights(
     also = f" and {percent(upto)} at {whole(float(targets[most]))}"
     also = also if upto > here + NOTABLE else ""
     at = whole(float(targets[furthest]))
-    return f"; {machines} {percent(here)} at p = {at}{also}: {shares}{more}"
+    return f"; weight of {machines} {percent(here)} at p = {at}{also}: {shares}{more}"
 
 
 def _as_there(used: Sequence[Donor], at: Any) -> str:
-    """Say how long it takes as on each donor, or on the ends and the middle of many."""
+    """Give the time as on each donor, or as on three of many: least, median and largest."""
     ordered = sorted(used, key=lambda donor: donor.time)
     is_many = len(ordered) > NAMED + 1
     if is_many:
         ordered = [ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1]]
-    times = [f"as on {x.machine} {format_quantity(x.time, 'time', 2)}" for x in ordered]
+    times = [f"as on {x.machine}: {format_quantity(x.time, 'time', 2)}" for x in ordered]
     if not times:
         return ""
-    among = f"; of {len(used)} machines the ends and the middle" if is_many else ""
-    return f"p = {at} takes, if it goes on {', '.join(times)}{among}"
+    among = f" (least, median and largest of {len(used)} machines)" if is_many else ""
+    return f"time at p = {at} if scaling continues {', '.join(times)}{among}"
 
 
 def _from_to(group: Sequence[Donor]) -> str:
@@ -153,7 +158,7 @@ def _from_to(group: Sequence[Donor]) -> str:
 
 
 def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
-    """Name the donors whose times are so far from those here that it cannot be the machine."""
+    """Warn of donors whose times differ by more than two machines can."""
     last = int(series.count[i]) - 1
     p, time = float(series.p[i, last]), float(series.time[i, last])
     odd = []
@@ -168,23 +173,29 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
         name, times = odd[0]
         factor = whole(float(f"{max(times, 1 / times):.3g}"))
         far = f"{factor} times" if times > 1 else f"1/{factor} of"
-        also = f", and others likewise ({listed([x for x, _ in odd[1:]])})" if odd[1:] else ""
-        yield (
-            f"At p = {whole(p)} {name} takes {far} the time here{also}. "
-            "Is it the same program and problem, in the same unit of time?"
+        also = f" ({listed([x for x, _ in odd[1:]])}: similar)" if odd[1:] else ""
+        yield RankedWarning(
+            f"At p = {whole(p)} the time on {name} is {far} the time here{also}. "
+            "Check that program, problem and unit of time are the same.",
+            kind="odd donors",
+            rank=Rank.UNUSABLE,
+            size=float(abs(np.log(times))),
         )
 
 
 def _at_odds(series: Series, i: int, donated: DonatedCurve, place: int, at: Any) -> Iterator[str]:
-    """Say where the runs here and those elsewhere tell different things, and what would decide."""
+    """Warn where the forecasts from own runs and from donors differ."""
     share, apart = float(donated.share[i, place]), float(donated.apart[i, place])
     if series.count[i] < 2 or not NOTABLE <= share < 1 or abs(apart) < np.log(AT_ODDS):
         return
     own = float(donated.curve.log_time[i, place]) - share * apart
     ours, theirs = (format_quantity(float(np.exp(x)), "time", 2) for x in (own, own + apart))
-    yield (
-        f"At p = {at} the runs here alone say {ours}, the other machines {theirs}. "
-        "A run here nearer to it would decide."
+    yield RankedWarning(
+        f"The own runs alone forecast {ours} at p = {at}, the other machines {theirs}. "
+        "Make a run at a larger p to decide between them.",
+        kind="donors disagree",
+        rank=Rank.SERIOUS,
+        size=abs(apart),
     )
 
 
@@ -198,17 +209,23 @@ def _warnings(
     reach: float,
     at: Any,
 ) -> Iterator[str]:
-    """Give what should make a reader careful about the donors of a series."""
+    """Give the warnings about the donors of a series."""
     contrary = np.flatnonzero(donated.contradicts[i]).tolist()
     if contrary:
         names = [elsewhere.names[elsewhere.of[i, j]] for j in contrary]
-        theirs = "its time goes" if len(names) == 1 else "their times go"
-        yield (
-            f"{_no_help(names, 'this one')}: {theirs} with p otherwise than the runs here. "
-            "Was it the same program and problem?"
+        is_one = len(names) == 1
+        yield RankedWarning(
+            f"{listed(names)} {'was' if is_one else 'were'} not used as {_donor(len(names))}: "
+            f"{'its' if is_one else 'their'} times change with p in another way than those of the "
+            "runs here. Check that program and problem are the same.",
+            kind="contrary donors",
         )
         if len(contrary) == (elsewhere.of[i] >= 0).sum():
-            yield "No other machine is left: the forecast rests on its own runs alone."
+            yield RankedWarning(
+                "No other machine is left: the forecast is based on its own runs alone.",
+                kind="no donor",
+                rank=Rank.SERIOUS,
+            )
     names_used = {x.machine for x in used}
     unused = [
         elsewhere.names[elsewhere.of[i, j]]
@@ -216,30 +233,36 @@ def _warnings(
         if j not in contrary and elsewhere.names[elsewhere.of[i, j]] not in names_used
     ]
     if unused and share > 0:
-        has, of, they = (
-            ("has", "it", "it is") if len(unused) == 1 else ("have", "them", "they are")
-        )
-        yield (
-            f"{listed(unused)} {has} no say at p = {at}: beside the other machines too little is "
-            f"known of {of} there, or {they} less like the runs here."
+        has = "has" if len(unused) == 1 else "have"
+        yield RankedWarning(
+            f"{listed(unused)} {has} no weight at p = {at}: too few runs near it, or less similar "
+            "to the runs here than the other machines.",
+            kind="donors without weight",
+            rank=Rank.MINOR,
         )
     if share < MATTERS:
         yield from words_of_left_out(elsewhere, i)
         return
     if reach > FAR:
-        yield (
-            f"No other machine was run near p = {at}: their own forecasts stand in, "
-            f"{whole(round(reach, 1))} times beyond their runs and more."
+        yield RankedWarning(
+            f"No other machine has runs near p = {at}: their times there are extrapolated to at "
+            f"least {whole(round(reach, 1))}x their largest p.",
+            kind="donors extrapolated",
+            size=reach,
         )
     if len(used) <= FEW:
         donors = "a single other machine" if len(used) == 1 else "two other machines"
-        yield f"The forecast rests on {donors}: how much machines differ is guessed."
+        yield RankedWarning(
+            f"The forecast is based on {donors}, too few to show how much machines differ: the "
+            "interval assumes a typical difference.",
+            kind="few donors",
+        )
     yield from _groups(used, at, is_described=elsewhere.is_described)
     yield from words_of_left_out(elsewhere, i)
 
 
 def _groups(used: Sequence[Donor], at: Any, *, is_described: bool) -> Iterator[str]:
-    """Say where the donors go on in two ways, further from each other than within either."""
+    """Warn of donors that scale in two ways, further from each other than within either."""
     ordered = sorted(used, key=lambda x: x.time)
     if len(ordered) < 2 * MEMBERS:
         return
@@ -250,20 +273,22 @@ def _groups(used: Sequence[Donor], at: Any, *, is_described: bool) -> Iterator[s
     if gaps.max() < max(np.log(GAP), widest):
         return
     quick, slow = (
-        f"{_from_to(group)} as on {listed([x.machine for x in group])}"
+        f"{_from_to(group)} (as on {listed([x.machine for x in group])})"
         for group in (ordered[:cut], ordered[cut:])
     )
     weigh = (
         ""
         if is_described
-        else ", or describe the machines with --machine: those like it weigh more"
+        else ", or describe the machines with --machine: similar ones get more weight"
     )
-    yield (
-        f"The other machines go on in two ways: p = {at} takes {quick}, and {slow}. Give only "
-        f"those as donors that are like this one{weigh}."
+    yield RankedWarning(
+        f"The other machines fall into two groups: {quick} and {slow} at p = {at}. Use only those "
+        f"as donors that are similar to this machine{weigh}.",
+        kind="two groups of donors",
+        size=float(gaps.max()),
     )
 
 
-def _no_help(names: Sequence[str], whom: str) -> str:
-    """Say that some machines do not help to forecast others."""
-    return f"{listed(names)} {'does' if len(names) == 1 else 'do'} not help to forecast {whom}"
+def _donor(number: int) -> str:
+    """Name one donor or several."""
+    return "a donor" if number == 1 else "donors"

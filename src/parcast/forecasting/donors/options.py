@@ -89,7 +89,7 @@ def read_donors(
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
         if same is not None and source["sha256"] is not None:
-            click.echo(f"parcast: {file} holds the same as {same}. It counts once.", err=True)
+            click.echo(f"parcast: {file} is the same as {same}. It is used once.", err=True)
             continue
         if "format" in source and "machine" not in runs.labels:
             runs = _of_machine(runs, file)

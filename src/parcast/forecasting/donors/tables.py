@@ -41,7 +41,7 @@ def joined(
 
     >>> tables = [Measurements(p=[1, x], time=[8, 9 / x], machine="SP") for x in (2, 4, 2)]
     >>> joined(tables, ["a.csv", "b.csv", "c.csv"])[1]
-    ('c.csv: all its runs stand in a.csv too. They count once.',)
+    ('c.csv: all its runs are in a.csv as well. They are used once.',)
     """
     if len(tables) == 1:
         return tables[0], ()
@@ -142,7 +142,7 @@ def _without_copies(
         which = "all its runs" if is_all else f"its runs on {listed(list(elsewhere))}"
         others = dict.fromkeys(j for tables in elsewhere.values() for j in tables)
         named = listed([names[j] for j in others])
-        remarks.append(f"{names[i]}: {which} stand in {named} too. They count once.")
+        remarks.append(f"{names[i]}: {which} are in {named} as well. They are used once.")
     return kept, tuple(remarks)
 
 
@@ -153,7 +153,7 @@ def _remedy(missing: list[str]) -> Text:
     them = "it" if len(missing) == 1 else "them"
     call = f"parcast.read_measurements(path, ignore={missing})"
     return (
-        f"Add {them}, or pass over {them} in the others: ",
+        f"Add {them}, or ignore {them} in the others: ",
         Argument("ignore", missing, python=call),
         ".",
     )

@@ -1,4 +1,4 @@
-"""The next runs that would narrow the interval at what is asked for most, for what they cost.
+"""The next runs that narrow the interval of a forecast most for their cost.
 
 They may be at counts and values that were measured, are asked for, or lie between and beyond.
 """
@@ -244,9 +244,9 @@ def _elsewhere(question: Question, series: Series | None) -> Elsewhere | None:
         raise ParameterError(
             "donors",
             must=f"be left out where values of {', '.join(question.at)} are asked for",
-            hint="All runs with the same callpath and machine are planned from together.",
+            hint="All runs with the same callpath and machine are used together.",
         )
-    donors, _ = table_of_donors(question.donors)  # what is to be said of them, `forecast` says
+    donors, _ = table_of_donors(question.donors)  # `forecast` gives the remarks on them
     return gather(donors, question.measurements, series, question.machines)
 
 
@@ -311,7 +311,7 @@ def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
 
 
 def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
-    """Say which doubt the run removes most of, at the target."""
+    """Say which part of the uncertainty at the target the run reduces most."""
     now, then = plan.doubts, following.doubts
     falls = {
         "along": float(now.along[0] ** 2 - then.along[0] ** 2)
@@ -329,7 +329,7 @@ def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
             for j, name in enumerate(names)
             if following.most[j] > plan.most[j] or following.least[j] < plan.least[j]
         ]
-        return f"it goes beyond the measured {' and '.join(changed)}"
+        return f"extends the measured range of {' and '.join(changed)}"
     saved = 1 - float(then.deviation[0] / now.deviation[0])
     act = " and ".join([", ".join(names[:-1]), names[-1]])
-    return f"it tells how {act} act together: {percent(saved)} of that doubt goes"
+    return f"shows the combined effect of {act}: {percent(saved)} less uncertainty from it"

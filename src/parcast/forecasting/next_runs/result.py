@@ -1,4 +1,4 @@
-"""One run that is worth making next, and what plans with and without donors have in common."""
+"""A planned run, and what plans with and without donors have in common."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ TELLING = 0.05  # share of the half-width that a run must save to be worth makin
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlannedRun:
-    """One run to make, and what it is expected to do to the interval at the target."""
+    """One run to make, and by how much it is expected to narrow the interval at the target."""
 
     key: Key  # callpath, machine: which program
     at: Mapping[str, float]  # values of all axes, "p" first
@@ -28,15 +28,15 @@ class PlannedRun:
     lower: float  # of its 90 % interval [s]
     upper: float  # of its 90 % interval [s]
     cost: float  # processor-seconds, or what `cost` gives
-    target: Mapping[str, float]  # what was asked for; the widest interval of several
+    target: Mapping[str, float]  # of the values asked for that with the widest interval
     target_time: float  # [s]
     before: float  # half-width of the interval of log time at the target before the run [1]
-    after: float  # the same after it and those before it [1]
+    after: float  # the same after this run and those before it [1]
     because: str
 
     @property
     def label(self) -> str:
-        """The program in a few words, or "" where there is only one."""
+        """The series in a few words, or "" where there is only one."""
         return label_of(self.key)
 
     def __repr__(self) -> str:
@@ -77,10 +77,12 @@ def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:
 
 
 def words_of_reach(target: float, before: Array, after: Array) -> str:
-    """Say how much nearer the counts with runs come to the one asked for."""
+    """Say how much nearer the measured counts come to the one asked for."""
     reaches = [np.exp(np.abs(np.log(target / counts)).min()) for counts in (before, after)]
     was, then = (format_quantity(float(x), "count") for x in reaches)
     target_p = whole(float(np.round(target)))
+    if reaches[1] <= 1:
+        return f"measures the time at p = {target_p} itself"
     if after.max() > before.max() or after.min() < before.min():
-        return f"p = {target_p} is then {then} times beyond the measured counts, not {was}"
-    return f"p = {target_p} then lies {then} times from a measured count, not {was}"
+        return f"reduces the extrapolation to p = {target_p} from {was}x to {then}x"
+    return f"p = {target_p} is then a factor of {then} from a measured count, instead of {was}"

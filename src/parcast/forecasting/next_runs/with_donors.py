@@ -239,7 +239,7 @@ def _best_of_each(series: NDArray[np.intp], worth: Array) -> NDArray[np.intp]:
 
 
 def _because(target: float, counts: Array, run: float) -> str:
-    """Say what a run is good for: to come nearer to the target, or to test what is told of it."""
+    """Say what a run is good for: to come nearer to the target, or to test the forecast."""
     if abs(np.log(target / run)) < np.abs(np.log(target / counts)).min():
         return words_of_reach(target, counts, np.append(counts, run))
-    return "it tests the donors, and the forecast from its own runs"
+    return "tests the donors, and the forecast from the own runs"

@@ -1,4 +1,4 @@
-"""What a forecast over several axes says of itself: what it rests on, and what to doubt."""
+"""Notes on a forecast over several axes: what it is based on, and its warnings."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.notes import NOISY, warning_of_noise, warning_of_width
+from parcast.forecasting.notes import FAR, NOISY, warning_of_noise, warning_of_width
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.surface.method import MEMBERS
 from parcast.forecasting.surface.runs import Answered
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity, percent
 from parcast.words import whole
 
-SAME_TIME = 0.005  # relative change that is told as none
+SAME_TIME = 0.005  # relative change that counts as none
 
 
 def notes_of_values(
@@ -31,7 +32,7 @@ def notes_of_values(
     """Notes of every combination of values, (combinations, axes besides p).
 
     `slopes` of log time in the logarithm of each axis are those at `answered`, where the largest
-    of `p`, (points,) [1], stands at `furthest`; axes in `left_out` go along with p.
+    of `p`, (points,) [1], stands at `furthest`; axes in `left_out` change together with p.
     """
     runs = answered.runs
     shape = answered.log_time.shape
@@ -51,10 +52,11 @@ def notes_of_values(
                 scaling="strong" if strong[i] else "weak",
                 scaling_reason=reasons[i],
                 limited_by=_limit(answered, float(p[furthest]), slopes[i]),
-                rests_on=_rests_on(answered, missed, weights[i, furthest], beyond[i, furthest]),
+                rests_on=_rests_on(answered, missed, beyond[i, furthest]),
                 backtest=None if np.isnan(missed) else float(np.expm1(missed)),
                 noise=answered.noise if repeated else None,
                 warnings=warnings,
+                laws=tuple(zip(MEMBERS, weights[i, furthest].tolist(), strict=True)),
             )
         )
     return notes
@@ -69,40 +71,38 @@ def _limit(answered: Answered, p: float, slopes: Array) -> str:
             slower = "slower" if change > 0 else "faster"
             much = f"{percent(abs(change))} {slower}" if abs(change) > SAME_TIME else "no slower"
             changes.append(f"doubling {name} makes it {much}" if not changes else f"{name} {much}")
-    return (
-        f"at p = {whole(p)}: {', '.join(changes)}" if changes else "nothing that these runs tell"
-    )
+    return f"at p = {whole(p)}: {', '.join(changes)}" if changes else "not known from these runs"
 
 
-def _rests_on(answered: Answered, missed: float, weights: Array, beyond: Array) -> str:
-    """Say what the forecast was made from, how it was tested, and what weighs in it."""
+def _rests_on(answered: Answered, missed: float, beyond: Array) -> str:
+    """Say which runs the forecast is based on, and how it was tested."""
     runs, count = answered.runs, len(answered.runs.axes)
     varied = [runs.names[j] for j in answered.runs.varied]
     grid = float(np.prod([float(len(np.unique(runs.axes[:, j]))) for j in answered.runs.varied]))
     share = "a full grid" if count == grid else f"{percent(count / grid)} of the grid"
     kept = answered.runs.used
     out = [runs.names[j] for j, far in zip(kept, beyond.tolist(), strict=True) if far > 0]
-    held = f"the runs furthest in {' and in '.join(out)}" if out else "four of five runs"
+    held = (
+        f"the runs furthest out in {' and '.join(out)}" if out else "a fifth of the runs at a time"
+    )
     if np.isnan(missed):
-        tested = "nothing could be held back to test it"
-    elif out:
-        tested = f"told all but {held}, it misses them by {percent(float(np.expm1(missed)))}"
+        tested = "too few to be tested"
     else:
-        tested = f"told {held}, it misses the others by {percent(float(np.expm1(missed)))}"
-    shares = ", ".join(f"{x} {percent(w)}" for x, w in zip(MEMBERS, weights.tolist(), strict=True))
+        tested = f"tested by leaving out {held}: {percent(float(np.expm1(missed)))} off"
     return (
         f"{int(runs.repetitions.sum())} runs at {count} configurations of {', '.join(varied)} "
-        f"({share}); {tested}; members: {shares}"
+        f"({share}); {tested}"
     )
 
 
 def _of_values(
     answered: Answered, i: int, values: list[float], p: Array, beyond: Array
 ) -> Iterator[str]:
-    """Give what should make a reader careful about one combination, gravest first."""
+    """Give the warnings about one combination."""
     half = answered.half_width[i, : len(p)]
     widest = int(np.argmax(half))
-    yield from warning_of_width(whole(float(p[widest])), float(np.exp(2 * half[widest])))
+    width = float(np.exp(2 * half[widest]))
+    yield from warning_of_width(whole(float(p[widest])), width, helped=True)  # no donors here
     kept = answered.runs.used
     for place, j in enumerate(kept):
         far = beyond[:, place]
@@ -115,16 +115,23 @@ def _of_values(
         if value < end:
             side, end = ("smallest", measured.min())
         name = answered.runs.names[j]
+        times = format_quantity(float(np.exp(far[at])), "count")
         if measured.min() <= 0:
             much = f"lies {format_quantity(abs(value - float(end)), 'count')} beyond"
+        elif side == "largest":
+            much = f"is an extrapolation to {times}x"
         else:
-            much = f"is {format_quantity(float(np.exp(far[at])), 'count')} times "
-            much += "below" if side == "smallest" else "beyond"
-        yield f"{name} = {whole(value)} {much} the {side} measured {name} ({whole(float(end))})."
+            much = f"is an extrapolation to 1/{times} of"
+        yield RankedWarning(
+            f"{name} = {whole(value)} {much} the {side} measured {name} ({whole(float(end))}).",
+            kind=f"extrapolation of {name}",
+            rank=Rank.SERIOUS if far[at] > np.log(FAR) else Rank.MINOR,
+            size=float(far[at]),
+        )
 
 
 def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]:
-    """Give what should make a reader careful about all combinations."""
+    """Give the warnings about all combinations."""
     runs, together = answered.runs, answered.estimate.together
     kept = answered.runs.used
     names = [runs.names[j] for j in kept]
@@ -135,16 +142,16 @@ def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]
     ]
     if apart:
         yield (
-            f"Too few runs vary {'; '.join(apart)} at once: how they act together is assumed. "
-            "A run with both at other values would tell."
+            f"Too few runs vary {'; '.join(apart)} at once: their combined effect is an "
+            "assumption. Make a run with both at other values."
         )
     for j in answered.runs.varied:
         if runs.axes[:, j].min() <= 0:
             yield (
-                f"{runs.names[j]} has values of 0 or below: it is taken as it is, "
-                "not by its logarithm, and beyond them nothing is known."
+                f"{runs.names[j]} has values of 0 or below: it is used without taking its "
+                "logarithm, and nothing is known beyond the measured values."
             )
     for name in left_out:
-        yield f"{name} goes along with p in all runs and was passed over."
+        yield f"{name} changes together with p in all runs and is ignored."
     if answered.noise > NOISY and (runs.repetitions > 1).any():
         yield warning_of_noise(answered.noise)

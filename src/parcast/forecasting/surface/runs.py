@@ -55,7 +55,7 @@ def axes_of_question(
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Values of every axis besides p that a forecast is made for, and what was left out.
 
-    An axis not asked for takes each of its measured values, unless it goes along with p.
+    An axis not asked for takes each of its measured values, unless it changes together with p.
     """
     check_axes(measurements, at)
     known = [name for name in measurements.axes if name != "p"]
@@ -78,7 +78,7 @@ def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
     known = [name for name in measurements.axes if name != "p"]
     for name in names:
         if name not in known:
-            there = f"There is {', '.join(known)}." if known else "There is none besides p."
+            there = f"Its axes: {', '.join(known)}." if known else "It has none besides p."
             raise ParameterError(
                 shown(name),
                 must="be an axis of these measurements besides p",
@@ -104,7 +104,7 @@ def _values(name: str, values: ArrayLike, measured: Array) -> Array:
 
 
 def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[Runs]:
-    """Runs of each callpath on each machine, in the order in which they first appear."""
+    """Runs of each call path on each machine, in the order in which they first appear."""
     labels = list(measurements.labels)
     series = measurements.series([*labels, *names])
     several = [x for x in labels if len(set(measurements.labels[x].tolist())) > 1]
@@ -138,7 +138,7 @@ def _runs(
 
 
 def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
-    """Say why these runs do not carry the question, and what to do; "" where they do."""
+    """Say why these runs are too few for the question, and what to do; "" if they are enough."""
     varied = runs.varied
     for j, name in enumerate(runs.names):
         value = runs.axes[0, j]
@@ -146,11 +146,11 @@ def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
         if j not in varied and np.any(requested != value):
             other = requested[requested != value][0]
             return (
-                f"All its runs have {name} = {whole(float(value))}, so that nothing tells of "
-                f"{name} = {whole(float(other))}. Measure another {name}."
+                f"All its runs have {name} = {whole(float(value))}: {name} = "
+                f"{whole(float(other))} cannot be forecast. Measure another {name}."
             )
     if not varied:
-        return "There is a single configuration. Measure others."
+        return "There is a single configuration. Measure more."
     needed = len(varied) + 2 if varied != [0] else 2  # p alone is forecast as a series is
     named = _listed([runs.names[j] for j in varied])
     if len(runs.axes) < needed:
@@ -165,7 +165,7 @@ def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
     straight = np.column_stack([np.ones(len(logs)), logs - logs.mean(axis=0)])
     if np.linalg.matrix_rank(straight) < straight.shape[1]:
         return (
-            f"{named} change together in all its runs, so that nothing tells what each does. "
+            f"{named} change together in all its runs: their effects cannot be separated. "
             "Add a run that changes one alone, or ignore a column that follows from others."
         )
     return ""
@@ -178,7 +178,7 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Answered:
-    """What one program's runs tell of every combination of values and every count."""
+    """The forecast from one program's runs, for every combination of values and every count."""
 
     runs: Runs
     estimate: SurfaceForecast  # at (combinations x points) targets

@@ -1,0 +1,126 @@
+"""Times of whole profiles, from those of their call paths.
+
+Where times are inclusive, a profile takes as long as its outermost call paths. Where they are
+exclusive, so that none is the total of the others, it takes as long as all of them together. The
+interval of a sum reaches as far up as
+
+    sqrt((1 - c) * sum(e^2) + c * sum(e)^2)
+
+with e how far up the interval of each call path reaches, and down likewise. The errors of call
+paths of one run are not independent; they are taken to be correlated by c = 1/2, as in
+`parcast.forecasting.call_paths` [D]. These intervals were not compared with measured times.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.forecasting.call_paths import CALLS, CORRELATED, EXACT, INCLUDES, PATH, callers_of
+from parcast.timings.series import Key, Series
+
+NAMES: Final = {"all", "main", "program", "total"}  # of a call path that holds all others
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Totals:
+    """Time of each profile of some series."""
+
+    keys: Sequence[Key]  # what distinguishes the profiles; empty of a single one
+    profile: NDArray[np.intp]  # (series,): number of the profile that each is of
+    parts: NDArray[np.intp]  # (profiles,): call paths that make up the total [1]
+    time: Array  # (profiles, points) [s]
+    lower: Array  # of the interval [s]
+    upper: Array  # of the interval [s]
+
+
+def totals_of(series: Series, *, time: Array, lower: Array, upper: Array) -> Totals:
+    """Add up the times of call paths, (series, points) [s], to those of their profiles.
+
+    Two call paths with errors of 10 % each, of which neither is the total of the other:
+
+    >>> from parcast.timings.measurements import Measurements
+    >>> runs = Measurements(p=[1, 2] * 2, time=[8, 4, 2, 2], callpath=["a", "a", "b", "b"])
+    >>> times = {"time": np.full((2, 1), 5.0), "lower": np.full((2, 1), 5 / 1.1)}
+    >>> totals = totals_of(runs.series(), **times, upper=np.full((2, 1), 5.5))
+    >>> totals.time, totals.upper.round(2), totals.parts
+    (array([[10.]]), array([[10.87]]), array([2]))
+    """
+    parent, _, profile = callers_of(series)
+    is_part = _parts(series, parent, profile)
+    number = int(profile.max()) + 1
+
+    def summed(values: Array) -> Array:
+        total = np.zeros((number, values.shape[1]))
+        np.add.at(total, profile[is_part], values[is_part])
+        return total
+
+    total = summed(time)
+    down, up = (
+        np.sqrt((1 - CORRELATED) * summed(error**2) + CORRELATED * summed(error) ** 2)
+        for error in (time - lower, upper - time)
+    )
+    first = np.unique(profile, return_index=True)[1]
+    return Totals(
+        keys=[{k: v for k, v in series.keys[i].items() if k != PATH} for i in first.tolist()],
+        profile=profile,
+        parts=np.bincount(profile[is_part], minlength=number),
+        time=total,
+        lower=total - down,
+        upper=total + up,
+    )
+
+
+def _parts(
+    series: Series, parent: NDArray[np.intp], profile: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Which call paths make up their profile: all exclusive ones, or those that hold all others.
+
+    Nested names are of inclusive times, unless one takes longer than its caller.
+    """
+    called = parent >= 0
+    shorter = series.time[parent[called]] < INCLUDES * series.time[called]
+    is_exclusive = np.isin(profile, profile[called][shorter.any(axis=1)])
+    of_profile: dict[int, set[str]] = {}
+    for i, key in zip(profile.tolist(), series.keys, strict=True):
+        of_profile.setdefault(i, set()).add(_path(key))
+    is_outermost = [
+        not any(caller in of_profile[i] for caller in _callers(_path(key)))
+        for i, key in zip(profile.tolist(), series.keys, strict=True)
+    ]
+    is_part = np.asarray(is_exclusive | np.array(is_outermost))
+    for i in range(int(profile.max()) + 1):
+        rows = np.flatnonzero((profile == i) & is_part)
+        total = _total(series, rows)
+        if total is not None:
+            is_part[rows] = rows == total
+    return is_part
+
+
+def _path(key: Key) -> str:
+    """Name of a call path, without blanks around its parts."""
+    return CALLS.join(map(str.strip, str(key[PATH]).split(CALLS)))
+
+
+def _callers(path: str) -> list[str]:
+    """Names that callers of a call path would have."""
+    parts = path.split(CALLS)
+    return [CALLS.join(parts[:length]) for length in range(1, len(parts))]
+
+
+def _total(series: Series, rows: NDArray[np.intp]) -> int | None:
+    """Which of several call paths is the total of the others, by its name or its times."""
+    p, time = series.p[rows], series.time[rows]
+    if len(rows) < 2 or not np.array_equal(p, np.broadcast_to(p[0], p.shape), equal_nan=True):
+        return None
+    known = ~np.isnan(p[0])
+    largest = int(np.argmax(time[:, 0]))
+    others = np.delete(time, largest, axis=0)[:, known]
+    own = time[largest, known]
+    is_largest = bool(np.all(own >= others.max(axis=0)))
+    is_sum = len(rows) > 2 and bool(np.all(np.abs(own / others.sum(axis=0) - 1) <= EXACT))
+    is_named = str(series.keys[rows[largest]][PATH]).strip().lower() in NAMES
+    return int(rows[largest]) if is_largest and (is_sum or is_named) else None

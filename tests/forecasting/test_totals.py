@@ -1,0 +1,105 @@
+"""`parcast.forecasting.totals`: the time of a program whose call paths were timed apart."""
+
+import numpy as np
+import pytest
+
+from parcast.forecasting.forecast import forecast
+from parcast.forecasting.regions import largest_regions
+from parcast.timings.measurements import Measurements
+
+P = np.array([1.0, 2, 4, 8, 16])
+EXCLUSIVE = {"solve": 80 / P, "halo": 2 + 0 * P, "reduce": 0.2 * np.sqrt(P)}
+
+
+def runs(paths, **labels):
+    return Measurements(
+        p=np.tile(P, len(paths)),
+        callpath=np.repeat(list(paths), len(P)),
+        time=np.concatenate(list(paths.values())),
+        **labels,
+    )
+
+
+def test_exclusive_call_paths_add_up():
+    told = forecast(runs(EXCLUSIVE), [32, 64])
+    totals = told.totals
+    assert totals.parts.tolist() == [3]
+    assert totals.time[0] == pytest.approx(told.time.sum(axis=0))
+
+
+def test_the_interval_of_a_sum_lies_between_independent_and_equal_errors():
+    told = forecast(runs(EXCLUSIVE), [32, 64])
+    up, down = told.upper - told.time, told.time - told.lower
+    for found, errors in (
+        (told.totals.upper[0] - told.totals.time[0], up),
+        (told.totals.time[0] - told.totals.lower[0], down),
+    ):
+        independent, equal = np.sqrt((errors**2).sum(axis=0)), errors.sum(axis=0)
+        assert np.all((independent < found) & (found < equal))
+        assert found == pytest.approx(np.sqrt((independent**2 + equal**2) / 2))
+
+
+def test_each_machine_has_a_total():
+    both = {**EXCLUSIVE, **{f"{x} ": 2 * y for x, y in EXCLUSIVE.items()}}
+    machine = np.repeat(["A", "B"], 3 * len(P))
+    told = forecast(runs(both, machine=machine), [64])
+    assert told.totals.keys == [{"machine": "A"}, {"machine": "B"}]
+    assert told.totals.time[1] == pytest.approx(2 * told.totals.time[0], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"main": 90 / P, "main->solve": 80 / P},
+        {"main": 90 / P, **EXCLUSIVE},
+        {"Total": 90 / P + 5, **EXCLUSIVE},
+        {"everything": sum(EXCLUSIVE.values()), **EXCLUSIVE},
+    ],
+    ids=["nested", "main", "named", "equal"],
+)
+def test_a_call_path_that_holds_the_others_is_the_total(paths):
+    told = forecast(runs(paths), [64])
+    assert told.totals.parts.tolist() == [1]
+    assert told.totals.time[0] == pytest.approx(told.time[0])
+    assert "totals" not in told.to_document()
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"main": 1 / P, "main->solve": 80 / P},
+        {"solve": 80 / P, "halo": 79 / P},
+        {"main": 1 / P, **EXCLUSIVE},
+    ],
+    ids=["exclusive though nested", "two of one length", "main is short"],
+)
+def test_a_call_path_that_holds_no_others_is_a_part(paths):
+    told = forecast(runs(paths), [64])
+    assert told.totals.parts.tolist() == [len(paths)]
+    assert told.totals.time[0] == pytest.approx(told.time.sum(axis=0))
+
+
+def test_a_call_path_that_was_not_timed_everywhere_is_not_counted_twice():
+    table = runs({"main": 90 / P, "main->solve": 80 / P})
+    told = forecast(Measurements(**{k: v[:-1] for k, v in table.columns.items()}), [64])
+    assert told.totals.parts.tolist() == [1]
+
+
+def test_a_choice_of_call_paths_keeps_the_total_of_all():
+    told = forecast(runs(EXCLUSIVE), [32, 64])
+    assert largest_regions(told, 1).totals.time == pytest.approx(told.totals.time)
+
+
+def test_without_call_paths_there_is_no_total():
+    table = Measurements(p=P, time=80 / P)
+    assert forecast(table, [64]).totals is None
+    assert "totals" not in forecast(table, [64]).to_document()
+
+
+def test_the_document_has_the_totals():
+    told = forecast(runs(EXCLUSIVE, machine="A"), [32, 64])
+    totals = told.to_document()["totals"]
+    assert [row["p"] for row in totals] == [32, 64]
+    assert {row["callpaths"] for row in totals} == {3}
+    assert all(row["lower_s"] < row["time_s"] < row["upper_s"] for row in totals)
+    assert totals[0]["time_s"] == pytest.approx(told.time[:, 0].sum())
