@@ -19,7 +19,7 @@ DISKS = range(1, 17)
 
 
 def main(folder: Path) -> None:
-    """Print times, speedups and what limits them, and where the pictures are."""
+    """Print times, speedups, what limits them, and the names of the pictures."""
     program = parcast.read_program(HERE / "program.toml")
     machine = parcast.read_machine(HERE / "sp2.toml")
     result = parcast.predict(program, machine, p=SQUARES, d=DISKS)
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
     print("\nWhat limits it:")
     for line in result.limits:
         print(f"- {line}")
-    print("\nWhat to doubt:")
+    print("\nWarnings:")
     for warning in result.warnings:
         print(f"- {warning}")
 

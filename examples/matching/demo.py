@@ -1,4 +1,4 @@
-"""Which of three machines to take for a finite-difference program, and how many processors.
+"""Which of three machines to use for a finite-difference program, and how many processors.
 
 The times are measured, the prices are invented. Run it with ``python demo.py [FOLDER]``; the
 picture goes into the folder, by default the one of this script.
@@ -16,21 +16,21 @@ COUNTS = [2, 4, 8, 16, 32, 64]
 
 
 def main(folder: Path) -> None:
-    """Print the answers to three questions, a projection, and where the picture is."""
+    """Print the answers to three questions, a projection, and the name of the picture."""
     runs = parcast.read_measurements(HERE / "times.csv")
     machines = [parcast.read_machine(HERE / f"{name}.toml") for name in ("t3e", "sp", "o2000")]
 
-    print("The fastest, whatever it costs")
+    print("The fastest, at any cost")
     print(parcast.match(runs, machines))
 
-    print("\nThe cheapest that takes 12 s at most")
+    print("\nThe cheapest within 12 s")
     cheapest = parcast.match(runs, machines, goal="cost", within="12 s", budget=5)
     print(cheapest)
 
-    print("\nWhat nobody can have")
+    print("\nLimits that no machine meets")
     print(parcast.match(runs, machines, within="1 s", budget=2))
 
-    print("\nThe T3E projected from the SP, told its time on 1 processor")
+    print("\nThe T3E projected from the SP and its time on 1 processor")
     t3e, sp, _ = machines
     there = runs.select(machine="T3E")
     known = there.select(p=1)

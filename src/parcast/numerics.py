@@ -25,7 +25,7 @@ CHANGES = 0.5  # share by which a coefficient changes without a run on which it 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class NonNegativeFit:
-    """Coefficients of a sum of terms, and what they rest on."""
+    """Coefficients of a sum of terms, and what they are based on."""
 
     coefficients: Array  # (terms,), in units of time over those of the terms
     residuals: Array  # (runs,): T / T_measured - 1 [1]
@@ -40,7 +40,7 @@ def fit_non_negative(terms: ArrayLike, time: ArrayLike) -> NonNegativeFit:
     """Coefficients of at least 0 that fit measured times best in their relative residuals.
 
     `terms`, of shape (runs, terms), has the value of each term, at least 0, in each run; `time`,
-    (runs,), is above 0 [s]. A term hangs on a run where its coefficient changes by more than half,
+    (runs,), is above 0 [s]. A run decides a term where its coefficient changes by more than half,
     or is no longer determined, without this run, and without no other: what it says elsewhere is
     then unreliable.
 

@@ -150,7 +150,7 @@ def is_saturated(rates: Sequence[float]) -> bool:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure; the arguments are a file for the records, a plan, and perhaps "compiled".
+    """Measure; the arguments are a file for the records, a plan, and optionally "compiled".
 
     The last leaves out what the compiled program measures.
     """

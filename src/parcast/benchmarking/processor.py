@@ -60,7 +60,7 @@ def triad(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
 
 
 def largest_cache() -> int:
-    """Size of the largest cache of the first core; 0 where the system does not tell. [B]."""
+    """Size of the largest cache of the first core; 0 where the system does not give it. [B]."""
     sizes = [0]
     for path in CACHES.glob("index*/size"):
         text = path.read_text(encoding="ascii").strip()

@@ -1,7 +1,7 @@
 """What a micro-benchmark writes while it runs, how that is read, and how ranks time one thing.
 
 One JSON line for each benchmark and size with the times of all its repetitions, flushed at once,
-so that a launch that is interrupted keeps what it has. A torn last line is passed over.
+so that a launch that is interrupted keeps what it has. A torn last line is ignored.
 """
 
 import json

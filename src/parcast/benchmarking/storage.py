@@ -168,7 +168,7 @@ def _check(directory: Path, needed: int) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure; the arguments are a file for the records, a plan, and perhaps "alone"."""
+    """Measure; the arguments are a file for the records, a plan, and optionally "alone"."""
     if arguments[2:] == ["alone"]:
         pin()
         measure(Alone(), Recorder(Path(arguments[0])), Plan.from_text(arguments[1]))

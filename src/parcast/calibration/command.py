@@ -81,7 +81,7 @@ def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
 def left_to_measure(
     requested: Sequence[str], others: Sequence["MachineFigures"]
 ) -> tuple[str, ...]:
-    """Parts of which the files do not tell enough; it is wrong use if none is left."""
+    """Parts that the files do not cover; it is wrong use if none is left."""
     known = {figure.key for each in others for figure in each.figures}
     left = tuple(part for part in requested if part not in WHOLE or not WHOLE[part] <= known)
     if not left:

@@ -100,7 +100,7 @@ def load_average() -> float:
 
 
 def page_cache() -> Measured | None:
-    """Memory that the system would give the page cache; None where it does not tell."""
+    """Memory that the system would give the page cache; None if it does not."""
     words = _value_of(MEMINFO, "MemAvailable").split()
     if len(words) != 2 or not words[0].isdigit():
         return None

@@ -68,7 +68,7 @@ class Job:
 
 
 def counts_of(ranks: int, *, alike: int) -> tuple[int, ...]:
-    """Numbers of ranks that are measured: 2, 4, 8, ... and `ranks`; none of a single rank.
+    """Rank counts that are measured: 2, 4, 8, ... and `ranks`; none of a single rank.
 
     Formulas in p need three counts, so 3 is one of them where else there are only 2 and 4. Up to
     `alike` ranks are placed as 2 are: more share a core, which is another formula.

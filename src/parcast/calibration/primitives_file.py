@@ -167,7 +167,7 @@ def _spreads(formula: PrimitiveFormula) -> dict[str, float | None]:
 
 
 def primitive_origin(formula: PrimitiveFormula, date: str) -> str:
-    """Say in one line what a formula rests on."""
+    """Say in one line what a formula is based on."""
     counts = ", ".join(map(str, formula.counts))
     facts = [
         f"p = {counts}, {PLACEMENTS.get(formula.placement, formula.placement)}",

@@ -78,7 +78,7 @@ class Value:
 
 
 def measured(value: Value, job: Job, *, target: float) -> Measured | None:
-    """Value of a job over its launches; None where they do not tell it."""
+    """Value of a job over its launches; None if they do not determine it."""
     if job.part != value.part:
         return None
     of = [(value.of(launch, value.bench, job.ranks), launch) for launch in job.launches]
@@ -273,7 +273,7 @@ BY_PYTHON: Final = "persistent requests from Python, a ping-pong less one start 
 
 
 def _method(job: Job, name: str) -> str:
-    """Say what one time of a table is the time of, or how a value is told."""
+    """Say what one time of a table is the time of, or how a value is found."""
     if job.part == "network":
         how = COMPILED if job.program is not None else BY_PYTHON
     else:

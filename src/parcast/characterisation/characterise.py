@@ -1,6 +1,6 @@
 """The cost of a program's regions, and how it depends on p and n.
 
-Runs whose regions were timed go in, at several numbers of processors and sizes; a program made of
+Runs whose regions were timed go in, at several processor counts and sizes; a program made of
 regions comes out, which `predict` and `match` take to other numbers, sizes and machines.
 Iterations, calls and bytes become formulas of p and n, loops get the time of an iteration, and
 what communicates or accesses files is left to the machine's figures.

@@ -45,7 +45,7 @@ class Loop:
 
 
 def simple_loop(region: RegionRuns, clock: str) -> Loop:
-    """Loop whose iterations are alike."""
+    """Loop whose iterations are equal."""
     kind = "replicated" if region.kind == "replicated" else "loop"
     time, most = region.most(clock), region.most("iterations")
     ran = (time > 0) & (most > 0)

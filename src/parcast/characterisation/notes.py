@@ -1,4 +1,4 @@
-"""What a reader of a characterised program must know: what its figures rest on, and what not."""
+"""What a reader of a characterised program must know of its figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

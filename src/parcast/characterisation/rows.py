@@ -1,7 +1,7 @@
 """The regions of a characterised program: as a `regions` phase in TOML, and as rows of a table.
 
-A row has the share of a region in the time, and what the model misses; the TOML has above it what
-it rests on.
+A row has the share of a region in the time, and the residual of the model; the TOML has above it
+what it is based on.
 """
 
 import json

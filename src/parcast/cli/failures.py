@@ -80,7 +80,7 @@ AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}
 
 
 def run(command: click.Command, args: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status; whatever goes wrong is told in one message."""
+    """Run a command and return its exit status; whatever goes wrong is reported in one message."""
     given = sys.argv[1:] if args is None else list(args)
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")
@@ -98,7 +98,7 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _plugins_told() -> Iterator[None]:
-    """Say in a line which plugins are passed over, as everything else is said."""
+    """Say in a line which plugins are ignored, like every other message."""
     shown = warnings.showwarning
 
     def told(  # noqa: PLR0917 - the signature of `warnings.showwarning`

@@ -1,6 +1,6 @@
 """Files in any order: which of them describes a program, which a machine, and which holds timings.
 
-The content decides. A file whose content does not tell, because it is missing, damaged or a pipe,
+The content decides. A file whose content is unclear, because it is missing, damaged or a pipe,
 takes the first place that is free, and whoever reads it says what is wrong with it.
 """
 

@@ -39,7 +39,7 @@ def json_option(function: Function) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of processors or disks, and the text that names them."""
+    """Processor or disk counts, and the text that names them."""
 
     text: str
     values: list[int]  # [1]
@@ -247,7 +247,7 @@ def repeated_option(
 def answer_options(formats: Sequence[str] = FIGURES, **contents: str) -> Option[Any]:
     """Options --json and -o, given to the command as `outputs`.
 
-    `formats` are the endings of files, `contents` what those hold whose ending does not tell.
+    `formats` are the endings of files, `contents` what those hold whose ending is not clear.
     """
     *others, last = (
         f".{ending} ({contents[ending]})" if ending in contents else f".{ending}"

@@ -1,6 +1,6 @@
 """Lists and ranges as text: counts `512,1024`, `1..1024x2`, and values `10..1000x1.5 MB/s`.
 
-Counts are whole numbers of processors or disks; problem sizes are lists alike, of numbers that
+Processor and disk counts are whole numbers; problem sizes are similar lists, of numbers that
 need not be whole. A parameter is varied over the whole of a range, so that both its ends belong
 to it.
 """

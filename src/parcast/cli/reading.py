@@ -59,7 +59,7 @@ def columns_in(
 ) -> tuple[list[str], dict[str, str]]:
     """Columns to ignore and with another name in one of several files.
 
-    They are those that it has, and those that no other has, so that their absence is told.
+    They are those that it has, and those that no other has, so that their absence is reported.
     """
     titles: Set[str] = {*ignore, *columns.values()}
     if file != "-":

@@ -71,7 +71,7 @@ class WholeStdin:
 
 @contextmanager
 def stdin_as_file(head: bytes, *, with_rest: bool = True) -> Iterator[str]:
-    """Keep standard input in a file meanwhile; faults in it are told of standard input.
+    """Keep standard input in a file meanwhile; faults in it name standard input.
 
     It begins with `head`, which `beginning_of_stdin` read.
     """

@@ -212,7 +212,7 @@ def tables(name: str, header: str) -> BeforeValidator:
 
 
 def require_other_labels(labels: Sequence[str], name: str) -> None:
-    """Refuse tables of one list that are called alike."""
+    """Refuse tables of one list that have the same name."""
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if twice:
         raise ParameterError(

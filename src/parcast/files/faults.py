@@ -17,7 +17,7 @@ MOST_LINES: Final = 3  # whose numbers such a message names besides its own
 
 @dataclass(slots=True)
 class _Kind:
-    """Faults that are alike but for their lines and what was got there."""
+    """Faults that are the same but for their lines and what was got there."""
 
     first: list[Problem] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)  # the first of them, those of `first` too
@@ -43,7 +43,7 @@ class _Kind:
 
 
 class Faults:
-    """The faults of one file: the first kinds in full, those alike as one, the others counted."""
+    """The faults of one file: the first kinds in full, equal ones as one, the others counted."""
 
     def __init__(self, path: str) -> None:
         self.path = path  # as messages name the file
@@ -67,7 +67,7 @@ class Faults:
         """Note one fault, at a line and a column or key, and go on.
 
         `kind` is what it has in common with others in that column, by default all of `message`:
-        many that are alike become one message with the numbers of the first lines.
+        many of one kind become one message with the numbers of the first lines.
         """
         self._count += 1
         key = (field, message if kind is None else kind) if line is not None else self._count

@@ -112,7 +112,7 @@ def _disk(
     disk_bytes: Array,
     disk_times: Array,
 ) -> tuple[Capacity | None, Array]:
-    """B as it is told, and as each set of times has it, shape (sets, 1). [B/s]."""
+    """B as it is given, and as each set of times has it, shape (sets, 1). [B/s]."""
     used = disk_bytes > 0
     if not used.any():
         return None, np.full((len(disk_times), 1), np.inf)

@@ -6,7 +6,7 @@ The parameters theta minimise, with sigma the scatter of the runs about the law 
       + sum over parameters with +- of (ln theta - ln theta_described)^2 / sigma_theta^2
 
 which is the most probable set where timings scatter by a common share and +- are measurements of
-their own. Logarithms treat twice too long and twice too short alike, and short runs as long ones.
+their own. Logarithms treat twice too long like twice too short, and short runs as long ones.
 
 Of speedups only ratios of times are known: time on one processor and one disk is then held at
 what the description says, as the source normalises its parameters by it [1]_, unless most of it

@@ -283,7 +283,7 @@ def profile_intervals(
 
 
 def _next(near: tuple[float, float], far: tuple[float, float], limit: float, room: float) -> float:
-    """Distance to look at next, from one inside and perhaps one beyond the interval."""
+    """Distance to look at next, from one inside and possibly one beyond the interval."""
     (at, root), (beyond, root_beyond) = near, far
     if np.isinf(beyond):
         factor = np.clip(1.05 * limit / max(root, 1e-9), 1.3, 8.0)

@@ -181,7 +181,7 @@ class Curve:
 
 
 def _checked(p: ArrayLike) -> Array:
-    """Counts of processors for a line, in the shape given. [1]."""
+    """Processor counts for a line, in the shape given. [1]."""
     counts = np.asarray(p, dtype=np.float64)
     is_count = np.isfinite(counts) & (counts >= 1)
     require("p", counts, is_count, must="be at least 1", hint="Count processors from 1.")

@@ -7,14 +7,14 @@ is computed for many series at once.
 
 The half-widths of the 90 % intervals of log time come from how wrong such forecasts *were* on
 measured and simulated series of real programs, never from the residuals of one fit. Beyond the
-measured counts the error grows with the reach and with three signs of doubt, none of which is
+measured counts the error grows with the reach and with three measures, none of which is
 enough alone:
 
     half-width = 2.78 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
 
 reach         logarithm of the ratio between the count asked for and the last measured one;
 disagreement  mean distance of the laws from their median there, plus 0.02;
-backtest      error of the same method at the last count, told only the earlier ones, plus 0.03;
+backtest      error of the same method at the last count from the earlier ones, plus 0.03;
 bend          how far the forecast's slope leaves the slope of the last two counts, plus 0.05.
 
 Between two measured counts the time is interpolated in log-log, and the doubt is

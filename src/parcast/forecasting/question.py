@@ -135,7 +135,7 @@ def next_counts(measurements: Measurements) -> list[int]:
 
 
 def processors(name: str, p: ArrayLike) -> Array:
-    """Counts of processors as floats, in the shape given. [1]."""
+    """Processor counts as floats, in the shape given. [1]."""
     counts = _numbers(name, p)
     is_count = (counts >= 1) & (counts == np.floor(counts))
     require(name, counts, is_count, must="be a whole number of at least 1", hint="Count from 1.")
@@ -145,7 +145,7 @@ def processors(name: str, p: ArrayLike) -> Array:
 
 
 def counts_of(name: str, values: ArrayLike) -> Array:
-    """Counts of processors that a caller names, each once, ascending. [1]."""
+    """Processor counts that a caller names, each once, ascending. [1]."""
     counts = np.unique(_numbers(name, values))
     for domain in (DOMAINS["p"], LIMITS["p"]):
         require(name, counts, domain.ok(counts), must=domain.must, hint=domain.hint)

@@ -156,7 +156,7 @@ def chosen_metric(
 
 
 def _refuse_other_units(metric: str, faults: Faults) -> None:
-    """Refuse a metric whose name ends with a unit that is not one of ours."""
+    """Refuse a metric whose name ends with a unit that parcast does not have."""
     if UNIT_AT_END.search(metric):
         return
     match = BRACKETED.search(metric) or ABBREVIATED.search(metric)
@@ -180,7 +180,7 @@ def seconds_in(metric: str) -> float:
 
 
 def _doubt(metric: str) -> list[str]:
-    """Say what a metric is taken for whose name does not tell."""
+    """Say what a metric is taken for whose name is not clear."""
     if is_time(metric):
         return []
     named = "without a name" if metric in UNNAMED else shown(metric)

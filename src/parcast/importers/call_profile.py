@@ -117,7 +117,7 @@ def split_mean(metric: str | None) -> tuple[str | None, bool]:
 def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = False) -> list[str]:
     """Add the call paths of some runs, and say in sentences what was taken for granted.
 
-    `p`, where it is told, and other numbers that vary between the runs become axes. A time is that
+    `p`, if it is given, and other numbers that vary between the runs become axes. A time is that
     of the slowest rank, or the mean over the ranks.
     """
     counts = [profile.p for profile in profiles]

@@ -71,7 +71,7 @@ def json_document(
     """Read a file that is one JSON document; `NaN` and `Infinity` are floats in it.
 
     `hook` gives what to put in place of each object as soon as it is read, so that a large
-    document need not be in memory with all that is passed over.
+    document need not be in memory with all that is ignored.
     """
     with opened(path) as (_, stream):
         read = stream.read(LARGEST_DOCUMENT + 1)

@@ -142,7 +142,7 @@ def _callpaths(jobs: Sequence[Job], metric: str | None) -> list[str]:
 
 
 def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
-    """Say what the times are, and what is doubtful about them."""
+    """Say what the times are, and what is uncertain about them."""
     notes = ["p is the number of processes of each log (nprocs)."]
     io = [x for x in _callpaths(jobs, metric) if x != RUN]
     if io:

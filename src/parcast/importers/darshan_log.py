@@ -5,7 +5,7 @@ traces, which are most of a log that has them, are never loaded, and neither is 
 records pydarshan cannot make a table of.
 
 The JSON of `python -m darshan to_json` needs no library here. Its records are lists of counters
-whose names stand once, under `counters`; the whole-number counters are passed over as they are
+whose names stand once, under `counters`; the whole-number counters are ignored as they are
 read, which is most of a file.
 """
 

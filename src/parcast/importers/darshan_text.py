@@ -131,7 +131,7 @@ class _Text:
         self._record[match[2].decode()] = self._number(fields[4], fields[3].decode(), line)
 
     def job(self) -> Job:
-        """Make a job of all that was told."""
+        """Make a job of all that was read."""
         self._end_record()
         run_time = self._told("run time")
         job = Job(

@@ -45,7 +45,7 @@ class Runs:
     """The runs of some files: where each was taken, and how long it took.
 
     `rename` gives parameters new names as `--rename` does; `constants` are axes and labels that
-    the files do not tell, as of `--set`.
+    the files do not have, as of `--set`.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Runs:
         """Make measurements of all that was taken in, which is then forgotten.
 
         Default of `metric`: the only one, or the only one called a time. A fault of all files is
-        told of the last.
+        reported for the last.
         """
         faults = self.faults
         if not self._metrics:
@@ -204,7 +204,7 @@ class Runs:
         of_metric[-1].add(fault, line=line, field=shown(field or metric))
 
     def _check_processors(self, names: Sequence[str]) -> None:
-        """Refuse counts of processors that are none, each at its place."""
+        """Refuse processor counts that are none, each at its place."""
         if "p" not in names:
             return
         axis = names.index("p")

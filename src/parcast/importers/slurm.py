@@ -55,7 +55,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each job that completed. The only `metric` is "elapsed".
 
     Several names of jobs become `callpath`, several clusters `machine`. `p` are its tasks where
-    they are told, else its processors.
+    they are given, else its processors.
     """
     jobs = [(job, faults) for path, faults in runs.files() for job in _jobs(path, faults)]
     done = [(job, faults) for job, faults in jobs if job.state == "COMPLETED"]
@@ -89,7 +89,7 @@ FORMAT = Format(title="Slurm sacct -P or --json", recognises=recognises, timings
 
 
 def _processors(job: Job, faults: Faults) -> int:
-    """Give the tasks of a job where they are told, else its processors."""
+    """Give the tasks of a job where they are given, else its processors."""
     p = job.tasks or job.processors
     if not p:
         faults.refuse(

@@ -195,7 +195,7 @@ class Timed:
 
 
 class Counted(Timed):
-    """One pass in which small regions were counted beforehand, or several alike."""
+    """One pass in which small regions were counted beforehand, or several equal ones."""
 
     __slots__ = ("_counts",)
     _counts: Mapping[str, float]

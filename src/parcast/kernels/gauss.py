@@ -3,7 +3,7 @@
 In each wave the owner of the next row chooses the largest entry of it as the pivot and sends the
 row to all by a tree; all eliminate it from their rows below. Choosing the pivot within the row,
 and exchanging columns, keeps the elimination stable as exchanging rows would, and needs no message
-of its own. A matrix whose row has no pivot is singular and refused by all ranks alike. A step is
+of its own. A matrix whose row has no pivot is singular and refused by all ranks. A step is
 a third of what an entry takes in a wave, as the law counts: to read, multiply and subtract.
 
 Updates are delayed [1]_: a wave brings only its row and its column up to date, and the others

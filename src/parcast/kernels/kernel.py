@@ -109,7 +109,7 @@ class Kernel:
         """Run it once, on all ranks of a communicator, which all get the same.
 
         It is checked up to `checked_up_to` unless `check` says otherwise; files stand in
-        `directory`. `repetition`, from 1, and `cores`, that the ranks may use, are told of the
+        `directory`. `repetition`, from 1, and `cores`, that the ranks may use, are noted in the
         run; `quanta` times work around and in it. RunFailed says that the input cannot be computed
         with, such as a singular matrix, or that a file cannot be written.
         """

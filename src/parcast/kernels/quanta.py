@@ -9,7 +9,7 @@ thread would run on another: then quanta are timed before and after only.
 
 Hosts of a testbed wait for their share of a core all the time, which says nothing: for them quanta
 count alone, and those before and after a run only. Within it a quantum is cut short by the end of
-the share, and takes up to 14 times as long in runs that nobody disturbs. Ranks that share cores
+the share, and takes up to 14 times as long in undisturbed runs. Ranks that share cores
 disturb each other: this says nothing of them.
 """
 

@@ -1,4 +1,4 @@
-"""Run a reference program on some counts of ranks and at some sizes, and give its times."""
+"""Run a reference program on some rank counts and at some sizes, and give its times."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def run_kernel(
 
 
 def _counts(ranks: int | Iterable[int]) -> list[int]:
-    """Refuse counts of ranks that cannot be."""
+    """Refuse rank counts that cannot be."""
     counts = list(ranks) if isinstance(ranks, Iterable) else [ranks]
     for p in counts:
         is_count = isinstance(p, Integral) and p >= 1

@@ -1,7 +1,7 @@
 """Runs of a program as a table for a person, as a JSON document and as measurements.
 
 A disturbed run does not count in a table of measurements where another run of the same size on as
-many ranks was not disturbed: its time is there under a name that a forecast passes over.
+many ranks was not disturbed: its time is there under a name that a forecast ignores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -198,8 +198,8 @@ def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
 def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     """Give runs as rows of a table of measurements, one for each figure of a run.
 
-    The columns `metric,value` hold the time, which a forecast reads, and all else, which it passes
-    over: so the "disturbed_time" of a run that does not count. Where the clock stepped there is
+    The columns `metric,value` hold the time, which a forecast reads, and all else, which it
+    ignores: so the "disturbed_time" of a run that does not count. Where the clock stepped there is
     none.
     """
     for run, seen in zip(runs, circumstances(runs), strict=True):

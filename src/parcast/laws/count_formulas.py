@@ -269,7 +269,7 @@ def _nearest(
 
 
 def _left_out(ratio: Array, p: Array, n: Array) -> float:
-    """Root mean square of log errors at each pair of p and n, told only the others. [1]."""
+    """Root mean square of log errors at each pair of p and n, from the others. [1]."""
     points, of_run = np.unique(np.stack([p, n], axis=1), axis=0, return_inverse=True)
     of_run = of_run.ravel()
     if len(points) < FEWEST_TO_CHOOSE:

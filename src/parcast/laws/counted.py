@@ -15,7 +15,7 @@ The two sides of the maximum are bounds for a queue in front of the network: eac
 messages one after another, and all bytes pass through what all ranks share. The counts do not
 contain the sizes of messages, so one straight line is used for all sizes.
 
-Use it if a trace or a profile has counted a program that nobody has described. Counts do not show
+Use it if a trace or a profile has counted a program that is not described. Counts do not show
 which message waits for which. If ranks send in turn, as in a wavefront that enters a grid of q * r
 ranks at one corner, the inner ranks wait for two messages a step while all wait for
 2 - 1/q - 1/r on average [2]_: then give m, or the time is too short. Messages sent while the
@@ -385,7 +385,7 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
 def tables_of_counts(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Tables `count` of a phase from numbers in SI.
 
-    Each row has "p" and "compute", and perhaps "busiest", "messages", "volume", "in_turn", and
+    Each row has "p" and "compute", and optionally "busiest", "messages", "volume", "in_turn", and
     "calls" and "volumes" by collective.
     """
     units = {"compute": " s", "busiest": " s", "messages": "", "volume": " B", "in_turn": ""}

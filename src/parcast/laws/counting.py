@@ -96,7 +96,7 @@ def share(n: float, p: float) -> float:
 
 
 def positive(name: str, value: ArrayLike) -> Array:
-    """Rate, or the like, above 0, or a refusal that names it."""
+    """Rate or other amount above 0, or a refusal that names it."""
     measured = np.asarray(value, dtype=np.float64)
     ok = (measured > 0) & np.isfinite(measured)
     require(name, measured, ok, must="be above 0", hint="Give what was measured.")

@@ -226,7 +226,7 @@ def _non_negative(gram: Array, target: Array, points: NDArray[np.int_]) -> Array
     """Minimise ``x'Gx - 2 x'h`` over ``x >= 0`` for a stack of small G and h, exactly.
 
     Of equally good solutions the one with fewer terms is taken, then the one whose terms stand
-    first in the law: with two counts Amdahl's two terms and a growing law's fit alike.
+    first in the law: with two counts Amdahl's two terms and a growing law's fit equally.
     """
     series, terms = target.shape
     best = np.full(series, np.inf)

@@ -110,7 +110,7 @@ class SquareSortPhase(SteadyStatePhase):
     def law_counts(
         n: Array, p: Array, *, alpha: Array, partitions: Array | None, merge: Merge, **sent: Array
     ) -> Counts:
-        """Count what sorting n keys takes, one processor perhaps in parts."""
+        """Count what sorting n keys takes, one processor possibly in parts."""
         alone = np.asarray(alpha * n**2)
         if partitions is not None:
             k = np.broadcast_to(partitions, np.broadcast_shapes(partitions.shape, n.shape))

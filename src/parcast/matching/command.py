@@ -65,7 +65,7 @@ class Budget:
 
 
 def budget(_: click.Context, __: click.Parameter, text: str | None) -> Budget | None:
-    """Read a number above 0, perhaps with a currency after it."""
+    """Read a number above 0, optionally with a currency after it."""
     if text is None:
         return None
     number, *currency = text.split(maxsplit=1) or [""]
@@ -138,7 +138,7 @@ def options_of_match(*, runs: str, donors: Sequence[str]) -> Mapping[str, Spelli
 
 
 def _price(prices: Mapping[str, float] | None) -> str:
-    """Name the option, perhaps with prices: it is quoted, as names hold blanks."""
+    """Name the option, possibly with prices: it is quoted, as names hold blanks."""
     given = ",".join(f"{name}={price}" for name, price in (prices or {}).items())
     return f'--price "{given}"' if given else "--price"
 

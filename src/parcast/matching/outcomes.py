@@ -2,9 +2,9 @@
 
 Sample s of one machine and sample s of another are one possible world. What is uncertain of the
 program is the same in both; what is uncertain of a machine is its own. Forecasts from runs err
-alike to some extent: their errors have the correlation SHARED, measured on public runs, see
-``docs/explanation/projection.md``. Along p the error of one machine is one: who is told 10 % too
-little at 64 processors is told too little at 128 [D].
+in common to some extent: their errors have the correlation SHARED, measured on public runs, see
+``docs/explanation/projection.md``. Along p the error of one machine is one:
+10 % too low at 64 processors is too low at 128 [D].
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -212,6 +212,6 @@ def _rate(machine: Machine) -> float | None:
 
 
 def _counts(runs: Measurements, machine: str) -> list[float]:
-    """Counts of processors of the runs on a machine. [1]."""
+    """Processor counts of the runs on a machine. [1]."""
     counts: list[float] = runs.select(machine=machine).p.tolist()
     return counts

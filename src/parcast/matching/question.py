@@ -198,7 +198,7 @@ def require_prices(machines: Sequence[Machine], goal: str, constraints: Constrai
 
 
 def counts_of(what: Program | Measurements, p: ArrayLike | None, machines: int) -> Array:
-    """Counts of processors to choose from on so many machines, ascending."""
+    """Processor counts to choose from on so many machines, ascending."""
     if p is None and isinstance(what, Program):
         raise ParameterError(
             "p", must=("be given for a described program, such as ", Argument("p", [1, 2, 4]))

@@ -1,4 +1,4 @@
-"""The MPI that is there: where its mpiexec is, who made it, and what it needs to be told.
+"""The MPI that is there: where its mpiexec is, who made it, and what it needs.
 
 Each implementation needs another environment to start as root, to start more ranks than there are
 cores, and to let go of a core while it waits.

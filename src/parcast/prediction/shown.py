@@ -189,7 +189,7 @@ class Shown:
 
     @property
     def title(self) -> str:
-        """Program and machine, and the values that are fixed; perhaps of two lines."""
+        """Program and machine, and the values that are fixed; possibly of two lines."""
         names = [shown(x, limit=40) for x in (self.prediction.program, self.prediction.machine)]
         title = " on ".join(names)
         if not self.fixed:

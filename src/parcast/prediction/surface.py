@@ -163,7 +163,7 @@ def ridge(time: Array, disks: Array) -> Array:
 
 
 def levels_of(heights: Array, *, is_wide: bool) -> list[float]:
-    """Round values to draw contours at: at least two, even where all heights are alike."""
+    """Round values to draw contours at: at least two, even where all heights are equal."""
     low, high = float(heights.min()), float(heights.max())
     levels = nice_values(low, high, is_wide=is_wide)
     return levels if len(levels) > 1 else [low * 0.99, high * 1.01]

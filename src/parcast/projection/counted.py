@@ -191,7 +191,7 @@ def phase_of(program: Program) -> CountedPhase:
 
 
 def _medians(runs: MeasurementsLike, *, what: str) -> tuple[Array, Array]:
-    """Give counts and medians of the times of runs, which must be alike in all else."""
+    """Give counts and medians of the times of runs, which must be the same in all else."""
     runs = as_measurements(runs)
     others = {name: values for name, values in runs.axes.items() if name != "p"}
     for name, values in {**runs.labels, **others}.items():

@@ -21,7 +21,7 @@ UNREPEATED: Final = NORMAL_90 * 0.02 * 2**0.5  # half-width of a ratio of two ru
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Time of the target over that of the base, and what it rests on."""
+    """Time of the target over that of the base, and what it is based on."""
 
     value: float  # [1]
     half_width: float  # of its logarithm

@@ -1,6 +1,6 @@
 """Tables of what a program was counted to do, read whole with every fault named.
 
-A row for each number of processors, all ranks together: `p`, `compute_s`, and perhaps `busiest_s`
+A row for each processor count, all ranks together: `p`, `compute_s`, and optionally `busiest_s`
 (of the rank that computes most), `messages` and `bytes` between two ranks, `in_turn` (messages
 that one rank waits for, one after another), and for each collective `calls_allreduce` and
 `bytes_allreduce`, the bytes of one call for one partner. A column `program` or `n` tells several

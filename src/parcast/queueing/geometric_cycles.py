@@ -17,7 +17,7 @@ their mean. r is how much earlier than exponential sums the last of K sums of de
 queue: sums of a geometric number of gamma times have an exponential tail of rate t/z,
 t = (1 - q^(c^2))/c^2 with q = 1 - 1/n, -ln q for c = 0, by the pole of their transform; m is
 1/(n-1). Below n = 2, where the tail sets in late, both are those of n = 2. The queue makes sums
-alike again, so that r counts for the part z/C of a cycle.
+equal again, so that r counts for the part z/C of a cycle.
 
 Exact for one job, and without delay, n K x. For c = 1 without a queue it is n z H. Against 800
 simulated configurations (K = 4..256, n = 1..50, c = 0..1, K x/z = 0..4, s = 0, 1/2, 1) the mean

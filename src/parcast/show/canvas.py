@@ -49,7 +49,7 @@ class MissingPackage(ParcastError, ModuleNotFoundError):  # noqa: N818 - says wh
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw alike for everyone, whatever style is set; `MissingPackage` without matplotlib.
+    """Draw in the same style, whatever style is set; `MissingPackage` without matplotlib.
 
     Text stays text, and the names of parts do not change from one run to the next.
     """

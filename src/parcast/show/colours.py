@@ -45,7 +45,7 @@ def efficiency_norm(efficiency: Array) -> "Normalize":
 
 
 def time_norm(times: Array) -> "Normalize":
-    """Scale of colours for times [s]: logarithmic, and not empty where all are alike."""
+    """Scale of colours for times [s]: logarithmic, and not empty where all are equal."""
     from matplotlib.colors import LogNorm
 
     return LogNorm(float(times.min()), max(float(times.max()), float(times.min()) * 1.01))

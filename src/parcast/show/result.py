@@ -25,7 +25,7 @@ PICTURES: Final[tuple[str, ...]] = (".svg", ".png", ".pdf")
 
 
 class Result(ABC):
-    """An answer: frozen data with rows, a document, a sheet and perhaps a picture.
+    """An answer: frozen data with rows, a document, a sheet and possibly a picture.
 
     A subclass names by place the functions of a result that make its sheet and draw its figure.
     """

@@ -1,7 +1,7 @@
 """Control groups of a testbed: a cap on the processor time and on the disk of each virtual host.
 
-A testbed has a group of its own in each hierarchy it needs, called "parcast_testbed_" and a name
-nobody else has, with a group below it for each host and one, "keeper", for the process that keeps
+A testbed has a group of its own in each hierarchy it needs, called "parcast_testbed_" and a unique
+name, with a group below it for each host and one, "keeper", for the process that keeps
 the testbed. A group whose keeper is gone is one that a killed testbed left behind.
 """
 

@@ -1,7 +1,7 @@
 """Tables of measurements as CSV files: read whole with every fault named, and written.
 
 The first line names the columns: `p`, other axes, a time with its unit (`time_s`, `time_ms`) or
-a pair `metric,value`, and perhaps `machine`, `callpath` and `repetition`. Lines that begin with
+a pair `metric,value`, and optionally `machine`, `callpath` and `repetition`. Lines that begin with
 `#` are comments.
 """
 
@@ -78,7 +78,7 @@ def read_table(
     progress: Progress | None = None,
     of_speedups: bool = False,
 ) -> Measurements:
-    """Read a table as `read_measurements` does, perhaps with speedups where it has times."""
+    """Read a table as `read_measurements` does, possibly with speedups where it has times."""
     with opened(source) as (name, stream):
         faults = Faults(name)
         table: Table | None = None

@@ -71,7 +71,7 @@ def read_header(
 
     `below` are some lines that follow it; `ignore` are titles of columns to ignore; `columns` are
     the titles of columns that are to be called otherwise. The pair of columns `metric` and
-    `value` is told by its titles.
+    `value` is known by its titles.
     """
     titles = _titles(header, line, below, faults)
     _require_titles("ignore", ignore, titles, faults.path)
@@ -201,7 +201,7 @@ def _note_missing(
 
 
 def _called(name: str, title: str) -> Argument:
-    """How a reader is told what a column of the file holds."""
+    """How messages say what a column of the file holds."""
     return Argument("columns", {name: title}, python=f"columns={{{name!r}: {title!r}}}")
 
 

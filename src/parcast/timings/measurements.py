@@ -1,7 +1,7 @@
 """The table of measurements: what was timed, on how many processors, and how long it took.
 
 A tidy table has one row a run: the values of its axes (`p` processors, and any other number that
-was varied, such as `n` or `d`), its wall time, and perhaps on which `machine` and in which
+was varied, such as `n` or `d`), its wall time, and optionally on which `machine` and in which
 `callpath` of the program. Rows that agree in all of these are repetitions, and are kept.
 """
 

@@ -9,7 +9,7 @@ is the same for what each rank does however small its part is: it counts the par
 term is there only for laws that grow faster than n^2.5 [D]. None is below 0. t0, and S0, the
 startup of the files, are of this project [D]; the source has none.
 
-W, u and t0 may be one for all counts of ranks, or differ: a sorter merges on two ranks and does
+W, u and t0 may be one for all rank counts, or differ: a sorter merges on two ranks and does
 not on one, a network is slower with all ranks on it, and ranks that wait for each other wait
 longer where they are many. Forms of a law say which; the simplest that predicts calibrated runs
 it was not fitted to as well as any is taken. Between two counts t0 and the inverses of W and u are

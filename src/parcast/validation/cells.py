@@ -1,7 +1,7 @@
 """Runs of `validate` by size and count of ranks, and which of them were disturbed.
 
 A run whose processors were disturbed, as work quanta around and in it tell
-(`parcast.timings.disturbed`), is kept and told, but does not count where enough others do: it
+(`parcast.timings.disturbed`), is kept and reported, but does not count where enough others do: it
 shows what somebody else did on the machine.
 """
 

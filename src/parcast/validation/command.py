@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HELP: Final = """Test whether the law of a program predicts its runs on this machine.
 
 Prints predicted and measured times, and whether the law holds. Small sizes are timed and the
-capacities of the law are fitted to them; larger sizes and other numbers of ranks are predicted
+capacities of the law are fitted to them; larger sizes and other rank counts are predicted
 with 90 % intervals, then run and compared. A program takes about a minute.
 
 NAME is a program of `parcast run`, or all; without it, the programs are listed. LIST is a list of

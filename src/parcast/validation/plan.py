@@ -172,7 +172,7 @@ def _whole(n: float, grain: int) -> int:
 
 
 def calibrated_counts(p: Sequence[int]) -> tuple[int, ...]:
-    """Counts of ranks to calibrate with: 1, 2, the largest, and one that lies well between.
+    """Rank counts to calibrate with: 1, 2, the largest, and one that lies well between.
 
     W is calibrated with one, u with two processors, an upper, and with all, a lower bound [S];
     what waiting costs need not lie between, so a count apart by `WELL` from both is added [D].

@@ -2,9 +2,9 @@
 
 A launch runs several sizes on one count of ranks, in an order of its own. Launches of all counts
 are dealt into rounds and each round is shuffled, so that a machine that grows slower or faster
-meanwhile does so for all of them alike.
+meanwhile does so for all of them.
 
-A launch waits for processors that nobody disturbs, and repeats disturbed runs, for up to half the
+A launch waits for quiet processors, and repeats disturbed runs, for up to half the
 time that it should take and a second; sizes with too few undisturbed runs are launched again.
 """
 
@@ -61,7 +61,7 @@ class Job:
 
 @dataclass(kw_only=True, slots=True)
 class Stopwatch:
-    """Time that is left, and who is told how far we are."""
+    """Time that is left, and where progress is reported."""
 
     limit: float | None = None  # [s]; None: as long as it takes
     progress: Progress | None = None

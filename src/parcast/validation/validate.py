@@ -3,12 +3,12 @@
 One mechanism for every program that has a kernel and a law that counts:
 
 1. a trial finds sizes that take some hundredths of a second (`plan`);
-2. small sizes are timed with P = 1, 2, the largest count and perhaps one between, in several
+2. small sizes are timed with P = 1, 2, the largest count and possibly one between, in several
    launches;
 3. the capacities of the law are fitted to them (`calibration`);
 4. larger sizes and all counts are predicted, with intervals (`interval`);
 5. these are run, those that others disturbed again for a while (`cells`), and
-6. compared: whether the law holds is decided by rules that are told (`verdict`).
+6. compared: whether the law holds is decided by printed rules (`verdict`).
 
 What is predicted is predicted before it runs: no run of step 5 has a part in step 3 or 4.
 """
@@ -163,7 +163,7 @@ def _subjects(names: str | Iterable[str], subject: Callable[[str], Subject]) -> 
 
 
 def _counts(p: Iterable[int]) -> tuple[int, ...]:
-    """Check counts of ranks, and put them in order."""
+    """Check rank counts, and put them in order."""
     hint = "Give counts such as 1, 2 and 4."
     counts = sorted({as_number("p", x, hint=hint) for x in as_list("p", p, hint=hint)})
     if not (counts and all(1 <= x <= MOST_RANKS and x == int(x) for x in counts)):

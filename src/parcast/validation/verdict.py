@@ -1,4 +1,4 @@
-"""Whether a law holds, by rules that are told, and what else is to be said, for `validate`."""
+"""Whether a law holds, by printed rules, and what else is to be said, for `validate`."""
 
 from collections.abc import Iterator, Sequence
 from math import comb, inf, log

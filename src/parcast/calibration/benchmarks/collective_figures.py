@@ -78,7 +78,7 @@ def collective_figures(
 
 
 def _notes(single: Sequence[str], too_short: Sequence[str], bad: Sequence[str]) -> Iterator[str]:
-    """Say which primitives rest on little."""
+    """Say which primitives are based on few data."""
     if single:
         yield (
             f"Measured at fewer than {FEWEST_COUNTS} process counts, so the values of the "

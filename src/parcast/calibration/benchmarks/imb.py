@@ -94,7 +94,7 @@ FORMAT = Format(title="Intel MPI Benchmarks", recognises=recognises, machine=rea
 
 
 def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
-    """Read the sections of a file, those to be passed over without their rows."""
+    """Read the sections of a file, those to be ignored without their rows."""
     begun: list[_Begun] = []
     first, is_finished = "", False
     for line, text in text_lines(path, faults):
@@ -151,7 +151,7 @@ def _add_line(section: _Begun, text: str, line: int, faults: Faults) -> None:
 
 
 def _finished(section: _Begun) -> Table | None:
-    """Give a section as a table; None where it is passed over."""
+    """Give a section as a table; None where it is ignored."""
     kind = KINDS.get(section.name)
     if kind is None or section.processes is None:
         return None

@@ -5,7 +5,7 @@
 - latency: the median time to open the file, which is what a request takes besides its bytes. The
   column `Latency(s)` is not taken: it is the time of one transfer, its bytes included.
 
-What a cache may have done is told: whether writes were not forced to the disk (-e), and reads
+What a cache may have done is reported: whether writes were not forced to the disk (-e), and reads
 were of what the same node had written (no -C, or one node only).
 
 All three forms give rates in MiB/s (2^20 B/s), sizes in KiB in the results and in bytes among the

@@ -79,7 +79,7 @@ def network_figures(tables: Sequence[Table], notes: list[str]) -> Iterator[Figur
 
 
 def _latency_notes(times: dict[int, float], tool: str) -> Iterator[str]:
-    """Say where one latency and one bandwidth do not tell all."""
+    """Say where one latency and one bandwidth are not enough."""
     smallest, first = next(iter(times.items()))
     short = sorted(time for size, time in times.items() if size <= SHORT)
     if not short:

@@ -1,7 +1,7 @@
 """OSU Micro-Benchmarks: text of releases 3 to 7, of OMB-Py, with -f and -z or without.
 
 A file holds one table or several, each below a title such as `# OSU MPI Latency Test v7.4`. Other
-lines with `#` are passed over: forks and libraries write them in between. `MB/s` is 10^6 B/s, as
+lines with `#` are ignored: forks and libraries write them in between. `MB/s` is 10^6 B/s, as
 the source of the benchmarks has it. No table tells the processes of a collective: they are taken
 from a line `mpirun -np 8 ...` above it, or from the name of the file, `osu_bcast.n8.txt`.
 """
@@ -71,12 +71,12 @@ class _Begun:
 
     @property
     def kind(self) -> str:
-        """What it measures; "" if it is passed over."""
+        """What it measures; "" if it is ignored."""
         return self.known[0]
 
     @property
     def known(self) -> tuple[str, str]:
-        """Kind and program; two empty texts if it is passed over."""
+        """Kind and program; two empty texts if it is ignored."""
         title = self.title.casefold()
         return KINDS.get(title) or KINDS.get(title.removesuffix(" latency"), ("", ""))
 
@@ -124,7 +124,7 @@ FORMAT = Format(title="OSU Micro-Benchmarks", recognises=recognises, machine=rea
 
 
 def _tables(path: Path, faults: Faults) -> Iterator[_Begun]:
-    """Read the tables of a file, those to be passed over without their rows."""
+    """Read the tables of a file, those to be ignored without their rows."""
     begun: list[_Begun] = []
     processes: int | None = None
     first = ""

@@ -1,8 +1,8 @@
 """Time at any number of processors, from times measured here and on other machines.
 
-Joins `parcast.forecasting.measured`, which knows the target's own runs, with
-`parcast.forecasting.donors.transfer`. Beyond the target's own counts the donors tell how time goes
-on from the nearest one; between two of them, how far it is from the line that joins these in
+Joins `parcast.forecasting.measured`, which uses the target's own runs, with
+`parcast.forecasting.donors.transfer`. Beyond the target's own counts the donors give the change of
+time from the nearest one; between two of them, how far it is from the line that joins these in
 log-log. Everything is computed for many series at once, each with its own donors.
 """
 
@@ -152,7 +152,7 @@ def donated_curve(
     """Forecast times and intervals at `targets`, (points,) at least 1 [1], from runs and donors.
 
     `of`, (series, donors), gives the rows of `elsewhere` that are donors, of two counts or more,
-    -1 as padding; `likeness`, from 0 to 1, says how alike the machines are.
+    -1 as padding; `likeness`, from 0 to 1, is the similarity of the machines.
     """
     rows = np.arange(len(here.p))
     first, last = here.p[:, 0], here.p[rows, here.count - 1]

@@ -74,7 +74,7 @@ def read_donors(
 ) -> tuple[list[tuple[str, "Measurements"]], list[dict[str, Any]]]:
     """Measurements of each file of donors by its name, and what they come from.
 
-    A file with the same bytes as one before it is told and left out of the measurements.
+    A file with the same bytes as one before it is reported and left out of the measurements.
     """
     from parcast.cli.reading import columns_in, read_file
 

@@ -1,4 +1,4 @@
-"""How time goes on from a known count, as runs of the same program on other machines show it.
+"""Change of time from a known count, from runs of the same program on other machines.
 
 A *donor* is another machine on which the program was run. From the count last known on the target
 to the count asked for, the donor's logarithm of time changes by some ``r``; the target's change is
@@ -12,9 +12,9 @@ forecast from those of all donors:
    shrinkage: beforehand the slope is taken to be 0 give or take 0.4, so that few or scattered
    donors do not invent one. The line is not followed beyond the slowest and the fastest donor.
 3. What the line leaves is summed up by its weighted median, **leaning** to the shorter times
-   (`leaning`): machines that scale well do so alike, the others each in its own way.
+   (`leaning`): machines that scale well do so similarly, the others each in its own way.
 4. The standard deviation is the mean distance from that forecast, donors as fast as the target
-   counting more, drawn towards what is typical of machines. It grows with the doubt about the
+   counting more, drawn towards what is typical of machines. It grows with the uncertainty of the
    median and about the line, and where donors are few.
 5. The interval is **skewed**: longer on the side where more of the donors' scatter lies, drawn
    towards what is typical of machines, of which those that scale badly lie further off.

@@ -7,7 +7,7 @@ Beyond the measured counts the half-width falls with the reach that is left,
 and by 0.65 more where a third count lets the forecast be tested for the first time; between two
 counts with the square root of the distance to the nearer one, as `parcast.forecasting.measured`
 has it. The other axes go by the same power. The deviation of the kriging follows exactly, as it
-rests on where runs are made and not on what they take, and so does the noise of the runs. The
+depends on where runs are made and not on what they take, and so does the noise of the runs. The
 power and the factor are what runs of real programs did [D]: see
 ``docs/explanation/several-parameters.md``, also for how often a run does not narrow anything,
 because it contradicts the others.
@@ -41,7 +41,7 @@ class Plan:
     has_other_axes: bool
 
     def after(self, runs: Array) -> Doubts:
-        """Doubts of every target after each of some runs, (runs, axes), alone: (runs, targets)."""
+        """Parts of the uncertainty of every target after each of some runs: (runs, targets)."""
         targets, made = self.targets[None, :, :], runs[:, None, :]
         along = shortened(self.targets[:, 0], runs[:, 0], self.levels)
 

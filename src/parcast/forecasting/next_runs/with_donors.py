@@ -1,6 +1,6 @@
 """The next runs of series that runs on other machines help to forecast.
 
-What the donors tell rests on where the last own run is, and little on what it takes: a run is
+What the donors tell depends on where the last own run is, and little on what it takes: a run is
 pretended to take what is forecast, and the forecast is made again with it. What the own runs tell
 would become far too sure in this way, as a run that is pretended never contradicts them; their
 half-width falls by the rule of `parcast.forecasting.next_runs.method` instead. The two are mixed

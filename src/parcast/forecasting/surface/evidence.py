@@ -59,7 +59,7 @@ class SurfaceCurves:
     reasons: Sequence[str]  # what tells so
 
     def notes(self) -> list[SeriesNotes]:
-        """What the forecast for each combination rests on."""
+        """What the forecast for each combination is based on."""
         p = self.evidence.p
         furthest = int(np.argmax(p))
         return notes_of_values(

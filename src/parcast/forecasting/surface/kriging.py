@@ -20,7 +20,7 @@ case and 1 in the other; it is expected half-way, and learnt where runs vary bot
 Use it for interpolation in all axes and for short extrapolation. Its standard deviation is that
 of the model; whether the model holds beyond the measured range it cannot know.
 
-The covariance says how alike log time is at two points: a sum over axes, pairs of axes, and all.
+The covariance is the similarity of log time at two points: a sum over axes, pairs, and all axes.
 Points are coordinates in [-1, 1].
 
 References
@@ -157,7 +157,7 @@ class Surface:
     def left_after(self, points: Array, runs: Array) -> Array:
         """Deviation at points when one more run is made for each, both of shape (points, axes).
 
-        What a run will take does not matter: the deviation rests on where it is made.
+        What a run will take does not matter: the deviation depends on where it is made.
         """
         shared_run = self._half(runs)
         shared = self._half(points)

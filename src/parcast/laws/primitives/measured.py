@@ -4,7 +4,7 @@
     t(m)      = t0 + m / r_inf                                                               [2]_
 
 The source fits each primitive "first per P, then one simplified formula for any P", and the
-formulas are lost [1]_. Of three counts of processors or more, the one of the nine pairs of forms
+formulas are lost [1]_. Of three processor counts or more, the one of the nine pairs of forms
 with the lowest cross-validated error is taken; all coefficients are at least 0. With fewer counts,
 the line of the largest is taken for every P [D], which a machine file then says. Of one size, or
 of a barrier, there is a startup and nothing else.
@@ -248,7 +248,7 @@ def _chosen(pairs: Sequence[Pair], p: Array, volume: Array, time: Array) -> Prim
 
 
 def _left_out(forms: Pair, p: Array, volume: Array, time: Array) -> float:
-    """Root mean square of the relative errors at each count of p, told only the others. [1]."""
+    """Root mean square of the relative errors at each count of p, from the others. [1]."""
     terms = _terms(forms, p, volume)
     errors = np.empty_like(time)
     for count in np.unique(p):

@@ -71,8 +71,8 @@ def network_keys(
         Of "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather" and "barrier", the
         last with its time at 0 bytes.
     with_barrier : bool, optional
-        Whether all times of collectives and of the exchange hold a barrier; by default it is told
-        from a broadcast between two ranks, and is no where there is none.
+        Whether all times of collectives and of the exchange hold a barrier; by default it is
+        determined by a broadcast between two ranks, and is no without one.
     message_sizes, exchange_sizes : mapping from processors to bytes, optional
         Mean size of the messages of the program that the machine is asked for, and what one
         rank sends each other one in an alltoall of it: `saturation` and the rate of an alltoall
