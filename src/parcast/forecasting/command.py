@@ -500,7 +500,7 @@ def show_plan(
     largest = max(question.p.values) if question.p else int(max(forecast.p))
     where = f"up to p = {question.upto}"
     if question.upto is None:
-        where = f"below p = {largest} (the default of --upto)"
+        where = f"below p = {largest} (--upto {largest} includes it)"
     show_sheet(sheet_of_plan(planned, question.plan_runs, where=where))
 
 
