@@ -886,11 +886,11 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
 
 def test_figures_leave_pyplot_and_the_settings_alone():
     program = """
-import sys, parcast, parcast.forecasting.picture
+import sys, parcast, parcast.forecasting.picture, parcast.show.canvas
 assert "matplotlib" not in sys.modules
 runs = parcast.Measurements(p=[1, 2, 4], time=[8.0, 5.0, 3.0])
 figure = parcast.forecasting.picture.figure_of(parcast.forecast(runs, [8]))
-parcast.forecasting.picture.svg_text(figure)
+parcast.show.canvas.svg_text(figure)
 import matplotlib
 assert "matplotlib.pyplot" not in sys.modules
 assert matplotlib.rcParams["svg.fonttype"] == "path"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, cli_command
-from parcast.cli.failures import ANSWERED, INTERRUPTED, in_options
+from parcast.cli.failures import ANSWERED, INTERRUPTED, spelled_with
 from parcast.cli.options import duration, json_option, output_option, ranks_option, text_option
 from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.screen import show_sheet
@@ -223,21 +223,17 @@ def _measured(
 
     from parcast.calibration.calibrate import calibrate
     from parcast.cli.screen import Progress
-    from parcast.errors import ParameterError
 
-    with Progress("measuring") as progress:
-        try:
-            calibration = calibrate(
-                ranks=options["ranks"],
-                quick=options["quick"],
-                time_limit=options["time_limit"],
-                only=only,
-                directory=options["directory"],
-                name=options["name"] or "",
-                progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
-            )
-        except ParameterError as refusal:
-            raise click.UsageError(in_options(refusal, OPTIONS)) from refusal
+    with spelled_with(OPTIONS, click.UsageError), Progress("measuring") as progress:
+        calibration = calibrate(
+            ranks=options["ranks"],
+            quick=options["quick"],
+            time_limit=options["time_limit"],
+            only=only,
+            directory=options["directory"],
+            name=options["name"] or "",
+            progress=lambda share, what: progress(share, 1.0, task=f"measuring {what}"),
+        )
     inputs = {
         **(calibration.inputs or {}),
         "options": {**options, "only": list(only), "from": list(files)},

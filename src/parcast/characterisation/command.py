@@ -10,6 +10,7 @@ from parcast.cli.failures import ANSWERED
 from parcast.cli.options import answer_options, as_written, column_option
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
+from parcast.cli.stdin import require_one_stdin
 
 if TYPE_CHECKING:
     from parcast.characterisation.result import Characterisation
@@ -100,8 +101,7 @@ def command(
 
     question = Question(**options)
     files = [*question.profiles, *filter(None, [question.machine, question.plain])]
-    if files.count("-") > 1:
-        raise click.UsageError("Only one file may be -, standard input. Name the others.", ctx)
+    require_one_stdin(ctx, files)
     outputs.check(files)
     program = _characterised(question)
     outputs.give(program, write=lambda path: write_document(path, [program.toml]))

@@ -15,6 +15,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.errors import FileProblems, Problem
 from parcast.timings.profile import LOOP_KINDS, MESSAGE_KINDS, RegionTotal, RunProfile
+from parcast.words import listed
 
 MOST_NAMED: Final = 5  # regions in one message
 
@@ -191,8 +192,7 @@ def _odd(lacking: Sequence[str], besides: Sequence[str], own: Iterable[str]) -> 
 
 def _names(names: Sequence[str]) -> str:
     """List the first of some names."""
-    named = ", ".join(f'"{name}"' for name in names[:MOST_NAMED])
-    return named + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    return listed((f'"{name}"' for name in names), MOST_NAMED)
 
 
 def _other_parameters(runs: Sequence[RunProfile], size: str) -> list[Problem]:

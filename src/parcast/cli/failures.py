@@ -201,12 +201,14 @@ def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -
 
 
 @contextmanager
-def spelled_with(options: Mapping[str, Spelling]) -> Iterator[None]:
+def spelled_with(
+    options: Mapping[str, Spelling], kind: type[click.ClickException] = click.ClickException
+) -> Iterator[None]:
     """Say refusals in a command's own options; it is a decorator as well."""
     try:
         yield
     except ParameterError as refusal:
-        raise click.ClickException(in_options(refusal, options)) from refusal
+        raise kind(in_options(refusal, options)) from refusal
 
 
 def _let_go_of_stdout() -> None:

@@ -4,7 +4,6 @@ The content decides. A file whose content is unclear, because it is missing, dam
 takes the first place that is free, and whoever reads it says what is wrong with it.
 """
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +12,8 @@ from typing import Final
 import click
 
 from parcast.cli.answering import usage
-from parcast.cli.stdin import beginning_of_stdin
+from parcast.cli.stdin import beginning_of_stdin, require_one_stdin
 
-ENOUGH: Final = 2**16  # bytes that tell what a file holds
 NAMED: Final = {  # kinds of files in messages: one, and several
     "program": ("a program", "programs"),
     "machine": ("a machine", "machines"),
@@ -43,8 +41,7 @@ def in_places(
     ctx: click.Context, files: Sequence[str], places: Sequence[Place]
 ) -> list[list[str]]:
     """Put the files of a command into its places, by their content; each place has a list."""
-    if list(files).count("-") > 1:
-        raise click.UsageError("Only one file may be -, standard input. Name the others.", ctx)
+    require_one_stdin(ctx, files)
     given = [(file, kind_of(file)) for file in files]
     taken = [[file for file, kind in given if kind in place.kinds] for place in places]
     every = {kind for place in places for kind in place.kinds}
@@ -84,17 +81,10 @@ def _named(files: Sequence[tuple[str, str]]) -> str:
 
 def kind_of(file: str) -> str:
     """Tell what a file holds: "program", "machine", "timings", or "" where that is not clear."""
-    if file == "-":
-        head = beginning_of_stdin("A file", "a file")
-    elif not os.path.isfile(file):  # a folder, or a pipe, of which nothing may be taken away
-        return ""
-    else:
-        try:
-            with open(file, "rb") as stream:
-                head = stream.read(ENOUGH)
-        except OSError:
-            return ""
-    return kind_of_text(head.decode("utf-8-sig", "replace"), file)
+    from parcast.importers.content import head_of
+
+    head = beginning_of_stdin("A file", "a file") if file == "-" else head_of(file)
+    return kind_of_text((head or b"").decode("utf-8-sig", "replace"), file)
 
 
 def kind_of_text(text: str, file: str) -> str:

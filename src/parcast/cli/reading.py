@@ -5,6 +5,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar
 
 import click
@@ -41,16 +42,12 @@ def read_file(
         if known is not None:
             runs, inputs = _imported(known, path, name, ignore, columns)
         else:
-            watched = _Watched(name, stream)
             with Progress("reading") as progress:
-                runs = read_measurements(
-                    watched,  # type: ignore[arg-type]  # it reads
-                    ignore=ignore,
-                    columns=columns,
-                    progress=progress,
+                read = partial(
+                    read_measurements, ignore=ignore, columns=columns, progress=progress
                 )
-            digest = watched.sha256.hexdigest()
-            inputs = {"file": name, "sha256": digest, "measurements": len(runs)}
+                runs, inputs = _described(stream, name, read)
+            inputs["measurements"] = len(runs)
     return rows_selected(runs, select, name), inputs
 
 
@@ -103,10 +100,9 @@ def read_surface(
         if known is not None:
             runs, inputs = _imported(known, path, name, ignore, columns)
         else:
-            (runs, quantity), inputs = _described(
-                stream, name, lambda x: read_runs(x, ignore=ignore, columns=columns)
-            )
-    inputs["measurements"] = len(runs)
+            read = partial(read_runs, ignore=ignore, columns=columns)
+            (runs, quantity), inputs = _described(stream, name, read)
+            inputs["measurements"] = len(runs)
     return (rows_selected(runs, select, name), quantity), inputs
 
 

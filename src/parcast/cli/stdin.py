@@ -8,7 +8,7 @@ stream, so that what never ends does not fill a disk.
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -21,6 +21,12 @@ BLOCK: Final = 2**20  # read at once [B]
 
 
 _HEADS: Final[WeakKeyDictionary[Any, bytes]] = WeakKeyDictionary()  # streams and their beginnings
+
+
+def require_one_stdin(ctx: click.Context, files: Sequence[str]) -> None:
+    """Refuse standard input in place of several files."""
+    if list(files).count("-") > 1:
+        raise click.UsageError("Only one file may be -, standard input. Name the others.", ctx)
 
 
 def prepare_stdin(argument: str, what: str) -> None:

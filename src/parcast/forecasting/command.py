@@ -30,6 +30,7 @@ from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import show, show_sheet
 from parcast.errors import ParameterError
 from parcast.units import shown
+from parcast.words import listed
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -409,9 +410,8 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
     ]
     if not beyond:
         return ANSWERED
-    named = ", ".join(shown(name) for name in beyond[:MOST_NAMED])
-    more = f" and {len(beyond) - MOST_NAMED} more" if len(beyond) > MOST_NAMED else ""
-    click.echo(f"parcast: no: p = {furthest} lies beyond the knee of {named}{more}.", err=True)
+    named = listed(map(shown, beyond), MOST_NAMED)
+    click.echo(f"parcast: no: p = {furthest} lies beyond the knee of {named}.", err=True)
     return ANSWER_IS_NO
 
 

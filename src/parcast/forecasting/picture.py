@@ -20,16 +20,13 @@ from parcast.forecasting.panel import Look, draw_panel, ends_of, looks_of, name_
 from parcast.forecasting.result import Forecast
 from parcast.forecasting.trace import Quantity, Trace, along_axis, baseline, traces_of
 from parcast.show.canvas import (
-    MissingPackage,
     add_legend,
     add_legend_inside,
     entries_of,
     house_style,
     new_figure,
     require_one_panel,
-    save_figure,
-    source_of,
-    svg_text,
+    sources_of,
 )
 from parcast.show.scales import (
     CHARACTER,
@@ -133,6 +130,7 @@ class Picture:
 
     @property
     def traces(self) -> list[Trace]:
+        """Those of all panels."""
         return [trace for pane in self.panes for trace in pane.traces]
 
 
@@ -211,7 +209,7 @@ def figure_of(
                 each.set_ylabel("")
                 each.tick_params(labelleft=False)
         figure.suptitle(_title(forecast, picture), fontsize="large")
-        notes = [*notes, *filter(None, [source_of(forecast.inputs)])]
+        notes += sources_of(forecast.inputs)
         add_legend(figure, entries_of(figure.axes), notes=notes)
         _name_lines(axes, picture)
     return figure
@@ -229,7 +227,7 @@ def _draw_series(forecast: Forecast, ax: "Axes | None", series: int, quantity: Q
         figure = new_figure(height=4.6)
         own = figure.add_subplot()
         _draw_all([own], picture)
-        add_legend(figure, entries_of([own]), notes=[x for x in [source_of(forecast.inputs)] if x])
+        add_legend(figure, entries_of([own]), notes=sources_of(forecast.inputs))
         _name_lines([own], picture)
     return own
 
@@ -302,7 +300,7 @@ def _picture(
         panes, along, left_out = _panes_over_axes(forecast)
     else:
         most = MOST_TOGETHER if overlay else MOST_PANELS
-        rows = _longest(forecast, most)
+        rows = sorted(forecast.slowest(most).tolist())
         traces = traces_of(forecast, rows, knees=knees, planned=planned)
         names = [trace.label for trace in traces]
         groups = [traces] if overlay else [[trace] for trace in traces]
@@ -360,13 +358,6 @@ def _panes_over_axes(forecast: Forecast) -> tuple[list[Pane], str, list[str]]:
     return panes, shown(axis) if is_along else "processors p", left_out
 
 
-def _longest(forecast: Forecast, most: int) -> list[int]:
-    """Which series to draw, in their order: those that take longest where most is asked."""
-    times = np.reshape(forecast.time, (len(forecast.notes), np.size(forecast.p)))
-    furthest = times[:, np.argmax(forecast.p)]
-    return sorted(np.argsort(-furthest, kind="stable")[:most].tolist())
-
-
 def _name(ax: "Axes", label: str) -> None:
     """Put the name of the series above its axes: as it stands, in two lines at most."""
     most = max(int(inches(ax)[0] / CHARACTER), 12)
@@ -387,13 +378,3 @@ def _title(forecast: Forecast, picture: Picture) -> str:
     question = f"{picture.quantity.capitalize()} on {counts} {processors}"
     runs = f"{first:.0f} to {last:.0f}" if last > first else f"{first:.0f}"
     return f"{question}, forecast from runs on {runs}"
-
-
-__all__ = [
-    "MissingPackage",
-    "draw_efficiency",
-    "draw_times",
-    "figure_of",
-    "save_figure",
-    "svg_text",
-]

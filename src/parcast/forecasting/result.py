@@ -118,6 +118,11 @@ class Forecast(Result):
         for name, value in zip(names, state, strict=True):
             object.__setattr__(self, name, value)
 
+    def slowest(self, most: int) -> NDArray[np.intp]:
+        """Numbers of the series with the largest times at the largest count, the largest first."""
+        times = np.reshape(self.time, (len(self.notes), -1))[:, np.argmax(self.p)]
+        return np.argsort(-times, kind="stable")[:most]
+
     def take(self, rows: NDArray[np.intp]) -> Forecast:
         """Keep some of the series, by their numbers and in that order.
 

@@ -31,13 +31,12 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
     shown, left_out = forecast, ""
     by_series = {tuple(knee.key.values()): knee for knee in knees}
     if len(forecast.notes) > MOST_SERIES and not show_all:
-        shown = _slowest(forecast)
+        shown = forecast.take(forecast.slowest(MOST_SERIES))
         left_out = (
             f"{len(forecast.notes) - MOST_SERIES} more series are not shown; these "
             f"{MOST_SERIES} take longest. All of them"
         )
     is_one = len(forecast.notes) == 1
-    knee_of_shown = [by_series.get(tuple(note.key.values())) for note in shown.notes]
     labels = {note.label for note in shown.notes}
     parts = [
         Sheet(
@@ -54,10 +53,10 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
         Sheet(title=label, warnings=(RankedWarning(f"No forecast. {why}", **REFUSED),))
         for label, why in forecast.refused.items()
     ]
-    found = [(x.label, knee) for x, knee in zip(shown.notes, knee_of_shown, strict=True) if knee]
+    found = [(x.label, by_series.get(tuple(x.key.values()))) for x in shown.notes]
     knee_facts = [
         Fact("" if i else "knee", f"{label}: {knee}" if label else f"{knee}")
-        for i, (label, knee) in enumerate(found)
+        for i, (label, knee) in enumerate(x for x in found if x[1])
     ]
     if is_one:
         parts[0] = replace(parts[0], facts=(*parts[0].facts, *knee_facts))
@@ -85,20 +84,6 @@ def _matter(forecast: Forecast) -> list[bool]:
     return matters.tolist()
 
 
-def _slowest(forecast: Forecast, most: int = MOST_SERIES) -> Forecast:
-    """Keep the series with the largest times at the largest count, the largest first."""
-    places = (len(forecast.notes), -1)
-    last = int(np.argmax(forecast.p))
-    at_last = np.reshape(forecast.time, places)[:, last]
-    kept = np.argsort(-at_last, kind="stable")[:most]
-    columns = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
-    return replace(
-        forecast,
-        notes=tuple(forecast.notes[i] for i in kept.tolist()),
-        **{name: getattr(forecast, name)[kept] for name in columns},
-    )
-
-
 def _facts(note: SeriesNotes) -> Iterator[Fact]:
     """Give how a series scales, and what its forecast is based on."""
     if note.shares is not None:
@@ -119,7 +104,7 @@ def _facts_on_all(forecast: Forecast) -> Iterator[Fact]:
     """Give how several series scale, and what their forecasts are based on."""
     yield Fact("scaling", _scaling_of_all(forecast.notes))
     if forecast.is_surface:  # the table has no room for the effects of several axes
-        slowest = _slowest(forecast, 1).notes[0]
+        slowest = forecast.notes[forecast.slowest(1)[0]]
         yield Fact("limited by", f"{slowest.limited_by} ({slowest.label})")
     yield Fact("based on", _basis_of_all(forecast))
 

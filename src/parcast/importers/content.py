@@ -7,7 +7,7 @@ document that was cut off. Where only a library reads a file, it is an extra of 
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -53,6 +53,15 @@ def beginning(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
     with opened(path) as (_, stream):
         head = stream.read(size)
     return head if isinstance(head, bytes) else head.encode()
+
+
+def head_of(path: str | os.PathLike[str]) -> bytes | None:
+    """Read how a file begins, None where it cannot be read: of a pipe nothing is taken away."""
+    if not os.path.isfile(path):
+        return None
+    with suppress(OSError), open(path, "rb") as stream:
+        return stream.read(HEAD)
+    return None
 
 
 def first_line(path: str | os.PathLike[str], faults: Faults) -> str:

@@ -22,7 +22,7 @@ from parcast.errors import ParameterError
 from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
-from parcast.importers.content import HEAD, refuse_packed
+from parcast.importers.content import HEAD, head_of, refuse_packed
 from parcast.importers.runs import Imported, Runs
 from parcast.places import PluginFaultError, PluginWarning, load, plugins
 from parcast.timings.csv_files import read_measurements
@@ -140,16 +140,8 @@ def _only(likely: Sequence[Format]) -> Format | None:
 
 def _likely(path: str | os.PathLike[str]) -> list[Format]:
     """Give every format that a file or folder could be in."""
-    head = b""
-    if os.path.isfile(path):  # of a pipe nothing may be taken away
-        try:
-            with open(path, "rb") as stream:
-                head = stream.read(HEAD)
-        except OSError:
-            return []
-    elif not os.path.isdir(path):
-        return []
-    return _likely_by(head, Path(path))
+    head = b"" if os.path.isdir(path) else head_of(path)
+    return [] if head is None else _likely_by(head, Path(path))
 
 
 def _likely_by(head: bytes, path: Path) -> list[Format]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options, spelled_with
 from parcast.cli.options import (
     Counts,
     answer_options,
@@ -157,13 +157,8 @@ def _run(
     """Run the program, and add its runs."""
     from parcast.kernels.run import run_kernel
 
-    with Progress(f"running {name:.20}") as progress:
-        try:
-            run_kernel(
-                name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options
-            )
-        except ParameterError as refusal:
-            raise click.ClickException(in_options(refusal, OPTIONS)) from refusal
+    with spelled_with(OPTIONS), Progress(f"running {name:.20}") as progress:
+        run_kernel(name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options)
 
 
 def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> None:

@@ -24,7 +24,7 @@ from parcast.show.canvas import (
     house_style,
     new_figure,
     plain_axes,
-    source_of,
+    sources_of,
 )
 from parcast.show.colours import GREY, MACHINE_COLOURS, MARKERS
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
@@ -62,8 +62,7 @@ def figure_of_match(match: Match, ax: "Axes | None" = None) -> "Figure":
         own = figure.subplots()
         limits = _draw_all(own, match, shown_ones, curves, over_time=bool(priced))
         figure.suptitle(title_of(match), fontsize="large", parse_math=False)
-        notes += [text for text in [source_of(match.inputs)] if text]
-        add_legend(figure, entries_of([own]), notes=notes)
+        add_legend(figure, entries_of([own]), notes=[*notes, *sources_of(match.inputs)])
         name_counts(own, shown_ones, curves, limits, only_chosen=not priced)
     return figure
 

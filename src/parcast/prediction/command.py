@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, cli_command
-from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options, spelled_with
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, in_places
 from parcast.cli.options import (
     Counts,
@@ -29,6 +29,7 @@ from parcast.cli.options import (
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 from parcast.units import shown
+from parcast.words import listed
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -166,16 +167,13 @@ def command(
 
 def _predicted(question: Configurations, *, interval: bool | None) -> "Prediction":
     """Read the files and compute the answer."""
-    from parcast.errors import ParameterError
     from parcast.prediction.predict import predict
 
     read = read_configurations(question, interval=interval)
-    try:
+    with spelled_with(OPTIONS | AXES, NoAnswer):
         prediction = predict(
             read.program, read.machine, **read.grid, interval=interval is not False
         )
-    except ParameterError as refusal:
-        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
     return with_inputs(prediction, **read.inputs)
 
 
@@ -258,5 +256,4 @@ def _nearest(name: str, known: list[str]) -> str:
     near = near or get_close_matches(name, known, n=1)
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
-    return f"They give {', '.join(known[:MOST_NAMED])}{more}."
+    return f"They give {listed(known, MOST_NAMED)}."

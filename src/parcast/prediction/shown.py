@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.prediction.result import Prediction
-from parcast.show.canvas import source_of
+from parcast.show.canvas import sources_of
 from parcast.show.scales import CHARACTER, LINE, MARGIN, fitting_ticks, inches, round_ticks
 from parcast.units import Dimension, format_quantity, quantity, shown
 from parcast.words import axis_value
@@ -181,7 +181,7 @@ class Shown:
     @property
     def notes(self) -> list[str]:
         """What stands in small print below a picture."""
-        return [text for text in [source_of(self.prediction.inputs)] if text]
+        return sources_of(self.prediction.inputs)
 
     def turned(self) -> "Shown":
         """Give the same with the second axis across."""

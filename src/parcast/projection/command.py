@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, cli_command
-from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.options import (
     Counts,
     answer_options,
@@ -15,6 +15,7 @@ from parcast.cli.options import (
     repeated_option,
 )
 from parcast.cli.outputs import TABLES, Outputs
+from parcast.cli.stdin import require_one_stdin
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def command(
     """Answer the question and return the exit status."""
     question = Question(**options)
     files = question.files()
-    if files.count("-") > 1:
-        raise click.UsageError("Only one file may be -, standard input. Name the others.", ctx)
+    require_one_stdin(ctx, files)
     if bool(question.donors) != bool(question.described):
         raise click.UsageError(
             "--donors and --donor-machine require each other: the runs and the machines. Add the "
@@ -126,7 +126,6 @@ def _projected(question: Question) -> "CountedProjection":
     """Read the files and compute the answer."""
     from parcast.cli.reading import columns_in, read_description, read_file
     from parcast.descriptions.toml_files import read_machine
-    from parcast.errors import ParameterError
     from parcast.projection.counted import project_counts
     from parcast.projection.read_counts import read_counts
 
@@ -144,7 +143,7 @@ def _projected(question: Question) -> "CountedProjection":
         for file in tables
     }
     program = _chosen(programs, question.name)
-    try:
+    with spelled_with(OPTIONS | AXES, NoAnswer):
         return project_counts(
             program,
             on,
@@ -153,8 +152,6 @@ def _projected(question: Question) -> "CountedProjection":
             donors=runs.get(question.donors or ""),
             donor_machines=others,
         )
-    except ParameterError as refusal:
-        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
 
 
 def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":

@@ -19,6 +19,7 @@ from parcast.errors import ParameterError, ParcastError
 from parcast.files.document import replacing
 from parcast.show.colours import BAR_LABEL, GREY, PALE
 from parcast.units import shown
+from parcast.words import listed
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -194,18 +195,15 @@ def add_legend_inside(
         text.set_parse_math(False)
 
 
-def source_of(inputs: Mapping[str, Any] | None) -> str:
-    """Name the files that a result is from, without their folders; "" where none is known.
+def sources_of(inputs: Mapping[str, Any] | None) -> list[str]:
+    """Name the files that a result is from, without their folders, in a note if there are any.
 
-    >>> source_of({"file": "runs/times.csv", "donors": [{"file": "other.csv"}]})
-    'Source: times.csv, other.csv'
+    >>> sources_of({"file": "runs/times.csv", "donors": [{"file": "other.csv"}]})
+    ['Source: times.csv, other.csv']
     """
     paths = list(dict.fromkeys(_files(inputs or {})))
     names = [shown("standard input" if path == "-" else Path(path).name) for path in paths]
-    if not names:
-        return ""
-    more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
-    return f"Source: {', '.join(names[:MOST_FILES])}{more}"
+    return [f"Source: {listed(names, MOST_FILES)}"] if names else []
 
 
 def _files(inputs: Any) -> Iterator[str]:

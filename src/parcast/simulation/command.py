@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parcast.cli.answering import Whole, cli_command
-from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.options import (
     above_0,
     all_option,
@@ -18,7 +18,6 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, with_inputs
-from parcast.errors import ParameterError
 from parcast.prediction.command import Configurations, configurations, read_configurations
 
 if TYPE_CHECKING:
@@ -112,20 +111,21 @@ def _simulated(question: Configurations, **options: Any) -> "Simulation":
     from parcast.simulation.simulate import simulate
 
     read = read_configurations(question, **options)
-    try:
-        with workers(options["jobs"]) as executor, Progress("simulating") as progress:
-            simulation = simulate(
-                read.program,
-                read.machine,
-                **read.grid,
-                precision=options["precision"],
-                most_seconds=options["time_limit"],
-                seed=options["seed"],
-                executor=executor,
-                progress=progress,
-            )
-    except ParameterError as refusal:
-        raise NoAnswer(in_options(refusal, OPTIONS | AXES)) from refusal
+    with (
+        spelled_with(OPTIONS | AXES, NoAnswer),
+        workers(options["jobs"]) as executor,
+        Progress("simulating") as progress,
+    ):
+        simulation = simulate(
+            read.program,
+            read.machine,
+            **read.grid,
+            precision=options["precision"],
+            most_seconds=options["time_limit"],
+            seed=options["seed"],
+            executor=executor,
+            progress=progress,
+        )
     return with_inputs(simulation, **read.inputs)
 
 

@@ -108,11 +108,6 @@ class Coordinates:
         out = np.where(out > SAME, out, 0.0)
         return np.asarray(np.where(self.is_log, out * self.half, out / 2))
 
-    @property
-    def doubling(self) -> float:
-        """By how much the logarithm of p changes where its coordinate changes by 1."""
-        return float(self.half[0])
-
 
 def coordinates_of(values: Array) -> Coordinates:
     """Coordinates for the measured values of axes, shape (runs, axes)."""
