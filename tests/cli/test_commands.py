@@ -145,7 +145,7 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
     ("words", "says"),
     [
         (("predict",), "PROGRAM MACHINE must be given. Usage: parcast predict [OPTIONS] PROGRAM "),
-        (("predict", "a", "b"), "-p must be given. Write such as -p 64,128."),
+        (("predict", "a", "b"), "-p must be given. Write for example -p 64,128."),
         (("predict", "a", "b", "-p"), "-p must have a value, got none. Write -p LIST."),
         (("fit", "--starts", "x"), "--starts must be a whole number from 1 to 10000, got 'x'."),
         (

@@ -35,8 +35,8 @@ def ranks(_: click.Context, __: click.Parameter, text: str) -> int:
     """Read the most ranks."""
     if not text.strip().isdecimal() or not 1 <= int(text) <= MOST_RANKS:
         raise click.UsageError(
-            f"-np must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. Write such as "
-            "-np 4."
+            f"-np must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. "
+            "Write for example -np 4."
         )
     return int(text)
 
@@ -49,7 +49,7 @@ def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     wrong = next((name for name in names if name not in PARTS), None)
     if wrong is not None:
         raise click.UsageError(
-            f"--only must be some of {', '.join(PARTS)}, got {wrong!r:.60}. Write such as "
+            f"--only must be some of {', '.join(PARTS)}, got {wrong!r:.60}. Write for example "
             "network,storage."
         )
     return tuple(part for part in PARTS if part in names)

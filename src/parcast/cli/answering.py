@@ -131,7 +131,7 @@ def in_our_words(failure: click.UsageError) -> str:
             return f"{name} must have a value, got none. Write {name} {_value(option)}."
         case click.MissingParameter(param=click.Option() as option):
             example = EXAMPLES.get(_value(option), _value(option))
-            return f"{option.opts[0]} must be given. Write such as {option.opts[0]} {example}."
+            return f"{option.opts[0]} must be given. Write for example {option.opts[0]} {example}."
         case click.MissingParameter(param=click.Argument() as argument) if ctx:
             needed = argument.human_readable_name.partition(" [")[0].removesuffix("...")
             return f"{needed} must be given. Usage: {usage(ctx)}"

@@ -144,7 +144,7 @@ def variations(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) ->
         if not (name and equals and values):
             raise click.UsageError(
                 f"--vary must be a parameter and its range, got {text!r:.60}. "
-                'Write such as "network.bandwidth=10..1000 MB/s".'
+                'Write for example "network.bandwidth=10..1000 MB/s".'
             )
         if name in varied:
             raise click.UsageError(
@@ -163,7 +163,7 @@ def columns(_: click.Context, option: click.Parameter, text: str | None) -> list
     if not all(names):
         raise click.UsageError(
             f"{option.opts[0]} must be names of columns, got {text!r:.60}. "
-            "Write such as callpath,machine."
+            "Write for example callpath,machine."
         )
     return names
 
@@ -176,7 +176,7 @@ def called(_: click.Context, option: click.Parameter, texts: tuple[str, ...]) ->
         if not (name and equals and title):
             raise click.UsageError(
                 f"{option.opts[0]} must be a name and the name in the file, got {text!r:.60}. "
-                "Write such as p=nodes or time_s=seconds."
+                "Write for example p=nodes or time_s=seconds."
             )
         if name in titles:
             raise click.UsageError(
@@ -196,7 +196,7 @@ def selection(
         if not (column and equals and value):
             raise click.UsageError(
                 f"--select must be a column and its value, got {text!r:.60}. "
-                "Write such as machine=T3E or machine=T3E,SP."
+                "Write for example machine=T3E or machine=T3E,SP."
             )
         selected.append((column, value))
     return selected
@@ -213,7 +213,7 @@ def efficiency(_: click.Context, __: click.Parameter, text: str | None) -> float
     if not 0 < share <= 1:
         raise click.UsageError(
             f"--knee must be an efficiency above 0% and up to 100%, got {text!r:.60}. "
-            "Write such as 50% or 0.5, or put --knee after FILE to take 50%."
+            "Write for example 50% or 0.5, or put --knee after FILE to take 50%."
         )
     return share
 
@@ -309,7 +309,7 @@ def duration(_: click.Context, option: click.Parameter, text: str | None) -> flo
 
 def time_limit(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
     """Read the time to spend. [s]."""
-    return above_0(option, text, "time", hint="Write such as 60s.")
+    return above_0(option, text, "time", hint="Write for example 60s.")
 
 
 def above_0(

@@ -67,7 +67,7 @@ Examples:
   parcast forecast here.csv --donors elsewhere.csv -p 512
 """
 
-EXAMPLE = "Write such as n=1000,2000,theta=0.5."
+EXAMPLE = "Write for example n=1000,2000,theta=0.5."
 Axes = dict[str, list[float]]
 
 

@@ -79,7 +79,7 @@ def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[i
         if value != int(value):
             raise click.UsageError(
                 f"{option.opts[0]} must be whole numbers, got {value:g}. "
-                "Write such as 1000 or 1e6."
+                "Write for example 1000 or 1e6."
             )
     return [int(value) for value in values]
 

@@ -75,7 +75,7 @@ def budget(_: click.Context, __: click.Parameter, text: str | None) -> Budget | 
         value = float("nan")
     if not 0 < value < float("inf"):
         raise click.UsageError(
-            f"--budget must be a number above 0, got {text!r:.60}. Write such as 500, or "
+            f"--budget must be a number above 0, got {text!r:.60}. Write for example 500, or "
             '"500 EUR".'
         )
     return Budget(text, value, "".join(currency))
@@ -91,7 +91,7 @@ def certainty(_: click.Context, __: click.Parameter, text: str | None) -> float 
         share = 0.0
     if not 0.5 <= share < 1:
         raise click.UsageError(
-            f"--certainty must lie between 50% and 100%, got {text!r:.60}. Write such as 90%."
+            f"--certainty must lie between 50% and 100%, got {text!r:.60}. Write for example 90%."
         )
     return share
 
@@ -104,7 +104,7 @@ def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[
         if not (name and equals and price):
             raise click.UsageError(
                 f"--price must be machines and prices of a processor-hour, got {text!r:.60}. "
-                'Write such as "T3E=0.5,SP=0.2".'
+                'Write for example "T3E=0.5,SP=0.2".'
             )
         if name in by_name:
             raise click.UsageError(

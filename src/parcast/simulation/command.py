@@ -52,7 +52,7 @@ Examples:
 
 def precision(_: click.Context, option: click.Parameter, text: str) -> float | None:
     """Read the half width of an interval over its mean."""
-    return above_0(option, text, "fraction", hint="Write such as 1%.")
+    return above_0(option, text, "fraction", hint="Write for example 1%.")
 
 
 @cli_command(

@@ -61,7 +61,7 @@ def pairs(
             example = "ranks=p" if option.name == "rename" else "p=64"
             raise click.UsageError(
                 f"{option.opts[0]} must be a name and a value, got {text!r:.60}. "
-                f"Write such as {example}."
+                f"Write for example {example}."
             )
         if name in dict(read):
             raise click.UsageError(
