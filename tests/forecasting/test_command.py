@@ -589,8 +589,7 @@ def test_a_table_without_our_columns_names_the_option(parcast):
     assert said.status == 3
     assert said.err == (
         "parcast: standard input: 2 problems\n"
-        "  line 1  p       must be a column, got nodes. Take the nodes as p, --column p=nodes, or "
-        "multiply them by the processors of each and rename the column to p.\n"
+        "  line 1  p       must be a column, got nodes. If p counts nodes, use --column p=nodes.\n"
         "  line 1  time_s  must be a column, got seconds. Rename it to time_s or time_ms, or use "
         "--column time_s=seconds.\n"
     )
