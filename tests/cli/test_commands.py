@@ -161,6 +161,22 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
             ("simulate", "--jbos", "2"),
             "--jbos is not an option of parcast simulate. Did you mean ",
         ),
+        (
+            ("match", "--deadline", "3"),
+            "--deadline is not an option of parcast match. Did you mean ",
+        ),
+        (
+            ("run", "sort", "--nodes", "4"),
+            "--nodes is not an option of parcast run. Did you mean -np LIST?",
+        ),
+        (
+            ("run", "sort", "-p", "4"),
+            "-p is not an option of parcast run. Did you mean -np LIST?",
+        ),
+        (
+            ("match", "--certainty", "90"),
+            "--certainty must lie between 50% and 100%, got '90'. Write for example 90%.",
+        ),
         (("testbed", "--hosts", "x"), "--hosts must be a whole number, got 'x'."),
         (
             ("run", "foo"),

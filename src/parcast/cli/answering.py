@@ -15,6 +15,15 @@ FORMER: Final[Mapping[str, str]] = {  # spellings of options that were renamed; 
 }
 
 
+COUNTS: Final = ("-p LIST", "-np LIST")
+MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and ours instead
+    **dict.fromkeys(("--cores", "--nodes", "--ntasks", "--nprocs", "--processes"), COUNTS),
+    **dict.fromkeys(("-np", "-p", "--np", "--procs", "--processors", "--ranks"), COUNTS),
+    **dict.fromkeys(("--figure", "--picture", "--plot"), ("-o FILE.svg",)),
+    "--deadline": ("--within TIME",),
+}
+NEAR: Final = 0.75  # of a misspelt option: at 0.6, --nodes would be --panels
+
 EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
 
 
@@ -51,6 +60,8 @@ class Answering(click.Command):
                 yield from args[i:]
                 return
             old, equals, value = word.partition("=")
+            if old == "-np" and not own & {"-np", "--np"}:  # click reads it as -n with a value
+                raise click.NoSuchOption(old, ctx=ctx)
             new = former.get(old)
             if new is None:
                 yield word
@@ -122,7 +133,9 @@ def in_our_words(failure: click.UsageError) -> str:
         case click.NoSuchOption(option_name=name):
             every = [spelling for option in known for spelling in _spellings(option)]
             where = f" of {ctx.command_path}" if ctx else ""
-            hint = did_you_mean(name, [*every, "--help"])
+            meant = [x for x in MEANT.get(name, ()) if x.split()[0] in every]
+            hint = did_you_mean(name, [*every, "--help"], cutoff=NEAR)
+            hint = f" Did you mean {meant[0]}?" if meant else hint
             return f"{name:.60} is not an option{where}.{hint}"
         case click.BadOptionUsage(option_name=name):
             option = next((x for x in known if name in _spellings(x)), None)

@@ -3,6 +3,7 @@
 Most functions are click callbacks: they take the text of an option and return what it means.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -17,6 +18,7 @@ from parcast.cli.screen import VERBOSE
 from parcast.errors import ParameterError
 from parcast.units import Dimension, quantity
 
+PAIRS = re.compile(r",(?=\s*\w+\s*=)")  # between NEW=OLD and NEW=OLD; OLD may have commas
 Function = TypeVar("Function", bound=Callable[..., Any])
 Option = Callable[[Function], Function]  # decorator that adds one
 
@@ -171,7 +173,7 @@ def columns(_: click.Context, option: click.Parameter, text: str | None) -> list
 def called(_: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Read names of columns and what a file calls them."""
     titles: dict[str, str] = {}
-    for text in texts:
+    for text in (part for each in texts for part in PAIRS.split(each)):
         name, equals, title = map(str.strip, text.partition("="))
         if not (name and equals and title):
             raise click.UsageError(
@@ -211,11 +213,24 @@ def efficiency(_: click.Context, __: click.Parameter, text: str | None) -> float
     except ParameterError:
         share = 0.0
     if not 0 < share <= 1:
+        meant = in_percent(text) or "50% or 0.5, or put --knee after FILE to take 50%"
         raise click.UsageError(
             f"--knee must be an efficiency above 0% and up to 100%, got {text!r:.60}. "
-            "Write for example 50% or 0.5, or put --knee after FILE to take 50%."
+            f"Write for example {meant}."
         )
     return share
+
+
+def in_percent(text: str) -> str:
+    """Write a number above 1 and up to 100, of which the sign was left out, in percent.
+
+    >>> in_percent("90"), in_percent("0.9"), in_percent("many")
+    ('90%', '', '')
+    """
+    try:
+        return f"{text.strip()}%" if 1 < float(text) <= 100 else ""
+    except ValueError:
+        return ""
 
 
 def _plain_fraction(text: str) -> str | float:

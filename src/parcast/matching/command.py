@@ -31,6 +31,7 @@ from parcast.cli.options import (
     disks,
     duration,
     ignore_option,
+    in_percent,
     processors,
     repeated_option,
     seed_option,
@@ -91,7 +92,8 @@ def certainty(_: click.Context, __: click.Parameter, text: str | None) -> float 
         share = 0.0
     if not 0.5 <= share < 1:
         raise click.UsageError(
-            f"--certainty must lie between 50% and 100%, got {text!r:.60}. Write for example 90%."
+            f"--certainty must lie between 50% and 100%, got {text!r:.60}. "
+            f"Write for example {in_percent(text) or '90%'}."
         )
     return share
 
