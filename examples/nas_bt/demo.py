@@ -17,6 +17,7 @@ from parcast.units import format_quantity
 from parcast.words import rounded_interval, signed_percent
 
 HERE = Path(__file__).parent
+FILE = relpath(HERE / "times.csv")
 TABLE = "   p  forecast     90 % interval    actual  error"
 
 
@@ -26,34 +27,32 @@ def main(folder: Path) -> None:
     crossbar, mesh, sp2 = (runs.select(machine=x) for x in ("crossbar", "mesh", "sp2"))
     print("NAS benchmark BT, class A, on three simulated clusters: how will it scale?")
 
-    print("\n1. A new machine: one run on the crossbar cluster (13.1 s at p = 4), and the")
+    print("\n1. A new machine: one run on the cluster 'crossbar' (13.1 s at p = 4), and the")
     print("   runs on the other two clusters\n")
-    larger = [9, 16, 25, 36, 49, 64, 100, 144]
-    moved = parcast.forecast(crossbar.select(p=[4, *larger]), hold_out=larger, donors=[mesh, sp2])
-    show(moved)
-    print_command("--target crossbar --hold-out 1,9,16,25,36,49,64,100,144")
+    others = [int(p) for p in crossbar.p if p != 4]
+    moved = parcast.forecast(crossbar, hold_out=others, donors=[mesh, sp2])
+    show(moved, f"--target crossbar --hold-out {','.join(map(str, others))}")
 
-    print("\n2. More processors: the runs at 1 to 36 on the mesh cluster, nothing else\n")
+    print("\n2. More processors: the runs at p = 1 to 36 on the cluster 'mesh', nothing else\n")
     grown = parcast.forecast(mesh, hold_out=[49, 64, 100, 144])
-    show(grown)
-    print_command("--select machine=mesh --hold-out 49,64,100,144")
+    show(grown, "--select machine=mesh --hold-out 49,64,100,144")
 
-    print("\n3. A hard case: on the SP-2 every run was faster than the one before, up to 25.")
-    print("   Beyond that its network is saturated, which these runs do not show.\n")
-    small = sp2.select(p=[1, 4, 9, 16, 25, 64])
-    turned = parcast.forecast(small, hold_out=[64])
-    show(turned)
-    (run,) = parcast.plan_runs(sp2.select(p=[1, 4, 9, 16, 25]), p=64, runs=1, counts=[36, 49])
-    print(f"\n   The next run that parcast recommends is p = {run.at['p']:g}. With it:\n")
-    repaired = parcast.forecast(sp2.select(p=[1, 4, 9, 16, 25, run.at["p"], 64]), hold_out=[64])
-    show(repaired)
-    print_command("--select machine=sp2 --hold-out 36,49,64,100")
+    print("\n3. A hard case: on the cluster 'sp2' each run up to p = 25 was faster than the")
+    print("   one before. Beyond that it becomes slower, which these runs do not show.\n")
+    turned = parcast.forecast(sp2, hold_out=[36, 49, 64, 100])
+    show(turned, "--select machine=sp2 --hold-out 36,49,64,100")
+    (run,) = parcast.plan_runs(sp2.select(p=[1, 4, 9, 16, 25]), p=64, runs=1)
+    next_p = f"p = {run.at['p']:g}"
+    print(f"\n   The next run that --plan-runs 1 -p 64 recommends is {next_p}. BT needs a square")
+    print("   number of processors, so this is the forecast with the run at p = 49:\n")
+    repaired = parcast.forecast(sp2, hold_out=[36, 64, 100])
+    show(repaired, "--select machine=sp2 --hold-out 36,64,100")
 
-    print("\nPicture: " + draw(folder, [moved, grown, turned]))
+    print("\nPicture: " + draw(folder, [moved, grown, turned, repaired]))
 
 
-def show(forecast: parcast.Forecast) -> None:
-    """Print forecast times and those that were held out."""
+def show(forecast: parcast.Forecast, options: str) -> None:
+    """Print forecast times and those that were held out, and the command that gives the same."""
     print(TABLE)
     for row in forecast.rows():
         time, lower, upper = rounded_interval(row["time_s"], row["lower_s"], row["upper_s"])
@@ -64,21 +63,22 @@ def show(forecast: parcast.Forecast) -> None:
             f"{row['p']:4} {time:>7} s {f'{lower} to {upper} s':>17} {actual:>9} {error:>4} %"
             + ("" if is_inside else "  outside the interval")
         )
-
-
-def print_command(options: str) -> None:
-    """Print the command line that answers the same question."""
-    print(f"\n   $ parcast forecast {relpath(HERE / 'times.csv')} \\\n       {options}")
+    print(f"   $ parcast forecast {FILE} \\\n       {options}")
 
 
 def draw(folder: Path, forecasts: list[parcast.Forecast]) -> str:
     """Draw the forecasts side by side, and say in which file."""
-    titles = ("one run, and other machines", "one curve", "a hard case")
-    figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
-    for panel, forecast, title in zip(panels, forecasts, titles, strict=True):
+    titles = (
+        "crossbar: 1 run, and other machines",
+        "mesh: 6 runs",
+        "sp2: 5 runs, a hard case",
+        "sp2: with one run more",
+    )
+    figure, panels = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
+    for panel, forecast, title in zip(panels.flat, forecasts, titles, strict=True):
         forecast.plot(ax=panel)
         panel.set_title(title)
-    for panel in panels[1:]:
+    for panel in panels.flat[1:]:
         panel.get_legend().remove()  # that of the first explains all
     path = folder / "forecast.png"
     figure.savefig(path, dpi=150)

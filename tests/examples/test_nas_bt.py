@@ -44,7 +44,7 @@ def test_it_fits_on_two_screens(printed):
 
 def test_intervals_of_a_new_machine_and_of_one_curve_contain_the_actual_times(scenes):
     moved, grown, _ = scenes
-    assert [row[0] for row, _ in moved] == [9, 16, 25, 36, 49, 64, 100, 144]
+    assert [row[0] for row, _ in moved] == [1, 9, 16, 25, 36, 49, 64, 100, 144]
     assert [row[0] for row, _ in grown] == [49, 64, 100, 144]
     for (_, _, lower, upper, actual, error), inside in moved + grown:
         assert inside
@@ -52,21 +52,25 @@ def test_intervals_of_a_new_machine_and_of_one_curve_contain_the_actual_times(sc
         assert abs(error) < 15
 
 
-def test_the_hard_case_is_missed_until_the_recommended_run_is_added(scenes, printed):
-    (missed, was_inside), (repaired, is_inside) = scenes[2]
-    assert (was_inside, is_inside) == (False, True)
-    assert abs(repaired[5]) < 10 < abs(missed[5])
-    assert "recommends is p = 49." in printed
+def test_the_hard_case_is_missed_until_a_run_as_recommended_is_added(scenes, printed):
+    rows = scenes[2]
+    missed, repaired = rows[:4], rows[4:]
+    assert [inside for _, inside in missed] == [True, False, False, False]
+    assert [inside for _, inside in repaired] == [True, True, True]
+    assert [row[0] for row, _ in repaired] == [36, 64, 100]
+    assert "recommends is p = 50." in printed
 
 
-def test_the_command_of_each_scene_gives_its_first_rows(parcast, printed, scenes):
-    options = re.findall(r"\$ parcast forecast .*\\\n +(.*)", printed)
-    assert len(options) == 3
-    for line, rows in zip(options, scenes, strict=True):
-        told = parcast("forecast", EXAMPLE / "times.csv", *line.split(), "--json")
-        answered = {row["p"]: row for row in json.loads(told.out)["rows"]}
-        for (p, time, *_), _ in rows[:1] if line == options[2] else rows:
-            assert answered[p]["time_s"] == pytest.approx(time, rel=0.05)
+def test_every_row_is_that_of_the_command_below_it(parcast, printed):
+    blocks = re.findall(r"((?:^ +\d+ .*\n)+) +\$ parcast forecast .*\\\n +(.*)", printed, re.M)
+    assert len(blocks) == 4
+    for block, options in blocks:
+        told = parcast("forecast", EXAMPLE / "times.csv", *options.split(), "--json")
+        answered = json.loads(told.out)["rows"]
+        rows = ROW.findall(block)
+        assert [row["p"] for row in answered] == [int(row[0]) for row in rows]
+        for row, (_, time, *_) in zip(answered, rows, strict=True):
+            assert row["time_s"] == pytest.approx(float(time), rel=0.05)
 
 
 def test_the_picture_is_where_it_says(printed, folder):

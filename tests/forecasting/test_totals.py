@@ -25,6 +25,21 @@ def test_exclusive_call_paths_add_up():
     totals = told.totals
     assert totals.parts.tolist() == [3]
     assert totals.time[0] == pytest.approx(told.time.sum(axis=0))
+    assert totals.speedup[0] == pytest.approx(82.2 / totals.time[0])
+    assert totals.efficiency[0] == pytest.approx(totals.speedup[0] / [32, 64])
+    assert totals.reach[0].tolist() == [2, 4]
+    assert np.isnan(totals.observed).all()
+
+
+def test_a_total_is_compared_with_what_was_held_out():
+    told = forecast(runs(EXCLUSIVE), hold_out=[8, 16])
+    total = sum(EXCLUSIVE.values())[-2:]
+    assert told.totals.observed[0] == pytest.approx(total)
+    assert [row["measured_s"] for row in told.to_document()["totals"]] == pytest.approx(total)
+    lines = [x.split() for x in str(told).splitlines() if x.startswith("total of 3")]
+    assert [line[3] for line in lines] == ["8", "16"]
+    for line, error in zip(lines, told.totals.time[0] / total - 1, strict=True):
+        assert any(float(x) == pytest.approx(100 * error, abs=0.6) for x in line if x[0] in "+-")
 
 
 def test_the_interval_of_a_sum_lies_between_independent_and_equal_errors():
@@ -37,6 +52,14 @@ def test_the_interval_of_a_sum_lies_between_independent_and_equal_errors():
         independent, equal = np.sqrt((errors**2).sum(axis=0)), errors.sum(axis=0)
         assert np.all((independent < found) & (found < equal))
         assert found == pytest.approx(np.sqrt((independent**2 + equal**2) / 2))
+
+
+def test_a_sum_has_no_speedup_where_call_paths_begin_at_different_counts():
+    table = runs(EXCLUSIVE)
+    told = forecast(Measurements(**{k: v[1:] for k, v in table.columns.items()}), [32, 64])
+    assert np.isnan(told.totals.speedup).all()
+    assert told.to_document()["totals"][0]["efficiency"] is None
+    assert "total of 3" in str(told)
 
 
 def test_each_machine_has_a_total():
@@ -102,4 +125,5 @@ def test_the_document_has_the_totals():
     assert [row["p"] for row in totals] == [32, 64]
     assert {row["callpaths"] for row in totals} == {3}
     assert all(row["lower_s"] < row["time_s"] < row["upper_s"] for row in totals)
-    assert totals[0]["time_s"] == pytest.approx(told.time[:, 0].sum())
+    assert all(row["efficiency"] == pytest.approx(row["speedup"] / row["p"]) for row in totals)
+    assert {row["measured_s"] for row in totals} == {None}

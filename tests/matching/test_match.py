@@ -17,7 +17,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
 from parcast.matching.outcomes import SHARED
 from parcast.prediction.predict import predict
-from parcast.show.warning import gathered
+from parcast.show.warning import Rank, gathered
 from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
 
@@ -403,3 +403,17 @@ def test_files_are_read_a_toml_file_as_a_program_and_others_as_runs(tmp_path):
     assert [(x.machine, x.best_p) for x in told.candidates] == [("gort", 2)]
     told = match(str(tmp_path / "runs.csv"))
     assert [x.machine for x in told.candidates] == ["A", "B"]
+
+
+def test_a_machine_that_may_miss_the_limits_is_told(runs):
+    price = {"T3E": 1, "SP": 1, "O2000": 1}
+    told = match(runs, goal="cost", within=2.5, prices=price)
+    assert told.best is not None
+    chance = told.best.holds[told.best.chosen]
+    assert 0.5 < chance < 0.9
+    (warning,) = [x for x in told.warnings if "meets the limits" in x]
+    assert warning.startswith("T3E meets the limits with a probability of only ")
+    assert warning.rank == Rank.SERIOUS
+    assert "meets the limits with a probability of" in str(told)
+    sure = match(runs, goal="cost", within=2.5, prices=price, certainty=0.9)
+    assert not [x for x in sure.warnings if "meets the limits" in x]

@@ -31,25 +31,23 @@ MOST_RANKS: Final = 1024  # as `parcast.calibration.calibrate` has it, which is 
 NEEDS_MPI: Final = frozenset({"network", "primitives"})
 
 
-def ranks(_: click.Context, __: click.Parameter, text: str) -> int:
+def ranks(text: str, option: str) -> int:
     """Read the most ranks."""
     if not text.strip().isdecimal() or not 1 <= int(text) <= MOST_RANKS:
         raise click.UsageError(
-            f"-np must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. "
-            "Write for example -np 4."
+            f"{option} must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. "
+            f"Write for example {option} 4."
         )
     return int(text)
 
 
-def parts(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+def parts(text: str, option: str) -> tuple[str, ...]:
     """Read names of parts with commas between them, in the order of measuring."""
-    if text is None:
-        return None
     names = [name.strip() for name in text.split(",")]
     wrong = next((name for name in names if name not in PARTS), None)
     if wrong is not None:
         raise click.UsageError(
-            f"--only must be some of {', '.join(PARTS)}, got {wrong!r:.60}. Write for example "
+            f"{option} must be some of {', '.join(PARTS)}, got {wrong!r:.60}. Write for example "
             "network,storage."
         )
     return tuple(part for part in PARTS if part in names)

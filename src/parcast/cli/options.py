@@ -1,6 +1,6 @@
 """Options whose text is more than a word, those that several commands have.
 
-Most functions are click callbacks: they take the text of an option and return what it means.
+Functions that read take the text of an option and its name, and return what the text means.
 """
 
 import re
@@ -85,137 +85,137 @@ def processors(help: str, *, required: bool = False) -> Option[Any]:
         multiple=True,
         metavar="LIST",
         required=required,
-        callback=counts,
+        callback=understood(counts),
         help=help,
     )
 
 
 def size_option(
-    help: str, *, metavar: str = "SIZES", read: Callable[..., Any] | None = None
+    help: str, *, metavar: str = "SIZES", read: Callable[[str, str], Any] | None = None
 ) -> Option[Any]:
     """Option for problem sizes."""
-    return click.option("-n", "--size", "n", metavar=metavar, callback=read or sizes, help=help)
+    return click.option(
+        "-n", "--size", "n", metavar=metavar, callback=understood(read or sizes), help=help
+    )
 
 
 def ranks_option(
     help: str, *, read: Callable[..., Any], metavar: str = "LIST", **settings: Any
 ) -> Option[Any]:
     """Option for counts of MPI ranks."""
-    return click.option("-np", "ranks", metavar=metavar, callback=read, help=help, **settings)
+    return click.option(
+        "-np", "ranks", metavar=metavar, callback=understood(read), help=help, **settings
+    )
 
 
-def counts(
-    _: click.Context, option: click.Parameter, text: str | tuple[str, ...] | None
-) -> Counts | None:
+def understood(read: Callable[[Any, str], Any]) -> Callable[..., Any]:
+    """Callback of click that has `read` understand a text, given the name of the option."""
+
+    def callback(_: click.Context, option: click.Parameter, text: Any) -> Any:
+        try:
+            return None if text is None else read(text, option.opts[0])
+        except ValueError as refusal:
+            raise click.UsageError(str(refusal)) from None
+
+    return callback
+
+
+def counts(text: str | tuple[str, ...], option: str) -> Counts | None:
     """Read a list of counts; of an option that may be repeated, all its lists together."""
-    if isinstance(text, tuple):
-        text = ",".join(text) if text else None
-    return _counts(option, text, "processors")
+    if text == ():
+        return None
+    text = text if isinstance(text, str) else ",".join(text)
+    return Counts(text, parse_counts(text, name=option, of="processors"))
 
 
-def disks(_: click.Context, option: click.Parameter, text: str | None) -> Counts | None:
+def disks(text: str, option: str) -> Counts:
     """Read a list of counts of disks."""
-    return _counts(option, text, "disks")
+    return Counts(text, parse_counts(text, name=option, of="disks"))
 
 
-def _counts(option: click.Parameter, text: str | None, of: str) -> Counts | None:
-    """Read a list of counts, unless the option was left out."""
-    if text is None:
-        return None
-    try:
-        return Counts(text, parse_counts(text, name=option.opts[0], of=of))
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def sizes(_: click.Context, option: click.Parameter, text: str | None) -> Sizes | None:
+def sizes(text: str, option: str) -> Sizes:
     """Read a list of problem sizes."""
-    if text is None:
-        return None
-    try:
-        return Sizes(text, parse_sizes(text, name=option.opts[0]))
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    return Sizes(text, parse_sizes(text, name=option))
 
 
-def variations(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Read names of parameters and the ranges they take, which their units will tell."""
-    varied: dict[str, str] = {}
-    for text in texts:
-        name, equals, values = map(str.strip, text.partition("="))
-        if not (name and equals and values):
-            raise click.UsageError(
-                f"--vary must be a parameter and its range, got {text!r:.60}. "
-                'Write for example "network.bandwidth=10..1000 MB/s".'
-            )
-        if name in varied:
-            raise click.UsageError(
-                f"--vary must name a parameter once, got {name!r:.60} twice. "
-                "Put its values into one list, with commas between them."
-            )
-        varied[name] = values
-    return varied
-
-
-def columns(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+def columns(text: str, option: str) -> list[str]:
     """Read names of columns with commas between them; empty text names none."""
-    if text is None:
-        return None
     names = [name.strip() for name in text.split(",")] if text.strip() else []
     if not all(names):
         raise click.UsageError(
-            f"{option.opts[0]} must be names of columns, got {text!r:.60}. "
+            f"{option} must be names of columns, got {text!r:.60}. "
             "Write for example callpath,machine."
         )
     return names
 
 
-def called(_: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Read names of columns and what a file calls them."""
-    titles: dict[str, str] = {}
-    for text in (part for each in texts for part in PAIRS.split(each)):
-        name, equals, title = map(str.strip, text.partition("="))
-        if not (name and equals and title):
-            raise click.UsageError(
-                f"{option.opts[0]} must be a name and the name in the file, got {text!r:.60}. "
-                "Write for example p=nodes or time_s=seconds."
-            )
-        if name in titles:
-            raise click.UsageError(
-                f"{option.opts[0]} must name a column once, got {name!r:.60} twice. Leave one out."
-            )
-        titles[name] = title
-    return titles
-
-
-def selection(
-    _: click.Context, __: click.Parameter, texts: tuple[str, ...]
+def pairs(
+    texts: Sequence[str],
+    option: str,
+    must: str,
+    *,
+    such_as: str,
+    divide: Callable[[str, str], tuple[str, str, str]] = str.partition,
 ) -> list[tuple[str, str]]:
-    """Read columns and the values that they must have."""
-    selected = []
+    """Read names and what is said of each: `NAME=VALUE`."""
+    read = []
     for text in texts:
-        column, equals, value = map(str.strip, text.partition("="))
-        if not (column and equals and value):
+        name, _, value = map(str.strip, divide(text, "="))
+        if not (name and value):
             raise click.UsageError(
-                f"--select must be a column and its value, got {text!r:.60}. "
-                "Write for example machine=T3E or machine=T3E,SP."
+                f"{option} must be {must}, got {text!r:.60}. Write for example {such_as}."
             )
-        selected.append((column, value))
-    return selected
+        read.append((name, value))
+    return read
 
 
-def efficiency(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+def once_each(
+    named: Sequence[tuple[str, str]],
+    option: str,
+    must: str,
+    *,
+    hint: str = "Leave one out.",
+) -> dict[str, str]:
+    """Take pairs by their names, none of which may occur twice."""
+    by_name: dict[str, str] = {}
+    for name, value in named:
+        if name in by_name:
+            raise click.UsageError(f"{option} must {must}, got {name!r:.60} twice. {hint}")
+        by_name[name] = value
+    return by_name
+
+
+def variations(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Read names of parameters and the ranges they take, which their units will tell."""
+    example = '"network.bandwidth=10..1000 MB/s"'
+    varied = pairs(texts, option, "a parameter and its range", such_as=example)
+    hint = "Put its values into one list, with commas between them."
+    return once_each(varied, option, "name a parameter once", hint=hint)
+
+
+def called(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Read names of columns and what a file calls them."""
+    must, example = "a name and the name in the file", "p=nodes or time_s=seconds"
+    each = [part for text in texts for part in PAIRS.split(text)]
+    return once_each(pairs(each, option, must, such_as=example), option, "name a column once")
+
+
+def selection(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
+    """Read columns and the values that they must have."""
+    example = "machine=T3E or machine=T3E,SP"
+    return pairs(texts, option, "a column and its value", such_as=example)
+
+
+def efficiency(text: str, option: str) -> float:
     """Read a fraction above 0 and at most 1, such as 50% or 0.5."""
-    if text is None:
-        return None
     try:
-        share = quantity(_plain_fraction(text), "fraction", name="--knee")
+        share = quantity(_plain_fraction(text), "fraction", name=option)
     except ParameterError:
         share = 0.0
     if not 0 < share <= 1:
-        meant = in_percent(text) or "50% or 0.5, or put --knee after FILE to take 50%"
+        meant = in_percent(text) or f"50% or 0.5, or put {option} after FILE to take 50%"
         raise click.UsageError(
-            f"--knee must be an efficiency above 0% and up to 100%, got {text!r:.60}. "
+            f"{option} must be an efficiency above 0% and up to 100%, got {text!r:.60}. "
             f"Write for example {meant}."
         )
     return share
@@ -245,7 +245,7 @@ def text_option(
     name: str, metavar: str, read: Callable[..., Any], help: str, **settings: Any
 ) -> Option[Any]:
     """Option whose text `read` understands."""
-    return click.option(name, metavar=metavar, callback=read, help=help, **settings)
+    return click.option(name, metavar=metavar, callback=understood(read), help=help, **settings)
 
 
 def repeated_option(
@@ -255,7 +255,13 @@ def repeated_option(
     help = f"{help} Repeatable."
     kind = A_FILE if metavar in {"PATH", "FILE"} else None
     return click.option(
-        name, *names, metavar=metavar, callback=read, help=help, multiple=True, type=kind
+        name,
+        *names,
+        metavar=metavar,
+        callback=read and understood(read),
+        help=help,
+        multiple=True,
+        type=kind,
     )
 
 
@@ -302,7 +308,7 @@ def column_option(of: str = "FILE") -> Option[Any]:
 
 def ignore_option(help: str) -> Option[Any]:
     """Option for columns of a table to ignore."""
-    return click.option("--ignore", metavar="COLUMNS", callback=columns, help=help)
+    return click.option("--ignore", metavar="COLUMNS", callback=understood(columns), help=help)
 
 
 def seed_option(help: str, **more: Any) -> Option[Any]:
@@ -317,26 +323,19 @@ def all_option(rows: str) -> Option[Any]:
     )
 
 
-def duration(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+def duration(text: str, option: str) -> float:
     """Read the most time that something may take. [s]."""
-    return above_0(option, text, "time", hint="Give the most that is allowed.")
+    return above_0(text, option, "time", hint="Give the most that is allowed.")
 
 
-def time_limit(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+def time_limit(text: str, option: str) -> float:
     """Read the time to spend. [s]."""
-    return above_0(option, text, "time", hint="Write for example 60s.")
+    return above_0(text, option, "time", hint="Write for example 60s.")
 
 
-def above_0(
-    option: click.Parameter, text: str | None, dimension: Dimension, *, hint: str
-) -> float | None:
-    """Read an amount above 0 with its unit, in SI, unless the option was left out."""
-    if text is None:
-        return None
-    try:
-        amount = quantity(text, dimension, name=option.opts[0])
-    except ParameterError as error:
-        raise click.UsageError(str(error)) from None
+def above_0(text: str, option: str, dimension: Dimension, *, hint: str) -> float:
+    """Read an amount above 0 with its unit, in SI."""
+    amount = quantity(text, dimension, name=option)
     if amount <= 0:
-        raise click.UsageError(f"{option.opts[0]} must be above 0, got {text!r:.60}. {hint}")
+        raise click.UsageError(f"{option} must be above 0, got {text!r:.60}. {hint}")
     return amount

@@ -24,6 +24,7 @@ from parcast.cli.options import (
     select_option,
     size_option,
     text_option,
+    understood,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import show, show_sheet
@@ -124,7 +125,7 @@ class Question:
         }
 
 
-def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> Axes:
+def axis_values(texts: Sequence[str], option: str) -> Axes:
     """Read axes and their values: `n=1000,2000,theta=0.5`, and ranges such as `n=100..800x2`."""
     axes: Axes = {}
     for text in texts:
@@ -133,13 +134,13 @@ def axis_values(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -
             name, equals, value = map(str.strip, part.rpartition("="))
             if equals and name in axes:
                 raise click.UsageError(
-                    f"--at must name an axis once, got {name!r:.60} twice. "
+                    f"{option} must name an axis once, got {name!r:.60} twice. "
                     "Write all its values in one list: n=1000,2000."
                 )
             axis = name if equals else axis
             if not axis or not value:
                 raise click.UsageError(
-                    f"--at must be axes and values, got {text!r:.60}. {EXAMPLE}"
+                    f"{option} must be axes and values, got {text!r:.60}. {EXAMPLE}"
                 )
             axes.setdefault(axis, []).extend(_numbers(axis, value))
     return axes
@@ -187,7 +188,7 @@ def _numbers(axis: str, text: str) -> list[float]:
 )
 @click.option(
     "--knee",
-    callback=efficiency,
+    callback=understood(efficiency),
     metavar="[EFFICIENCY]",
     is_flag=False,
     flag_value="50%",
@@ -496,7 +497,7 @@ def show_plan(
     largest = max(question.p.values) if question.p else int(max(forecast.p))
     where = f"up to p = {question.upto}"
     if question.upto is None:
-        where = f"below p = {largest} (the default of --upto)"
+        where = f"below p = {largest} (--upto {largest} includes it)"
     show_sheet(sheet_of_plan(planned, question.plan_runs, where=where))
 
 

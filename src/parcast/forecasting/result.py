@@ -156,13 +156,15 @@ class Forecast(Result):
         if self.curve is None or PATH not in self.by:
             return None
         every = self.curve
-        answers: Forecast | Columns = self
-        if every.chosen is not None:
+        shape = (len(every.series), np.size(self.p))
+        if every.chosen is None:
+            columns = Columns(*(getattr(self, name) for name in Columns._fields))
+            observed = np.reshape(self.observed, shape)
+        else:
             every = replace(every, chosen=None)
-            answers = every.at(self.p)
-        shape = (len(every.series), -1)
-        columns = {name: getattr(answers, name) for name in ("time", "lower", "upper")}
-        return totals_of(every.series, **{k: np.reshape(x, shape) for k, x in columns.items()})
+            columns, observed = every.at(self.p), np.full(shape, np.nan)
+        answers = Columns(*(np.reshape(column, shape) for column in columns))
+        return totals_of(every, np.ravel(self.p), answers, observed)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one tidy row for each series and count, with the keys of the JSON document."""
@@ -257,6 +259,10 @@ def _totals_document(forecast: Forecast) -> dict[str, Any]:
     totals = forecast.totals
     if totals is None:
         return {}
+
+    def number(value: float) -> float | None:
+        return None if isnan(value) else float(value)
+
     counts = [whole(x) for x in np.ravel(forecast.p).tolist()]
     rows = [
         {
@@ -265,6 +271,9 @@ def _totals_document(forecast: Forecast) -> dict[str, Any]:
             "time_s": float(totals.time[i, j]),
             "lower_s": float(totals.lower[i, j]),
             "upper_s": float(totals.upper[i, j]),
+            "speedup": number(totals.speedup[i, j]),
+            "efficiency": number(totals.efficiency[i, j]),
+            "measured_s": number(totals.observed[i, j]),
         }
         for i in range(len(totals.keys))
         for j, p in enumerate(counts)

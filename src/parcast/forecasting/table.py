@@ -33,6 +33,11 @@ LEGEND: Final = {
     "outside": "outside: the measured time is not in the interval",
     "past": "past knee: p is beyond the knee",
 }
+TOTALS: Final = {  # columns of rows by those of totals
+    **{f"{name}_s": name for name in ("time", "lower", "upper")},
+    **{name: name for name in ("speedup", "efficiency", "reach")},
+    "measured_s": "observed",
+}
 SHORT: Final = "eff."
 SPEEDUP: Final = ("speedup", "efficiency")
 LEFT_OUT: Final = (  # columns of several series, until the table fits
@@ -92,11 +97,15 @@ def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]
     for i, parts in enumerate(totals.parts.tolist()):
         is_shown = parts == 1 and np.isclose(shown, totals.time[i], rtol=1e-12).all(axis=1).any()
         for j, p in enumerate([] if is_shown else counts):
-            times = {f"{x}_s": float(getattr(totals, x)[i, j]) for x in ("time", "lower", "upper")}
+            values = {
+                name: None if np.isnan(value) else value
+                for name, column in TOTALS.items()
+                for value in [float(getattr(totals, column)[i, j])]
+            }
             name = f"total of {parts}" if parts > 1 else "total"
-            key = {**totals.keys[i], PATH: name, "p": whole(p), "reach": 1.0}
+            key = {**totals.keys[i], PATH: name, "p": whole(p)}
             share = 1.0 if j == furthest or not is_own else np.nan
-            yield {**empty, **key, **times, "share": share, "limit": ""}
+            yield {**empty, **key, **values, "share": share, "limit": ""}
 
 
 def _whole_times(forecast: Forecast, totals: Totals | None) -> Array:
@@ -146,7 +155,7 @@ def _scaled(row: Row, second: float) -> dict[str, Any]:
 
 def _remarks(row: Row, most: int | None) -> Iterator[str]:
     """Remark on one row; `most` is the knee of its series."""
-    if row["reach"] > 1:
+    if row["reach"] and row["reach"] > 1:
         yield f"x{_times(row['reach'])}"
     if row["measured_s"] is not None and not row["lower_s"] <= row["measured_s"] <= row["upper_s"]:
         yield "outside"
@@ -198,7 +207,8 @@ def _errors(forecast: Forecast, rows: Sequence[Row]) -> Iterator[str]:
         for key, p in zip(forecast.measured.keys, forecast.measured.p, strict=True)
     }
     for row in rows:
-        if row["measured_s"] is None or row["p"] in counts[_values(row, forecast)]:
+        known = counts.get(_values(row, forecast), forecast.measured.p[0])  # that of a total
+        if row["measured_s"] is None or row["p"] in known:
             yield ""
         else:
             yield signed_percent(row["time_s"] / row["measured_s"] - 1)

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.forecasting.call_paths import CALLS, CORRELATED, EXACT, INCLUDES, PATH, callers_of
+from parcast.forecasting.curve import Columns, Curve
+from parcast.forecasting.scaling import speedup_and_efficiency
 from parcast.timings.series import Key, Series
 
 NAMES: Final = {"all", "main", "program", "total"}  # of a call path that holds all others
@@ -35,20 +37,26 @@ class Totals:
     time: Array  # (profiles, points) [s]
     lower: Array  # of the interval [s]
     upper: Array  # of the interval [s]
+    speedup: Array  # over the smallest count, NaN where not all was measured there [1]
+    efficiency: Array  # likewise [1]
+    reach: Array  # how many times beyond the measured counts; 1 inside [1]
+    observed: Array  # measured at these counts; NaN where not all was [s]
 
 
-def totals_of(series: Series, *, time: Array, lower: Array, upper: Array) -> Totals:
-    """Add up the times of call paths, (series, points) [s], to those of their profiles.
+def totals_of(curve: Curve, p: Array, answers: Columns, observed: Array) -> Totals:
+    """Add up the answers for call paths at `p`, (points,), to those for their profiles.
 
-    Two call paths with errors of 10 % each, of which neither is the total of the other:
+    `observed`, (series, points), was measured there. Two call paths of which neither is the total
+    of the other:
 
     >>> from parcast.timings.measurements import Measurements
     >>> runs = Measurements(p=[1, 2] * 2, time=[8, 4, 2, 2], callpath=["a", "a", "b", "b"])
-    >>> times = {"time": np.full((2, 1), 5.0), "lower": np.full((2, 1), 5 / 1.1)}
-    >>> totals = totals_of(runs.series(), **times, upper=np.full((2, 1), 5.5))
-    >>> totals.time, totals.upper.round(2), totals.parts
-    (array([[10.]]), array([[10.87]]), array([2]))
+    >>> curve = Curve(series=runs.series(), elsewhere=None, strong=np.array([True, True]))
+    >>> totals = totals_of(curve, np.array([2.0]), curve.at([2.0]), np.array([[4.0], [2.0]]))
+    >>> totals.parts, totals.time, totals.speedup.round(2)
+    (array([2]), array([[6.]]), array([[1.67]]))
     """
+    series = curve.series
     parent, _, profile = callers_of(series)
     is_part = _parts(series, parent, profile)
     number = int(profile.max()) + 1
@@ -58,19 +66,32 @@ def totals_of(series: Series, *, time: Array, lower: Array, upper: Array) -> Tot
         np.add.at(total, profile[is_part], values[is_part])
         return total
 
-    total = summed(time)
+    time = summed(answers.time)
     down, up = (
         np.sqrt((1 - CORRELATED) * summed(error**2) + CORRELATED * summed(error) ** 2)
-        for error in (time - lower, upper - time)
+        for error in (answers.time - answers.lower, answers.upper - answers.time)
     )
     first = np.unique(profile, return_index=True)[1]
+    is_elsewhere = series.p[:, 0] != series.p[first, 0][profile]
+    base = np.where(is_elsewhere, np.nan, series.time[:, 0])[:, None]
+    speedup, efficiency = speedup_and_efficiency(
+        p=p,
+        time=time,
+        p0=series.p[first, 0],
+        time0=summed(base)[:, 0],
+        strong=curve.strong[first],
+    )
     return Totals(
         keys=[{k: v for k, v in series.keys[i].items() if k != PATH} for i in first.tolist()],
         profile=profile,
         parts=np.bincount(profile[is_part], minlength=number),
-        time=total,
-        lower=total - down,
-        upper=total + up,
+        time=time,
+        lower=time - down,
+        upper=time + up,
+        speedup=speedup,
+        efficiency=efficiency,
+        reach=answers.reach[first],
+        observed=summed(observed),
     )
 
 

@@ -8,7 +8,6 @@ included.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -115,23 +114,21 @@ def _between_runs(line: Line, own: Forecast) -> tuple[Line, NDArray[np.bool_]]:
     """Line with an even band between the measured counts.
 
     The interval is narrow at a measured count and widest about halfway to the next. Drawn as it
-    is, close counts would look like beads on a string; so the band is led from one widest place
-    to the next. It is as computed from the last measured count on, and before the first.
+    is, close counts would look like beads on a string; so the band is led straight from one count
+    of the table, measured or asked for, to the next. Beyond the measured counts it is as computed.
     """
     p = own.measured.p[0, : int(own.measured.count[0])]
     within = (line.p >= p[0]) & (line.p <= p[-1])
-    at, middle = np.log(line.p), np.log(line.time)
-    measured = np.searchsorted(line.p, p)
-    inner = [np.arange(i + 1, j) for i, j in pairwise(measured.tolist()) if j > i + 1]
-    if not inner:
-        return line, within
+    known = np.isin(line.p, p)
+    knots, first = np.unique(
+        np.log(np.concatenate([line.p[known], np.ravel(own.p)])), return_index=True
+    )
     evened = {}
-    for name, sign in (("lower", -1), ("upper", 1)):
-        width = sign * (np.log(getattr(line, name)) - middle)
-        widest = [int(x[np.argmax(width[x])]) for x in inner]
-        knots = [int(measured[0]), *widest, int(measured[-1])]
-        width[within] = np.interp(at[within], at[knots], width[knots])
-        evened[name] = np.exp(middle + sign * width)
+    for name in ("lower", "upper"):
+        end, answers = getattr(line, name), np.ravel(getattr(own, name) / own.time)
+        widths = np.log(np.concatenate([end[known] / line.time[known], answers]))[first]
+        even = line.time * np.exp(np.interp(np.log(line.p), knots, widths))
+        evened[name] = np.where(within, even, end)
     return replace(line, **evened), within
 
 

@@ -62,36 +62,26 @@ Examples:
 """
 
 
-def sizes(_: click.Context, option: click.Parameter, text: str | None) -> list[int] | None:
+def sizes(text: str, option: str) -> list[int]:
     """Read a list of problem sizes, which are whole here and may be 0."""
-    if text is None:
-        return None
     from parcast.cli.ranges import parse_sizes
 
     values: dict[float, None] = {}
-    parts = [part.strip() for part in text.split(",")]
-    for part in parts:
-        try:
-            values |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part))
-        except ValueError as error:
-            raise click.UsageError(str(error)) from None
+    for part in map(str.strip, text.split(",")):
+        values |= dict.fromkeys([0.0] if part == "0" else parse_sizes(part))
     for value in values:
         if value != int(value):
             raise click.UsageError(
-                f"{option.opts[0]} must be whole numbers, got {value:g}. "
-                "Write for example 1000 or 1e6."
+                f"{option} must be whole numbers, got {value:g}. Write for example 1000 or 1e6."
             )
     return [int(value) for value in values]
 
 
-def patience(_: click.Context, option: click.Parameter, text: str) -> float:
+def patience(text: str, option: str) -> float:
     """Read the time to wait for quiet processors."""
     from parcast.kernels.worker import waiting_time
 
-    try:
-        return waiting_time(text, name=option.opts[0])
-    except ParameterError as error:
-        raise click.UsageError(str(error)) from None
+    return waiting_time(text, name=option)
 
 
 @cli_command(name="run", help=HELP, short_help="Run a reference program with MPI, and time it.")

@@ -1,7 +1,7 @@
 """`parcast match`: machines ranked for a program, from its description or its runs.
 
-Options whose text is more than a word (limits, a certainty, prices) have click callbacks, which
-take the text and return what it means.
+Functions that read an option (limits, a certainty, prices) take its text and its name, and return
+what the text means.
 """
 
 import re
@@ -32,12 +32,15 @@ from parcast.cli.options import (
     duration,
     ignore_option,
     in_percent,
+    once_each,
+    pairs,
     processors,
     repeated_option,
     seed_option,
     select_option,
     size_option,
     text_option,
+    understood,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
@@ -65,10 +68,8 @@ class Budget:
     currency: str
 
 
-def budget(_: click.Context, __: click.Parameter, text: str | None) -> Budget | None:
+def budget(text: str, option: str) -> Budget:
     """Read a number above 0, optionally with a currency after it."""
-    if text is None:
-        return None
     number, *currency = text.split(maxsplit=1) or [""]
     try:
         value = float(number)
@@ -76,44 +77,32 @@ def budget(_: click.Context, __: click.Parameter, text: str | None) -> Budget | 
         value = float("nan")
     if not 0 < value < float("inf"):
         raise click.UsageError(
-            f"--budget must be a number above 0, got {text!r:.60}. Write for example 500, or "
+            f"{option} must be a number above 0, got {text!r:.60}. Write for example 500, or "
             '"500 EUR".'
         )
     return Budget(text, value, "".join(currency))
 
 
-def certainty(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+def certainty(text: str, option: str) -> float:
     """Read a probability from a half up to below 1, such as 0.9 or 90%."""
-    if text is None:
-        return None
     try:
         share = float(text[:-1]) / 100 if text.strip().endswith("%") else float(text)
     except ValueError:
         share = 0.0
     if not 0.5 <= share < 1:
         raise click.UsageError(
-            f"--certainty must lie between 50% and 100%, got {text!r:.60}. "
+            f"{option} must lie between 50% and 100%, got {text!r:.60}. "
             f"Write for example {in_percent(text) or '90%'}."
         )
     return share
 
 
-def prices(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
+def prices(texts: Sequence[str], option: str) -> dict[str, str]:
     """Read names of machines and what a processor-hour costs on each."""
-    by_name: dict[str, str] = {}
-    for text in [part for each in texts for part in _NAMED.findall(each) or [each]]:
-        name, equals, price = map(str.strip, text.rpartition("="))
-        if not (name and equals and price):
-            raise click.UsageError(
-                f"--price must be machines and prices of a processor-hour, got {text!r:.60}. "
-                'Write for example "T3E=0.5,SP=0.2".'
-            )
-        if name in by_name:
-            raise click.UsageError(
-                f"--price must name a machine once, got {name!r:.60} twice. Leave one out."
-            )
-        by_name[name] = price
-    return by_name
+    each = [part for text in texts for part in _NAMED.findall(text) or [text]]
+    must, example = "machines and prices of a processor-hour", '"T3E=0.5,SP=0.2"'
+    priced = pairs(each, option, must, such_as=example, divide=str.rpartition)
+    return once_each(priced, option, "name a machine once")
 
 
 def check_budget(requested: Budget | None, machines: Sequence["Machine"]) -> None:
@@ -203,7 +192,12 @@ class Question:
 )
 @processors("Processor counts to choose from.")
 @click.option(
-    "-d", "--disks", "d", metavar="COUNT", callback=disks, help="Number of disks or I/O servers."
+    "-d",
+    "--disks",
+    "d",
+    metavar="COUNT",
+    callback=understood(disks),
+    help="Number of disks or I/O servers.",
 )
 @size_option("Problem size.", metavar="SIZE")
 @click.option(

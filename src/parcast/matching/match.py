@@ -39,10 +39,12 @@ from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import Constraints, verdict_of
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.units import percent
 from parcast.words import listed, whole
 
 Goal = Literal["time", "cost", "efficiency"]
 TAILS: Final = (0.05, 0.95)
+SAFE: Final = 0.9  # probability of meeting the limits below which a warning is given [D]
 SURE: Final = 0.5  # probability of being best below which the order is open
 
 
@@ -289,10 +291,17 @@ def _warnings(
             "Compare the intervals; further runs on the first machines would narrow them."
         )
         warnings.append(RankedWarning(text, rank=Rank.SERIOUS))
+    first = next(iter(good), None)
+    if first and constraints.certainty is None and first.holds[first.chosen] < SAFE:
+        text = (
+            f"{first.machine} meets the limits with a probability of only "
+            f"{percent(float(first.holds[first.chosen]))}. Require more with a certainty of 90%."
+        )
+        warnings.append(RankedWarning(text, rank=Rank.SERIOUS))
     if goal != "time" and constraints.within is None:
-        first = "cheapest" if goal == "cost" else "most efficient"
+        leading = "cheapest" if goal == "cost" else "most efficient"
         warnings.append(
-            f"Without a time limit, the {first} p is usually the smallest one. Give the longest "
+            f"Without a time limit, the {leading} p is usually the smallest one. Give the longest "
             "time that is acceptable."
         )
     if candidates and all(x.upper[x.chosen] == x.lower[x.chosen] for x in candidates):

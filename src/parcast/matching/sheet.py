@@ -98,6 +98,10 @@ def _advice(match: Match, best: Candidate) -> str:
     facts = [format_quantity(float(best.time[i]), "time")]
     if best.cost is not None:
         facts.append(f"{rounded(float(best.cost[i]), 3)} {match.currency}".rstrip())
+    if match.has_constraints:
+        facts.append(
+            f"meets the limits with a probability of {probability(float(best.holds[i]))}%"
+        )
     if len([x for x in match.candidates if x.fits]) > 1 and best.best is not None:
         facts.append(f"best with a probability of {probability(best.best)}%")
     return f"{best.machine} at p = {best.best_p}: {', '.join(facts)}"

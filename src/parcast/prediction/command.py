@@ -23,6 +23,7 @@ from parcast.cli.options import (
     processors,
     repeated_option,
     size_option,
+    understood,
     variations,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -103,7 +104,7 @@ def configurations(command: Command) -> Command:
             "--disks",
             "d",
             metavar="LIST",
-            callback=disks,
+            callback=understood(disks),
             help="Counts of disks or I/O servers. By default those of MACHINE.",
         ),
         size_option("Problem sizes, if formulas of PROGRAM use n."),

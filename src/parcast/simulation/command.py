@@ -50,9 +50,9 @@ Examples:
 """
 
 
-def precision(_: click.Context, option: click.Parameter, text: str) -> float | None:
+def precision(text: str, option: str) -> float:
     """Read the half width of an interval over its mean."""
-    return above_0(option, text, "fraction", hint="Write for example 1%.")
+    return above_0(text, option, "fraction", hint="Write for example 1%.")
 
 
 @cli_command(

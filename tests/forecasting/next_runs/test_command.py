@@ -111,7 +111,7 @@ def test_descriptions_of_machines_are_heeded_by_a_plan(parcast, tmp_path, monkey
 def test_nothing_worth_running_is_said(parcast, sizes):
     said = parcast("forecast", sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
     assert said.out.endswith(
-        "next runs\nNone: no further run below p = 4 (the default of --upto) would narrow the "
+        "next runs\nNone: no further run below p = 4 (--upto 4 includes it) would narrow the "
         "interval by 5 %.\n"
     )
 
@@ -266,5 +266,5 @@ def test_runs_are_planned_for_the_counts_held_out_where_no_others_are_asked_for(
         parcast("forecast", ROOT / "examples/finite_difference/times.csv", *options).out.split()
     )
     assert "upper / lower end of the interval at p = 64" in told
-    assert "below p = 64 (the default of --upto)" in told
+    assert "below p = 64 (--upto 64 includes it)" in told
     assert "narrows the intervals at other counts, not the widest one" in told

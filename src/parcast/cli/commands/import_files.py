@@ -12,7 +12,13 @@ import click
 
 from parcast.cli.answering import A_FILE, cli_command, usage
 from parcast.cli.failures import ANSWERED, in_options
-from parcast.cli.options import column_option, output_option, repeated_option
+from parcast.cli.options import (
+    column_option,
+    once_each,
+    output_option,
+    pairs,
+    repeated_option,
+)
 from parcast.cli.outputs import Outputs, write_all
 from parcast.cli.stdin import beginning_of_stdin, stdin_as_file
 
@@ -50,25 +56,11 @@ Examples:
 """
 
 
-def pairs(
-    _: click.Context, option: click.Parameter, texts: tuple[str, ...]
-) -> list[tuple[str, str]]:
+def settings(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     """Read names and what is said of each."""
-    read: list[tuple[str, str]] = []
-    for text in texts:
-        name, equals, value = map(str.strip, text.partition("="))
-        if not (name and equals and value):
-            example = "ranks=p" if option.name == "rename" else "p=64"
-            raise click.UsageError(
-                f"{option.opts[0]} must be a name and a value, got {text!r:.60}. "
-                f"Write for example {example}."
-            )
-        if name in dict(read):
-            raise click.UsageError(
-                f"{option.opts[0]} must name each once, got {name!r:.60} twice. Leave one out."
-            )
-        read.append((name, value))
-    return read
+    example = "ranks=p" if option == "--rename" else "p=64"
+    named = pairs(texts, option, "a name and a value", such_as=example)
+    return list(once_each(named, option, "name each once").items())
 
 
 @cli_command(
@@ -78,16 +70,18 @@ def pairs(
 @click.option("--list", "is_list", is_flag=True, help="List the formats and what they require.")
 @click.option("--metric", metavar="NAME", help="Metric to use as the time, if there are several.")
 @repeated_option(
-    "--rename", "NAME=AXIS", "Use parameter NAME of FILES as AXIS, as --column AXIS=NAME.", pairs
+    "--rename",
+    "NAME=AXIS",
+    "Use parameter NAME of FILES as AXIS, as --column AXIS=NAME.",
+    settings,
 )
 @column_option("FILES")
-@click.option(
+@repeated_option(
     "--set",
+    "AXIS=VALUE",
+    "Add a parameter that FILES do not contain: p=64, machine=T3E.",
+    settings,
     "constants",
-    metavar="AXIS=VALUE",
-    multiple=True,
-    callback=pairs,
-    help="Add a parameter that FILES do not contain: p=64, machine=T3E. Repeatable.",
 )
 @output_option('Write PATH: .csv, or .toml for a machine file. "-" prints it. Repeatable.')
 def command(
