@@ -102,9 +102,9 @@ def disturbance(slowdown: float, waiting: float) -> str:
     return ", and ".join(parts)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Suggest the nearest of the `known` names, as a sentence; nothing where none is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return f" Did you mean {near[0]}?" if near else ""
 
 

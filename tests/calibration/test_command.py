@@ -176,9 +176,12 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-np", "0"], "-np must be a whole number from 1 to 1024, got 0. Write such as -np 4."),
+        (
+            ["-np", "0"],
+            "-np must be a whole number from 1 to 1024, got 0. Write for example -np 4.",
+        ),
         (["-np", "100000"], "-np must be a whole number from 1 to 1024, got 100000."),
-        (["-np", "two"], "-np must be a whole number from 1 to 1024, got two. Write such as"),
+        (["-np", "two"], "-np must be a whole number from 1 to 1024, got two. Write for example"),
         (["--only", "net"], "--only must be some of processor, network, primitives, storage, got"),
         (["--only", ""], "got ''"),
         (["--time-limit", "5"], "--time-limit must be a time"),

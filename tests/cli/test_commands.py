@@ -145,7 +145,7 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
     ("words", "says"),
     [
         (("predict",), "PROGRAM MACHINE must be given. Usage: parcast predict [OPTIONS] PROGRAM "),
-        (("predict", "a", "b"), "-p must be given. Write such as -p 64,128."),
+        (("predict", "a", "b"), "-p must be given. Write for example -p 64,128."),
         (("predict", "a", "b", "-p"), "-p must have a value, got none. Write -p LIST."),
         (("fit", "--starts", "x"), "--starts must be a whole number from 1 to 10000, got 'x'."),
         (
@@ -160,6 +160,22 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
         (
             ("simulate", "--jbos", "2"),
             "--jbos is not an option of parcast simulate. Did you mean ",
+        ),
+        (
+            ("match", "--deadline", "3"),
+            "--deadline is not an option of parcast match. Did you mean ",
+        ),
+        (
+            ("run", "sort", "--nodes", "4"),
+            "--nodes is not an option of parcast run. Did you mean -np LIST?",
+        ),
+        (
+            ("run", "sort", "-p", "4"),
+            "-p is not an option of parcast run. Did you mean -np LIST?",
+        ),
+        (
+            ("match", "--certainty", "90"),
+            "--certainty must lie between 50% and 100%, got '90'. Write for example 90%.",
         ),
         (("testbed", "--hosts", "x"), "--hosts must be a whole number, got 'x'."),
         (

@@ -71,45 +71,52 @@ def test_any_text_is_read_or_refused_in_words(text):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "-p must be counts of processors, got nothing. Write such as 64,128 or 1..1024x2."),
-        (" ", "-p must be counts of processors, got nothing. Write such as 64,128 or 1..1024x2."),
+        (
+            "",
+            "-p must be counts of processors, got nothing. Write for example 64,128 or 1..1024x2.",
+        ),
+        (
+            " ",
+            "-p must be counts of processors, got nothing. Write for example 64,128 or 1..1024x2.",
+        ),
         (
             "1,,2",
             "-p must be counts of processors, got nothing between two commas of '1,,2'. "
-            "Write such as 64,128 or 1..1024x2.",
+            "Write for example 64,128 or 1..1024x2.",
         ),
         (
             "0",
             "-p must be whole numbers from 1 to 1000000000, got 0. "
-            "Write such as 64,128 or 1..1024x2.",
+            "Write for example 64,128 or 1..1024x2.",
         ),
         (
             "1.5",
             "-p must be whole numbers from 1 to 1000000000, got 1.5. "
-            "Write such as 64,128 or 1..1024x2.",
+            "Write for example 64,128 or 1..1024x2.",
         ),
         (
             "-4",
             "-p must be whole numbers from 1 to 1000000000, got -4. "
-            "Write such as 64,128 or 1..1024x2.",
+            "Write for example 64,128 or 1..1024x2.",
         ),
         (
             "0..4",
             "-p must be whole numbers from 1 to 1000000000, got 0. "
-            "Write such as 64,128 or 1..1024x2.",
+            "Write for example 64,128 or 1..1024x2.",
         ),
         (
             "1000000001",
             "-p must be whole numbers from 1 to 1000000000, got 1000000001. "
-            "Write such as 64,128 or 1..1024x2.",
+            "Write for example 64,128 or 1..1024x2.",
         ),
         (
             "banana",
-            "-p must be counts of processors, got 'banana'. Write such as 64,128 or 1..1024x2.",
+            "-p must be counts of processors, got 'banana'. "
+            "Write for example 64,128 or 1..1024x2.",
         ),
         (
             "1e3",
-            "-p must be counts of processors, got '1e3'. Write such as 64,128 or 1..1024x2.",
+            "-p must be counts of processors, got '1e3'. Write for example 64,128 or 1..1024x2.",
         ),
         ("1-16", "-p must be counts of processors, got '1-16'. Write a range as 1..16."),
         ("1...16", "-p must be counts of processors, got '1...16'. Write a range as 1..16."),
@@ -133,7 +140,7 @@ def test_any_text_is_read_or_refused_in_words(text):
         (
             "1..1000000",
             "-p must be 100000 counts at most, got 1..1000000. "
-            "Take wider steps, such as 1..1000000x2.",
+            "Use larger steps, such as 1..1000000x2.",
         ),
     ],
 )

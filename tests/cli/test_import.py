@@ -213,7 +213,11 @@ def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
         (["profile.txt", "-o", "a.json"], 2, "-o must be a path that ends in .csv, got 'a.json'."),
         (["profile.txt", "-o", "no/a.csv"], 2, "must be in a folder that exists."),
         (["profile.txt", "--rename", "p"], 2, "--rename must be a name and a value, got 'p'."),
-        (["profile.txt", "--set", "p="], 2, "must be a name and a value, got 'p='. Write such as"),
+        (
+            ["profile.txt", "--set", "p="],
+            2,
+            "must be a name and a value, got 'p='. Write for example",
+        ),
         (["profile.txt", "--set", "n=1", "--set", "n=2"], 2, "--set must name each once, got 'n'"),
         (["profile.txt", "--set", "n=x"], 2, "--set must be numbers, got n='x'."),
         (["profile.txt", "--rename", "n=p"], 2, "--rename must name a parameter of the files, g"),

@@ -74,25 +74,25 @@ NO_RANGE = 'v must be numbers and ranges such as "10..1000 GB/s", got'
         (
             "0..8 MB/s",
             "v must be ranges that begin above 0, got 0..8 MB/s. "
-            "Write such as 1..16x2, or 0..1+0.1 for steps.",
+            "Write for example 1..16x2, or 0..1+0.1 for steps.",
         ),
         (
             "1..8x1 MB/s",
             "v must be ranges that have a factor above 1, got 1..8x1 MB/s. "
-            "Write such as 1..16x2, or 0..1+0.1 for steps.",
+            "Write for example 1..16x2, or 0..1+0.1 for steps.",
         ),
         (
             "1..8+0 MB/s",
-            "v must be ranges with a step above 0, got 1..8+0 MB/s. Write such as 0..1+0.1.",
+            "v must be ranges with a step above 0, got 1..8+0 MB/s. Write for example 0..1+0.1.",
         ),
         (
             "1..1e9+1 B/s",
-            f"v must be {MOST_VALUES:,} values at most, got 1..1e9+1 B/s. Take wider steps.",
+            f"v must be {MOST_VALUES:,} values at most, got 1..1e9+1 B/s. Use larger steps.",
         ),
         (
             "1..60000+1,100001..170000+1 B/s",
             f"v must be {MOST_VALUES:,} values at most, got 100001..170000+1 B/s. "
-            "Take wider steps.",
+            "Use larger steps.",
         ),
     ],
 )
@@ -122,7 +122,7 @@ def test_problem_sizes_are_lists_as_counts_are(text, values):
     assert parse_sizes(text) == values
 
 
-WRITE = "Write such as 64,128 or 64..1024x2."
+WRITE = "Write for example 64,128 or 64..1024x2."
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ WRITE = "Write such as 64,128 or 64..1024x2."
         ),
         (
             "1..1e9",
-            f"-n must be {MOST_VALUES:,} values at most, got 1..1e9. Take wider steps.",
+            f"-n must be {MOST_VALUES:,} values at most, got 1..1e9. Use larger steps.",
         ),
     ],
 )

@@ -66,6 +66,8 @@ INSTEAD = {
     r"behind each other": "one after the other",
     r"speak against": "contradict",
     r"comes? out as nothing": "is zero",
+    r"write such as": "write for example",
+    r"(?:take )?wider steps": "use larger steps",
 }
 FORBIDDEN = [
     (re.compile(r"\b(?:" + phrase.replace(" ", r"\s+") + r")(?!\w)", re.IGNORECASE), instead)

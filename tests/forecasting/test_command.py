@@ -464,7 +464,21 @@ def test_series_without_an_answer_are_listed(parcast):
         (("--top", "0"), "--top must be a whole number of at least 1, got '0'."),
         (("more.csv",), "'more.csv' is one argument too many. Usage: parcast forecast [OPTIONS]"),
         (("-n", "1", "--at", "n=2"), "-n cannot be combined with --at n=... Leave one out."),
-        (("-n", "1"), "-n requires a column n in "),
+        (("-n", "1"), "-n requires a column n (problem size) in "),
+        (("-np", "64"), "-np is not an option of parcast forecast. Did you mean -p LIST?"),
+        (("--nodes", "64"), "--nodes is not an option of parcast forecast. Did you mean -p LIST?"),
+        (("--plot", "a.svg"), "--plot is not an option of parcast forecast. Did you mean -o FILE"),
+        (("--within", "3s"), "--within is not an option of parcast forecast.\n"),
+        (
+            ("--knee", "50"),
+            "--knee must be an efficiency above 0% and up to 100%, got '50'. "
+            "Write for example 50%.\n",
+        ),
+        (
+            ("--quantity", "speed-up"),
+            "--quantity must be time, speedup or efficiency, got "
+            "'speed-up'. Did you mean speedup?",
+        ),
         (("-n", "-1"), "-n must be numbers and ranges such as 64,128 or 64..1024x2, got '-1'."),
         (("--column", "p"), "--column must be a name and the name in the file, got 'p'."),
         (
@@ -544,7 +558,8 @@ def test_a_value_with_a_comma_is_selected_as_it_is(parcast):
         ),
         (
             ("--select", "machin=T3E"),
-            "--select machin=T3E: no such column; columns in {}: p, machine, time. Did you mean "
+            "--select machin=T3E: no such column; columns in {} besides the time: p, machine. "
+            "Did you mean "
             "machine?",
         ),
         (
@@ -589,11 +604,25 @@ def test_a_table_without_our_columns_names_the_option(parcast):
     assert said.status == 3
     assert said.err == (
         "parcast: standard input: 2 problems\n"
-        "  line 1  p       must be a column, got nodes. Take the nodes as p, --column p=nodes, or "
-        "multiply them by the processors of each and rename the column to p.\n"
+        "  line 1  p       must be a column, got nodes. If p counts nodes, use --column p=nodes.\n"
         "  line 1  time_s  must be a column, got seconds. Rename it to time_s or time_ms, or use "
         "--column time_s=seconds.\n"
     )
+
+
+def test_columns_with_other_names_are_one_list_or_several(parcast):
+    table = TIMES.replace("p,time_s", "nodes,seconds")
+    asked = ("forecast", "-", "-p", "32", "--json")
+    together = parcast(*asked, "--column", "p=nodes,time_s=seconds", stdin=table)
+    apart = parcast(*asked, "--column", "p=nodes", "--column", "time_s=seconds", stdin=table)
+    assert together.status == 0
+    assert document(together)["series"] == document(apart)["series"]
+
+
+def test_a_refusal_does_not_say_which_counts_would_be_forecast(parcast, times):
+    said = parcast("forecast", times, "--by", "system")
+    assert said.status == 2
+    assert said.err.startswith("parcast: --by must name columns")
 
 
 def test_a_column_that_is_not_there_is_told_with_the_nearest(parcast, times):

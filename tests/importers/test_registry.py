@@ -205,5 +205,14 @@ def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_pa
     assert {x.filename for x in notes} == {__file__}
     with pytest.raises(FileProblems, match="must exist"):
         as_measurements(tmp_path / "none.csv")
+    (tmp_path / "scale.csv").write_text("nodes,seconds,date\n1,8,today\n")
+    with pytest.raises(FileProblems) as caught:
+        as_measurements(tmp_path / "scale.csv")
+    for argument in (
+        "columns={'p': 'nodes'}",
+        "columns={'time_s': 'seconds'}",
+        "ignore=['date']",
+    ):
+        assert f" parcast.read_measurements(path, {argument})." in str(caught.value)
     with pytest.raises(ParameterError, match="table must have columns by name, got NoneType"):
         as_measurements(None)

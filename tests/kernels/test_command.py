@@ -177,7 +177,10 @@ def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_pat
             ("sotr", "-n", "5"),
             "NAME must be a program, got sotr. Did you mean sort? Programs: sort, square_sort, ",
         ),
-        (("sort", "-n", "1.5"), "-n must be whole numbers, got 1.5. Write such as 1000 or 1e6."),
+        (
+            ("sort", "-n", "1.5"),
+            "-n must be whole numbers, got 1.5. Write for example 1000 or 1e6.",
+        ),
         (("sort", "-n", "-5"), "-n must be numbers and ranges"),
         (("sort", "-n", "inf"), "-n must be numbers and ranges"),
         (

@@ -59,6 +59,7 @@ def test_a_name_with_commas_may_have_a_price(parcast, tmp_path):
     said = parcast("match", path, "--price", "A, big=0.5 +- 10%,B=2", "--goal", "cost")
     assert said.status == 0
     assert "choose      A, big at p = 1" in said.out
+    assert "cost: in the unit of the prices\n" in said.out.replace("\ncost", " cost")
 
 
 def test_a_program_is_matched_with_machines(parcast):

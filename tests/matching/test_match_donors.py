@@ -82,7 +82,7 @@ def test_the_law_says_what_the_forecasts_rest_on(runs, few):
     two = runs.select(machine=["SP", "O2000"])
     assert law(runs) == law(alone) == "measured times only"
     assert law(alone, p=[8]) == "forecast of T3E from its runs alone"
-    assert law(few, p=[8]) == "forecast of each machine from its runs and those on the others"
+    assert law(few, p=[8]) == "forecast of each machine from its runs and those on the other"
     assert law(alone, p=[8], donors=o2000) == (
         "forecast of T3E from its runs and those on the donor O2000"
     )
@@ -107,7 +107,7 @@ def test_machines_that_rest_on_different_runs_are_told_apart(runs):
     part = runs.select(machine="SP", p=[1, 16]).columns
     both = {x: [*whole[x], *part[x]] for x in ("p", "time", "machine")}
     assert law(both, p=[1, 8]) == (  # the SP was not run between 4 and 16
-        "forecast of T3E from its runs alone; of SP from its runs and those on the others; "
+        "forecast of T3E from its runs alone; of SP from its runs and those on the other; "
         "measured times where there are any"
     )
 

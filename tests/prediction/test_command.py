@@ -128,7 +128,7 @@ def test_an_interval_that_is_asked_for_in_vain_is_explained(parcast, changed):
     assert said.status == 0
     assert said.err == (
         "parcast: there is no interval, as no parameter has +-. "
-        'Write such as bandwidth = "27 MB/s +- 5%".\n'
+        'Write for example bandwidth = "27 MB/s +- 5%".\n'
     )
     assert parcast(*BOTH, "-p", "4", "--interval").err == ""
 
@@ -250,11 +250,11 @@ def refused(said, status):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "-p must be given. Write such as -p 64,128.\n"),
+        ((), "-p must be given. Write for example -p 64,128.\n"),
         (
             ("-p", "0"),
             "-p must be whole numbers from 1 to 1000000000, got 0. "
-            "Write such as 64,128 or 1..1024x2.\n",
+            "Write for example 64,128 or 1..1024x2.\n",
         ),
         (
             ("-p", "4", "-d", "1-8"),
@@ -263,7 +263,7 @@ def refused(said, status):
         (
             ("-p", "4", "-n", "0"),
             "-n must be numbers above 0 and up to 1e+18, got 0. "
-            "Write such as 64,128 or 64..1024x2.\n",
+            "Write for example 64,128 or 64..1024x2.\n",
         ),
         (
             ("-p", "4", "--vary", "network.bandwith=1..2 MB/s"),
@@ -309,7 +309,7 @@ def refused(said, status):
         (
             ("-p", "4", "--vary", "cycles"),
             "--vary must be a parameter and its range, got 'cycles'. "
-            'Write such as "network.bandwidth=10..1000 MB/s".\n',
+            'Write for example "network.bandwidth=10..1000 MB/s".\n',
         ),
         (
             ("-p", "4", "--vary", "cycles=1", "--vary", "cycles=2"),

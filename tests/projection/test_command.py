@@ -137,7 +137,7 @@ def test_one_of_several_programs_is_chosen(project, files):
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        (("counts.csv", "here.toml"), 2, "-p must be given. Write such as -p 64,128."),
+        (("counts.csv", "here.toml"), 2, "-p must be given. Write for example -p 64,128."),
         ((*QUESTION, "--program", "sort"), 2, "COUNTS, got 'sort'. There are: 'solve'."),
         ((*QUESTION, "--donors", "old.csv"), 2, "--donors and --donor-machine require each other"),
         (("-", "-", "-p", "4"), 2, "Only one file may be -, standard input."),

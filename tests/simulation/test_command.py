@@ -121,9 +121,13 @@ def test_workers_are_ended_when_something_fails():
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        (("--precision", "0%"), 2, "--precision must be above 0, got '0%'. Write such as 1%."),
+        (("--precision", "0%"), 2, "--precision must be above 0, got '0%'. Write for example 1%."),
         (("--precision", "1 s"), 2, "--precision must be a fraction"),
-        (("--time-limit", "0 s"), 2, "--time-limit must be above 0, got '0 s'. Write such as 60s"),
+        (
+            ("--time-limit", "0 s"),
+            2,
+            "--time-limit must be above 0, got '0 s'. Write for example 60s",
+        ),
         (("--time-limit", "60"), 2, "--time-limit must be a time"),
         (("--jobs", "0"), 2, "--jobs must be a whole number from 1 to 1024, got '0'."),
         (("--vary", "network.latencyy=1 us"), 2, "Did you mean network.latency?"),

@@ -205,7 +205,7 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
         (
             {"p": [1], "time": [1], "machine": ["A"], "date": ["today"]},
             "date must be a finite number, got 'today'. Only callpath and machine may be text; "
-            "ignore the column otherwise.",
+            "leave the column out otherwise.",
         ),
     ],
 )
@@ -257,12 +257,12 @@ def test_a_time_is_above_zero(bad, got):
         (
             {"n": np.nan},
             "n must be a finite number, got nan. Only callpath and machine may be text; "
-            "ignore the column otherwise.",
+            "leave the column out otherwise.",
         ),
         (
             {"machines": "SP"},
             "machines must be a finite number, got 'SP'. Did you mean machine? Only callpath and "
-            "machine may be text; ignore the column otherwise.",
+            "machine may be text; leave the column out otherwise.",
         ),
         (
             {"repetition": [0, 1.5]},
@@ -326,7 +326,7 @@ def test_a_time_is_above_zero(bad, got):
         ),
         (
             {"Time": 3},
-            "'Time' must be the name of an axis, got a name for times. Rename it.",
+            "'Time' must be the name of an axis, got a name for times. Rename it to time.",
         ),
         (
             {"rep": 3},

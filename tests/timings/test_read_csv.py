@@ -17,7 +17,7 @@ from parcast.timings.csv_files import read_measurements, write_measurements
 from parcast.timings.measurements import Measurements
 
 DATA = Path(__file__).parent / "data"
-ONLY_LABELS = "Only callpath and machine may be text; ignore the column otherwise."
+ONLY_LABELS = "Only callpath and machine may be text. Ignore other columns: ignore=[{!r}]."
 PLAIN = Measurements(p=[1, 2], time=[8.0, 4.5])
 
 
@@ -204,6 +204,20 @@ def test_decimal_commas_are_noticed_below_other_separators(file, says):
     assert refusal(file) == [says]
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "How we ran the program\n\nWe took the cluster\non 8 of its nodes.\n",
+        "Notes, of last week:\nthe program, on the cluster\n",
+    ],
+)
+def test_prose_is_not_taken_for_a_table(file):
+    assert refusal(file) == [
+        "line 1  must be a table of timings, got text without rows of numbers. A table has a line "
+        "such as p,time_s and below it a line for each run, such as 8,15.2."
+    ]
+
+
 @pytest.mark.skipif(
     sys.platform == "win32", reason="runs the advised `tr` in a POSIX shell, which Windows lacks"
 )
@@ -347,8 +361,7 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
             "nodes,time_s",
             [
                 "p",
-                "must be a column, got nodes. Take the nodes as p, columns={{'p': 'nodes'}}, or "
-                "multiply them by the processors of each and rename the column to p.",
+                "must be a column, got nodes. If p counts nodes, use columns={{'p': 'nodes'}}.",
             ],
         ),
         (
@@ -453,7 +466,19 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
         ),
         (
             "p,time_s,speedup",
-            ["speedup", "must be the name of an axis, got what parcast computes. Leave it out."],
+            [
+                "speedup",
+                "must be the name of an axis, got what parcast computes. Ignore it: "
+                "ignore=['speedup'], or rename it.",
+            ],
+        ),
+        (
+            "p,Time_s",
+            [
+                "Time_s",
+                "must be the name of an axis, got a name for times. Rename it to time_s, or use "
+                "columns={{'time_s': 'Time_s'}}.",
+            ],
         ),
     ],
 )
@@ -470,8 +495,8 @@ def test_faults_of_the_header_and_of_the_rows_come_together():
         "columns={'time_s': 'time'}.",
         "line 1  p      must be a column, got ranks. Rename it to p, or use "
         "columns={'p': 'ranks'}.",
-        f"line 2  ranks  must be a finite number, got 'many'. {ONLY_LABELS}",
-        f"line 3  d      must be a finite number, got 'two'. {ONLY_LABELS}",
+        f"line 2  ranks  must be a finite number, got 'many'. {ONLY_LABELS.format('ranks')}",
+        f"line 3  d      must be a finite number, got 'two'. {ONLY_LABELS.format('d')}",
     ]
 
 
@@ -531,7 +556,7 @@ def test_p_counts_processors(cell):
         ),
         (
             "p,n,time_s\n1,thin,8\n",
-            f"line 2  n  must be a finite number, got 'thin'. {ONLY_LABELS}",
+            f"line 2  n  must be a finite number, got 'thin'. {ONLY_LABELS.format('n')}",
         ),
         (
             "p,repetition,time_s\n1,1.5,8\n",
@@ -643,8 +668,8 @@ def test_text_in_a_column_of_numbers_is_told_once():
     names = ["Cirrus", "Thomas", "Tesseract", "ARCHER"]
     text = "p,cluster,time_s\n" + "".join(f"{p},{names[p % 4]},8\n" for p in range(1, 21))
     assert refusal(text) == [
-        "line 2  cluster  must be a finite number, got 'Thomas'. Did you mean machine? "
-        f"{ONLY_LABELS} Likewise lines 3, 4, 5 and 16 more."
+        "line 2  cluster  must be a finite number, got 'Thomas'. Likewise lines 3, 4, 5 and 16 "
+        "more. If it names the machine, use columns={'machine': 'cluster'}, or ignore=['cluster']."
     ]
     assert refusal(text, chunk=20) == refusal(text)
 

@@ -35,8 +35,8 @@ def ranks(text: str, option: str) -> int:
     """Read the most ranks."""
     if not text.strip().isdecimal() or not 1 <= int(text) <= MOST_RANKS:
         raise click.UsageError(
-            f"{option} must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. Write "
-            f"such as {option} 4."
+            f"{option} must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. "
+            f"Write for example {option} 4."
         )
     return int(text)
 
@@ -47,7 +47,7 @@ def parts(text: str, option: str) -> tuple[str, ...]:
     wrong = next((name for name in names if name not in PARTS), None)
     if wrong is not None:
         raise click.UsageError(
-            f"{option} must be some of {', '.join(PARTS)}, got {wrong!r:.60}. Write such as "
+            f"{option} must be some of {', '.join(PARTS)}, got {wrong!r:.60}. Write for example "
             "network,storage."
         )
     return tuple(part for part in PARTS if part in names)

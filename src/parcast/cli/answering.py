@@ -15,6 +15,15 @@ FORMER: Final[Mapping[str, str]] = {  # spellings of options that were renamed; 
 }
 
 
+COUNTS: Final = ("-p LIST", "-np LIST")
+MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and ours instead
+    **dict.fromkeys(("--cores", "--nodes", "--ntasks", "--nprocs", "--processes"), COUNTS),
+    **dict.fromkeys(("-np", "-p", "--np", "--procs", "--processors", "--ranks"), COUNTS),
+    **dict.fromkeys(("--figure", "--picture", "--plot"), ("-o FILE.svg",)),
+    "--deadline": ("--within TIME",),
+}
+NEAR: Final = 0.75  # of a misspelt option: at 0.6, --nodes would be --panels
+
 EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
 
 
@@ -51,6 +60,8 @@ class Answering(click.Command):
                 yield from args[i:]
                 return
             old, equals, value = word.partition("=")
+            if old == "-np" and not own & {"-np", "--np"}:  # click reads it as -n with a value
+                raise click.NoSuchOption(old, ctx=ctx)
             new = former.get(old)
             if new is None:
                 yield word
@@ -122,7 +133,9 @@ def in_our_words(failure: click.UsageError) -> str:
         case click.NoSuchOption(option_name=name):
             every = [spelling for option in known for spelling in _spellings(option)]
             where = f" of {ctx.command_path}" if ctx else ""
-            hint = did_you_mean(name, [*every, "--help"])
+            meant = [x for x in MEANT.get(name, ()) if x.split()[0] in every]
+            hint = did_you_mean(name, [*every, "--help"], cutoff=NEAR)
+            hint = f" Did you mean {meant[0]}?" if meant else hint
             return f"{name:.60} is not an option{where}.{hint}"
         case click.BadOptionUsage(option_name=name):
             option = next((x for x in known if name in _spellings(x)), None)
@@ -131,7 +144,7 @@ def in_our_words(failure: click.UsageError) -> str:
             return f"{name} must have a value, got none. Write {name} {_value(option)}."
         case click.MissingParameter(param=click.Option() as option):
             example = EXAMPLES.get(_value(option), _value(option))
-            return f"{option.opts[0]} must be given. Write such as {option.opts[0]} {example}."
+            return f"{option.opts[0]} must be given. Write for example {option.opts[0]} {example}."
         case click.MissingParameter(param=click.Argument() as argument) if ctx:
             needed = argument.human_readable_name.partition(" [")[0].removesuffix("...")
             return f"{needed} must be given. Usage: {usage(ctx)}"

@@ -3,6 +3,7 @@
 Functions that read take the text of an option and its name, and return what the text means.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -17,6 +18,7 @@ from parcast.cli.screen import VERBOSE
 from parcast.errors import ParameterError
 from parcast.units import Dimension, quantity
 
+PAIRS = re.compile(r",(?=\s*\w+\s*=)")  # between NEW=OLD and NEW=OLD; OLD may have commas
 Function = TypeVar("Function", bound=Callable[..., Any])
 Option = Callable[[Function], Function]  # decorator that adds one
 
@@ -141,7 +143,8 @@ def columns(text: str, option: str) -> list[str]:
     names = [name.strip() for name in text.split(",")] if text.strip() else []
     if not all(names):
         raise click.UsageError(
-            f"{option} must be names of columns, got {text!r:.60}. Write such as callpath,machine."
+            f"{option} must be names of columns, got {text!r:.60}. "
+            "Write for example callpath,machine."
         )
     return names
 
@@ -160,7 +163,7 @@ def pairs(
         name, _, value = map(str.strip, divide(text, "="))
         if not (name and value):
             raise click.UsageError(
-                f"{option} must be {must}, got {text!r:.60}. Write such as {such_as}."
+                f"{option} must be {must}, got {text!r:.60}. Write for example {such_as}."
             )
         read.append((name, value))
     return read
@@ -193,7 +196,8 @@ def variations(texts: Sequence[str], option: str) -> dict[str, str]:
 def called(texts: Sequence[str], option: str) -> dict[str, str]:
     """Read names of columns and what a file calls them."""
     must, example = "a name and the name in the file", "p=nodes or time_s=seconds"
-    return once_each(pairs(texts, option, must, such_as=example), option, "name a column once")
+    each = [part for text in texts for part in PAIRS.split(text)]
+    return once_each(pairs(each, option, must, such_as=example), option, "name a column once")
 
 
 def selection(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
@@ -209,11 +213,24 @@ def efficiency(text: str, option: str) -> float:
     except ParameterError:
         share = 0.0
     if not 0 < share <= 1:
+        meant = in_percent(text) or f"50% or 0.5, or put {option} after FILE to take 50%"
         raise click.UsageError(
             f"{option} must be an efficiency above 0% and up to 100%, got {text!r:.60}. "
-            f"Write such as 50% or 0.5, or put {option} after FILE to take 50%."
+            f"Write for example {meant}."
         )
     return share
+
+
+def in_percent(text: str) -> str:
+    """Write a number above 1 and up to 100, of which the sign was left out, in percent.
+
+    >>> in_percent("90"), in_percent("0.9"), in_percent("many")
+    ('90%', '', '')
+    """
+    try:
+        return f"{text.strip()}%" if 1 < float(text) <= 100 else ""
+    except ValueError:
+        return ""
 
 
 def _plain_fraction(text: str) -> str | float:
@@ -313,7 +330,7 @@ def duration(text: str, option: str) -> float:
 
 def time_limit(text: str, option: str) -> float:
     """Read the time to spend. [s]."""
-    return above_0(text, option, "time", hint="Write such as 60s.")
+    return above_0(text, option, "time", hint="Write for example 60s.")
 
 
 def above_0(text: str, option: str, dimension: Dimension, *, hint: str) -> float:

@@ -77,13 +77,13 @@ def parse_sizes(text: str, *, name: str = "-n") -> list[float]:
         if part.unit:
             raise ValueError(
                 f"{name} must be plain numbers, got {shown(repr(part.text))}. "
-                "Write such as 64,128 or 64..1024x2."
+                "Write for example 64,128 or 64..1024x2."
             )
         values = list(map(float, _steps(part, part.sign or "+", name, ends_there=False)))
         if not all(0 < value <= LARGEST_SIZE for value in values):
             raise ValueError(
                 f"{name} must be numbers above 0 and up to {LARGEST_SIZE:g}, got "
-                f"{shown(part.text)}. Write such as 64,128 or 64..1024x2."
+                f"{shown(part.text)}. Write for example 64,128 or 64..1024x2."
             )
         _require_few(len(chosen) + len(values), part.text, name)
         chosen |= dict.fromkeys(values)
@@ -162,12 +162,12 @@ def _steps(part: _Part, sign: str, name: str, *, ends_there: bool) -> list[Decim
         what = "begin above 0" if step > 1 else "have a factor above 1"
         raise ValueError(
             f"{name} must be ranges that {what}, got {shown(part.text)}. "
-            "Write such as 1..16x2, or 0..1+0.1 for steps."
+            "Write for example 1..16x2, or 0..1+0.1 for steps."
         )
     if step <= 0:
         raise ValueError(
             f"{name} must be ranges with a step above 0, got {shown(part.text)}. "
-            "Write such as 0..1+0.1."
+            "Write for example 0..1+0.1."
         )
     numbers = []
     for number in _up_to(part.last, part.first, step, sign):
@@ -192,7 +192,7 @@ def _require_few(count: int, text: str, name: str) -> None:
     """Refuse more values than anyone looks at, before there are many more."""
     if count > MOST_VALUES:
         raise ValueError(
-            f"{name} must be {MOST_VALUES:,} values at most, got {shown(text)}. Take wider steps."
+            f"{name} must be {MOST_VALUES:,} values at most, got {shown(text)}. Use larger steps."
         )
 
 
@@ -206,7 +206,7 @@ def _example(dimension: Dimension) -> str:
 
 MOST_COUNTS: Final = 100_000
 LARGEST_COUNT: Final = 10**9
-EXAMPLE: Final = "such as 64,128 or 1..1024x2"
+EXAMPLE: Final = "for example 64,128 or 1..1024x2"
 
 _RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)\s*(?:([x+])\s*([0-9]+))?")
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
@@ -231,7 +231,7 @@ def parse_counts(text: str, *, name: str = "-p", of: str = "processors") -> list
         if len(counts) + len(chosen) > MOST_COUNTS:
             raise ValueError(
                 f"{name} must be {MOST_COUNTS} counts at most, got {part:.60}. "
-                "Take wider steps, such as 1..1000000x2."
+                "Use larger steps, such as 1..1000000x2."
             )
         chosen.update(dict.fromkeys(counts))
     return list(chosen)

@@ -247,8 +247,9 @@ def rows_selected(
     for column, text in select:
         option = f"--select {column}={text:.60}"
         if column not in columns:
+            named = ", ".join(name for name in columns if name != "time")
             raise click.UsageError(
-                f"{option}: no such column; columns in {file}: {', '.join(columns)}."
+                f"{option}: no such column; columns in {file} besides the time: {named}."
                 f"{did_you_mean(column, columns)}"
             )
         known: list[Any] = sorted(set(columns[column].tolist()))

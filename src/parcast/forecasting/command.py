@@ -46,8 +46,8 @@ MOST_KNEES = 12  # counts that a forecast is made for where only the knee is ask
 HELP = """Forecast run times, speedup and efficiency from measured timings.
 
 Prints the time at each processor count of -p with its 90 % interval, what limits the program, and
-how well the forecast did on a test. Without -p, it forecasts the next two doublings of the largest
-measured count.
+how well the forecast did on a test. Without -p, --hold-out and --knee, it forecasts the next two
+doublings of the largest measured count.
 
 FILE is a CSV table with the columns p (processor count) and time_s (or time_ms, ...), and
 optionally machine, callpath, n (problem size) or other parameters. "-" is standard input.
@@ -69,7 +69,7 @@ Examples:
   parcast forecast here.csv --donors elsewhere.csv -p 512
 """
 
-EXAMPLE = "Write such as n=1000,2000,theta=0.5."
+EXAMPLE = "Write for example n=1000,2000,theta=0.5."
 Axes = dict[str, list[float]]
 
 
@@ -160,7 +160,7 @@ def _numbers(axis: str, text: str) -> list[float]:
 
 @cli_command(name="forecast", help=HELP, short_help="Forecast run times from measured timings.")
 @click.argument("file", type=A_FILE)
-@processors("Processor counts to forecast.")
+@processors("Processor counts to forecast; node counts if p counts nodes in FILE.")
 @size_option("Problem sizes to forecast, based on all runs: the same as --at n=SIZES.")
 @text_option(
     "--hold-out", "LIST", counts, "Measured counts to leave out, and to compare the forecast with."
@@ -193,8 +193,8 @@ def _numbers(axis: str, text: str) -> list[float]:
     metavar="[EFFICIENCY]",
     is_flag=False,
     flag_value="50%",
-    help="Find the largest count at which efficiency is high enough (default 50%) and time still "
-    "falls.",
+    help="Find the largest count at which efficiency is at least this (default 50%) and time "
+    "still falls.",
 )
 @click.option(
     "--top",
@@ -218,12 +218,12 @@ def _numbers(axis: str, text: str) -> list[float]:
     "--upto",
     type=Whole(min=1),
     metavar="P",
-    help="Largest processor count of a suggested run. By default below those of -p.",
+    help="Largest processor count of a suggested run. By default below the largest count of -p.",
 )
 @answer_options()
 @click.option(
     "--quantity",
-    type=click.Choice(["time", "speedup", "efficiency"]),
+    type=OneOf(["time", "speedup", "efficiency"]),
     help="What a picture shows. By default the time.",
 )
 @click.option(
@@ -290,6 +290,7 @@ def _forecast(
     from parcast.cli.screen import Progress
     from parcast.forecasting.donors.options import read_with_donors
     from parcast.forecasting.forecast import forecast
+    from parcast.forecasting.question import next_counts
 
     targets = [] if question.target is None else [question.target]
     runs, donors, inputs, sources = read_with_donors(
@@ -310,8 +311,9 @@ def _forecast(
     p = question.p.values if question.p else []
     hold_out = question.hold_out.values if question.hold_out else None
     p = [*(count for count in hold_out or () if count not in p), *p]
+    is_given = bool(p or knees)
     if not p:
-        p = _spread_out(sorted({knee.p for knee in knees})) or _next_doublings(runs)
+        p = _spread_out(sorted({knee.p for knee in knees})) or next_counts(runs)
     with Progress("forecasting") as progress:
         result = forecast(
             runs,
@@ -323,6 +325,12 @@ def _forecast(
             scaling=question.scaling,
             progress=progress,
             **question.axes,
+        )
+    if not is_given:
+        click.echo(
+            f"parcast: no -p given: p = {' and '.join(map(str, p))}, the next two doublings of "
+            "the largest measured count.",
+            err=True,
         )
     if question.top is not None:
         from parcast.forecasting.regions import largest_regions
@@ -377,19 +385,6 @@ def _knees(
         by=question.by,
         scaling=question.scaling,
     )
-
-
-def _next_doublings(runs: "Measurements") -> list[int]:
-    """Counts to forecast where none were asked for, which is said on standard error."""
-    from parcast.forecasting.question import next_counts
-
-    counts = next_counts(runs)
-    click.echo(
-        f"parcast: no -p given: p = {' and '.join(map(str, counts))}, the next two doublings of "
-        f"the largest measured count.",
-        err=True,
-    )
-    return counts
 
 
 def _spread_out(counts: Sequence[int]) -> list[int]:
@@ -448,9 +443,11 @@ def check_axes_of_file(runs: "Measurements", question: Question) -> None:
     if "p" in question.at:
         raise click.UsageError("--at must be axes besides p, got p. Give processors with -p.")
     if question.n is not None and "n" not in runs.axes:
+        others = ", ".join(name for name in runs.columns if name != "time")
         raise click.UsageError(
-            f"-n requires a column n in {question.file}, got {', '.join(runs.columns)}. "
-            "Name it with --column n=NAME."
+            f"-n requires a column n (problem size) in {question.file}, got {others} and the "
+            "time. "
+            "Name it with --column n=NAME. Processor counts are given with -p."
         )
     try:
         check_axes(runs, question.at)

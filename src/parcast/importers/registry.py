@@ -18,7 +18,7 @@ from pathlib import Path
 from traceback import walk_stack
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, FileProblems, ParameterError, Text, parts
 from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
@@ -178,11 +178,27 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
     if not isinstance(given, str | os.PathLike):
         return given if isinstance(given, Measurements) else Measurements.from_table(given)
     if recognised(given) is None:
-        return read_measurements(given)
+        try:
+            return read_measurements(given)
+        except FileProblems as refusal:
+            problems = [replace(x, hint=_for_reading(x.hint)) for x in refusal.problems]
+            raise FileProblems(refusal.path, problems, unlisted=refusal.unlisted) from None
     imported = import_timings(given)
     for note in imported.notes:
         warnings.warn(f"{name_of(given)}: {note}", ImportNote, stacklevel=_level_of_user())
     return imported.measurements
+
+
+def _for_reading(hint: Text) -> Text:
+    """Name the call that takes the arguments of a hint about a file, where a path was given."""
+    if isinstance(hint, str):
+        return hint
+    return tuple(
+        replace(part, python=f"parcast.read_measurements(path, {part})")
+        if isinstance(part, Argument)
+        else part
+        for part in parts(hint)
+    )
 
 
 def _level_of_user() -> int:

@@ -72,7 +72,7 @@ def sizes(text: str, option: str) -> list[int]:
     for value in values:
         if value != int(value):
             raise click.UsageError(
-                f"{option} must be whole numbers, got {value:g}. Write such as 1000 or 1e6."
+                f"{option} must be whole numbers, got {value:g}. Write for example 1000 or 1e6."
             )
     return [int(value) for value in values]
 

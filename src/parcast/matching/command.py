@@ -31,6 +31,7 @@ from parcast.cli.options import (
     disks,
     duration,
     ignore_option,
+    in_percent,
     once_each,
     pairs,
     processors,
@@ -76,7 +77,7 @@ def budget(text: str, option: str) -> Budget:
         value = float("nan")
     if not 0 < value < float("inf"):
         raise click.UsageError(
-            f"{option} must be a number above 0, got {text!r:.60}. Write such as 500, or "
+            f"{option} must be a number above 0, got {text!r:.60}. Write for example 500, or "
             '"500 EUR".'
         )
     return Budget(text, value, "".join(currency))
@@ -90,7 +91,8 @@ def certainty(text: str, option: str) -> float:
         share = 0.0
     if not 0.5 <= share < 1:
         raise click.UsageError(
-            f"{option} must lie between 50% and 100%, got {text!r:.60}. Write such as 90%."
+            f"{option} must lie between 50% and 100%, got {text!r:.60}. "
+            f"Write for example {in_percent(text) or '90%'}."
         )
     return share
 

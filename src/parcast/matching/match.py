@@ -366,7 +366,8 @@ def _forecast(members: Sequence[Outcomes], ranked: Sequence[str], *, is_one: boo
     its = "its" if is_one or len(members) == 1 else "their"
     rests = [f"{its} runs"]
     if len(outside) < len(named):
-        rests.append("those on the others")
+        is_other_one = all(len({*x.donors} & {*ranked} - {x.machine}) == 1 for x in members)
+        rests.append("those on the other" if is_other_one else "those on the others")
     if outside:
         rests.append(f"those on the donor{'s' if len(outside) > 1 else ''} {listed(outside)}")
     if len(rests) == 1:

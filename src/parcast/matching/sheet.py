@@ -143,6 +143,8 @@ def _table(match: Match) -> Table:
     meanings = [LEGENDS["best"]] if match.best else []
     meanings += [LEGENDS["holds"]] if match.has_constraints else []
     meanings += [] if all(x.fits for x in every) else [LEGENDS["-"]]
+    if any(x[0] for x in costs) and not match.currency:
+        meanings.append("cost: in the unit of the prices")
     in_full = [
         Entry(
             title=f"{rank} {x.machine}, p = {x.best_p}"

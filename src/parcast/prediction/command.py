@@ -159,7 +159,7 @@ def command(
     if interval and prediction.interval is None:
         click.echo(
             "parcast: there is no interval, as no parameter has +-. "
-            'Write such as bandwidth = "27 MB/s +- 5%".',
+            'Write for example bandwidth = "27 MB/s +- 5%".',
             err=True,
         )
     return ANSWERED

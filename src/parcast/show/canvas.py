@@ -107,7 +107,7 @@ def _require_axes(ax: object) -> None:
             "ax",
             must="be a matplotlib Axes",
             got=shown(repr(ax)),
-            hint='Give options by their names, such as picture="map".',
+            hint="Make one with matplotlib.pyplot.subplots(), and give other options by name.",
         )
 
 

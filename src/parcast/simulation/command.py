@@ -51,7 +51,7 @@ Examples:
 
 def precision(text: str, option: str) -> float:
     """Read the half width of an interval over its mean."""
-    return above_0(text, option, "fraction", hint="Write such as 1%.")
+    return above_0(text, option, "fraction", hint="Write for example 1%.")
 
 
 @cli_command(

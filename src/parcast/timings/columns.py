@@ -3,6 +3,7 @@
 Rules stand here once; the table of measurements and the readers of files both use them.
 """
 
+import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.errors import ParameterError, require
 from parcast.units import TIME_UNITS, shown, time_unit_factor
-from parcast.words import did_you_mean
 
 LABELS = ("callpath", "machine")  # the columns that hold text
+COMPUTED = ("speedup", "efficiency", "lower_s", "upper_s")
 TAKEN = {  # names in small letters that no axis may have: what they are, and what to do
     "time": ("a name for times", "Rename it."),
     "metric": ("half of the pair metric,value", "Give both, or rename it."),
@@ -30,9 +31,7 @@ TAKEN = {  # names in small letters that no axis may have: what they are, and wh
         ("rep", "reps", "repeat", "repetitions", "run", "trial"),
         ("a name of the repetition column", "Rename it to repetition."),
     ),
-    **dict.fromkeys(
-        ("speedup", "efficiency", "lower_s", "upper_s"), ("what parcast computes", "Leave it out.")
-    ),
+    **dict.fromkeys(COMPUTED, ("what parcast computes", "Leave it out.")),
 }
 
 WORDS_FOR_LABELS = {  # what other tables call a column of text
@@ -75,7 +74,7 @@ SPEEDUP = replace(DOMAINS["time"], must="be a speedup above 0")
 AXIS = Domain(
     np.isfinite,
     "be a finite number",
-    "Only callpath and machine may be text; ignore the column otherwise.",
+    "Only callpath and machine may be text; leave the column out otherwise.",
 )
 
 
@@ -132,19 +131,30 @@ def axis_name_fault(name: str) -> ParameterError | None:
     if lowered not in TAKEN:
         return None
     got, hint = TAKEN[lowered]
+    if lowered == "time" and name != name.lower():
+        hint = f"Rename it to {name.lower()}."
     return ParameterError(called, must="be the name of an axis", got=got, hint=hint)
 
 
-@lru_cache  # it is asked for every wrong cell
 def axis_hint(name: str) -> str:
     """Say what to do about a value of an axis that is no number; it may be a label misspelt.
 
     >>> axis_hint("call_path")
-    'Did you mean callpath? Only callpath and machine may be text; ignore the column otherwise.'
+    'Did you mean callpath? Only callpath and machine may be text; leave the column out otherwise.'
     """
-    label = WORDS_FOR_LABELS.get(name.lower())
-    near = f" Did you mean {label}?" if label else did_you_mean(name.lower(), LABELS)
-    return f"{near} {AXIS.hint}".lstrip()
+    label = label_meant(name)
+    return f"Did you mean {label}? {AXIS.hint}" if label else AXIS.hint
+
+
+@lru_cache  # it is asked for every wrong cell
+def label_meant(name: str) -> str | None:
+    """Give the column of text that another name stands for, or that it misspells.
+
+    >>> label_meant("host"), label_meant("call_path"), label_meant("date")
+    ('machine', 'callpath', None)
+    """
+    near = difflib.get_close_matches(name.lower(), LABELS, n=1)
+    return WORDS_FOR_LABELS.get(name.lower()) or next(iter(near), None)
 
 
 def to_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:

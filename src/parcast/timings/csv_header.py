@@ -14,6 +14,7 @@ from parcast.files.decoding import in_shell
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     AXIS,
+    COMPUTED,
     DOMAINS,
     LABELS,
     SPEEDUP,
@@ -85,15 +86,14 @@ def read_header(
         column, fault = None, ""
         hint: Text = ""
         if name is not None:
-            column, fault = _meaning(name, is_pair=is_pair)
-            if name.lower() == "time":
-                hint = ("Rename it to time_s or time_ms, or use ", _called("time_s", title), ".")
+            column, fault, hint = _meaning(name, title, is_pair=is_pair)
         if name and name in seen:
             column, fault = None, "must appear in the header once, got it twice. Remove one."
+            hint = ""
             if seen[name] != title:
                 column, fault = None, f"must be one column, got {seen[name]} and {title}."
                 other = seen[name] if title in names else title
-                hint = ("Leave one out: ", Argument("ignore", [other], f"ignore=[{other!r}]"), ".")
+                hint = ("Leave one out: ", ignored(other), ".")
         if fault:
             faults.add(fault, line=line, field=shown(name or "") or f"column {i + 1}", hint=hint)
         if name is not None:
@@ -126,6 +126,12 @@ def _titles(header: str, line: int, below: Sequence[str], faults: Faults) -> lis
     except csv.Error as error:
         broken = str(error)
     if "p" not in map(str.strip, titles):
+        if below and not any(map(_looks_like_a_row, below)):
+            faults.refuse(
+                "must be a table of timings, got text without rows of numbers. A table has a line "
+                "such as p,time_s and below it a line for each run, such as 8,15.2.",
+                line=line,
+            )
         refuse_other_separators(header, line, below, faults)
         if any(re.fullmatch(f"[-+]?{NUMBER}", title.strip()) for title in titles):
             faults.refuse(
@@ -141,21 +147,46 @@ def _titles(header: str, line: int, below: Sequence[str], faults: Faults) -> lis
     return [title.strip() for title in titles]
 
 
-def _meaning(title: str, *, is_pair: bool) -> tuple[Column | None, str]:
-    """Tell what a column holds, or what is wrong with its title."""
-    if title in {"p", "repetition", *LABELS}:
-        return Column(title, title), ""
-    if is_pair and title in {"metric", "value"}:
-        return Column(title if title == "metric" else "time", title), ""
-    scale = time_unit(title)
+def _looks_like_a_row(text: str) -> bool:
+    """Tell whether a quarter of the words of a line are numbers."""
+    words = re.split(r"[\s,;|]+", text.strip())
+    numbers = [word for word in words if re.fullmatch(rf"[-+]?{NUMBER}[a-zA-Z%]*", word)]
+    return 4 * len(numbers) >= len(words)
+
+
+def _meaning(name: str, title: str, *, is_pair: bool) -> tuple[Column | None, str, Text]:
+    """Tell what a column holds, or what is wrong with its name and what to do.
+
+    `name` is what it is called here, `title` what the file calls it.
+    """
+    if name in {"p", "repetition", *LABELS}:
+        return Column(name, name), "", ""
+    if is_pair and name in {"metric", "value"}:
+        return Column(name if name == "metric" else "time", name), "", ""
+    scale = time_unit(name)
     if scale is not None:
-        return Column("time", title, scale), ""
-    if title.lower() == "time":
-        return None, "must end in its unit, got none."
-    if not title:
-        return None, "must have a name, got nothing. Name it or remove it."
-    fault = axis_name_fault(title)
-    return (None, fault.fault) if fault else (Column(title, title), "")
+        return Column("time", name, scale), "", ""
+    fault, hint = _name_fault(name, title)
+    return (None if fault else Column(name, name)), fault, hint
+
+
+def _name_fault(name: str, title: str) -> tuple[str, Text]:
+    """Say why no axis may have a name, and what to do; both empty where one may."""
+    lowered = name.lower()
+    if lowered == "time":
+        use = ("Rename it to time_s or time_ms, or use ", called("time_s", title), ".")
+        return "must end in its unit, got none.", use
+    if not name:
+        return "must have a name, got nothing. Name it or remove it.", ""
+    fault = axis_name_fault(name)
+    hint: Text = ""
+    if lowered in COMPUTED:
+        hint = ("Ignore it: ", ignored(title), ", or rename it.")
+    elif time_unit(lowered) is not None:
+        hint = (f"Rename it to {lowered}, or use ", called(lowered, title), ".")
+    if fault and hint:
+        fault = ParameterError(name, must=fault.must, got=fault.got)
+    return (fault.fault if fault else ""), hint
 
 
 def _note_missing(
@@ -166,17 +197,17 @@ def _note_missing(
         like_p = [title for title in titles if WORDS_FOR_P.fullmatch(title)]
         hint: Text = (
             "Add the processor counts, or name their column: ",
-            _called("p", "NAME"),
+            called("p", "NAME"),
             ".",
         )
         if len(like_p) == 1 and "nodes" in like_p[0].lower():
             hint = (
-                "Take the nodes as p, ",
-                _called("p", like_p[0]),
-                ", or multiply them by the processors of each and rename the column to p.",
+                "If p counts nodes, use ",
+                called("p", like_p[0]),
+                ".",
             )
         elif like_p:
-            hint = (f"{_rename(like_p)} to p, or use ", _called("p", like_p[0]), ".")
+            hint = (f"{_rename(like_p)} to p, or use ", called("p", like_p[0]), ".")
         got = _listed(like_p or titles)
         faults.add(f"must be a column, got {got}.", line=line, field="p", hint=hint)
     times = [column.title for column in columns if column and column.name == "time"]
@@ -190,17 +221,22 @@ def _note_missing(
         like_time = [title for title in titles if WORDS_FOR_TIME.fullmatch(title)]
         hint = (
             "Add it, or time_ms, or a pair metric,value, or name it: ",
-            _called("time_s", "NAME"),
+            called("time_s", "NAME"),
         )
         if like_time:
             name = "time_ms" if re.search("ms|milli", like_time[0].lower()) else "time_s"
-            use = _called(name, like_time[0])
+            use = called(name, like_time[0])
             hint = (f"{_rename(like_time)} to time_s or time_ms, or use ", use)
         got = _listed(like_time or titles)
         faults.add(f"must be a column, got {got}.", line=line, field="time_s", hint=(*hint, "."))
 
 
-def _called(name: str, title: str) -> Argument:
+def ignored(title: str) -> Argument:
+    """How messages say that a column of the file is to be ignored."""
+    return Argument("ignore", [title], python=f"ignore=[{title!r}]")
+
+
+def called(name: str, title: str) -> Argument:
     """How messages say what a column of the file holds."""
     return Argument("columns", {name: title}, python=f"columns={{{name!r}: {title!r}}}")
 

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.errors import Text, spelled
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     AXIS,
     DOMAINS,
     LIMITS,
-    axis_hint,
     axis_name_fault,
     is_label,
     is_name_of_time,
+    label_meant,
     time_unit,
 )
-from parcast.timings.csv_header import Column
+from parcast.timings.csv_header import Column, called, ignored
 from parcast.timings.measurements import Measurements
 from parcast.units import NUMBER, shown
 
@@ -62,9 +63,11 @@ class Table:
         for row, i in np.argwhere(bad).tolist():
             column = self._read[i]
             must, got, hint = _cell_fault(column, cells[i][row].strip())
-            fault = f"must {must}, got {got}. {hint}"
-            kind = f"{must} {hint}"
-            self._faults.add(fault, line=lines[row], field=shown(column.title), kind=kind)
+            fault, kind = f"must {must}, got {got}.", f"{must} {spelled(hint)}"
+            if isinstance(hint, str):
+                fault, hint = f"{fault} {hint}", ""
+            field = shown(column.title)
+            self._faults.add(fault, line=lines[row], field=field, kind=kind, hint=hint)
         if not self._faults:
             for name, part in values.items():
                 self._parts[name].append(part)
@@ -207,7 +210,21 @@ def _number(cell: str) -> float:
         return np.nan
 
 
-def _cell_fault(column: Column, cell: str) -> tuple[str, str, str]:
+def _axis_hint(title: str) -> Text:
+    """Say what to do about a value of an axis that is no number, with the arguments to do it."""
+    label = label_meant(title)
+    if label:
+        return (
+            f"If it names the {label}, use ",
+            called(label, title),
+            ", or ",
+            ignored(title),
+            ".",
+        )
+    return ("Only callpath and machine may be text. Ignore other columns: ", ignored(title), ".")
+
+
+def _cell_fault(column: Column, cell: str) -> tuple[str, str, Text]:
     """Say what one cell must be, what it is, and what to do."""
     got = repr(shown(cell)) if cell else "nothing"
     if column.is_text:
@@ -215,7 +232,7 @@ def _cell_fault(column: Column, cell: str) -> tuple[str, str, str]:
     domain = column.domain
     if column.name in LIMITS and domain.ok(np.asarray(_number(cell))):
         domain = LIMITS[column.name]
-    hint = axis_hint(column.title) if domain is AXIS else domain.hint
+    hint = _axis_hint(column.title) if domain is AXIS else domain.hint
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", cell):
         hint = "Write decimals with a point."
     elif re.fullmatch(rf"{NUMBER}\s*[a-zA-Z%]+", cell):
