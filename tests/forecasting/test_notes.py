@@ -74,7 +74,7 @@ def test_it_says_how_the_runs_scaled_and_what_told_it(strong):
 
 # What limits it.
 
-GROWS = "a cost that grows with p: at p = 16 doubling p makes it {} slower"
+GROWS = "a cost that grows with p: at p = 16 doubling p adds {} to the time"
 SAVES = "parallel overhead: at p = 16 doubling p saves {} (ideal: 50%)"
 NOTHING = "parallel overhead: at p = 16 doubling p saves nothing (ideal: 50%)"
 WEAK = "nothing measurable: time stays constant while the work grows"

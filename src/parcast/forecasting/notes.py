@@ -87,7 +87,9 @@ def _limit(p: float, slope: float, efficiency: float, *, strong: bool) -> tuple[
     """
     saved = 1.0 - 2.0**slope
     if slope > (0.1 if strong else 0.03):
-        text = f"a cost that grows with p: at p = {p} doubling p makes it {percent(-saved)} slower"
+        text = (
+            f"a cost that grows with p: at p = {p} doubling p adds {percent(-saved)} to the time"
+        )
         return "growing cost", text
     if not strong:
         if efficiency >= 0.9:

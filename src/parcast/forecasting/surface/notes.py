@@ -68,10 +68,12 @@ def _limit(answered: Answered, p: float, slopes: Array) -> str:
     for j, name in enumerate(answered.runs.names):
         if j in answered.runs.varied and np.all(answered.runs.axes[:, j] > 0):
             change = float(2.0 ** slopes[j] - 1.0)
-            slower = "slower" if change > 0 else "faster"
-            much = f"{percent(abs(change))} {slower}" if abs(change) > SAME_TIME else "no slower"
-            changes.append(f"doubling {name} makes it {much}" if not changes else f"{name} {much}")
-    return f"at p = {whole(p)}: {', '.join(changes)}" if changes else "not known from these runs"
+            sign = "+" if change > 0 else "-"
+            much = f"{sign}{percent(abs(change))}" if abs(change) > SAME_TIME else "0%"
+            changes.append(f"{name} by {much}")
+    if not changes:
+        return "not known from these runs"
+    return f"at p = {whole(p)} doubling changes the time: {', '.join(changes)}"
 
 
 def _rests_on(answered: Answered, missed: float, beyond: Array) -> str:
