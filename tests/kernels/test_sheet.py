@@ -90,7 +90,7 @@ def test_a_narrow_page_has_lines_for_each_run():
 def test_an_example_can_be_copied(size, text):
     (line,) = listing([program_words("sort", "sort keys", "keys", size)], Page())
     assert line.endswith(f"such as {text}")
-    assert sizes(None, None, text) == [size]
+    assert sizes(text, "-n") == [size]
 
 
 def test_programs_are_listed_with_what_n_counts():
