@@ -1,7 +1,5 @@
 """`examples/btio`: a prediction from two descriptions, with every picture there is."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,19 +7,6 @@ import pytest
 import parcast
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "btio"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("pictures")
-
-
-@pytest.fixture(scope="module")
-def printed(folder):
-    command = [sys.executable, "-W", "error", EXAMPLE / "demo.py", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
-    assert not done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

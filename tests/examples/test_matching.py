@@ -1,8 +1,6 @@
 """`examples/matching`: the three machines of In et al., ranked as a newcomer would run it."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,19 +8,6 @@ import pytest
 import parcast
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("pictures")
-
-
-@pytest.fixture(scope="module")
-def printed(folder):
-    command = [sys.executable, "-W", "error", EXAMPLE / "demo.py", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
-    assert not done.stderr
-    return done.stdout
 
 
 def test_each_question_has_its_answer(printed):

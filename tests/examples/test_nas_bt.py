@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,19 +10,6 @@ from parcast import read_measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nas_bt"
 ROW = re.compile(r"^ +(\d+) +(\S+) s +(\S+) to (\S+) s +(\S+) s +([+-]\S+) %(  outside.*)?$", re.M)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("pictures")
-
-
-@pytest.fixture(scope="module")
-def printed(folder):
-    command = [sys.executable, "-W", "error", EXAMPLE / "demo.py", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
-    assert not done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
