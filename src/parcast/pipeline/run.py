@@ -7,20 +7,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.errors import RunFailed, as_whole, require
 from parcast.files.document import check_place
 from parcast.mpi.find import INSTALL
 from parcast.mpi.launched import is_rank, require_one_world
+from parcast.pipeline.arguments import amount, job_of, require_ranks
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.session import Outcome, run_here
-from parcast.pipeline.engine.source import require_source
 from parcast.pipeline.engine.tree import EMPTY
-from parcast.pipeline.merges import SPLITS, merge_named
 from parcast.pipeline.outcome import result_of, traced
 from parcast.pipeline.result import PipelineResult
-from parcast.pipeline.serving import file_server
 from parcast.pipeline.trace import write_trace
-from parcast.units import shown
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -186,35 +183,7 @@ def run_pipeline(
     >>> parcast.run_pipeline(range(1000), lambda x: x * x, "sum").value
     332833500
     """
-    job = Job(
-        task=_function("task", task, needed=True),
-        merge=merge_named(merge),
-        zero=zero,
-        setup=_function("setup", setup),
-        finish=_function("finish", finish),
-        split=_function("split", split) or SPLITS.get(str(merge)),
-        server=file_server(server) if isinstance(server, str | Path) else server,
-        server_rank=_count("server_rank", server_rank, least=0),
-        name=name,
-        schedule=_one_of("schedule", schedule, ("adaptive", "source")),
-        fan_in=as_whole("fan_in", fan_in, least=2, hint="2 makes a binary tree."),
-        shards=as_whole("shards", shards, least=1, hint="1 is one result."),
-        pipelines=as_whole("pipelines", pipelines, least=1, hint="1 is a single one."),
-        every=_count("every", every),
-        batch=None if batch == "auto" else _count("batch", batch),
-        window=_count("window", window),
-        skips=_one_of("on_error", on_error, ("raise", "skip")) == "skip",
-        retries=as_whole("retries", retries, least=0, hint="0 is one attempt."),
-        timeout=_amount("timeout", timeout, hint="Give it in seconds."),
-        memory=_amount("memory", memory, hint="Give it in bytes."),
-        directory=None if directory is None else Path(directory),
-        checkpoint=None if checkpoint is None else Path(checkpoint).absolute(),
-        checkpoint_every=_amount("checkpoint_every", checkpoint_every, hint="In seconds.") or 0.0,
-        resumes=resume,
-        signature=signature,
-        check=check,
-        is_traced=trace is not None,
-    )
+    job = job_of(locals())
     if trace is not None:
         check_place(trace)
     started = datetime.now().astimezone()
@@ -240,17 +209,17 @@ def _run(
         count = comm.Get_size()
         hint = "Leave ranks out under mpiexec and srun."
         require("ranks", ranks, ranks in (None, count), must=f"be None or {count}", hint=hint)
-        _require_ranks(job, count)
+        require_ranks(job, count)
         told = None if progress is None else _teller(progress)
         return run_here(job, items, comm=comm, progress=told), comm.Get_rank() == 0
     count = 1 if ranks is None else as_whole("ranks", ranks, least=1, hint="Count from 1.")
-    _require_ranks(job, count)
+    require_ranks(job, count)
     if count == 1:
         told = None if progress is None else _teller(progress)
         return run_here(job, items, progress=told), True
     from parcast.pipeline.engine.starting import run_started
 
-    limit = _amount("time_limit", limit, hint="Give it in seconds.") or DAY
+    limit = amount("time_limit", limit, hint="Give it in seconds.") or DAY
     return run_started(job, items, ranks=count, time_limit=limit, progress=progress), True
 
 
@@ -269,58 +238,3 @@ def _world() -> MPI.Intracomm | None:
 def _teller(progress: Told) -> Callable[[Root], object]:
     """Make a function that tells how far a run is from one that takes numbers."""
     return lambda root: progress(root.done, root.total, root.remaining)
-
-
-def _require_ranks(job: Job, count: int) -> None:
-    """Refuse what so many ranks cannot do."""
-    workers = count - (job.server_rank is not None)
-    must, hint = f"be at most {workers}, the ranks that work", "Use fewer, or more ranks."
-    require("pipelines", job.pipelines, job.pipelines <= workers, must=must, hint=hint)
-    if job.server_rank is not None:
-        ok = count > 1 and 0 < job.server_rank < count
-        must = f"lie in 1 to {count - 1}" if count > 1 else "be None on one rank"
-        require("server_rank", job.server_rank, ok, must=must, hint="Rank 0 coordinates.")
-        if job.server is None:
-            raise ParameterError("server", must="be given with server_rank", hint="Name a file.")
-    if job.shards > 1 and job.split is None:
-        raise ParameterError(
-            "split",
-            must="be given where shards is above 1",
-            hint="Give a function of a result and a number that returns as many parts.",
-        )
-    if job.schedule == "source":
-        require_source(job, count)
-
-
-def _function(name: str, given: Any, *, needed: bool = False) -> Any:
-    """Refuse what cannot be called."""
-    if given is None and not needed:
-        return None
-    if not callable(given):
-        hint = "Give a function."
-        raise ParameterError(name, must="be callable", got=shown(repr(given)), hint=hint)
-    return given
-
-
-def _count(name: str, given: int | None, *, least: int = 1) -> int | None:
-    """Check a whole number that may be left out."""
-    return None if given is None else as_whole(name, given, least=least, hint="Or leave it out.")
-
-
-def _amount(name: str, given: float | None, *, hint: str) -> float | None:
-    """Check a number above 0 that may be left out."""
-    if given is None:
-        return None
-    number = as_number(name, given, hint=hint)
-    require(name, number, number > 0, must="be above 0", hint=hint)
-    return number
-
-
-def _one_of(name: str, given: Any, known: tuple[str, ...]) -> Any:
-    """Refuse a word that is not known."""
-    if given not in known:
-        words = " or ".join(f'"{word}"' for word in known)
-        raise ParameterError(
-            name, must=f"be {words}", got=shown(repr(given)), hint="Choose one of these."
-        )
-    return given
