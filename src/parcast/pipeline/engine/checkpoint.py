@@ -8,13 +8,14 @@ they hold, then rank 0 writes the manifest, and files that it does not name are 
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import FileProblems, ParameterError, Problem, RunFailed
 from parcast.files.document import write_document
-from parcast.pipeline.engine.coordinator import Coordinator
+from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.job import Skipped
 from parcast.pipeline.engine.tree import Node
 
@@ -41,6 +42,7 @@ class Checkpoint:
         self._folder, self._every, self._signature = folder, every, dict(signature)
         self._last = time.monotonic()
         self._expected = 0  # ranks that have not answered
+        self._written: tuple[int, AbstractSet[Node]] = (0, set())  # delivered, nodes
         self._files: dict[Node, tuple[str | None, float]] = {}
 
     def read(self) -> Earlier | None:
@@ -82,21 +84,25 @@ class Checkpoint:
         for path in self._folder.glob(f"*{ENDING}*"):
             path.unlink(missing_ok=True)
 
-    def due(self, coordinator: Coordinator) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
-        """Give what each rank is to write now; nothing before it is time."""
+    def due(
+        self, held: Iterable[Held], delivered: int, skipped: Sequence[Skipped]
+    ) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
+        """Give what each rank is to write now of what they hold; nothing before it is time."""
         if self._expected or time.monotonic() - self._last < self._every:
             return
         self._last = time.monotonic()
         wanted: dict[int, list[tuple[Node, Path]]] = {}
-        for held in coordinator.held():
-            if held.name in self._files:
+        for each in held:
+            if each.name in self._files:
                 continue
-            if held.rank < 0:
-                self._files[held.name] = (None, 0.0)
+            if each.rank < 0:
+                self._files[each.name] = (None, 0.0)
             else:
-                file = "-".join(map(str, held.name)) + ENDING
-                wanted.setdefault(held.rank, []).append((held.name, self._folder / file))
+                file = "-".join(map(str, each.name)) + ENDING
+                wanted.setdefault(each.rank, []).append((each.name, self._folder / file))
         self._expected = len(wanted)
+        if not wanted and self._written != (delivered, self._files.keys()):
+            self._write(delivered, skipped)
         yield from wanted.items()
 
     def saved(
@@ -138,6 +144,7 @@ class Checkpoint:
                 f"The checkpoint cannot be written to {self._folder}: {failure.strerror}. "
                 "Choose another folder."
             ) from failure
+        self._written = (delivered, set(kept))
         for node in self._files.keys() - kept.keys():
             file, _ = self._files.pop(node)
             if file:

@@ -27,6 +27,8 @@ LONG: Final = 1.0  # a block that takes so long is not granted in advance [s]
 FASTEST_GROWTH: Final = 8  # of a batch from one measurement to the next [1]
 PARTS: Final = 3  # blocks that a rank gets at least, where the number of items is known [1]
 WINDOW: Final = 16  # blocks for each rank that may be open at a time [1]
+GRANTED_TIME: Final = 0.05  # of blocks that a rank has, so that none waits for rank 0 [s]
+MOST_GRANTED: Final = 8  # blocks that a rank has [1]
 AHEAD: Final = 2  # blocks for each rank whose items are fetched before they are asked for [1]
 SPAN: Final = 4  # blocks for each rank of a pipeline in its span [1]
 
@@ -368,11 +370,17 @@ class Coordinator:
 
     @property
     def _depth(self) -> int:
-        """Blocks that a rank has at a time: one in advance, but not of long ones or at the end."""
-        if self._seconds * self.fan_in**self._level > LONG:
+        """Blocks that a rank has at a time: some in advance, but not long ones, nor at the end."""
+        size = int(self.fan_in**self._level)
+        if self._seconds * size > LONG:
             return 1
-        left = (self._end if self._end is not None else inf) - self._front
-        return 1 if left < len(self.loads) * self.fan_in**self._level else 2
+        enough = 2
+        if self._seconds:
+            enough = min(max(int(GRANTED_TIME / (self._seconds * size)), 2), MOST_GRANTED)
+        if self._end is None:
+            return enough
+        left = self._end - self._front + sum(span.stop - span.first for span in self._spans)
+        return min(enough, 1 + left // (len(self.loads) * size))
 
     def _grant_to(self, rank: int, load: Load, partial: bool) -> None:
         """Give a rank the next block of its pipeline, if there is one."""

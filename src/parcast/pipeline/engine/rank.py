@@ -20,16 +20,15 @@ from parcast.errors import ParcastError, RunFailed
 from parcast.pipeline.engine.channel import Channel, Message
 from parcast.pipeline.engine.coordinator import Block, Input
 from parcast.pipeline.engine.job import Job, Reduction, Skipped
-from parcast.pipeline.engine.payload import size_of
+from parcast.pipeline.engine.payload import packed, size_of
 from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import EMPTY, Node
-from parcast.pipeline.engine.working import ItemFailed, Work, described, sendable
+from parcast.pipeline.engine.working import ItemFailed, Work, described, failure_of, sendable
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
-SELDOM: Final = (0.02, 0.5)  # by the other thread: at least and at most [s]
-SHARE: Final = 0.2  # of the time of a block, after which the other thread looks after messages
+SELDOM: Final = 0.02  # by the other thread, during a task [s]
 SHORTEST_REST: Final = 2e-5  # of a rank with nothing to do [s]
 LONGEST_REST: Final = 1e-3  # [s]
 GRACE: Final = 3.0  # for a task that runs when the run fails [s]
@@ -52,7 +51,6 @@ class Waiting:
     merges: deque[Merging] = field(default_factory=deque)
     deliveries: deque[tuple[Any, ...]] = field(default_factory=deque)
     reductions: deque[Reduction] = field(default_factory=deque)
-    saves: deque[list[tuple[Node, Path]]] = field(default_factory=deque)
     # Of the static schedule, in its order: what must be here, and what is done then.
     steps: deque[tuple[tuple[Node, ...], Callable[[], None]]] = field(default_factory=deque)
 
@@ -76,22 +74,25 @@ class Rank:
         *,
         root: Root | None = None,
         server: Callable[[Reduction], Any] | None = None,
+        served: int = 0,
     ) -> None:
-        """Begin on a rank; rank 0 has the root, and that of the server stage what it calls."""
+        """Begin on a rank; rank 0 has the root, and that of the server stage what it calls.
+
+        `served` is the number of items whose reductions an interrupted run has delivered.
+        """
         self._job, self._channel, self._store, self._root = job, channel, store, root
         self._server = server
         self._is_static = job.schedule == "source"
         self._work = Work(job, self._pulse)
         self._waiting = Waiting()
         self._incomplete: dict[Node, Merging] = {}
-        self._promised: dict[
-            Node, tuple[Input, int]
-        ] = {}  # values that are sent when they are here
+        self._promised: dict[Node, tuple[Input, int]] = {}  # sent when they are here
         self._parts: dict[int, Parts] = {}  # of reductions that are not whole, by first item
-        self._served = 0  # items whose reductions were passed on, in their order
+        self._served = served  # items whose reductions were passed on, in their order
         self._lock = threading.RLock()
         self._pumped = time.perf_counter()
-        self._interval = SELDOM[0]
+        self._block_time = SELDOM  # of the last block [s]
+        self._fetch_time = 0.0  # spent on items since then [s]
         self._rest = SHORTEST_REST
         self._is_over = False
         self._failure: ParcastError | None = None
@@ -103,8 +104,7 @@ class Rank:
             "send": self._on_send,
             "deliver": self._on_deliver,
             "reduction": self._on_reduction,
-            "delivered from": lambda _, first: setattr(self, "_served", first),
-            "save": lambda _, names: self._waiting.saves.append(names),
+            "save": self._on_save,
             "load": self._on_load,
             "failed": self._on_failed,
             "refused": lambda _, refusal: self._stop(refusal),
@@ -125,15 +125,26 @@ class Rank:
                 except ParcastError as refusal:  # rank 0 tells all, this one as well
                     self._say(("refused", refusal))
         except BaseException as crash:
-            if crash is not self._failure:
-                what = f"{type(crash).__name__}: {crash}".rstrip(": ")
-                self._say(("refused", RunFailed(f"Rank {self._channel.rank} ended: {what}.")))
-                self.pump()
+            if crash not in (self._failure, self.crash):
+                self._say(("refused", self._refusal(crash)))
+            self.pump()
             raise
         finally:
             end = time.monotonic() + GRACE
             while not self._channel.drain() and time.monotonic() < end:
                 time.sleep(SHORTEST_REST)
+
+    def crashed(self, crash: BaseException) -> None:
+        """Tell rank 0 that looking after messages has failed, and end this rank."""
+        self.crash, self._failed_at = crash, time.monotonic()
+        self._say(("refused", self._refusal(crash)))
+
+    def _refusal(self, crash: BaseException) -> ParcastError:
+        """Describe the end of this rank."""
+        if isinstance(crash, ParcastError):
+            return crash
+        what = f"{type(crash).__name__}: {crash}".rstrip(": ")
+        return RunFailed(f"Rank {self._channel.rank} ended: {what}.")
 
     def _raise(self) -> None:
         """Raise what ended the run, if something did."""
@@ -142,7 +153,7 @@ class Rank:
             raise ended_by
 
     def _say(self, content: tuple[Any, ...]) -> None:
-        """Tell rank 0 something, from the main thread."""
+        """Tell rank 0 something."""
         with self._lock:
             self._channel.send(0, content)
 
@@ -160,8 +171,7 @@ class Rank:
 
     def attend(self) -> None:
         """Look after messages from the other thread, if the main thread has not for a while."""
-        due = max(SELDOM[0], min(SHARE * self._interval, SELDOM[1]))
-        if time.perf_counter() - self._pumped >= due:
+        if self.crash is None and time.perf_counter() - self._pumped >= SELDOM:
             self.pump()
         if self._failed_at and time.monotonic() - self._failed_at > GRACE:
             self._abort()
@@ -186,8 +196,10 @@ class Rank:
             self._stop(refusal)
 
     def _order(self, target: int, content: tuple[Any, ...], value: Any) -> None:
-        """Send an order; items that cannot be pickled fail on the rank that would have them."""
+        """Send an order; items that cannot be pickled fail, whatever rank would have them."""
         try:
+            if content[0] == "work" and target == self._channel.rank and self._channel.size > 1:
+                packed(value)
             self._channel.send(target, content, value)
         except Exception:
             if content[0] != "work":
@@ -245,6 +257,23 @@ class Rank:
         self.notes.messages += 1
         self.notes.sent += size
 
+    def _on_save(self, _: Message, names: list[tuple[Node, Path]]) -> None:
+        """Write values to files of a checkpoint; those that are gone are left out."""
+        saved = []
+        for name, path in names:
+            if name not in self._store:
+                continue
+            try:
+                size = self._store.save(name, path)
+            except Exception as failure:
+                why = f"{type(failure).__name__}: {failure}"
+                if isinstance(failure, OSError):
+                    why = (failure.strerror or why).lower()
+                self._channel.send(0, ("unsaved", f"{path.parent}: {why}"))
+                return
+            saved.append((name, path.name, size))
+        self._channel.send(0, ("saved", saved))
+
     def _on_load(self, _: Message, files: Sequence[tuple[Node, Path, float]]) -> None:
         for name, path, size in files:
             self._store.adopt(name, path, size)
@@ -291,7 +320,7 @@ class Rank:
         if self._root is None:
             self._channel.send(0, ("failed", failure))
         else:
-            self._stop(failure_of(failure, source, self._channel.size))
+            self._stop(failure_of(failure, source if self._channel.size > 1 else None))
 
     def _stop(self, refusal: ParcastError) -> None:
         """Tell all ranks, from rank 0, that the run has failed."""
@@ -326,18 +355,35 @@ class Rank:
             run()
         elif waiting.merges:
             self._merge(waiting.merges.popleft())
-        elif self._root is not None and self._root.fetch(FETCHING, self.notes):
-            pass
         elif waiting.deliveries:
             self._deliver(*waiting.deliveries.popleft())
         elif waiting.reductions:
             self._serve(waiting.reductions.popleft())
-        elif waiting.saves:
-            self._save(waiting.saves.popleft())
+        elif (not waiting.blocks or self._fetch_time < self._block_time) and self._fetch():
+            pass
         elif waiting.blocks:
             self._run_block(*waiting.blocks.popleft())
         else:
             return False
+        return True
+
+    def _fetch(self) -> bool:
+        """Fetch items for a moment, if more are wanted; tell whether there were.
+
+        Where items come slowly, blocks of this rank have their turn in between.
+        """
+        root = self._root
+        if root is None:
+            return False
+        with self._lock:
+            wanted = root.wanted()
+        if wanted is None:
+            return False
+        before = root.items.fetched
+        with Lap() as lap:
+            root.items.fetch(wanted, patience=FETCHING, is_needed=root.coordinator.is_needed)
+        self._fetch_time += lap.seconds
+        self.notes.fetch(root.items.fetched - before, lap)
         return True
 
     def _run_block(self, block: Block, shards: tuple[int, ...], items: Sequence[Any]) -> None:
@@ -348,7 +394,7 @@ class Rank:
             except ItemFailed as failed:
                 self._say(("failed", failed.failure))
                 return
-        self._interval = lap.seconds
+        self._block_time, self._fetch_time = lap.seconds, 0.0
         self.notes.task(block.first, block.stop, lap)
         with self._lock:
             sizes: list[float | None] = [None] * self._job.shards
@@ -414,31 +460,6 @@ class Rank:
         self.notes.deliver(reduction.first, reduction.stop, size, lap)
         self._say(("delivered", reduction.first, reduction.stop))
 
-    def _save(self, names: list[tuple[Node, Path]]) -> None:
-        """Write values to files of a checkpoint; those that are gone are left out."""
-        saved = []
-        for name, path in names:
-            with self._lock:
-                if name not in self._store:
-                    continue
-                try:
-                    size = self._store.save(name, path)
-                except OSError as failure:
-                    why = (failure.strerror or str(failure)).lower()
-                    self._channel.send(0, ("unsaved", f"{path.parent}: {why}"))
-                    return
-            saved.append((name, path.name, size))
-        self._say(("saved", saved))
-
-
-def failure_of(failure: Skipped, rank: int, ranks: int) -> RunFailed:
-    """Say which item failed, where, and what its traceback was."""
-    where = f" on rank {rank}" if ranks > 1 else ""
-    return RunFailed(
-        f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
-        f'skip such items with on_error="skip".\n{failure.traceback}'.rstrip()
-    )
-
 
 class Attendant:
     """The thread that looks after messages while the main thread is in a task."""
@@ -458,9 +479,8 @@ class Attendant:
         self._thread.join()
 
     def _attend(self) -> None:
-        while not self._is_over.wait(SELDOM[0]):
+        while not self._is_over.wait(SELDOM):
             try:
                 self._rank.attend()
             except BaseException as error:
-                self._rank.crash = error
-                return
+                self._rank.crashed(error)

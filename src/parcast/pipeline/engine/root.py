@@ -17,7 +17,6 @@ from parcast.pipeline.engine.coordinator import (
 )
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
-from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.static import StaticCoordinator
 from parcast.pipeline.engine.tree import EMPTY, Node
 
@@ -40,7 +39,7 @@ class Root:
         report: Callable[[ParcastError], object] = lambda _: None,
     ) -> None:
         """Begin on rank 0 of some; `report` is told of a failure as soon as it is known."""
-        self._job, self._items, self._ranks = job, items, ranks
+        self._job, self.items, self._ranks = job, items, ranks
         self._server = 0 if job.server_rank is None else job.server_rank
         self.coordinator = _coordinator(job, items, ranks)
         self.skipped: list[Skipped] = []
@@ -64,7 +63,7 @@ class Root:
     def total(self) -> int | None:
         """Number of items, if it is known. [1]."""
         end = self.coordinator.end
-        return self._items.total if end is None else end
+        return self.items.total if end is None else end
 
     @property
     def remaining(self) -> float | None:
@@ -95,22 +94,15 @@ class Root:
         self.coordinator.resume(held, delivered=earlier.delivered)
         needed = self.coordinator.is_needed
         self.skipped += [each for each in earlier.skipped if not needed(each.index)]
-        yield self._server, ("delivered from", earlier.delivered * (self._job.every or 0)), EMPTY
         for rank, own in files.items():
             yield rank, ("load", own), EMPTY
 
-    def fetch(self, patience: float, notes: Notes) -> bool:
-        """Fetch items if more are wanted; tell whether there were."""
-        items, before = self._items, self._items.fetched
-        wants = self.coordinator.wants
-        if items.has_ended or (before >= wants and not items.was_stopped):
-            return False
-        with Lap() as lap:
-            wanted = max(wants, before + 1)
-            items.fetch(wanted, patience=patience, is_needed=self.coordinator.is_needed)
-        notes.fetch(items.fetched - before, lap)
-        self.coordinator.fetched(items.fetched, ended=items.has_ended)
-        return items.fetched > before or items.has_ended
+    def wanted(self) -> int | None:
+        """Items that should be fetched now, since the beginning; None: no more than there are."""
+        fetched, wants = self.items.fetched, self.coordinator.wants
+        if self.items.has_ended or (fetched >= wants and not self.items.was_stopped):
+            return None
+        return max(wants, fetched + 1)
 
     def hear(self, source: int, kind: str, facts: Sequence[Any]) -> None:
         """Take note of what a rank says it has done."""
@@ -127,7 +119,8 @@ class Root:
             self.reductions += 1
         elif kind == "saved":
             assert self.checkpoint is not None
-            self.checkpoint.saved(facts[0], self.reductions, self.skipped)
+            if not self.items.was_stopped:
+                self.checkpoint.saved(facts[0], self.reductions, self.skipped)
         else:  # "unsaved"
             raise RunFailed(
                 f"The checkpoint cannot be written to {facts[0]}. Choose another folder."
@@ -137,10 +130,15 @@ class Root:
         """Give what is to be sent now."""
         yield from self._begun
         self._begun.clear()
-        for order in self.coordinator.orders(partial=self._items.is_slow):
+        ended = self.items.has_ended  # first: the number may grow until then
+        self.coordinator.fetched(self.items.fetched, ended=ended)
+        for order in self.coordinator.orders(partial=self.items.is_slow):
             yield from self._posted(order)
-        if self.checkpoint is not None and isinstance(self.coordinator, Coordinator):
-            for rank, names in self.checkpoint.due(self.coordinator):
+        # What an interrupt has cut short is no part of a run that goes on from the checkpoint.
+        if self.checkpoint is not None and not self.items.was_stopped:
+            assert isinstance(self.coordinator, Coordinator)
+            due = self.checkpoint.due(self.coordinator.held(), self.reductions, self.skipped)
+            for rank, names in due:
                 yield rank, ("save", names), EMPTY
         if self._progress is not None and time.monotonic() - self._told > OFTEN:
             self._told = time.monotonic()
@@ -154,7 +152,7 @@ class Root:
         """Give the messages of an order."""
         match order:
             case Grant(rank, block, shards):
-                items = self._items.take(block.first, block.stop)
+                items = self.items.take(block.first, block.stop)
                 yield rank, ("work", block, shards), items
             case Combine(rank, node, inputs):
                 yield rank, ("combine", node, inputs), EMPTY

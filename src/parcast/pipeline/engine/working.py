@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, RunFailed
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
-from parcast.pipeline.engine.job import Job, Skipped
+from parcast.pipeline.engine.job import Job, Reduction, Skipped
 from parcast.pipeline.engine.payload import packed
 from parcast.pipeline.engine.tree import EMPTY, Combiner
 from parcast.units import shown
@@ -135,6 +135,21 @@ class Work:
                 hint="One for each shard.",
             )
         return parts
+
+
+def failed_serving(reduction: Reduction, error: Exception) -> RunFailed:
+    """Describe a failure of the server stage."""
+    what = f"server() of items {reduction.first} to {reduction.stop - 1}"
+    return failure_of(described(reduction.first, what, error))
+
+
+def failure_of(failure: Skipped, rank: int | None = None) -> RunFailed:
+    """Say which item failed, where, and what its traceback was."""
+    where = "" if rank is None else f" on rank {rank}"
+    return RunFailed(
+        f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
+        f'skip such items with on_error="skip".\n{failure.traceback}'.rstrip()
+    )
 
 
 def described(index: int, item: str, error: BaseException) -> Skipped:
