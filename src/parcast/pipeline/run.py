@@ -7,11 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from parcast.errors import RunFailed, as_whole, require, require_kind
+from parcast.errors import Argument, RunFailed, as_whole, require, require_kind
 from parcast.files.document import check_place
 from parcast.mpi.find import INSTALL
 from parcast.mpi.launched import is_rank, require_one_world
 from parcast.pipeline.arguments import amount, job_of, require_ranks
+from parcast.pipeline.engine.checkpoint import has_manifest
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.session import Outcome, agreed, run_here
 from parcast.pipeline.engine.tree import EMPTY
@@ -192,7 +193,13 @@ def run_pipeline(
         if trace is not None:
             check_place(trace)
     started = datetime.now().astimezone()
-    outcome, is_root = _run(job, items, ranks, comm, progress=progress, limit=time_limit)
+    try:
+        outcome, is_root = _run(job, items, ranks, comm, progress=progress, limit=time_limit)
+    except RunFailed as failure:
+        if job.checkpoint is None or not has_manifest(job.checkpoint):
+            raise
+        hint = "\nIts checkpoint is kept: go on with ", Argument("resume", True), "."
+        raise RunFailed((str(failure), *hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
         write_trace(trace, *traced(job, outcome, started))

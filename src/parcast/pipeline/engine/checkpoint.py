@@ -34,6 +34,11 @@ class Earlier:
     skipped: tuple[Skipped, ...]
 
 
+def has_manifest(folder: Path) -> bool:
+    """Tell whether a folder has a checkpoint to go on from."""
+    return (folder / MANIFEST).is_file()
+
+
 class Checkpoint:
     """The checkpoint of a run, as rank 0 keeps it."""
 
@@ -84,6 +89,11 @@ class Checkpoint:
         for path in self._folder.glob(f"*{ENDING}*"):
             path.unlink(missing_ok=True)
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether ranks are writing what they hold."""
+        return self._expected > 0
+
     def due(
         self, held: Iterable[Held], delivered: int, skipped: Sequence[Skipped]
     ) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
@@ -102,16 +112,11 @@ class Checkpoint:
                 wanted.setdefault(each.rank, []).append((each.name, self._folder / file))
         self._expected = len(wanted)
         if not wanted and self._written != (delivered, self._files.keys()):
-            self._write(delivered, skipped)
+            self.write(delivered, skipped)
         yield from wanted.items()
 
-    def saved(
-        self,
-        files: Iterable[tuple[Node, str, float]],
-        delivered: int,
-        skipped: Sequence[Skipped],
-    ) -> None:
-        """Take note of what a rank has written; when all have, write the manifest."""
+    def saved(self, files: Iterable[tuple[Node, str, float]]) -> None:
+        """Take note of what a rank has written."""
         for node, file, size in files:
             if not (self._folder / file).is_file():
                 raise RunFailed(
@@ -120,10 +125,8 @@ class Checkpoint:
                 )
             self._files[node] = (file, size)
         self._expected -= 1
-        if self._expected == 0:
-            self._write(delivered, skipped)
 
-    def _write(self, delivered: int, skipped: Sequence[Skipped]) -> None:
+    def write(self, delivered: int, skipped: Sequence[Skipped]) -> None:
         """Write the manifest of the nodes that no other contains, and remove other files."""
         kept = {
             node: file

@@ -103,6 +103,7 @@ class Load:
     pipeline: int
     blocks: int = 0
     merges: int = 0
+    has_done: bool = False  # a block
 
     @property
     def all(self) -> int:
@@ -241,7 +242,9 @@ class Coordinator:
 
     def done(self, rank: int, block: Block, sizes: Sequence[float | None], seconds: float) -> None:
         """Hear that a rank holds the results of a block; sizes of its shards, None: no item."""
-        self.loads[rank].blocks -= 1
+        load = self.loads[rank]
+        load.blocks -= 1
+        load.has_done = True
         del self._open[block.first]
         count = block.stop - block.first
         self._done += count
@@ -365,7 +368,7 @@ class Coordinator:
         """Give blocks to ranks that have too few, those that have none first."""
         for depth in range(self._depth):
             for rank, load in self.loads.items():
-                if load.blocks == depth:
+                if load.blocks == depth and (depth == 0 or load.has_done):
                     self._grant_to(rank, load, partial)
 
     @property

@@ -19,13 +19,13 @@ from typing import Any, Final
 from parcast.errors import ParcastError, RunFailed
 from parcast.pipeline.engine.channel import Channel, Message
 from parcast.pipeline.engine.coordinator import Block, Input
-from parcast.pipeline.engine.job import Job, Reduction, Skipped
+from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.payload import packed, size_of
 from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import EMPTY, Node
-from parcast.pipeline.engine.working import ItemFailed, Work, described, failure_of, sendable
+from parcast.pipeline.engine.working import Work, function_failed, sendable, server_failed, span
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
 SELDOM: Final = 0.02  # by the other thread, during a task [s]
@@ -83,7 +83,8 @@ class Rank:
         self._job, self._channel, self._store, self._root = job, channel, store, root
         self._server = server
         self._is_static = job.schedule == "source"
-        self._work = Work(job, self._pulse)
+        self._where = f" on rank {channel.rank}" if channel.size > 1 else ""
+        self._work = Work(job, where=self._where, pulse=self._pulse)
         self._waiting = Waiting()
         self._incomplete: dict[Node, Merging] = {}
         self._promised: dict[Node, tuple[Input, int]] = {}  # sent when they are here
@@ -97,6 +98,7 @@ class Rank:
         self._is_over = False
         self._failure: ParcastError | None = None
         self._failed_at = 0.0
+        self._has_refused = False  # to go on, and waits for rank 0 to end the run
         self._heard: dict[str, Callable[..., None]] = {
             "work": self._on_work,
             "combine": self._on_combine,
@@ -106,7 +108,6 @@ class Rank:
             "reduction": self._on_reduction,
             "save": self._on_save,
             "load": self._on_load,
-            "failed": self._on_failed,
             "refused": lambda _, refusal: self._stop(refusal),
             "stop": self._on_stop,
             "end": lambda _: setattr(self, "_is_over", True),
@@ -121,13 +122,13 @@ class Rank:
                 self.pump()
                 self._raise()
                 try:
-                    self._rest = SHORTEST_REST if self._step() else self._rested()
+                    is_busy = not self._has_refused and self._step()
+                    self._rest = SHORTEST_REST if is_busy else self._rested()
                 except ParcastError as refusal:  # rank 0 tells all, this one as well
-                    self._say(("refused", refusal))
+                    self._refuse(refusal)
         except BaseException as crash:
             if crash not in (self._failure, self.crash):
-                self._say(("refused", self._refusal(crash)))
-            self.pump()
+                self._refuse(self._refusal(crash))
             raise
         finally:
             end = time.monotonic() + GRACE
@@ -137,7 +138,7 @@ class Rank:
     def crashed(self, crash: BaseException) -> None:
         """Tell rank 0 that looking after messages has failed, and end this rank."""
         self.crash, self._failed_at = crash, time.monotonic()
-        self._say(("refused", self._refusal(crash)))
+        self._refuse(self._refusal(crash))
 
     def _refusal(self, crash: BaseException) -> ParcastError:
         """Describe the end of this rank."""
@@ -278,9 +279,6 @@ class Rank:
         for name, path, size in files:
             self._store.adopt(name, path, size)
 
-    def _on_failed(self, message: Message, failure: Skipped) -> None:
-        self._fail(failure, message.source)
-
     def _on_stop(self, _: Message, failure: ParcastError) -> None:
         self._failure, self._failed_at = failure, time.monotonic()
 
@@ -297,8 +295,8 @@ class Rank:
         try:
             return self._channel.send(target, content, value)
         except Exception as error:
-            what = f"the result of items {first} to {stop - 1}, which cannot be sent"
-            self._fail(described(first, what, error), self._channel.rank)
+            what = f"Sending the result of {span(first, stop)}"
+            self._refuse(function_failed(what, self._where, error))
             return 0
 
     def _on_reduction(self, message: Message, shard: int, first: int, stop: int) -> None:
@@ -315,12 +313,14 @@ class Rank:
                 return
             self._served = whole.stop
 
-    def _fail(self, failure: Skipped, source: int) -> None:
-        """Tell all ranks that an item failed for good, or have rank 0 tell them."""
-        if self._root is None:
-            self._channel.send(0, ("failed", failure))
-        else:
-            self._stop(failure_of(failure, source if self._channel.size > 1 else None))
+    def _refuse(self, refusal: ParcastError) -> None:
+        """End the run: tell all ranks, or have rank 0 tell them."""
+        self._has_refused = True
+        with self._lock:
+            if self._root is None:
+                self._channel.send(0, ("refused", refusal))
+            else:
+                self._stop(refusal)
 
     def _stop(self, refusal: ParcastError) -> None:
         """Tell all ranks, from rank 0, that the run has failed."""
@@ -389,11 +389,7 @@ class Rank:
     def _run_block(self, block: Block, shards: tuple[int, ...], items: Sequence[Any]) -> None:
         """Run the task on a block, and tell rank 0."""
         with Lap() as lap:
-            try:
-                done = self._work.on(block, items)
-            except ItemFailed as failed:
-                self._say(("failed", failed.failure))
-                return
+            done = self._work.on(block, items)
         self._block_time, self._fetch_time = lap.seconds, 0.0
         self.notes.task(block.first, block.stop, lap)
         with self._lock:
@@ -414,9 +410,8 @@ class Rank:
             try:
                 value = self._job.merge.of(values)
             except Exception as error:
-                what = f"the merge of items {first} to {stop - 1}"
-                self._say(("failed", described(first, what, error)))
-                return
+                what = f"The merge of {span(first, stop)}"
+                raise function_failed(what, self._where, error) from error
         values.clear()
         self.notes.merge(first, stop, len(merging.inputs), lap)
         with self._lock:
@@ -439,9 +434,8 @@ class Rank:
                 args = (value,) if self._job.shards == 1 else (value, shard)
                 value = self._job.finish(*args)
             except Exception as error:
-                what = f"finish() of items {first} to {stop - 1}"
-                self._say(("failed", described(first, what, error)))
-                return
+                what = f"finish() of {span(first, stop)}"
+                raise function_failed(what, self._where, error) from error
         with self._lock:
             self._sent(server, ("reduction", shard, first, stop), value, first, stop)
 
@@ -452,11 +446,10 @@ class Rank:
             if self._server is not None:
                 try:
                     self._server(reduction)
+                except ParcastError:
+                    raise
                 except Exception as error:
-                    what = f"server() of items {reduction.first} to {reduction.stop - 1}"
-                    failure = described(reduction.first, what, error)
-                    self._say(("failed", failure))
-                    return
+                    raise server_failed(reduction, self._where, error) from error
         self.notes.deliver(reduction.first, reduction.stop, size, lap)
         self._say(("delivered", reduction.first, reduction.stop))
 

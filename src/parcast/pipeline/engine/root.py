@@ -119,8 +119,9 @@ class Root:
             self.reductions += 1
         elif kind == "saved":
             assert self.checkpoint is not None
-            if not self.items.was_stopped:
-                self.checkpoint.saved(facts[0], self.reductions, self.skipped)
+            self.checkpoint.saved(facts[0])
+            if not self.checkpoint.is_awaited and not self.items.was_stopped:
+                self.checkpoint.write(self.reductions, self.skipped)
         else:  # "unsaved"
             raise RunFailed(
                 f"The checkpoint cannot be written to {facts[0]}. Choose another folder."
@@ -143,7 +144,10 @@ class Root:
         if self._progress is not None and time.monotonic() - self._told > OFTEN:
             self._told = time.monotonic()
             self._progress(self)
-        if self.coordinator.is_over and self.reductions == self._ordered and not self._is_over:
+        is_over = self.coordinator.is_over and self.reductions == self._ordered
+        if self.checkpoint is not None and self.checkpoint.is_awaited:
+            return
+        if is_over and not self._is_over:
             self._is_over = True
             for rank in range(self._ranks):
                 yield rank, ("end",), EMPTY

@@ -101,7 +101,6 @@ def run_here(
         own = None
         if comm is not None and comm.Get_size() > 1:
             own = comm.Dup()
-            stack.callback(own.Free)
             channel = MpiChannel(own)
         is_root = channel.rank == 0
         serves = channel.rank == (job.server_rank or 0)
@@ -137,6 +136,8 @@ def run_here(
         place = Place(rank.notes, perf_counter() - begun, platform.node(), available_cores())
         places = [place] if own is None else own.gather(place)
         last = _round_trips(own) if own is not None and job.is_traced else []
+        if own is not None:
+            own.Free()  # not after a failure: messages on their way would reach its successor
         if root is None or places is None:
             return Outcome()
         if root.checkpoint is not None and not root.items.was_stopped:

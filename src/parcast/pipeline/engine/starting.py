@@ -20,7 +20,7 @@ from pathlib import Path
 from socket import AF_UNIX, socket
 from typing import IO, Any, Final
 
-from parcast.errors import Argument, ParameterError, ParcastError, RunFailed
+from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import Placement, Started, started_ranks
@@ -29,7 +29,7 @@ from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Server
 from parcast.pipeline.engine.payload import portable, size_of
 from parcast.pipeline.engine.session import Outcome
-from parcast.pipeline.engine.working import failed_serving, sendable
+from parcast.pipeline.engine.working import sendable, server_failed
 
 WORKER: Final = "parcast.pipeline.engine.worker"
 JOB: Final = "job.pickle"
@@ -72,7 +72,7 @@ def run_started(
         started = stack.enter_context(
             started_ranks(WORKER, [str(desk)], ranks=ranks, placement=placement, called=job.name)
         )
-        host = _Host(started, source, server, progress, has_checkpoint=job.checkpoint is not None)
+        host = _Host(started, source, server, progress)
         stack.enter_context(stopped_by_interrupt(source))
         return host.serve(listener, time_limit)
 
@@ -151,11 +151,8 @@ class _Host:
         items: Items,
         server: Server | None,
         progress: Callable[[int, int | None, float | None], object] | None,
-        *,
-        has_checkpoint: bool,
     ) -> None:
         self._started, self._items = started, items
-        self._has_checkpoint = has_checkpoint
         self._said = _Said(started)
         self._server, self._progress = server, progress
 
@@ -179,10 +176,10 @@ class _Host:
             elif self._started.process.poll() is not None:
                 raise self._failure()
             if time.monotonic() > end:
-                called, limit = self._started.called, f"{time_limit:g} s"
-                problem = f"{called} did not end within {limit} and was stopped. "
-                hint = "Allow more time, or give it less work."
-                raise RunFailed((problem, *(self._resumable() or (hint,))))
+                raise RunFailed(
+                    f"{self._started.called} did not end within {time_limit:g} s and was stopped. "
+                    "Allow more time, or give it less work."
+                )
 
     def _answer(self, connection: Connection, message: tuple[Any, ...]) -> Outcome | None:
         """Answer a message of rank 0; give the outcome if it is that."""
@@ -200,7 +197,7 @@ class _Host:
             except ParcastError:
                 raise
             except Exception as error:
-                raise failed_serving(facts[0], error) from error
+                raise server_failed(facts[0], "", error) from error
             connection.send(None)
         elif kind == "progress":
             if self._progress is not None:
@@ -242,14 +239,4 @@ class _Host:
             self._started.process.wait(LAST)
         if self._started.process.poll() is None:
             self._started.stop()
-        resumable = self._resumable()
-        failure = self._started.failure(*self._said.all())
-        if not isinstance(failure, RunFailed):
-            return failure
-        return RunFailed((str(failure), *((" ", *resumable) if resumable else ())))
-
-    def _resumable(self) -> tuple[str | Argument, ...]:
-        """Say how to go on, where a checkpoint was written."""
-        if not self._has_checkpoint:
-            return ()
-        return "Go on from its checkpoint with ", Argument("resume", True), "."
+        return self._started.failure(*self._said.all())
