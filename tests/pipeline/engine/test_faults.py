@@ -22,7 +22,7 @@ TOLD = {
     "no items": r"ParameterError: items must be iterable, got 5\. Give a list, a generator",
     "setup": r"RunFailed: setup\(\) failed.*: ValueError: this one is bad\. Correct it\.",
     "merge": r"RunFailed: The merge of items \d+ to \d+ failed.*: ValueError: this one is bad\.",
-    "split": r"RunFailed: split\(\) of the result of item \d failed.*: ValueError: this one is bad",
+    "split": r"RunFailed: split\(\) of the result of item \d failed.*: ValueError: this",
     "wrong split": r"ParameterError: split must give 2 parts, got 1\. One for each shard\.",
     "finish": r"RunFailed: finish\(\) of items 0 to 49 failed.*: ValueError: this one is bad\.",
     "server": r"RunFailed: server\(\) of items 0 to 4 failed.*: ValueError: this one is bad\.",
