@@ -31,6 +31,7 @@ class Earlier:
 
     nodes: tuple[tuple[Node, Path | None, float], ...]  # with file, None: no item; and size [B]
     delivered: int  # reductions
+    fetched: int  # items that there were at least
     skipped: tuple[Skipped, ...]
 
 
@@ -47,6 +48,7 @@ class Checkpoint:
         self._folder, self._every, self._signature = folder, every, dict(signature)
         self._last = time.monotonic()
         self._expected = 0  # ranks that have not answered
+        self._is_due = False
         self._written: tuple[int, AbstractSet[Node]] = (0, set())  # delivered, nodes
         self._files: dict[Node, tuple[str | None, float]] = {}
 
@@ -81,7 +83,12 @@ class Checkpoint:
                 message = "is named in the checkpoint and is missing. Start without --resume."
                 raise FileProblems(str(self._folder / file), [Problem(message=message)])
         skipped = tuple(Skipped(**each) for each in document["skipped"])
-        return Earlier(nodes=tuple(nodes), delivered=document["delivered"], skipped=skipped)
+        return Earlier(
+            nodes=tuple(nodes),
+            delivered=document["delivered"],
+            fetched=document["items"],
+            skipped=skipped,
+        )
 
     def clear(self) -> None:
         """Remove what another run left, or this one, which has ended well."""
@@ -94,9 +101,12 @@ class Checkpoint:
         """Whether ranks are writing what they hold."""
         return self._expected > 0
 
-    def due(
-        self, held: Iterable[Held], delivered: int, skipped: Sequence[Skipped]
-    ) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
+    @property
+    def is_complete(self) -> bool:
+        """Whether the manifest is to be written, as all ranks have written what they hold."""
+        return self._is_due and not self._expected
+
+    def due(self, held: Iterable[Held]) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
         """Give what each rank is to write now of what they hold; nothing before it is time."""
         if self._expected or time.monotonic() - self._last < self._every:
             return
@@ -111,8 +121,7 @@ class Checkpoint:
                 file = "-".join(map(str, each.name)) + ENDING
                 wanted.setdefault(each.rank, []).append((each.name, self._folder / file))
         self._expected = len(wanted)
-        if not wanted and self._written != (delivered, self._files.keys()):
-            self.write(delivered, skipped)
+        self._is_due = True
         yield from wanted.items()
 
     def saved(self, files: Iterable[tuple[Node, str, float]]) -> None:
@@ -126,8 +135,11 @@ class Checkpoint:
             self._files[node] = (file, size)
         self._expected -= 1
 
-    def write(self, delivered: int, skipped: Sequence[Skipped]) -> None:
+    def write(self, delivered: int, fetched: int, skipped: Sequence[Skipped]) -> None:
         """Write the manifest of the nodes that no other contains, and remove other files."""
+        self._is_due = False
+        if self._written == (delivered, self._files.keys()):
+            return
         kept = {
             node: file
             for node, file in self._files.items()
@@ -137,6 +149,7 @@ class Checkpoint:
             "schema": SCHEMA,
             "signature": self._signature,
             "delivered": delivered,
+            "items": fetched,
             "nodes": [[*node, *file] for node, file in sorted(kept.items())],
             "skipped": [asdict(each) for each in skipped],
         }

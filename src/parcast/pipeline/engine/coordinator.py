@@ -442,10 +442,12 @@ class Coordinator:
             level = min(level, level_of(max(left, 1), self.fan_in))
         local = first % self.every if self.every else first
         level = aligned_level(local, level, self.fan_in)
-        for covered in self._covered:
+        for shard, covered in enumerate(self._covered):  # of a block, all items or none
             i = bisect_right(covered, (first, inf))
-            if i < len(covered):
-                level = min(level, level_of(covered[i][0] - first, self.fan_in))
+            begins = [covered[i][0]] if i < len(covered) else []
+            until = self._covered_until(first, shard)
+            for change in (*begins, *([until] if until > first else ())):
+                level = min(level, level_of(change - first, self.fan_in))
         return level
 
     @property

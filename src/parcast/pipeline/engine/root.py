@@ -50,6 +50,7 @@ class Root:
         self.reductions = 0  # delivered
         self._ordered = 0  # to be delivered
         self._is_over = False
+        self._least = 0  # items, as far as an interrupted run has taken them
         self._begun = list(self._resumed()) if checkpoint is not None else []
         self.task_seconds = 0.0  # of all ranks, with merges inside blocks [s]
         self.merge_seconds = 0.0  # of all ranks [s]
@@ -64,6 +65,14 @@ class Root:
         """Number of items, if it is known. [1]."""
         end = self.coordinator.end
         return self.items.total if end is None else end
+
+    @property
+    def _is_closing(self) -> bool:
+        """Whether no more checkpoints are written.
+
+        What an interrupt has cut short is no part of a run that goes on, nor is its whole result.
+        """
+        return self.items.was_stopped or (self._job.every is None and self.reductions > 0)
 
     @property
     def remaining(self) -> float | None:
@@ -91,6 +100,7 @@ class Root:
             if path is not None:
                 files.setdefault(rank, []).append((node, path, size))
         self._ordered = self.reductions = earlier.delivered
+        self._least = earlier.fetched
         self.coordinator.resume(held, delivered=earlier.delivered)
         needed = self.coordinator.is_needed
         self.skipped += [each for each in earlier.skipped if not needed(each.index)]
@@ -120,8 +130,6 @@ class Root:
         elif kind == "saved":
             assert self.checkpoint is not None
             self.checkpoint.saved(facts[0])
-            if not self.checkpoint.is_awaited and not self.items.was_stopped:
-                self.checkpoint.write(self.reductions, self.skipped)
         else:  # "unsaved"
             raise RunFailed(
                 f"The checkpoint cannot be written to {facts[0]}. Choose another folder."
@@ -132,15 +140,20 @@ class Root:
         yield from self._begun
         self._begun.clear()
         ended = self.items.has_ended  # first: the number may grow until then
+        if ended and self.items.fetched < self._least and not self.items.was_stopped:
+            raise RunFailed(
+                f"There are {self.items.fetched} items, and the interrupted run had taken "
+                f"{self._least}. Give the same items, or start anew without resuming."
+            )
         self.coordinator.fetched(self.items.fetched, ended=ended)
         for order in self.coordinator.orders(partial=self.items.is_slow):
             yield from self._posted(order)
-        # What an interrupt has cut short is no part of a run that goes on from the checkpoint.
-        if self.checkpoint is not None and not self.items.was_stopped:
+        if self.checkpoint is not None and not self._is_closing:
             assert isinstance(self.coordinator, Coordinator)
-            due = self.checkpoint.due(self.coordinator.held(), self.reductions, self.skipped)
-            for rank, names in due:
+            for rank, names in self.checkpoint.due(self.coordinator.held()):
                 yield rank, ("save", names), EMPTY
+            if self.checkpoint.is_complete:
+                self.checkpoint.write(self.reductions, self.items.fetched, self.skipped)
         if self._progress is not None and time.monotonic() - self._told > OFTEN:
             self._told = time.monotonic()
             self._progress(self)
