@@ -48,15 +48,15 @@ def job_of(given: Mapping[str, Any]) -> Job:
 
 def require_ranks(job: Job, count: int) -> None:
     """Refuse what so many ranks cannot do."""
-    workers = count - (job.server_rank is not None)
-    must, hint = f"be at most {workers}, the ranks that work", "Use fewer, or more ranks."
-    require("pipelines", job.pipelines, job.pipelines <= workers, must=must, hint=hint)
     if job.server_rank is not None:
         ok = count > 1 and 0 < job.server_rank < count
         must = f"lie in 1 to {count - 1}" if count > 1 else "be None on one rank"
         require("server_rank", job.server_rank, ok, must=must, hint="Rank 0 coordinates.")
         if job.server is None:
             raise ParameterError("server", must="be given with server_rank", hint="Name a file.")
+    workers = count - (job.server_rank is not None)
+    must, hint = f"be at most {workers}, the ranks that work", "Use fewer, or more ranks."
+    require("pipelines", job.pipelines, job.pipelines <= workers, must=must, hint=hint)
     if job.shards > 1 and job.split is None:
         raise ParameterError(
             "split",

@@ -1,7 +1,7 @@
 """A program for the tests: a run with a checkpoint, one rank of which may be killed.
 
-``python resuming.py CASE OUTPUT RANK SECONDS`` kills a rank so long after the run began; a negative
-time kills none. The value is written to the output, and each resumed item to ``resumed``.
+``python resuming.py CASE OUTPUT RANK SECONDS`` kills a rank so long after the run began; a
+negative time kills none. The value and what was skipped are written to the output.
 """
 
 import json

@@ -125,7 +125,7 @@ def expected(items, fan_in, every, shards, skipped):
     seed=st.integers(0, 10**6),
 )
 def test_the_merge_tree_is_that_of_the_items_whatever_the_schedule(
-    items, ranks, fan_in, every, shards, batch, window, is_known, skipping, seconds, seed
+    *, items, ranks, fan_in, every, shards, batch, window, is_known, skipping, seconds, seed
 ):
     chance = random.Random(seed)
     skipped = frozenset(i for i in range(items) if chance.random() < skipping)
@@ -157,7 +157,7 @@ def test_the_merge_tree_is_that_of_the_items_whatever_the_schedule(
     seed=st.integers(0, 10**6),
 )
 def test_a_run_goes_on_from_what_another_held_and_repeats_nothing_of_it(
-    items, ranks, fan_in, every, shards, seed
+    *, items, ranks, fan_in, every, shards, seed
 ):
     chance = random.Random(seed)
     keys = {"fan_in": fan_in, "shards": shards, "every": every}

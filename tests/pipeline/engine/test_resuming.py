@@ -1,4 +1,4 @@
-"""A run whose ranks are killed at random moments goes on from its checkpoint, to the same bytes."""
+"""A run whose ranks are killed at random moments goes on from its checkpoint."""
 
 import json
 import random

@@ -375,7 +375,7 @@ class Coordinator:
     def _depth(self) -> int:
         """Blocks that a rank has at a time: some in advance, but not long ones, nor at the end."""
         size = int(self.fan_in**self._level)
-        if self._seconds * size > LONG:
+        if len(self.loads) == 1 or self._seconds * size > LONG:
             return 1
         enough = 2
         if self._seconds:
