@@ -110,7 +110,7 @@ def expected(items, fan_in, every, shards, skipped):
     return found
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     items=st.integers(0, 120),
     ranks=st.integers(1, 9),
