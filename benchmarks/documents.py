@@ -1,4 +1,4 @@
-"""How fast documents are read: MB/s a core for each format, and beside `html.parser`.
+"""How fast documents are read on one core: each format, and beside `html.parser`.
 
 Files of `--size` MB are generated in a temporary folder. A word of English text takes some six
 characters with its space, so that 1 MB/s is some 170,000 tokens/s.
@@ -135,12 +135,12 @@ class Reference(HTMLParser):
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """Median time of a few runs. [s]."""
+    """Median processor time of a few runs. [s]."""
     times = []
     for _ in range(RUNS):
-        begin = time.perf_counter()
+        begin = time.process_time()
         action()
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     return statistics.median(times)
 
 

@@ -3,13 +3,17 @@
 import gzip
 import json
 import os
+import pickle
+from collections import Counter
 from itertools import pairwise
 
 import pytest
 
+import parcast
 from parcast.pipeline.documents import sources
 from parcast.pipeline.documents.document import DocumentError, Reading
 from parcast.pipeline.documents.items import WorkItem, work_items
+from parcast.pipeline.documents.paths import document_paths
 from parcast.pipeline.documents.reading import read_documents
 
 
@@ -128,3 +132,20 @@ def test_an_element_that_is_nowhere_is_said_once(tmp_path):
     (item,) = work_items([path], Reading(document="page"), chunk=100)
     with pytest.raises(DocumentError, match="must hold documents in <page>, got no such element"):
         list(read_documents(item, Reading(document="page")))
+
+
+def words_of(item):
+    """Count the words of the documents of an item."""
+    found = [field.text for document in read_documents(item) for field in document.fields]
+    return Counter(" ".join(found).split())
+
+
+def test_items_are_work_for_a_pipeline(tmp_path):
+    for name, content in CONTENT.items():
+        (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    paths = document_paths(tmp_path)
+    items = list(work_items(paths, chunk=5000))
+    assert pickle.loads(pickle.dumps(items)) == items
+    result = parcast.run_pipeline(work_items(paths, chunk=5000), words_of, merge="counts")
+    assert result.items == len(items) > 20
+    assert result.value["Text"] == sum(content.count("Text ") for content in CONTENT.values())
