@@ -33,7 +33,9 @@ OPTIONS: Final = {
     "ranks": "-np",
     "name": "NAME",
 }  # what Python calls an argument, and what the command line does
-PARTS: Final[dict[str, str]] = {}  # commands of their own below `run`, by place
+PARTS: Final = {  # commands of their own below `run`, by place
+    "pipeline": "parcast.pipeline.command:command",
+}
 
 *_NAMES, _LAST = KERNELS
 HELP = f"""Run a reference program with MPI, and time and count what it does.
