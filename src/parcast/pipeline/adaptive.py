@@ -27,9 +27,8 @@ an even share of the work, the drain follows its last batch. This is the critica
 them, a batch and the drain, and begins with the first of them.
 
 On one processor T is T_seq, equation (1). Without merges, messages and fetching it is N*T_comp/P
-where the batches divide evenly. Waiting for the channel counts in the drain only, since in the
-meantime a processor has other work; at most one message of each processor is on its way, so that a
-message waits at most w - 1 services, also on a channel that is the bottleneck.
+where the batches divide evenly. Waiting for the channel counts in the drain only, since before
+it a processor has other work; there a path waits for at most one message of each other processor.
 
 Compared with list schedules of the same tree (`tests/pipeline/greedy.py`), with constant times, 2
 to 16 processors and merges of up to twice a task: median error 0.3 %, at worst 2.6 % for 1000
@@ -67,7 +66,8 @@ class Batches:
     working: Array  # w, processors of a pipeline that have work [1]
     busy: Array  # c, cores that they have [1]
     rounds: Array  # most batches of one processor [1]
-    most: Array  # most items of one processor [1]
+    last: Array  # items of the last of these [1]
+    left: Array  # batches of a pipeline in the last round [1]
     fan_in: Array  # f [1]
 
     @property
@@ -125,8 +125,9 @@ def batches(
     blocks = np.maximum(np.ceil(n / (g * b) - SLACK), 1.0)
     working = np.minimum(number, blocks)
     rounds = np.ceil(blocks / number - SLACK)
+    left = blocks - (rounds - 1) * number
     # Where only one processor has so many batches, the last of them may be a partial one.
-    last = np.where(blocks - (rounds - 1) * number <= 1, n / g - (blocks - 1) * b, b)
+    last = np.where(left <= 1, n / g - (blocks - 1) * b, b)
     busy = working * g
     if cores is not None:
         most = np.asarray(cores, dtype=np.float64)
@@ -140,7 +141,8 @@ def batches(
         working=working,
         busy=busy,
         rounds=rounds,
-        most=(rounds - 1) * b + last,
+        last=last,
+        left=left,
         fan_in=f,
     )
 
@@ -227,12 +229,14 @@ def adaptive_time(
     n, share = split.items, split.shared
     work = n * (t + got) + (n - split.pipelines) * m
     messages = split.messages * own
-    slowdown = split.working * split.pipelines / split.busy
-    rounds = (split.most * (item + m) - split.rounds * m) * slowdown
     levels = split.levels if drain else np.zeros(())
     hops = np.where(share > 0, levels * (sent + (split.fan_in - 1) * own), 0.0)
     path = levels * (split.fan_in - 1) * m + hops
-    block = split.size * (item + m) - m
+    block, last = (size * (item + m) - m for size in (split.size, split.last))
+    # Processors in the last round share the cores among themselves only.
+    cores = np.inf if cores is None else np.asarray(cores, dtype=np.float64)
+    first = (split.rounds - 1) * block * np.maximum(split.working * split.pipelines / cores, 1.0)
+    rounds = first + last * np.maximum(split.left * split.pipelines / cores, 1.0)
     busy = (work + messages) / split.busy
     # A lone processor fetches before it works: its fetching is in the work already.
     idle = np.maximum(rounds + path, (n - 1) * ahead + share * (block + path))
@@ -269,21 +273,22 @@ def queued_delay(
     propagation: ArrayLike = 0.0,
     share_channel: bool = False,
 ) -> Array:
-    """Mean time of a message if each processor has at most one on its way [s].
+    """Mean time of a message in the drain [s].
 
-    That of M/G/1 with the squared coefficient of variation `cv2`, as long as a message waits no
-    longer than one of each other processor takes.
+    That of M/G/1 with the squared coefficient of variation `cv2`. In the drain each of the other
+    processors sends once, so that the messages of a path wait for no more than these together,
+    also at a channel that is the bottleneck.
 
     >>> split = batches(1000, 16)
     >>> queued_delay(split, [0.0, 500.0, 2000.0], service=1e-3, cv2=1.0)
-    array([0.001, 0.002, 0.016])
+    array([0.001     , 0.002     , 0.00250515])
     """
     rate, s = np.asarray(arrivals, dtype=np.float64), _time("service", service)
     used = rate * s
     is_open = used < 1
     waiting = mg1(np.where(is_open, rate, 0.0), service=s, cv2=cv2).waiting
     senders = split.working * (split.pipelines if share_channel else 1.0)
-    longest = (senders - 1.0) * s
+    longest = (senders - 1.0) * s / np.maximum(split.levels, 1.0)
     waiting = np.where(is_open, np.minimum(waiting, longest), longest)
     return np.asarray(s + waiting + _time("propagation", propagation))
 

@@ -1,11 +1,11 @@
 """The law of a pipeline with its constants from measured runs: the third way to its times.
 
     published schedule   T = T_0 + k*(T_comp + T_comm) [+ log_f P*d] ,   k = (N/G - P)/(P/2)    [S]
-    default schedule     T = T_0 + N/c*x [+ (1 - 1/w)*log_f B*d]                                [D]
+    default schedule     T = T_0 + N/c*x [+ log_f B*d]                                          [D]
 
 T_0 is the start of a run with the first task, the factor of k or N/c the time of a step or the
 processor time of an item, and d, which is optional, that of a level of the tree: a merge and a
-message. c, w and B are those of `parcast.pipeline.adaptive`. All are at least 0 and have the least
+message. c and B are those of `parcast.pipeline.adaptive`. All are at least 0 and have the least
 squares of the relative residuals, T/T_measured - 1, so that short runs count as much as long ones.
 
 Runs that are far from the others are left out and named [D]: by more than 4 times the scatter of
@@ -36,7 +36,7 @@ from parcast.numerics import NonNegativeFit, fit_non_negative
 from parcast.pipeline.adaptive import batches
 from parcast.pipeline.formulas import steps, tree_levels
 from parcast.timings.measurements import Measurements
-from parcast.units import format_quantity, percent
+from parcast.units import format_quantity, in_percent
 
 Schedule: TypeAlias = Literal["source", "adaptive"]
 LEVEL: Final = 0.9  # of intervals
@@ -129,9 +129,9 @@ class Calibration:
         lines = [f"T_0          {self.startup}", f"{f'x {count}':12} {self.step}"]
         if self.level is not None:
             lines.append(f"x levels     {self.level}")
-        error = percent(self.largest_error)
+        error = in_percent(self.largest_error)
         used = len(self.residuals) - len(self.outliers)
-        lines.append(f"{used} runs, largest error {error}")
+        lines.append(f"{used} runs, largest error {error} %")
         return "\n".join([*lines, *self.warnings])
 
     @property
@@ -251,7 +251,7 @@ def run_terms(
         levels = tree_levels(each, fan_in=fan_in)
     elif schedule == "adaptive":
         split = batches(items, each, batch=batch, pipelines=g, cores=cores, fan_in=fan_in)
-        counts, levels = split.items / split.busy, split.shared * split.levels
+        counts, levels = split.items / split.busy, np.where(split.working > 1, split.levels, 0.0)
     else:
         must = 'be "source" or "adaptive"'
         raise ParameterError("schedule", must=must, got=repr(schedule), hint="Choose one.")

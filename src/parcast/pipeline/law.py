@@ -180,14 +180,14 @@ class PipelinePhase(Phase):
     def _variance_of_mg1(self) -> "PipelinePhase":
         if self.delay == "mg1" and self.cv2 is None and self.communication is None:
             raise ParameterError(
-                "cv2",
-                must='be given with delay = "mg1"',
+                "phase",
+                must='give cv2 if delay = "mg1"',
                 hint="Add the variance of the lengths over their mean squared; 0 is md1, 1 mm1.",
             )
         if self.delay != "mg1" and self.cv2 is not None:
             raise ParameterError(
-                "cv2",
-                must='be left out unless delay = "mg1"',
+                "phase",
+                must='give cv2 only if delay = "mg1"',
                 hint='Add delay = "mg1", or leave cv2 out.',
             )
         return self
@@ -220,7 +220,8 @@ class PipelinePhase(Phase):
                 "In the published schedule half of the processors merge in every step; where a "
                 'merge takes less than a task they wait (form = "adaptive" does not).'
             )
-        if self._has_queue and self.delay == "md1":
+        is_chosen = self.form != "adaptive" or "delay" in self.model_fields_set
+        if self._has_queue and self.delay == "md1" and is_chosen:
             yield (
                 "The delay md1 is for messages of equal length, although the source calls it "
                 'M/G/1. Where lengths vary give delay = "mg1" with cv2.'
@@ -266,7 +267,11 @@ class PipelinePhase(Phase):
         ok = (each >= 1) & _whole(each)
         whole = (pipelines >= 1) & _whole(pipelines)
         require(
-            "pipelines", pipelines, whole, must="be a whole number", hint="Choose p accordingly."
+            "pipelines",
+            pipelines,
+            whole,
+            must="be a whole number",
+            hint="Choose p so that it is one.",
         )
         require(
             "p",
