@@ -215,6 +215,34 @@ def test_stages_are_added_or_overlap():
     assert step_time(**keys | {"merge": 1.0}, overlapped=True) == 3.5
 
 
+def published_step(p, task, merge, message):
+    """Mean time of a step of the source's schedule, each rank's link carrying one message."""
+    ready, link, after = np.zeros(p + 1), np.zeros(p + 1), []
+    for _ in range(200):
+        b = 2
+        while b <= p:
+            arrived = np.zeros(p + 1)
+            for rank in range(1, p + 1):
+                if 0 < rank % b <= b // 2:
+                    link[rank] = max(ready[rank], link[rank]) + message
+                    arrived[rank + b // 2] = link[rank]
+                    ready[rank] += task
+            for rank in range(1, p + 1):
+                if not 0 < rank % b <= b // 2:
+                    ready[rank] = max(ready[rank], arrived[rank]) + merge
+            b *= 2
+        after.append(ready.max())
+    return (after[-1] - after[99]) / 100 / np.log2(p)
+
+
+@pytest.mark.parametrize("p", [2, 8, 16])
+@pytest.mark.parametrize("keys", [(3, 1, 1), (1, 3, 2), (1, 2, 3), (2, 2, 2), (1, 0, 0)])
+def test_an_overlapped_step_is_that_of_the_published_schedule(p, keys):
+    task, merge, sent = keys
+    step = step_time(task=task, merge=merge, communication=sent, overlapped=True)
+    assert published_step(p, *keys) == pytest.approx(float(step), rel=1e-9)
+
+
 def test_fewer_items_than_processors_take_no_further_step():
     assert steps([1, 8, 16, 17], 16).tolist() == [0, 0, 0, 0.125]
 
