@@ -50,6 +50,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.errors import require
+from parcast.queueing.arguments import mean_time
 from parcast.queueing.open import mg1
 
 SLACK: Final = 1e-9  # of a batch by which a quotient may exceed a whole number by rounding
@@ -199,8 +200,9 @@ def adaptive_time(
     Returns
     -------
     Breakdown
-        Times, arrays that broadcast together: `compute` the mean over the cores, `communication`
-        what is not overlapped, `synchronisation` the idle rest; `time` all of it. [s]
+        Times, arrays that broadcast together: `compute`, the mean over all processors or their
+        cores; `communication` that is not overlapped; `synchronisation`, the idle rest; `time`,
+        their sum. [s]
 
     Raises
     ------
@@ -214,7 +216,7 @@ def adaptive_time(
     """
     split = batches(items, p, batch=batch, pipelines=pipelines, cores=cores, fan_in=fan_in)
     t, m, sent, own, got, taken = (
-        _time(name, x)
+        mean_time(name, x)
         for name, x in (
             ("task", task),
             ("merge", merge),
@@ -242,7 +244,8 @@ def adaptive_time(
     idle = np.maximum(rounds + path, (n - 1) * ahead + share * (block + path))
     unshared = np.maximum(busy + share * path, idle)
     whole = np.maximum(unshared, taken + share * path) + share * ahead
-    compute = work / split.busy
+    everyone = np.asarray(p, dtype=np.float64) * np.asarray(pipelines, dtype=np.float64)
+    compute = work / np.minimum(everyone, cores)
     seen = messages / split.busy + share * hops + (whole - share * ahead - unshared)
     seen = np.minimum(seen, whole - compute)
     return Breakdown(
@@ -261,7 +264,7 @@ def channel_time(split: Batches, *, service: ArrayLike, share_channel: bool = Fa
     np.float64(0.937)
     """
     results = split.results if share_channel else split.results / split.pipelines
-    return np.asarray(results * _time("service", service))
+    return np.asarray(results * mean_time("service", service))
 
 
 def queued_delay(
@@ -283,19 +286,11 @@ def queued_delay(
     >>> queued_delay(split, [0.0, 500.0, 2000.0], service=1e-3, cv2=1.0)
     array([0.001     , 0.002     , 0.00250515])
     """
-    rate, s = np.asarray(arrivals, dtype=np.float64), _time("service", service)
+    rate, s = np.asarray(arrivals, dtype=np.float64), mean_time("service", service)
     used = rate * s
     is_open = used < 1
     waiting = mg1(np.where(is_open, rate, 0.0), service=s, cv2=cv2).waiting
     senders = split.working * (split.pipelines if share_channel else 1.0)
     longest = (senders - 1.0) * s / np.maximum(split.levels, 1.0)
     waiting = np.where(is_open, np.minimum(waiting, longest), longest)
-    return np.asarray(s + waiting + _time("propagation", propagation))
-
-
-def _time(name: str, value: ArrayLike) -> Array:
-    """Time of at least 0. [s]."""
-    time = np.asarray(value, dtype=np.float64)
-    ok = (time >= 0) & np.isfinite(time)
-    require(name, time, ok, must="be a time of at least 0", hint="Give it in seconds.")
-    return time
+    return np.asarray(s + waiting + mean_time("propagation", propagation))

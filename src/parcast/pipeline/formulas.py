@@ -45,6 +45,7 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
+from parcast.queueing.arguments import mean_time
 from parcast.queueing.open import md1, mg1, mm1
 
 Delay: TypeAlias = Literal["mm1", "md1", "mg1"]
@@ -358,10 +359,4 @@ def _items(items: ArrayLike) -> Array:
 
 def _times(**times: ArrayLike) -> tuple[Array, ...]:
     """Times of at least 0, by the names of arguments. [s]."""
-    arrays = []
-    for name, value in times.items():
-        time = np.asarray(value, dtype=np.float64)
-        ok = (time >= 0) & np.isfinite(time)
-        require(name, time, ok, must="be a time of at least 0", hint="Give it in seconds.")
-        arrays.append(time)
-    return tuple(arrays)
+    return tuple(mean_time(name, value) for name, value in times.items())

@@ -338,7 +338,8 @@ class PipelinePhase(Phase):
 
     def _published(self, run: Reduction, channel: Channel) -> Breakdown:
         """Time by the published schedule, without the start; T_seq on one processor. [s]."""
-        f, g, b = run.fan_in, run.pipelines, run.batch
+        f, g = run.fan_in, run.pipelines
+        b = np.minimum(run.batch, np.maximum(run.items / g, 1.0))
         k = steps(np.maximum(run.items / b, 1.0), run.p, pipelines=g, fan_in=f)
         is_parallel = run.p > 1
         taking = run.p * (f - 1) / f * g  # tasks, and merges of two, of one step
