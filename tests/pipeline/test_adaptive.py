@@ -56,7 +56,7 @@ def test_more_processors_never_slow_down_what_sends_nothing(n, p, task, merge):
 @given(n=many, p=few, keys=work, ahead=st.booleans())
 def test_no_cost_shortens_the_time(key, n, p, keys, ahead):
     more = {key: keys["task"] * np.array([1.0, 2.0]), "prefetch": ahead}
-    time = adaptive_time(n, p, pipelines=3, **keys | more).time
+    time = adaptive_time(n, p, **keys | more).time
     assert time[0] <= time[1] * (1 + 1e-9)
 
 
@@ -97,10 +97,12 @@ def test_a_slow_channel_limits_the_run():
     assert found.communication > 0.98 * found.time
 
 
-def test_pipelines_on_one_channel_take_turns():
-    split = batches(4000, 8, pipelines=4)
-    own, shared = (channel_time(split, service=1e-3, share_channel=x) for x in (False, True))
-    assert shared == pytest.approx(4 * float(own))
+def test_channels_share_the_messages():
+    split = batches(4000, 32)
+    one, four = (float(channel_time(split, service=1e-3, channels=x)) for x in (1, 4))
+    assert one == pytest.approx(4 * four)
+    keys = {"service": 1e-3, "cv2": 0.0}
+    assert queued_delay(split, 1e6, channels=4, **keys) < queued_delay(split, 1e6, **keys)
 
 
 def test_a_partial_batch_is_no_longer_than_it_is():

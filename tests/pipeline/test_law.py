@@ -126,11 +126,16 @@ def test_a_batch_is_one_task(form):
     assert together == pytest.approx(float(apart), rel=0.001)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_pipelines_of_one_processor_merge_nothing_across(form):
+@pytest.mark.parametrize("form", FORMS[1:])
+def test_published_pipelines_of_one_processor_merge_nothing_across(form):
     assert time(8, form=form, pipelines="p", merge="0.1 s") == pytest.approx(
         512 * 0.15 + 511 * 0.1
     )
+
+
+def test_pipelines_of_the_default_schedule_share_one_tree():
+    keys = {"merge": "0.1 s", "communication": "1 ms"}
+    assert time(8, pipelines=2, **keys) == time(8, **keys)
 
 
 # Messages
@@ -284,9 +289,14 @@ def test_what_holds_at_some_points_is_not_said_elsewhere():
         ({"items": "0"}, "items must be at least 1, got 0. Use a whole number."),
         ({"fan_in": 1}, "fan_in must be at least 2, got 1. 2 is usual."),
         (
-            {"pipelines": "3"},
+            {"pipelines": "3", "form": "serial"},
             "p must be a multiple of pipelines, got 16. Choose such a p, or let pipelines follow "
             'it, such as "p / 16".',
+        ),
+        (
+            {"pipelines": "17"},
+            "p must be at least pipelines, got 16. Choose such a p, or let pipelines follow it, "
+            'such as "p / 16".',
         ),
         (
             {"pipelines": "p / 10"},

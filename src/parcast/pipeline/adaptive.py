@@ -1,32 +1,33 @@
 """The law of the default schedule: a processor takes new items whenever no merge waits.
 
     T      = T_0 + max(W/c + u*drain, rounds + drain, V/C + u*drain)                            [D]
-    W      = N*(T_comp + T_fetch) + (N - G)*T_merge + M*o
-    rounds = ceil(B/P) batches of b tasks and b - 1 merges
+    W      = N*(T_comp + T_fetch) + (N - 1)*T_merge + M*o
+    rounds = ceil(B/p) batches of b tasks and b - 1 merges
     drain  = log_f B*((f - 1)*(T_merge + o) + T_comm)
     u      = 1 - 1/w
 
-N items are reduced in G pipelines of P processors each. A pipeline has B = N/(G*b) batches of b
-items, rounded up; w = min(P, B) of its processors have work, and all together c = min(w*G, cores)
-cores. The law is derived as follows.
+N items are reduced by one tree on p processors. There are B = N/b batches of b items, rounded up;
+w = min(p, B) processors have work, on c = min(w, cores) cores. Pipelines are groups of processors
+that work on items of their own, so that most messages stay within a group; they share the tree,
+and count where each has a channel. The law is derived as follows.
 
 *Work.* The schedule is work conserving: all cores are busy until the items run out, and share the
-work W of tasks, merges and messages. Each batch is granted by a message, and the tree of a
-pipeline moves B - 1 results. One of w of these is local: M = G*(2*B - 1)*u.
+work W of tasks, merges and messages. Each batch is granted by a message, and the tree over the
+batches moves B - 1 results. One of w of these is local: M = (2*B - 1)*u.
 
-*Drain.* The merge tree depends on the items only, so that the result is the same for any P. When
+*Drain.* The merge tree depends on the items only, so that the result is the same for any p. When
 the last batch ends, its path to the root remains: log_f B merges of f results, each after a
 message. Meanwhile the others have nothing to do. These merges are in W as well, so Graham's bound
-for work-conserving schedules, T <= W/P + (1 - 1/P)*T_inf, gives the factor u [1]_.
+for work-conserving schedules, T <= W/p + (1 - 1/p)*T_inf, gives the factor u [1]_.
 
-*Rounds.* A batch is not divided. Where the processor with most batches, ceil(B/P), ends later than
+*Rounds.* A batch is not divided. Where the processor with most batches, ceil(B/p), ends later than
 an even share of the work, the drain follows its last batch. This is the critical path as well.
 
-*Stages of their own.* All results, V = G*(B - 1)*u*L bytes, pass a channel of rate C. With
+*Stages of their own.* All results, V = (B - 1)*u*L bytes, pass a channel of rate C. With
 `prefetch` one rank fetches all items: a run also takes at least N*T_fetch and, after the last of
 them, a batch and the drain, and begins with the first of them.
 
-On one processor T is T_seq, equation (1). Without merges, messages and fetching it is N*T_comp/P
+On one processor T is T_seq, equation (1). Without merges, messages and fetching it is N*T_comp/p
 where the batches divide evenly. Waiting for the channel counts in the drain only, since before
 it a processor has other work; there a path waits for at most one message of each other processor.
 
@@ -50,7 +51,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.errors import require
-from parcast.queueing.arguments import mean_time
+from parcast.queueing.arguments import mean_time, whole
 from parcast.queueing.open import mg1
 
 SLACK: Final = 1e-9  # of a batch by which a quotient may exceed a whole number by rounding
@@ -58,37 +59,36 @@ SLACK: Final = 1e-9  # of a batch by which a quotient may exceed a whole number 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Batches:
-    """How items are distributed over pipelines and processors; arrays that broadcast together."""
+    """How items are distributed over processors; arrays that broadcast together."""
 
     items: Array  # N [1]
-    size: Array  # b, items a batch, at most those of a pipeline [1]
-    pipelines: Array  # G, no more than there are items [1]
-    number: Array  # B, batches of a pipeline [1]
-    working: Array  # w, processors of a pipeline that have work [1]
+    size: Array  # b, items a batch, at most all [1]
+    number: Array  # B [1]
+    working: Array  # w, processors that have work [1]
     busy: Array  # c, cores that they have [1]
     rounds: Array  # most batches of one processor [1]
     last: Array  # items of the last of these [1]
-    left: Array  # batches of a pipeline in the last round [1]
+    left: Array  # batches in the last round [1]
     fan_in: Array  # f [1]
 
     @property
     def shared(self) -> Array:
-        """Share of messages that leave their processor, 1 - 1/w. [1]."""
+        """Share of messages that leave their processor, u. [1]."""
         return np.asarray(1.0 - 1.0 / self.working)
 
     @property
     def results(self) -> Array:
-        """Results that move in all pipelines [1]."""
-        return np.asarray(self.pipelines * (self.number - 1) * self.shared)
+        """Results that move [1]."""
+        return np.asarray((self.number - 1) * self.shared)
 
     @property
     def messages(self) -> Array:
-        """Results that move and batches that are granted, of all pipelines [1]."""
-        return np.asarray(self.pipelines * (2 * self.number - 1) * self.shared)
+        """Results that move and batches that are granted, M. [1]."""
+        return np.asarray((2 * self.number - 1) * self.shared)
 
     @property
     def levels(self) -> Array:
-        """Levels of the tree over the batches of a pipeline, log_f B; no whole number [1]."""
+        """Levels of the tree over the batches, log_f B; no whole number [1]."""
         return np.asarray(np.log(self.number) / np.log(self.fan_in))
 
 
@@ -97,47 +97,35 @@ def batches(
     p: ArrayLike,
     *,
     batch: ArrayLike = 1,
-    pipelines: ArrayLike = 1,
     cores: ArrayLike | None = None,
     fan_in: ArrayLike = 2,
 ) -> Batches:
-    """Distribute items over `pipelines` of `p` processors each, on `cores` in all.
+    """Distribute items over `p` processors in all, on as many `cores` unless these are given.
 
     >>> split = batches(1000, 16, batch=4)
     >>> float(split.number), float(split.rounds), float(split.working)
     (250.0, 16.0, 16.0)
     """
-    n, number, b, g, f = (
-        np.asarray(x, dtype=np.float64) for x in (items, p, batch, pipelines, fan_in)
-    )
-    for name, value, least in (
-        ("items", n, 1),
-        ("p", number, 1),
-        ("batch", b, 1),
-        ("pipelines", g, 1),
-        ("fan_in", f, 2),
-    ):
-        ok = (value >= least) & np.isfinite(value)
-        require(name, value, ok, must=f"be at least {least}", hint="Use a whole number.")
-    whole = "be a whole number of at least 2"
-    require("fan_in", f, f == np.floor(f), must=whole, hint="2 is usual.")
-    g = np.minimum(g, n)
-    b = np.minimum(b, n / g)
-    blocks = np.maximum(np.ceil(n / (g * b) - SLACK), 1.0)
+    n, number, b = (np.asarray(x, dtype=np.float64) for x in (items, p, batch))
+    for name, value in (("items", n), ("p", number), ("batch", b)):
+        ok = (value >= 1) & np.isfinite(value)
+        require(name, value, ok, must="be at least 1", hint="Use a whole number.")
+    f = whole("fan_in", fan_in, 2, hint="2 is usual.")
+    b = np.minimum(b, n)
+    blocks = np.ceil(n / b - SLACK)
     working = np.minimum(number, blocks)
     rounds = np.ceil(blocks / number - SLACK)
     left = blocks - (rounds - 1) * number
     # Where only one processor has so many batches, the last of them may be a partial one.
-    last = np.where(left <= 1, n / g - (blocks - 1) * b, b)
-    busy = working * g
+    last = np.where(left <= 1, n - (blocks - 1) * b, b)
+    busy = working
     if cores is not None:
         most = np.asarray(cores, dtype=np.float64)
         require("cores", most, most >= 1, must="be at least 1", hint="Count the cores from 1.")
-        busy = np.minimum(busy, most)
+        busy = np.minimum(working, most)
     return Batches(
         items=n,
         size=b,
-        pipelines=g,
         number=blocks,
         working=working,
         busy=busy,
@@ -159,7 +147,6 @@ def adaptive_time(
     fetch: ArrayLike = 0.0,
     prefetch: bool = False,
     batch: ArrayLike = 1,
-    pipelines: ArrayLike = 1,
     cores: ArrayLike | None = None,
     fan_in: ArrayLike = 2,
     channel: ArrayLike = 0.0,
@@ -170,9 +157,9 @@ def adaptive_time(
     Parameters
     ----------
     items : array_like
-        Items of all pipelines, N, at least 1. [1]
+        Items, N, at least 1. [1]
     p : array_like
-        Processors of one pipeline, P, any number of at least 1. [1]
+        Processors of all pipelines, any number of at least 1. [1]
     task, merge : array_like
         Time of the task of an item, and of a merge of two results. [s]
     communication : array_like
@@ -186,8 +173,6 @@ def adaptive_time(
         Whether one rank fetches all items, ahead of the tasks.
     batch : array_like
         Items that a processor takes at a time. [1]
-    pipelines : array_like
-        Pipelines that share the items, G. [1]
     cores : array_like, optional
         Cores that all processors share; by default one each. [1]
     fan_in : array_like
@@ -214,7 +199,7 @@ def adaptive_time(
     >>> adaptive_time(4096, [1, 15, 16], task=0.15).time.round(3)
     array([614.4,  41.1,  38.4])
     """
-    split = batches(items, p, batch=batch, pipelines=pipelines, cores=cores, fan_in=fan_in)
+    split = batches(items, p, batch=batch, cores=cores, fan_in=fan_in)
     t, m, sent, own, got, taken = (
         mean_time(name, x)
         for name, x in (
@@ -229,7 +214,7 @@ def adaptive_time(
     ahead = got if prefetch else np.zeros(())
     item = t if prefetch else t + got
     n, share = split.items, split.shared
-    work = n * (t + got) + (n - split.pipelines) * m
+    work = n * (t + got) + (n - 1) * m
     messages = split.messages * own
     levels = split.levels if drain else np.zeros(())
     hops = np.where(share > 0, levels * (sent + (split.fan_in - 1) * own), 0.0)
@@ -237,15 +222,14 @@ def adaptive_time(
     block, last = (size * (item + m) - m for size in (split.size, split.last))
     # Processors in the last round share the cores among themselves only.
     cores = np.inf if cores is None else np.asarray(cores, dtype=np.float64)
-    first = (split.rounds - 1) * block * np.maximum(split.working * split.pipelines / cores, 1.0)
-    rounds = first + last * np.maximum(split.left * split.pipelines / cores, 1.0)
+    first = (split.rounds - 1) * block * np.maximum(split.working / cores, 1.0)
+    rounds = first + last * np.maximum(split.left / cores, 1.0)
     busy = (work + messages) / split.busy
     # A lone processor fetches before it works: its fetching is in the work already.
     idle = np.maximum(rounds + path, (n - 1) * ahead + share * (block + path))
     unshared = np.maximum(busy + share * path, idle)
     whole = np.maximum(unshared, taken + share * path) + share * ahead
-    everyone = np.asarray(p, dtype=np.float64) * np.asarray(pipelines, dtype=np.float64)
-    compute = work / np.minimum(everyone, cores)
+    compute = work / np.minimum(np.asarray(p, dtype=np.float64), cores)
     seen = messages / split.busy + share * hops + (whole - share * ahead - unshared)
     seen = np.minimum(seen, whole - compute)
     return Breakdown(
@@ -255,16 +239,13 @@ def adaptive_time(
     )
 
 
-def channel_time(split: Batches, *, service: ArrayLike, share_channel: bool = False) -> Array:
-    """Time that all moving results occupy a channel, each for `service` [s].
-
-    Pipelines have a channel each, or share one.
+def channel_time(split: Batches, *, service: ArrayLike, channels: ArrayLike = 1) -> Array:
+    """Time that the moving results occupy their channels, each for `service` [s].
 
     >>> channel_time(batches(1000, 16), service=1e-3).round(3)
     np.float64(0.937)
     """
-    results = split.results if share_channel else split.results / split.pipelines
-    return np.asarray(results * mean_time("service", service))
+    return np.asarray(split.results * mean_time("service", service) / np.asarray(channels))
 
 
 def queued_delay(
@@ -274,9 +255,9 @@ def queued_delay(
     service: ArrayLike,
     cv2: ArrayLike,
     propagation: ArrayLike = 0.0,
-    share_channel: bool = False,
+    channels: ArrayLike = 1,
 ) -> Array:
-    """Mean time of a message in the drain [s].
+    """Mean time of a message in the drain, of `arrivals` a second at each of the channels [s].
 
     That of M/G/1 with the squared coefficient of variation `cv2`. In the drain each of the other
     processors sends once, so that the messages of a path wait for no more than these together,
@@ -290,7 +271,7 @@ def queued_delay(
     used = rate * s
     is_open = used < 1
     waiting = mg1(np.where(is_open, rate, 0.0), service=s, cv2=cv2).waiting
-    senders = split.working * (split.pipelines if share_channel else 1.0)
-    longest = (senders - 1.0) * s / np.maximum(split.levels, 1.0)
+    others = np.maximum(split.working / np.asarray(channels) - 1.0, 0.0)
+    longest = others * s / np.maximum(split.levels, 1.0)
     waiting = np.where(is_open, np.minimum(waiting, longest), longest)
     return np.asarray(s + waiting + mean_time("propagation", propagation))

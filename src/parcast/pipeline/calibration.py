@@ -250,7 +250,7 @@ def run_terms(
         counts = steps(items, each, pipelines=g, fan_in=fan_in)
         levels = tree_levels(each, fan_in=fan_in)
     elif schedule == "adaptive":
-        split = batches(items, each, batch=batch, pipelines=g, cores=cores, fan_in=fan_in)
+        split = batches(items, p, batch=batch, cores=cores, fan_in=fan_in)
         counts, levels = split.items / split.busy, np.where(split.working > 1, split.levels, 0.0)
     else:
         must = 'be "source" or "adaptive"'

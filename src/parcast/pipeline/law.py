@@ -5,9 +5,10 @@
     form = "serial"       equation (6) as published, each message added to its task             [S]
 
 with the equations of `parcast.pipeline.formulas`. p are all processors, P*G. Use `adaptive` for
-`run_pipeline` as it is, the others for `schedule="source"`: `serial` where a processor waits for
-each of its messages, `overlapped` where it does not. One processor has no messages and takes
-T_0 + T_seq, equation (1), in every form.
+`run_pipeline` as it is: its pipelines share one tree over all items, and matter only where each
+has a channel. Use the others for `schedule="source"`: `serial` where a processor waits for each of
+its messages, `overlapped` where it does not. One processor has no messages and takes T_0 + T_seq,
+equation (1), in every form.
 
 The time of a message, T_comm, is `communication` if it was measured. Otherwise it is the delay (7)
 to (11) of `message` bytes on a channel with the machine's `network.bandwidth` C and
@@ -166,7 +167,7 @@ class PipelinePhase(Phase):
         "form of the published tables).",
     )
     pipelines: Annotated[Amount, Of("count", above=0.0, hint="Use a whole number.")] = parameter(
-        "1", "Pipelines that share the items, G; each has p/G processors."
+        "1", "Pipelines that share the items, G, each of p/G processors."
     )
     fan_in: Annotated[Amount, Of("count", least=2.0, hint="2 is usual.")] = parameter(
         "2", "Results that a merge joins."
@@ -264,24 +265,21 @@ class PipelinePhase(Phase):
         require("p", total, total >= 1, must="be at least 1", hint="Count processors from 1.")
         pipelines = np.where(total > 1, own["pipelines"], 1.0)
         each = total / pipelines
-        ok = (each >= 1) & _whole(each)
         whole = (pipelines >= 1) & _whole(pipelines)
-        require(
-            "pipelines",
-            pipelines,
-            whole,
-            must="be a whole number",
-            hint="Choose p so that it is one.",
-        )
+        hint = "Choose p so that it is one."
+        require("pipelines", pipelines, whole, must="be a whole number", hint=hint)
+        ok, must = each >= 1, "be at least pipelines"
+        if self.form != "adaptive":
+            ok, must = ok & _whole(each), "be a multiple of pipelines"
         require(
             "p",
             np.broadcast_to(total, ok.shape),
             ok,
-            must="be a multiple of pipelines",
+            must=must,
             hint='Choose such a p, or let pipelines follow it, such as "p / 16".',
         )
         known = {x.name: own[x.name] for x in fields(Reduction) if x.name in own}
-        return Reduction(**{**known, "p": np.rint(each), "pipelines": pipelines})
+        return Reduction(**{**known, "p": each, "pipelines": pipelines})
 
     def _channel(self, machine: Machine, at: Point, own: dict[str, Any]) -> Channel:
         """How messages travel at every point."""
@@ -303,38 +301,33 @@ class PipelinePhase(Phase):
 
     def _adaptive(self, run: Reduction, channel: Channel) -> Breakdown:
         """Time by the default schedule, without the start [s]."""
-        shape: dict[str, Any] = {
-            "batch": run.batch,
-            "pipelines": run.pipelines,
-            "cores": run.cores,
-        }
-        split = batches(run.items, run.p, fan_in=run.fan_in, **shape)
+        p = run.p * run.pipelines
+        shape: dict[str, Any] = {"batch": run.batch, "cores": run.cores, "fan_in": run.fan_in}
+        split = batches(run.items, p, **shape)
         costs: dict[str, Any] = {
             "task": run.task,
             "merge": run.merge,
             "fetch": run.fetch,
             "overhead": run.overhead,
             "prefetch": run.prefetch,
-            "fan_in": run.fan_in,
             **shape,
         }
-        service, shared = channel.service, channel.is_shared
-        costs["channel"] = channel_time(split, service=service, share_channel=shared)
+        channels = np.ones(()) if channel.is_shared else run.pipelines
+        costs["channel"] = channel_time(split, service=channel.service, channels=channels)
         if channel.given is not None:
             sent = channel.given
         else:
-            steady = adaptive_time(run.items, run.p, **costs, drain=False).time
-            moving = split.results if shared else split.results / split.pipelines
+            steady = adaptive_time(run.items, p, **costs, drain=False).time
             known = channel.interarrival
             sent = queued_delay(
                 split,
-                moving / steady if known is None else 1.0 / known,
-                service=service,
+                split.results / channels / steady if known is None else 1.0 / known,
+                service=channel.service,
                 cv2=channel.cv2,
                 propagation=channel.propagation,
-                share_channel=shared,
+                channels=channels,
             )
-        return adaptive_time(run.items, run.p, **costs, communication=sent, drain=self.drain)
+        return adaptive_time(run.items, p, **costs, communication=sent, drain=self.drain)
 
     def _published(self, run: Reduction, channel: Channel) -> Breakdown:
         """Time by the published schedule, without the start; T_seq on one processor. [s]."""
