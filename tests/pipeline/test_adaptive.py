@@ -88,6 +88,23 @@ def test_a_rank_that_fetches_for_all_limits_them():
     assert ahead == pytest.approx(float(adaptive_time(1000, 2, **keys).time), rel=1e-3)
 
 
+def test_every_term_counts():
+    # 4 batches on 2 processors: (2*4 - 1)/2 messages, of which 2 levels are in the drain.
+    found = adaptive_time(4, 2, task=1.0, overhead=0.1)
+    parts = [float(x) for _, x in found.components()]
+    assert parts == pytest.approx([2.0, 3.5 * 0.1 / 2 + 0.1, 0.0, 0.0])
+    # Of 16 batches on 2 processors and a fan-in of 4, 2 levels of 3 merges and messages.
+    found = adaptive_time(16, 2, task=1.0, merge=0.2, communication=0.5, overhead=0.1, fan_in=4)
+    path = 2 * (3 * 0.3 + 0.5)
+    assert found.time == pytest.approx((16 + 15 * 0.2 + 15.5 * 0.1) / 2 + path / 2)
+    # The first item is fetched before anything else; one rank fetches, both work.
+    found = adaptive_time(4, 2, task=1.0, fetch=0.1, prefetch=True)
+    assert found.time == pytest.approx(4.4 / 2 + 0.1 / 2)
+    # 28 items on 16 processors of 8 cores: 16 at once, then 12; log2(28) messages to the root.
+    found = adaptive_time(28, 16, task=0.15, communication=0.1, cores=8)
+    assert found.time == pytest.approx(0.15 * (16 + 12) / 8 + np.log2(28) * 0.1)
+
+
 def test_a_slow_channel_limits_the_run():
     split = batches(10_000, 64)
     taken = channel_time(split, service=1e-2)

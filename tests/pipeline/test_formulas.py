@@ -145,6 +145,24 @@ def test_no_formula_gives_mg1_above_mm1_as_the_tables_have_it():
     )
 
 
+# By hand
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "fan_in", "overlapped", "expected"),
+    [
+        (12, 4, 2, False, 1 + 4 * 1.35 + 2 * 0.85),
+        (12, 4, 2, True, 1 + 4 * 1.1 + 2 * 0.85),
+        (27, 9, 3, False, 1 + 3 * 1.7 + 2 * 1.7),
+        (27, 9, 3, True, 1 + 3 * 1.2 + 2 * 1.7),
+    ],
+)
+def test_every_term_counts(n, p, fan_in, overlapped, expected):
+    keys = {"task": 1.0, "merge": 0.5, "communication": 0.25, "overhead": 0.1}
+    found = pipeline_time(n, p, fan_in=fan_in, overlapped=overlapped, **keys)
+    assert found == pytest.approx(expected)
+
+
 # Laws that must hold
 
 

@@ -118,6 +118,24 @@ def test_one_rank_that_fetches_limits_all(form):
     assert time(16, **keys) == pytest.approx(within, rel=0.01)
 
 
+def test_every_term_of_the_published_forms_counts():
+    keys = {"form": "overlapped", "items": 12, "task": "1 s"}
+    # 4 processors: k = 4. Two cores for 4 tasks at first, then for 2 tasks and 2 merges a step.
+    assert time(4, merge="0.5 s", cores=2, drain=False, **keys) == pytest.approx(2 + 4 * 1.5)
+    # 4 items are fetched for the first tasks, and 2 during each step.
+    assert time(4, fetch="0.1 s", prefetch=True, **keys) == pytest.approx(0.4 + 1 + 4)
+    assert time(4, fetch="0.6 s", prefetch=True, **keys) == pytest.approx(2.4 + 1 + 4 * 1.2)
+
+
+@pytest.mark.parametrize("g", [1, 2])
+def test_computing_is_the_mean_over_the_processors(g):
+    keys = {"form": "serial", "items": 12 * g, "task": "1 s", "merge": "0.5 s", "pipelines": g}
+    found = phase(**keys, communication="0.25 s").times(FAST, {"p": 4 * g})
+    parts = [float(x) for _, x in found.components()]
+    compute, sent = (12 + 11 * 0.5) / 4, (4 + 2) * 0.25
+    assert parts == pytest.approx([compute, sent, 0.0, 1 + 4 + 2 * 0.5 - compute])
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_batch_is_one_task(form):
     keys = {"form": form, "merge": "10 ms", "drain": False}
@@ -179,6 +197,20 @@ def test_steps_send_half_as_many_messages_as_the_example_assumes():
     keys["task"] = "2 ms"
     found = time(2, form="overlapped", interarrival="2 ms", **keys)
     assert time(2, form="overlapped", **keys) == pytest.approx(float(found))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_lone_processor_needs_no_channel(form):
+    assert time(1, form=form, message="1 GB") == pytest.approx(4096 * 0.15)
+
+
+@pytest.mark.parametrize(("channel", "channels"), [("own", 2), ("shared", 1)])
+def test_messages_of_the_default_schedule_arrive_during_the_run(channel, channels):
+    keys = {"items": 1000, "pipelines": 2, "channel": channel, "message": "1 MB", "delay": "mm1"}
+    apart = 1000 * 0.15 / 8 / (999 * 7 / 8 / channels)
+    found = float(time(8, **keys))
+    assert time(8, interarrival=f"{apart!r} s", **keys) == pytest.approx(found, rel=1e-12)
+    assert time(8, interarrival="1 h", **keys) < found
 
 
 def test_the_default_form_is_limited_by_a_slow_channel_and_not_refused():
