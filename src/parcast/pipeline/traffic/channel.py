@@ -1,0 +1,110 @@
+"""The channel of the messages: its capacity, and the delays of a queue before it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import stats
+
+from parcast.aliases import Array
+from parcast.pipeline.traffic.messages import Messages
+
+MOST_GROUPS: Final = 20  # of lengths, in each of which the fastest message counts
+FASTEST: Final = 0.02  # quantile of the delays of a group that counts: one clock may be off
+PASSES: Final = 3  # until the fastest of a group no longer change
+INTERVAL: Final = 0.9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Channel:
+    """What a message takes without others: its length over the capacity, and the latency."""
+
+    capacity: float  # [B/s]; NaN: not determined
+    latency: float = 0.0  # [s]
+    source: str  # where the capacity is from, in words
+    lower: float = np.nan  # of the 90 % interval of the capacity [B/s]
+    upper: float = np.nan
+
+    def service(self, lengths: Array) -> Array:
+        """Times for which messages occupy the channel. [s]."""
+        return lengths / self.capacity
+
+
+def channel_of(messages: Messages, capacity: float | None, latency: float | None) -> Channel:
+    """Describe the channel by what is given, and the fastest messages where something is not."""
+    if capacity is not None:
+        least = _fastest(messages.delays - messages.lengths / capacity)
+        own = max(least, 0.0) if latency is None else latency
+        return Channel(capacity=capacity, latency=own, source="given")
+    found = _estimated(messages)
+    return found if latency is None else _with_latency(messages, found, latency)
+
+
+def _with_latency(messages: Messages, found: Channel, latency: float) -> Channel:
+    """Describe the channel by a given latency."""
+    return Channel(
+        capacity=found.capacity,
+        latency=latency,
+        source=found.source,
+        lower=found.lower,
+        upper=found.upper,
+    )
+
+
+def _estimated(messages: Messages) -> Channel:
+    """Estimate capacity and latency by a robust line through the fastest messages."""
+    lengths, delays = messages.lengths, messages.delays
+    groups = _groups(lengths)
+    if len(groups) >= 3:
+        slope = 0.0
+        for _ in range(PASSES):
+            rest = delays - slope * lengths
+            fastest = [group[_place(rest[group])] for group in groups]
+            slope, latency, low, high = stats.theilslopes(
+                delays[fastest], lengths[fastest], alpha=INTERVAL
+            )
+        if low > 0:
+            return Channel(
+                capacity=1 / slope,
+                latency=max(float(latency), 0.0),
+                source=f"estimated from the fastest messages of {len(groups)} lengths",
+                lower=1 / high,
+                upper=1 / low,
+            )
+    least = _fastest(delays / np.maximum(lengths, 1.0))
+    if least <= 0 or not lengths.any():
+        return Channel(capacity=np.nan, source="not determined by the delays")
+    source = "lengths and delays do not determine a latency: length over delay of the fastest"
+    return Channel(capacity=1 / least, source=source)
+
+
+def _groups(lengths: Array) -> list[np.ndarray]:  # type: ignore[type-arg]  # of indices
+    """Indices of messages of about the same length, 20 groups at most."""
+    order = np.argsort(lengths, kind="stable")
+    distinct = np.flatnonzero(np.diff(lengths[order])) + 1
+    if len(distinct) < MOST_GROUPS:
+        return np.split(order, distinct)
+    return np.array_split(order, MOST_GROUPS)
+
+
+def _place(values: Array) -> int:
+    """Place of the value that counts as the least."""
+    return int(np.argsort(values, kind="stable")[int(FASTEST * len(values))])
+
+
+def _fastest(values: Array) -> float:
+    """Value that counts as the least."""
+    return float(values[_place(values)])
+
+
+def queue_delays(gaps: Array, service: Array) -> Array:
+    """Delays in a queue that is driven by recorded gaps and service times (Lindley). [s].
+
+    A message waits for those before it: W_k = max(0, W_(k-1) + S_(k-1) - gap_k). `service` has one
+    element more than `gaps`, that of the first message, which does not wait.
+
+    >>> queue_delays(np.array([1.0, 1.0, 9.0]), np.array([3.0, 1.0, 1.0, 2.0]))
+    array([3., 3., 3., 2.])
+    """
+    work = np.concatenate([[0.0], np.cumsum(service[:-1] - gaps)])
+    return np.asarray(work - np.minimum.accumulate(work) + service)
