@@ -1,9 +1,10 @@
 """The channel of the messages: its capacity, and the delays of a queue before it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from parcast.aliases import Array
@@ -12,6 +13,7 @@ from parcast.pipeline.traffic.messages import Messages
 MOST_GROUPS: Final = 20  # of lengths, in each of which the fastest message counts
 FASTEST: Final = 0.02  # quantile of the delays of a group that counts: one clock may be off
 PASSES: Final = 3  # until the fastest of a group no longer change
+FEWEST_ALONE: Final = 10  # messages that met no other, from which only they count
 INTERVAL: Final = 0.9
 
 
@@ -37,23 +39,18 @@ def channel_of(messages: Messages, capacity: float | None, latency: float | None
         own = max(least, 0.0) if latency is None else latency
         return Channel(capacity=capacity, latency=own, source="given")
     found = _estimated(messages)
-    return found if latency is None else _with_latency(messages, found, latency)
-
-
-def _with_latency(messages: Messages, found: Channel, latency: float) -> Channel:
-    """Describe the channel by a given latency."""
-    return Channel(
-        capacity=found.capacity,
-        latency=latency,
-        source=found.source,
-        lower=found.lower,
-        upper=found.upper,
-    )
+    return found if latency is None else replace(found, latency=latency)
 
 
 def _estimated(messages: Messages) -> Channel:
-    """Estimate capacity and latency by a robust line through the fastest messages."""
-    lengths, delays = messages.lengths, messages.delays
+    """Estimate capacity and latency by a robust line through the fastest messages.
+
+    Of messages that found no other under way the delay is length over capacity, and the latency.
+    """
+    alone = _alone(messages)
+    is_alone = len(alone) >= FEWEST_ALONE
+    lengths, delays = (x[alone] if is_alone else x for x in (messages.lengths, messages.delays))
+    which = "messages that met no other" if is_alone else "messages, though all met others"
     groups = _groups(lengths)
     if len(groups) >= 3:
         slope = 0.0
@@ -65,20 +62,26 @@ def _estimated(messages: Messages) -> Channel:
             )
         if low > 0:
             return Channel(
-                capacity=1 / slope,
+                capacity=float(1 / slope),
                 latency=max(float(latency), 0.0),
-                source=f"estimated from the fastest messages of {len(groups)} lengths",
-                lower=1 / high,
-                upper=1 / low,
+                source=f"estimated from the fastest {which}, of {len(groups)} lengths",
+                lower=float(1 / high),
+                upper=float(1 / low),
             )
     least = _fastest(delays / np.maximum(lengths, 1.0))
     if least <= 0 or not lengths.any():
         return Channel(capacity=np.nan, source="not determined by the delays")
-    source = "lengths and delays do not determine a latency: length over delay of the fastest"
+    source = f"length over delay of the fastest {which}; a latency is not determined"
     return Channel(capacity=1 / least, source=source)
 
 
-def _groups(lengths: Array) -> list[np.ndarray]:  # type: ignore[type-arg]  # of indices
+def _alone(messages: Messages) -> NDArray[np.intp]:
+    """Places of messages that were sent when all before them had been received."""
+    received = np.maximum.accumulate(messages.sent + messages.delays)
+    return np.flatnonzero(np.concatenate([[True], messages.sent[1:] >= received[:-1]]))
+
+
+def _groups(lengths: Array) -> list[NDArray[np.intp]]:
     """Indices of messages of about the same length, 20 groups at most."""
     order = np.argsort(lengths, kind="stable")
     distinct = np.flatnonzero(np.diff(lengths[order])) + 1

@@ -10,7 +10,7 @@ from parcast.aliases import Array
 from parcast.errors import ParameterError, require, require_kind
 from parcast.pipeline.trace import Trace
 from parcast.pipeline.traffic.channel import Channel, channel_of, queue_delays
-from parcast.pipeline.traffic.conditions import NAMES, Condition, conditions_of
+from parcast.pipeline.traffic.conditions import VIOLATIONS, Condition, conditions_of
 from parcast.pipeline.traffic.intervals import intervals_of
 from parcast.pipeline.traffic.messages import Messages, messages_of
 from parcast.pipeline.traffic.result import (
@@ -28,7 +28,6 @@ from parcast.units import format_quantity
 FEWEST: Final = 30  # messages from which anything can be decided
 FEW: Final = 200  # below it, deviations of a moderate size go unnoticed
 NEARLY_EQUAL: Final = 0.05  # cv^2 of lengths up to which equal lengths give 5 % of the wait
-SAME: Final = 0.01  # difference of delays that no one would measure
 CONFLICT: Final = 2.0  # ratio of measured to queued delays from which the queue is not the story
 
 
@@ -210,9 +209,9 @@ def _undecided(messages: Messages) -> tuple[str, str]:
 def _verdict(facts: _Facts) -> tuple[str, str]:
     """Choose the formula whose assumptions are not violated, and say why."""
     violated = [x.name for x in facts.conditions if x.is_violated]
-    others = [NAMES[x] for x in violated if x != "lengths_exponential"]
+    others = [VIOLATIONS[x] for x in violated if x != "lengths_exponential"]
     if others:
-        return "none", f"violated: {'; '.join(NAMES[x] for x in violated)}"
+        return "none", ", ".join(others)
     if not np.isfinite(facts.utilisation):
         return "none", "the capacity of the channel is unknown"
     if facts.utilisation >= 1:

@@ -1,8 +1,8 @@
 """Six conditions on messages, each with a test that is right for it and the size of its effect.
 
-The source [S]_ needs three of lengths and gaps: exponential lengths, mutual independence, and lengths
-independent of the gap before. Poisson arrivals need exponential, independent gaps at a constant
-rate. The tests and thresholds are parcast's own:
+The source [S]_ needs three: exponential lengths, lengths and gaps that are mutually independent,
+and lengths independent of the gap before. Poisson arrivals need exponential, independent gaps at a
+constant rate. The tests and thresholds are parcast's own:
 
 =========================== ======================================================================
 exponential                 Anderson and Darling's A^2 against the exponential distribution with
@@ -57,8 +57,9 @@ A_TICK: Final = 1e-9  # what times are rounded to [s]
 # From where an effect matters [D]: about 10 % of a mean wait, or 5 % of a probability.
 DISTANCE: Final = 0.05  # between two distributions: a rate that changes by some 20 % either way
 WAIT: Final = 0.1  # relative change of the wait with exponential lengths or gaps
-CORRELATION: Final = 0.1  # "small" in the usual terms; together over all lags
+CORRELATION: Final = 0.1  # "small" in the usual terms
 ASSOCIATION: Final = 0.1  # Cramer's V
+DISTANCES, WAITS = "distance of distributions", "change of the wait"  # measures of two tests
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +104,14 @@ NAMES: Final[dict[str, str]] = {  # conditions in words
     "gaps_independent": "gaps are independent of each other",
     "rate_constant": "the rate is constant",
 }
+VIOLATIONS: Final[dict[str, str]] = {  # and what it is to violate them
+    "lengths_exponential": "lengths are not exponential",
+    "lengths_independent": "lengths depend on each other",
+    "lengths_independent_of_gaps": "lengths depend on the gap before",
+    "gaps_exponential": "gaps are not exponential",
+    "gaps_independent": "gaps depend on each other",
+    "rate_constant": "the rate changes",
+}
 
 
 def conditions_of(gaps: Array, lengths: Array, rng: Generator) -> tuple[Condition, ...]:
@@ -144,8 +153,8 @@ def exponential(name: str, values: Array, rng: Generator, *, unit: float) -> Con
     distance = float(max(np.max(steps[1:] - share), np.max(share - steps[:-1])))
     wait = abs(float(np.var(values)) / float(np.mean(values)) ** 2 - 1) / 2
     effects = (
-        Effect(measure="distance of distributions", value=distance, matters_from=DISTANCE),
-        Effect(measure="change of the wait", value=wait, matters_from=WAIT),
+        Effect(measure=DISTANCES, value=distance, matters_from=DISTANCE),
+        Effect(measure=WAITS, value=wait, matters_from=WAIT),
     )
     effect = max(effects, key=lambda x: x.weight)
     return Condition(name=name, p=_share_above(null, float(observed)), effect=effect)
@@ -179,29 +188,31 @@ def independent(name: str, values: Array, rng: Generator) -> Condition:
     lags = min(LAGS, n // 4)
     ranks = stats.rankdata(values) - (n + 1) / 2
     if not ranks.any():  # all are equal
-        return Condition(name=name, p=1.0, effect=_correlation(0.0))
-    r2 = _squared_correlations(ranks[np.newaxis], lags)[0]
+        return Condition(name=name, p=1.0, effect=_largest_correlation(np.zeros(1)))
+    r = _correlations(ranks[np.newaxis], lags)[0]
     weights = n * (n + 2) / (n - np.arange(1, lags + 1))
-    observed = float(weights @ r2)
+    observed = float(weights @ r**2)
     if n <= PERMUTED:
-        p = _permuted(ranks, observed, lambda x: _squared_correlations(x, lags) @ weights, rng)
+        p = _permuted(ranks, observed, lambda x: _correlations(x, lags) ** 2 @ weights, rng)
     else:
         p = float(stats.chi2.sf(observed, lags))
-    together = max(float(r2.sum()) - lags / n, 0.0) ** 0.5  # less what chance gives
-    return Condition(name=name, p=p, effect=_correlation(together))
+    # A sum of n independent values with variance v has the variance n v; with correlations r_k it
+    # has n v (1 + 2 sum r_k). Half the change is that of the wait, as for exponential values.
+    together = Effect(measure=WAITS, value=abs(float(r.sum())), matters_from=WAIT)
+    effect = max(_largest_correlation(r), together, key=lambda x: x.weight)
+    return Condition(name=name, p=p, effect=effect)
 
 
-def _correlation(value: float) -> Effect:
-    """Effect of a dependence along a sequence."""
-    return Effect(measure="rank correlations", value=value, matters_from=CORRELATION)
+def _largest_correlation(r: Array) -> Effect:
+    """Effect of a dependence between values a number of lags apart."""
+    largest = float(np.abs(r).max())
+    return Effect(measure="largest rank correlation", value=largest, matters_from=CORRELATION)
 
 
-def _squared_correlations(centred: Array, lags: int) -> Array:
-    """Squares of the correlations of each row with itself, at lags from 1."""
+def _correlations(centred: Array, lags: int) -> Array:
+    """Correlations of each row with itself, at lags from 1."""
     total = (centred**2).sum(axis=1)
-    columns = [
-        ((centred[:, :-k] * centred[:, k:]).sum(axis=1) / total) ** 2 for k in range(1, lags + 1)
-    ]
+    columns = [(centred[:, :-k] * centred[:, k:]).sum(axis=1) / total for k in range(1, lags + 1)]
     return np.stack(columns, axis=1)
 
 
@@ -267,7 +278,7 @@ def constant_rate(name: str, gaps: Array, rng: Generator) -> Condition:
         else:
             p = float(stats.kstwobign.sf(observed / spread))
         distance = observed / float(gaps.sum())
-    effect = Effect(measure="distance of distributions", value=distance, matters_from=DISTANCE)
+    effect = Effect(measure=DISTANCES, value=distance, matters_from=DISTANCE)
     return Condition(name=name, p=p, effect=effect)
 
 
