@@ -13,12 +13,12 @@ References
 """
 
 import warnings
-from math import ceil, log10, sqrt
+from math import cbrt, ceil, log10, sqrt
 from typing import Final
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
+from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 
@@ -50,9 +50,9 @@ def block_length(values: Array) -> int:
     of_lags = window * covariance[lags]
     flat, steep = variance + 2 * float(of_lags.sum()), 2 * float(lags @ of_lags)
     if flat <= 0:
-        return ceil(n ** (1 / 3))
-    length = ceil((1.5 * (steep / flat) ** 2 * n) ** (1 / 3))  # 2 / (4/3), of equal blocks
-    return int(min(max(length, 1), max(n // FEWEST_BLOCKS, 1)))
+        return ceil(cbrt(n))
+    length = ceil(cbrt(1.5 * (steep / flat) ** 2 * n))  # 2 / (4/3), of equal blocks
+    return max(1, min(length, n // FEWEST_BLOCKS))
 
 
 def intervals_of(values: Array, rng: Generator) -> tuple[tuple[float, float], ...]:

@@ -8,7 +8,7 @@ axes are ranks: bursts gather in corners, periods on lines.
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy import stats
+from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.pipeline.traffic.result import MEASURED, QUEUE, TrafficCheck

@@ -102,10 +102,10 @@ class TrafficCheck(Result):
 
     def message_rows(self) -> Iterator[dict[str, Any]]:
         """One row for each message, in the order in which they were sent."""
-        gaps = np.concatenate([[np.nan], self.messages.gaps]) if len(self.messages) else []
+        first = [np.nan] if len(self.messages) else []
         columns: dict[str, Array] = {
             "sent_s": self.messages.sent,
-            "gap_s": np.asarray(gaps),
+            "gap_s": np.concatenate([first, self.messages.gaps]),
             "length_B": self.messages.lengths,
             "service_s": self.channel.service(self.messages.lengths),
             "delay_s": self.messages.delays,
