@@ -257,7 +257,8 @@ def _warnings(messages: Messages, facts: _Facts) -> list[str]:
             f"detected. Trace a run with at least {FEW}."
         )
     queue, measured = (facts.mean(x) for x in (QUEUE, MEASURED))
-    if measured > CONFLICT * queue or measured < queue / CONFLICT:
+    is_known = measured > 0 and queue > 0  # False also where the queue is unknown
+    if is_known and max(measured / queue, queue / measured) > CONFLICT:
         how = "longer" if measured > queue else "shorter"
         why = (
             "Messages also wait for something else, such as a receiver that works"

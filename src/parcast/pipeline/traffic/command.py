@@ -1,5 +1,6 @@
 """`parcast explain traffic`: which delay formula the messages of a traced run support."""
 
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -7,7 +8,8 @@ import click
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NO_FORECAST, spelled_with
 from parcast.cli.options import above_0, answer_options, seed_option, text_option
-from parcast.cli.outputs import FIGURES, Outputs, with_inputs
+from parcast.cli.outputs import FIGURES, Outputs, format_of, with_inputs
+from parcast.errors import ParameterError
 from parcast.units import quantity
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def command(
     """Answer the question and return the exit status."""
     outputs.check([trace])
     if messages is not None:
-        Outputs([messages], formats=("csv",)).check([trace])
+        _check_place(messages, trace)
     check = _checked(trace, options)
     if messages is not None:
         from parcast.files.document import csv_pieces, write_document
@@ -100,6 +102,22 @@ def command(
         write_document(messages, csv_pieces(check.message_rows()))
     outputs.give(check)
     return STATUS.get(check.formula, ANSWERED)
+
+
+def _check_place(path: str, source: str) -> None:
+    """Refuse a file for messages that cannot be written."""
+    from parcast.files.document import check_place
+
+    if format_of(path) != "csv":
+        raise click.ClickException(f"--messages must be a path that ends in .csv, got {path!r}.")
+    try:
+        check_place(path)
+    except ParameterError as error:
+        raise click.ClickException(f"--messages {error}") from error
+    if os.path.exists(source) and os.path.exists(path) and os.path.samefile(source, path):
+        raise click.ClickException(
+            f"--messages must be another file than the one that is read, got {path}."
+        )
 
 
 def _checked(path: str, options: dict[str, Any]) -> "TrafficCheck":

@@ -24,7 +24,7 @@ from parcast.aliases import Array
 
 LEVEL: Final = 0.9
 RESAMPLES: Final = 999
-MOST_BLOCKS: Final = 1000  # more say nothing more: values are joined, however independent
+MOST_BLOCKS: Final = 400  # more say nothing more: values are joined, however independent
 FEWEST_BLOCKS: Final = 10  # with fewer an interval would be far too narrow
 FIRST_LAGS: Final = 5  # consecutive correlations that must vanish
 SIGNIFICANT: Final = 2.0  # standard errors, over the square root of log10 n [1]

@@ -162,7 +162,8 @@ def _conditions(conditions: tuple[Condition, ...]) -> Table:
             facts=(
                 Fact("result", result),
                 Fact("p", _p(x.adjusted)),
-                Fact("effect", f"{effect} ({measure}), matters from {from_}"),
+                Fact("effect", f"{effect} {measure}"),
+                Fact("matters", f"from {from_}"),
             ),
         )
         for x, result, effect, measure, from_ in zip(
@@ -203,7 +204,7 @@ def _delays(check: TrafficCheck) -> Table:
             for name, own, of in (("queue", QUEUE, queue), ("measured", MEASURED, measured))
         ),
     ]
-    return Table(forms=(Form(columns=columns), Form(columns=columns[:3])))
+    return Table(forms=tuple(Form(columns=columns[:count]) for count in (5, 3, 2)))
 
 
 def _difference(mean: float, of: float, *, is_itself: bool) -> str:

@@ -18,7 +18,6 @@ from parcast.pipeline.trace import EVENTS, Trace, TraceHeader
 from parcast.pipeline.traffic.channel import queue_delays
 from parcast.version import __version__
 
-
 GAP: Final = 1e-3  # mean [s]
 LENGTH: Final = 20_000.0  # mean [B]
 
