@@ -24,6 +24,7 @@ from parcast.pipeline.traffic.result import (
 from parcast.queueing.open import mg1
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity
+from parcast.words import rounded
 
 FEWEST: Final = 30  # messages from which anything can be decided
 FEW: Final = 200  # below it, deviations of a moderate size go unnoticed
@@ -217,7 +218,7 @@ def _verdict(facts: _Facts) -> tuple[str, str]:
     if facts.utilisation >= 1:
         return "none", f"utilisation must be below 1, got {facts.utilisation:.3g}"
     if not violated:
-        return "mm1", "no condition is violated: Poisson arrivals, independent exponential lengths"
+        return "mm1", "no condition is violated (Poisson arrivals, exponential lengths)"
     length = facts.quantity("length")
     if length.cv2_upper <= NEARLY_EQUAL:
         return "md1", "Poisson arrivals, independent lengths that hardly differ"
@@ -247,7 +248,7 @@ def _warnings(messages: Messages, facts: _Facts) -> list[str]:
         found.append(
             RankedWarning(
                 f"Utilisation is {facts.utilisation:.3g} at this capacity, and must be below 1: "
-                "no formula has an answer. Give the capacity of the channel.",
+                "no formula has an answer. Check the capacity of the channel.",
                 rank=Rank.UNUSABLE,
             )
         )
@@ -257,8 +258,9 @@ def _warnings(messages: Messages, facts: _Facts) -> list[str]:
             f"detected. Trace a run with at least {FEW}."
         )
     queue, measured = (facts.mean(x) for x in (QUEUE, MEASURED))
-    is_known = measured > 0 and queue > 0  # False also where the queue is unknown
-    if is_known and max(measured / queue, queue / measured) > CONFLICT:
+    is_known = measured > 0 and queue > 0 and facts.utilisation < 1  # all of them are known
+    ratio = max(measured / queue, queue / measured) if is_known else 1.0
+    if ratio > CONFLICT:
         how = "longer" if measured > queue else "shorter"
         why = (
             "Messages also wait for something else, such as a receiver that works"
@@ -266,7 +268,6 @@ def _warnings(messages: Messages, facts: _Facts) -> list[str]:
             else "The messages do not share one channel, or its capacity is higher"
         )
         found.append(
-            f"The measured delay is {max(measured / queue, queue / measured):.2g} times {how} "
-            f"than that of the queue. {why}."
+            f"The measured delay is {rounded(ratio, 2)} times {how} than that of the queue. {why}."
         )
     return found

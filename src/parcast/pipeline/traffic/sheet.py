@@ -46,6 +46,7 @@ LEGEND: Final = (
     "largest rank correlation at lags 1 to 20, Cramer's V, or relative change of the wait; "
     f"violated: p below {LEVEL:g} and an effect that matters"
 )
+FAR: Final = 10.0  # ratio of delays from which percent are hard to read
 SAME: Final = 0.01  # difference of delays that does not matter
 FORMULA: Final = {  # what the answer is in words
     "mm1": "M/M/1 is supported",
@@ -212,6 +213,8 @@ def _difference(mean: float, of: float, *, is_itself: bool) -> str:
     known = isfinite(mean) and isfinite(of) and of > 0
     if not known or is_itself:
         return ""
+    if mean > FAR * of:
+        return f"x{rounded(mean / of, 2)}"
     return "0.0" if abs(mean / of - 1) < 0.0005 else signed_percent(mean / of - 1)
 
 
