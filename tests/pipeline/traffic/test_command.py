@@ -1,8 +1,10 @@
 """`parcast explain traffic`: every form of the answer, its status, and what it refuses."""
 
 import csv
+import io
 import json
 import re
+import sys
 
 import click
 import numpy as np
@@ -171,3 +173,11 @@ def test_every_option_is_in_the_reference(explain):
     assert "--messages" in options
     for option in options:
         assert option in section or option == "--help"
+
+
+def test_a_trace_comes_from_standard_input(explain, monkeypatch):
+    content = (EXAMPLES / "poisson.jsonl.gz").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    said = explain("-")
+    assert (said.status, said.err) == (0, "")
+    assert "1,500 messages" in said.out

@@ -50,7 +50,7 @@ def _estimated(messages: Messages) -> Channel:
     alone = _alone(messages)
     is_alone = len(alone) >= FEWEST_ALONE
     lengths, delays = (x[alone] if is_alone else x for x in (messages.lengths, messages.delays))
-    which = "messages that met no other" if is_alone else "messages, though all met others"
+    which = "messages that met no other" if is_alone else "messages, as few met no other"
     groups = _groups(lengths)
     if len(groups) >= 3:
         slope = 0.0

@@ -91,12 +91,12 @@ def check_traffic(
 class _Facts:
     """What is computed of messages, before it is judged."""
 
-    rate: float
-    quantities: tuple[Quantity, ...]
-    conditions: tuple[Condition, ...]
     channel: Channel
-    utilisation: float
-    delays: tuple[MeanDelay, ...]
+    rate: float = np.nan
+    utilisation: float = np.nan
+    quantities: tuple[Quantity, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    delays: tuple[MeanDelay, ...] = ()
 
     @classmethod
     def of(
@@ -110,9 +110,9 @@ class _Facts:
         """Compute it; of too few messages only what they are like."""
         if not len(messages):
             source = "given" if capacity else "not determined without messages"
-            channel = Channel(capacity=capacity or np.nan, latency=latency or 0.0, source=source)
-            nothing = {"rate": np.nan, "utilisation": np.nan, "quantities": (), "conditions": ()}
-            return cls(channel=channel, delays=(), **nothing)  # type: ignore[arg-type]  # of several types
+            return cls(
+                channel=Channel(capacity=capacity or np.nan, latency=latency or 0.0, source=source)
+            )
         channel = channel_of(messages, capacity, latency)
         gaps, service = messages.gaps, channel.service(messages.lengths)
         mean_gap = float(gaps.mean()) if len(gaps) else 0.0

@@ -85,6 +85,7 @@ def _histogram(ax: "Axes", values: Array, what: str, dimension: Dimension) -> No
     label = "exponential with the same mean"
     ax.plot(middles[is_seen] / factor, expected[is_seen], "--", color=VERMILLION, label=label)
     ax.set(yscale="log", xlabel=f"{what} [{unit}]", ylabel="messages")
+    ax.minorticks_off()
     ax.set_ylim(0.5, 2 * max(float(counts.max()), float(expected.max())))
     ax.set_xlim(0, 1.02 * edges[-1] / factor)
     ax.set_title(f"{what.capitalize()}s", fontsize="medium")
@@ -129,5 +130,5 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
 
 def _empty(ax: "Axes", why: str) -> None:
     """Say in a panel why nothing is drawn."""
-    ax.set(xticks=[], yticks=[])
+    ax.set_axis_off()
     ax.text(0.5, 0.5, why, ha="center", va="center", color=GREY, transform=ax.transAxes)

@@ -46,6 +46,7 @@ LEGEND: Final = (
     "largest rank correlation at lags 1 to 20, Cramer's V, or relative change of the wait; "
     f"violated: p below {LEVEL:g} and an effect that matters"
 )
+CV2: Final = "cv^2: squared coefficient of variation, 1 of an exponential distribution"
 FAR: Final = 10.0  # ratio of delays from which percent are hard to read
 SAME: Final = 0.01  # difference of delays that does not matter
 FORMULA: Final = {  # what the answer is in words
@@ -98,6 +99,8 @@ def _quantities(check: TrafficCheck) -> Table:
     ]
     ends = interval_column("90 % interval", "", [x[1:] for x in means])
     ends_of_cv2 = interval_column("90 % interval", "", [x[1:] for x in cv2])
+    if not check.conditions:  # nor are there intervals
+        return Table(forms=(Form(columns=[names, mean, squared, *others, units]),), legend=CV2)
     return Table(
         forms=(
             Form(columns=[names, mean, ends, squared, ends_of_cv2, *others, units]),
@@ -105,7 +108,7 @@ def _quantities(check: TrafficCheck) -> Table:
             Form(columns=[names, mean, squared, ends_of_cv2, units]),
             Form(columns=[names, mean, squared, units]),
         ),
-        legend="cv^2: squared coefficient of variation, 1 of an exponential distribution",
+        legend=CV2,
     )
 
 
@@ -205,6 +208,8 @@ def _delays(check: TrafficCheck) -> Table:
             for name, own, of in (("queue", QUEUE, queue), ("measured", MEASURED, measured))
         ),
     ]
+    if not check.conditions:  # nor are there intervals
+        del columns[2]
     return Table(forms=tuple(Form(columns=columns[:count]) for count in (5, 3, 2)))
 
 
