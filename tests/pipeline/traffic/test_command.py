@@ -1,41 +1,27 @@
 """`parcast explain traffic`: every form of the answer, its status, and what it refuses."""
 
 import csv
-import io
 import json
 import re
-import sys
+from functools import partial
 
-import click
 import numpy as np
 import pytest
 
-from parcast.cli.failures import run
 from parcast.errors import ParameterError
 from parcast.pipeline.trace import read_trace, write_trace
 from parcast.pipeline.traffic.check import check_traffic
-from parcast.pipeline.traffic.command import command
 from parcast.pipeline.traffic.simulated import KINDS, simulated_trace
-from tests.conftest import ROOT, Said
+from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "pipeline"
 
 
 @pytest.fixture
-def explain(capsys, monkeypatch):
+def explain(parcast, monkeypatch):
     """Run `parcast explain traffic` in this process, on a screen of 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
-    parcast, group = click.Group("parcast"), click.Group("explain")
-    parcast.add_command(group)
-    group.add_command(command)
-
-    def ask(*args):
-        capsys.readouterr()
-        status = run(parcast, ["explain", "traffic", *map(str, args)])
-        said = capsys.readouterr()
-        return Said(status, said.out, said.err)
-
-    return ask
+    return partial(parcast, "explain", "traffic")
 
 
 def write(path, kind, n=400, seed=1):
@@ -175,9 +161,7 @@ def test_every_option_is_in_the_reference(explain):
         assert option in section or option == "--help"
 
 
-def test_a_trace_comes_from_standard_input(explain, monkeypatch):
-    content = (EXAMPLES / "poisson.jsonl.gz").read_bytes()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    said = explain("-")
+def test_a_trace_comes_from_standard_input(explain):
+    said = explain("-", stdin=(EXAMPLES / "poisson.jsonl.gz").read_bytes())
     assert (said.status, said.err) == (0, "")
     assert "1,500 messages" in said.out

@@ -15,6 +15,7 @@ FASTEST: Final = 0.02  # quantile of the delays of a group that counts: one cloc
 PASSES: Final = 3  # until the fastest of a group no longer change
 FEWEST_ALONE: Final = 10  # messages that met no other, from which only they count
 INTERVAL: Final = 0.9
+UNKNOWN: Final = "not determined, as the shortest delays are not above 0; give it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +71,7 @@ def _estimated(messages: Messages) -> Channel:
             )
     least = _fastest(delays / np.maximum(lengths, 1.0))
     if least <= 0 or not lengths.any():
-        return Channel(capacity=np.nan, source="not determined by the delays")
+        return Channel(capacity=np.nan, source=UNKNOWN)
     source = f"length over delay of the fastest {which}; a latency is not determined"
     return Channel(capacity=1 / least, source=source)
 
