@@ -1,0 +1,285 @@
+"""Parts of speech as one letter a token.
+
+    J adjective             N common noun           E name (proper noun)
+    M number                V verb, auxiliaries     R adverb
+    D determiner            O pronoun               P preposition, subordinating conjunction
+    C conjunction           T particle              X foreign word, URL, interjection
+    U punctuation, symbol
+
+They are the twelve classes of S. Petrov, D. Das and R. McDonald, "A universal part-of-speech tagset,"
+in Proc. LREC, 2012, pp. 2089-2096, with names apart from other nouns. A tagger is a function from
+the words of a sentence to their tags: letters, universal tags or Penn tags.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from parcast.errors import ParameterError, RunFailed
+from parcast.pipeline.features.brill import Brill
+from parcast.pipeline.features.english import ACTIVITIES, ADJECTIVES, FIXED, MONTHS_AND_DAYS
+from parcast.places import load
+from parcast.words import did_you_mean
+
+Tagger = Callable[[Sequence[str]], Sequence[str]]
+
+LETTERS = "JNEMVRDOPCTXU"
+UNIVERSAL = {
+    "ADJ": "J", "ADP": "P", "ADV": "R", "AUX": "V", "CCONJ": "C", "CONJ": "C", "DET": "D",
+    "INTJ": "X", "NOUN": "N", "NUM": "M", "PART": "T", "PRT": "T", "PRON": "O", "PROPN": "E",
+    "PUNCT": "U", ".": "U", "SCONJ": "P", "SYM": "U", "VERB": "V", "X": "X",
+}  # fmt: skip
+PENN = {
+    "CC": "C", "CD": "M", "DT": "D", "EX": "O", "FW": "X", "IN": "P", "LS": "X", "MD": "V",
+    "JJ": "J", "JJR": "J", "JJS": "J", "NN": "N", "NNS": "N", "NNP": "E", "NNPS": "E", "PDT": "D",
+    "POS": "T", "PRP": "O", "PRP$": "O", "RB": "R", "RBR": "R", "RBS": "R", "RP": "P", "TO": "P",
+    "UH": "X", "VB": "V", "VBD": "V", "VBG": "V", "VBN": "V", "VBP": "V", "VBZ": "V", "WDT": "O",
+    "WP": "O", "WP$": "O", "WRB": "R", "NOT": "T",
+}  # fmt: skip
+FORM = re.compile(
+    r"""(?x)
+      (?P<FW> \w+://.* | www\..+ | [^@\s]+@[^@\s]+\.\w+ | --?[A-Za-z][\w-]*(?:=.*)? )
+    | (?P<JJ> \d+(?:st|nd|rd|th) | \d[\d.,]*-[^\W\d].* )
+    | (?P<CD> [-+−]?\.?\d[\d.,:/½¼¾⅓⅔⅛×'’-]*(?:[^\W\d]{1,4})? | (?:X{0,3}(?:IX|IV|VI{1,3}|II{1,2}|V(?=I))) )
+    | (?P<NNP> \w*[a-z\d]_\w+ | [A-Z]+_\w+ | _\w+ | [~.]*/.+ | \w.*/.*\.\w+ | \w[\w-]*[a-z\d]\.[a-z]\w{0,4}
+             | [a-z]+[A-Z]\w* )
+    | (?P<U> [^\w\s]+ )
+    """
+)
+POSSESSIVES = frozenset("my your his her its our their whose 's ’s".split())
+QUANTIFIERS = frozenset("this that these those some all both each another either neither any".split())
+FINITE = frozenset(("VB", "VBP", "VBZ"))
+BEFORE_NUMBERS = frozenset("about over around nearly roughly approximately".split())
+NOMINAL = frozenset("JNEM")
+CLITIC_HOSTS = frozenset("he she it that there here what who where how this let".split())
+WISHES = frozenset("'d ’d would should could not n't n’t to do did".split())
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTagger:
+    """The default tagger: TextBlob's word list and rules, and what English grammar adds."""
+
+    brill: Brill
+    kept: dict[str, str] = field(default_factory=dict)  # word -> tag by its form, "" if none
+
+    def __call__(self, words: Sequence[str]) -> str:
+        """Letters of the words of a sentence."""
+        fixed = [self._fixed(word) for word in words]
+        tags = self.brill.first_tags(words)
+        if words and words[0][0].isupper() and not fixed[0]:
+            tags[0] = self._first(words, tags)
+        first = [fix or tag for fix, tag in zip(fixed, tags, strict=True)]
+        penn = self.brill.context.apply(words, first, [bool(fix) for fix in fixed])
+        letters = [PENN.get(tag, "U" if tag == "U" else "N") for tag in penn]
+        lower = [word.lower() for word in words]
+        _correct(lower, penn, letters)
+        return "".join(letters)
+
+    def _fixed(self, word: str) -> str:
+        """Penn tag that a word has in every context: by its form or as a word of a closed class."""
+        tag = self.kept.get(word)
+        if tag is None:
+            match = FORM.fullmatch(word)
+            if word in MONTHS_AND_DAYS and word != "May":
+                tag = "NNP"
+            elif match:
+                tag = match.lastgroup or ""
+            else:
+                tag = FIXED.get(word if word.isupper() and len(word) > 1 else word.lower(), "")
+            if len(self.kept) < MOST_KEPT:
+                self.kept[word] = tag
+        return tag
+
+    def _first(self, words: Sequence[str], tags: list[str]) -> str:
+        """Tag of the capitalised first word, which need not be a name.
+
+        An unknown one is tagged as if it were written small, unless a name or a title follows.
+        """
+        word = words[0]
+        if word in self.brill.lexicon or word.lower() in self.brill.lexicon or not word.istitle():
+            return tags[0]
+        if len(words) > 1 and words[1].istitle() and words[1].lower() not in FIXED:
+            return tags[0]
+        after = words[1] if len(words) > 1 else ""
+        tag = self.brill.unknown.tag(word.lower(), "", after, self.brill.lexicon)
+        return tag if tag != "NN" else tags[0]
+
+
+MOST_KEPT = 100_000
+
+
+def _correct(lower: list[str], penn: list[str], letters: list[str]) -> None:
+    """Correct letters in place, by their neighbours, from left to right."""
+    last = len(lower) - 1
+    for i, word in enumerate(lower):
+        before = letters[i - 1] if i else ""
+        after = letters[i + 1] if i < last else ""
+        letter = letters[i]
+        if word == "to":
+            verb = after == "V" or (after == "R" and i + 2 <= last and letters[i + 2] == "V")
+            letters[i] = "T" if verb and penn[i + 1] not in ("VBG", "VBZ") else "P"
+        elif word in QUANTIFIERS and letter in "DOPRC":
+            letters[i] = _quantifier(word, letter, after, i + 1 <= last and lower[i + 1] or "")
+        elif word in ("'s", "’s") and i:
+            if after in NOMINAL and lower[i - 1] not in CLITIC_HOSTS:
+                letters[i] = "T"
+        elif word in ("'", "’"):
+            if before in ("N", "E") and lower[i - 1].endswith("s") and after in NOMINAL | {"V"}:
+                letters[i] = "T"
+        elif word in BEFORE_NUMBERS and (after == "M" or (after == "U" and lower[i + 1] in "$£€")):
+            letters[i] = "R"
+        elif word in ("first", "last", "next"):
+            if before == "D" or (after in NOMINAL and penn[i - 1 if i else 0] != "MD"):
+                letters[i] = "J"
+        elif word in ("well", "no", "right") and i + 1 <= last and lower[i + 1] == ",":
+            letters[i] = "X" if before in ("", "U") else letter
+        elif word == "like" and i and lower[i - 1] in WISHES:
+            letters[i] = "V"
+        elif word == "half":
+            letters[i] = "D" if i < last and lower[i + 1] in ("a", "an", "the") else "N"
+        elif letter == "V":
+            letters[i] = _verb(word, penn[i], i and lower[i - 1] or "", before, after)
+        elif letter == "N" and i == 0 and after in ("D", "O") and penn[0] == "NN":
+            if lower[1] != "that" and (after == "D" or lower[1] in POSSESSIVES | {"it", "them"}):
+                letters[i] = "V"  # "Line the tray"
+
+
+def _quantifier(word: str, letter: str, after: str, following: str) -> str:
+    """Tag this, that, some, ...: with a noun, standing alone, or joining clauses."""
+    if word == "that" and letter in "PO":
+        return letter
+    if word in ("either", "neither") and after not in NOMINAL:
+        return "O" if following == "of" else "C"
+    if after in NOMINAL or following in ("the", "a", "an") or following in POSSESSIVES:
+        return "D"
+    return "D" if after == "R" and word not in ("this", "that", "some", "both") else "O"
+
+
+def _verb(word: str, penn: str, previous: str, before: str, after: str) -> str:
+    """Correct a word tagged as a verb that its neighbours show to be a noun or an adjective."""
+    has_determiner = before == "D" or previous in POSSESSIVES
+    if penn in FINITE and has_determiner and word not in FIXED:
+        return "N"
+    if penn == "VBZ" and before in ("J", "M") and after not in ("D", "O") and word not in FIXED:
+        return "N"
+    if penn == "VBG" and word in ACTIVITIES and after in ("N", "E"):
+        return "N"
+    if word in ADJECTIVES and after in NOMINAL and before != "V" and penn in ("VBN", "VBG", "VBD"):
+        return "J"
+    return "V"
+
+
+@dataclass(frozen=True, slots=True)
+class PerceptronTagger:
+    """An averaged perceptron trained on UD English-EWT: the package denckring-en-pos.
+
+    It was trained without punctuation, which it is not given; words of a fixed form are not its.
+    """
+
+    tag: Tagger
+
+    @classmethod
+    def load(cls) -> "PerceptronTagger":
+        """Load the model of the installed package."""
+        try:
+            from denckring_en_pos import tagger
+        except ImportError as error:
+            raise RunFailed(
+                "The tagger denckring requires the package denckring-en-pos, which is not "
+                'installed. Install it with: pip install "parcast[tagger]"'
+            ) from error
+        return cls(tagger().tag)
+
+    def __call__(self, words: Sequence[str]) -> str:
+        """Letters of the words of a sentence."""
+        matches = [FORM.fullmatch(word) for word in words]
+        forms = [match.lastgroup or "" if match else "" for match in matches]
+        tagged = [i for i, form in enumerate(forms) if form not in ("U", "CD")]
+        letters = [PENN.get(form, "U") for form in forms]
+        for i, label in zip(tagged, self.tag([words[i] for i in tagged]), strict=True):
+            if not forms[i]:
+                letters[i] = UNIVERSAL.get(label.partition("|")[0], "X")
+        lower = [word.lower() for word in words]
+        for i, word in enumerate(lower):  # what a treebank and its tagger cannot disagree about
+            letters[i] = PENN.get(FIXED.get(word, ""), letters[i])
+        _correct(lower, [""] * len(lower), letters)
+        return "".join(letters)
+
+
+@dataclass(frozen=True, slots=True)
+class UsersTagger:
+    """A function of the user, whose tags are checked and given as letters."""
+
+    place: str
+    tag: Tagger
+
+    def __call__(self, words: Sequence[str]) -> str:
+        """Letters of the words of a sentence."""
+        tags = list(self.tag(words))
+        if len(tags) != len(words):
+            raise RunFailed(
+                f"The tagger {self.place} returned {len(tags)} tags for {len(words)} words. It must "
+                "return one tag for each word of the sentence."
+            )
+        try:
+            return "".join(map(letter_of, tags))
+        except ParameterError as error:
+            raise RunFailed(
+                f"The tagger {self.place} returned a tag that is not known: {error}"
+            ) from error
+
+
+def letter_of(tag: object) -> str:
+    """Letter of a universal tag, a Penn tag or a letter.
+
+    >>> letter_of("NOUN"), letter_of("VBD"), letter_of("J"), letter_of("``")
+    ('N', 'V', 'J', 'U')
+    """
+    name = str(tag)
+    found = UNIVERSAL.get(name) or PENN.get(name)
+    if found is None and len(name) == 1 and name in LETTERS:
+        found = name
+    if found is None and name and not any(map(str.isalnum, name)):
+        found = "U"  # Penn's tags of punctuation: , : `` '' $ #
+    if found is None:
+        raise ParameterError(
+            "tag",
+            must="be a universal tag (NOUN, ADJ, ...), a Penn tag (NN, JJ, ...) or a letter",
+            got=repr(tag),
+            hint=f"The letters are {LETTERS}.",
+        )
+    return found
+
+
+BUILT_IN: dict[str, Callable[[], Tagger]] = {
+    "textblob": lambda: RuleTagger(Brill.load()),
+    "denckring": PerceptronTagger.load,
+}
+
+
+def load_tagger(name: str) -> Tagger:
+    """Load a tagger: "textblob", "denckring" or the function at "module:function"."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]()
+    if ":" not in name:
+        raise ParameterError(
+            "tagger",
+            must="be textblob, denckring or module:function",
+            got=repr(name),
+            hint=did_you_mean(name, BUILT_IN)
+            or "A function takes the words of a sentence and returns their tags.",
+        )
+    try:
+        function = load(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            "tagger",
+            must="name a function that can be imported",
+            got=f"{name!r}: {error}",
+            hint="Set PYTHONPATH to the folder of its module.",
+        ) from error
+    if not callable(function):
+        raise ParameterError(
+            "tagger", must="name a function", got=f"{name!r}: {type(function).__name__}"
+        )
+    return UsersTagger(name, function)
