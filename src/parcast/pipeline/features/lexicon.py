@@ -6,8 +6,8 @@ the order of code points), occurrences by document, place and field. The same do
 same bytes for every tree of merges.
 
 >>> first = Lexicon.of_document(("a.txt", 1, "a.txt"), {"title": [("fine rain", 0, 9)]})
->>> second = Lexicon.of_document(("b.txt", 1, "b.txt"), {"body": [("rain", 5, 9), ("fine rain", 0, 9)]})
->>> both = merge(first, second)
+>>> found = {"body": [("rain", 5, 9), ("fine rain", 0, 9)]}
+>>> both = merge(first, Lexicon.of_document(("b.txt", 1, "b.txt"), found))
 >>> list(zip(both.phrases(), both.counts.tolist()))
 [('fine rain', 2), ('rain', 1)]
 >>> [(at.path, at.field, at.start, at.stop) for at in both.occurrences("fine rain")]
@@ -45,7 +45,7 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Occurrences in columns of equal length: those of the first phrase, then of the second, ..."""
+    """Occurrences in columns of equal length: those of the first phrase, of the second, ..."""
 
     documents: tuple[DocumentKey, ...]  # ascending
     fields: tuple[str, ...]  # ascending
@@ -119,9 +119,11 @@ class Lexicon:
         """Bytes of its columns, without the names of documents."""
         own = self.blob.nbytes + self.ends.nbytes + self.counts.nbytes
         at = self.places
-        return own + (sum(x.nbytes for x in (at.document, at.field, at.start, at.length)) if at else 0)
+        return own + (
+            sum(x.nbytes for x in (at.document, at.field, at.start, at.length)) if at else 0
+        )
 
-    def keys(self) -> list[bytes]:
+    def encoded(self) -> list[bytes]:
         """Phrases in UTF-8."""
         text = self.blob.tobytes()
         ends = self.ends.tolist()
@@ -129,11 +131,11 @@ class Lexicon:
 
     def phrases(self) -> list[str]:
         """Phrases, ascending."""
-        return [key.decode() for key in self.keys()]
+        return [key.decode() for key in self.encoded()]
 
     def occurrences(self, phrase: str) -> list[Occurrence]:
         """Where a phrase occurs; nowhere if it is not in the lexicon."""
-        keys, key, at = self.keys(), phrase.encode(), self.places
+        keys, key, at = self.encoded(), phrase.encode(), self.places
         i = bisect_left(keys, key)
         if at is None or i == len(keys) or keys[i] != key:
             return []
@@ -141,13 +143,13 @@ class Lexicon:
         rows = slice(first, first + int(self.counts[i]))
         columns = (at.document[rows], at.field[rows], at.start[rows], at.length[rows])
         return [
-            Occurrence(*at.documents[d], at.fields[f], s, s + n)
+            Occurrence._make((*at.documents[d], at.fields[f], s, s + n))
             for d, f, s, n in zip(*(x.tolist() for x in columns), strict=True)
         ]
 
     def taken(self, chosen: Array, *, with_totals: bool = True) -> "Lexicon":
         """Part with the phrases for which `chosen` (bool) holds, and what was read, or zero."""
-        keys = [key for key, is_in in zip(self.keys(), chosen.tolist(), strict=True) if is_in]
+        keys = [key for key, is_in in zip(self.encoded(), chosen.tolist(), strict=True) if is_in]
         rows = np.flatnonzero(np.repeat(chosen, self.counts))
         places = None if self.places is None else self.places.taken(rows)
         totals = (self.documents_read, self.tokens) if with_totals else (0, 0)
@@ -181,7 +183,7 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     places = [part.places for part in parts if part.places is not None]
     if len(places) == len(parts):
         parts.sort(key=lambda part: part.places.documents[0] if part.places else ())
-    keys = list(chain.from_iterable(part.keys() for part in parts))
+    keys = list(chain.from_iterable(part.encoded() for part in parts))
     order = sorted(range(len(keys)), key=keys.__getitem__)  # finds and merges the sorted runs
     ascending = [keys[i] for i in order]
     is_new = np.fromiter(
@@ -203,9 +205,7 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
 
 def _merged_places(parts: Sequence[Places], phrase: Array) -> Places:
     """Occurrences of all parts by phrase, then document, place and field."""
-    ordered = all(
-        a.documents[-1] < b.documents[0] for a, b in pairwise(parts)
-    )
+    ordered = all(a.documents[-1] < b.documents[0] for a, b in pairwise(parts))
     every = chain.from_iterable(part.documents for part in parts)
     documents = tuple(every) if ordered else tuple(sorted(set(every)))
     fields = tuple(sorted({name for part in parts for name in part.fields}))
@@ -250,7 +250,7 @@ def split(lexicon: Lexicon, parts: int) -> list[Lexicon]:
     read is counted in the first part.
     """
     count = as_whole("parts", parts, least=1, hint="Give the number of parts.")
-    numbers = np.array([zlib.crc32(key) % count for key in lexicon.keys()], dtype=np.int64)
+    numbers = np.array([zlib.crc32(key) % count for key in lexicon.encoded()], dtype=np.int64)
     return [lexicon.taken(numbers == part, with_totals=not part) for part in range(count)]
 
 
@@ -259,7 +259,7 @@ def split_at(lexicon: Lexicon, boundaries: Sequence[str]) -> list[Lexicon]:
 
     One after the other the parts are in order. `boundaries` of a sample gives even ones.
     """
-    keys = lexicon.keys()
+    keys = lexicon.encoded()
     cuts = [0, *(bisect_left(keys, boundary.encode()) for boundary in boundaries), len(keys)]
     position = np.arange(len(keys))
     return [
@@ -269,7 +269,7 @@ def split_at(lexicon: Lexicon, boundaries: Sequence[str]) -> list[Lexicon]:
 
 
 def boundaries(sample: Lexicon, parts: int) -> list[str]:
-    """Phrases at which a lexicon like the sample falls into parts with equally many occurrences."""
+    """Phrases that divide a lexicon like the sample into parts with equally many occurrences."""
     count = as_whole("parts", parts, least=1, hint="Give the number of parts.")
     if not len(sample) or count == 1:
         return []

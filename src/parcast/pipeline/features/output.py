@@ -117,7 +117,9 @@ def _by_phrase(lexicon: Lexicon) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     phrases = lexicon.phrases()
     for first, stop, rows in _slices(lexicon):
         columns = _columns(lexicon.places, rows) if lexicon.places else {}
-        values = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        values = [
+            dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
         at = 0
         for phrase, count in zip(
             phrases[first:stop], lexicon.counts[first:stop].tolist(), strict=True

@@ -104,7 +104,5 @@ def find_phrases(text: str, tagger: Tagger, grammar: Grammar) -> Phrases:
         for i, j in grammar.spans(letters, 0, stop - first):
             begins.append(tokens.begins[first + i])
             ends.append(tokens.ends[first + j - 1])
-    texts = [
-        " ".join(text[begin:end].split()) for begin, end in zip(begins, ends, strict=True)
-    ]
+    texts = [" ".join(text[begin:end].split()) for begin, end in zip(begins, ends, strict=True)]
     return Phrases(texts, begins, ends, len(words))

@@ -6,10 +6,12 @@
     C conjunction           T particle              X foreign word, URL, interjection
     U punctuation, symbol
 
-They are the twelve classes of S. Petrov, D. Das and R. McDonald, "A universal part-of-speech tagset,"
-in Proc. LREC, 2012, pp. 2089-2096, with names apart from other nouns. A tagger is a function from
-the words of a sentence to their tags: letters, universal tags or Penn tags.
+They are the twelve classes of S. Petrov, D. Das and R. McDonald, "A universal part-of-speech
+tagset," in Proc. LREC, 2012, pp. 2089-2096, with names apart from other nouns. A tagger is a
+function from the words of a sentence to their tags: letters, universal tags or Penn tags.
 """
+
+# ruff: noqa: RUF001 - typographic quotes and dashes are what texts contain
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,7 +19,8 @@ from dataclasses import dataclass, field
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.pipeline.features.brill import Brill
-from parcast.pipeline.features.english import ACTIVITIES, ADJECTIVES, FIXED, MONTHS_AND_DAYS
+from parcast.pipeline.features.corrections import correct
+from parcast.pipeline.features.english import FIXED, MONTHS_AND_DAYS
 from parcast.places import load
 from parcast.words import did_you_mean
 
@@ -40,19 +43,13 @@ FORM = re.compile(
     r"""(?x)
       (?P<FW> \w+://.* | www\..+ | [^@\s]+@[^@\s]+\.\w+ | --?[A-Za-z][\w-]*(?:=.*)? )
     | (?P<JJ> \d+(?:st|nd|rd|th) | \d[\d.,]*-[^\W\d].* )
-    | (?P<CD> [-+−]?\.?\d[\d.,:/½¼¾⅓⅔⅛×'’-]*(?:[^\W\d]{1,4})? | (?:X{0,3}(?:IX|IV|VI{1,3}|II{1,2}|V(?=I))) )
-    | (?P<NNP> \w*[a-z\d]_\w+ | [A-Z]+_\w+ | _\w+ | [~.]*/.+ | \w.*/.*\.\w+ | \w[\w-]*[a-z\d]\.[a-z]\w{0,4}
-             | [a-z]+[A-Z]\w* )
+    | (?P<CD> [-+−]?\.?\d[\d.,:/½¼¾⅓⅔⅛×'’-]*(?:[^\W\d]{1,4})? | X{0,3}(?:IX|IV|VI{1,3}|II{1,2}) )
+    | (?P<NNP> \w*[a-z\d]_\w+ | [A-Z]+_\w+ | _\w+                # MPI_Send, READER_SAFE
+             | [~.]*/.+ | \w.*/.*\.\w+ | \w[\w-]*[a-z\d]\.[a-z]\w{0,4}    # src/reader.c, a.txt
+             | [a-z]+[A-Z]\w* )                                         # mpiExec
     | (?P<U> [^\w\s]+ )
     """
 )
-POSSESSIVES = frozenset("my your his her its our their whose 's ’s".split())
-QUANTIFIERS = frozenset("this that these those some all both each another either neither any".split())
-FINITE = frozenset(("VB", "VBP", "VBZ"))
-BEFORE_NUMBERS = frozenset("about over around nearly roughly approximately".split())
-NOMINAL = frozenset("JNEM")
-CLITIC_HOSTS = frozenset("he she it that there here what who where how this let".split())
-WISHES = frozenset("'d ’d would should could not n't n’t to do did".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +69,15 @@ class RuleTagger:
         penn = self.brill.context.apply(words, first, [bool(fix) for fix in fixed])
         letters = [PENN.get(tag, "U" if tag == "U" else "N") for tag in penn]
         lower = [word.lower() for word in words]
-        _correct(lower, penn, letters)
+        correct(lower, penn, letters)
         return "".join(letters)
 
     def _fixed(self, word: str) -> str:
-        """Penn tag that a word has in every context: by its form or as a word of a closed class."""
+        """Penn tag of a word in every context: by its form, or of a closed class; else ""."""
         tag = self.kept.get(word)
         if tag is None:
+            if len(word) > LONGEST:
+                return "FW"
             match = FORM.fullmatch(word)
             if word in MONTHS_AND_DAYS and word != "May":
                 tag = "NNP"
@@ -106,67 +105,7 @@ class RuleTagger:
 
 
 MOST_KEPT = 100_000
-
-
-def _correct(lower: list[str], penn: list[str], letters: list[str]) -> None:
-    """Correct letters in place, by their neighbours, from left to right."""
-    last = len(lower) - 1
-    for i, word in enumerate(lower):
-        before = letters[i - 1] if i else ""
-        after = letters[i + 1] if i < last else ""
-        letter = letters[i]
-        if word == "to":
-            verb = after == "V" or (after == "R" and i + 2 <= last and letters[i + 2] == "V")
-            letters[i] = "T" if verb and penn[i + 1] not in ("VBG", "VBZ") else "P"
-        elif word in QUANTIFIERS and letter in "DOPRC":
-            letters[i] = _quantifier(word, letter, after, i + 1 <= last and lower[i + 1] or "")
-        elif word in ("'s", "’s") and i:
-            if after in NOMINAL and lower[i - 1] not in CLITIC_HOSTS:
-                letters[i] = "T"
-        elif word in ("'", "’"):
-            if before in ("N", "E") and lower[i - 1].endswith("s") and after in NOMINAL | {"V"}:
-                letters[i] = "T"
-        elif word in BEFORE_NUMBERS and (after == "M" or (after == "U" and lower[i + 1] in "$£€")):
-            letters[i] = "R"
-        elif word in ("first", "last", "next"):
-            if before == "D" or (after in NOMINAL and penn[i - 1 if i else 0] != "MD"):
-                letters[i] = "J"
-        elif word in ("well", "no", "right") and i + 1 <= last and lower[i + 1] == ",":
-            letters[i] = "X" if before in ("", "U") else letter
-        elif word == "like" and i and lower[i - 1] in WISHES:
-            letters[i] = "V"
-        elif word == "half":
-            letters[i] = "D" if i < last and lower[i + 1] in ("a", "an", "the") else "N"
-        elif letter == "V":
-            letters[i] = _verb(word, penn[i], i and lower[i - 1] or "", before, after)
-        elif letter == "N" and i == 0 and after in ("D", "O") and penn[0] == "NN":
-            if lower[1] != "that" and (after == "D" or lower[1] in POSSESSIVES | {"it", "them"}):
-                letters[i] = "V"  # "Line the tray"
-
-
-def _quantifier(word: str, letter: str, after: str, following: str) -> str:
-    """Tag this, that, some, ...: with a noun, standing alone, or joining clauses."""
-    if word == "that" and letter in "PO":
-        return letter
-    if word in ("either", "neither") and after not in NOMINAL:
-        return "O" if following == "of" else "C"
-    if after in NOMINAL or following in ("the", "a", "an") or following in POSSESSIVES:
-        return "D"
-    return "D" if after == "R" and word not in ("this", "that", "some", "both") else "O"
-
-
-def _verb(word: str, penn: str, previous: str, before: str, after: str) -> str:
-    """Correct a word tagged as a verb that its neighbours show to be a noun or an adjective."""
-    has_determiner = before == "D" or previous in POSSESSIVES
-    if penn in FINITE and has_determiner and word not in FIXED:
-        return "N"
-    if penn == "VBZ" and before in ("J", "M") and after not in ("D", "O") and word not in FIXED:
-        return "N"
-    if penn == "VBG" and word in ACTIVITIES and after in ("N", "E"):
-        return "N"
-    if word in ADJECTIVES and after in NOMINAL and before != "V" and penn in ("VBN", "VBG", "VBD"):
-        return "J"
-    return "V"
+LONGEST = 64  # characters of what may be a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +131,10 @@ class PerceptronTagger:
 
     def __call__(self, words: Sequence[str]) -> str:
         """Letters of the words of a sentence."""
-        matches = [FORM.fullmatch(word) for word in words]
-        forms = [match.lastgroup or "" if match else "" for match in matches]
+        forms = [
+            "FW" if len(word) > LONGEST else (form.lastgroup or "") if form else ""
+            for word, form in ((word, FORM.fullmatch(word[:LONGEST])) for word in words)
+        ]
         tagged = [i for i, form in enumerate(forms) if form not in ("U", "CD")]
         letters = [PENN.get(form, "U") for form in forms]
         for i, label in zip(tagged, self.tag([words[i] for i in tagged]), strict=True):
@@ -202,7 +143,7 @@ class PerceptronTagger:
         lower = [word.lower() for word in words]
         for i, word in enumerate(lower):  # what a treebank and its tagger cannot disagree about
             letters[i] = PENN.get(FIXED.get(word, ""), letters[i])
-        _correct(lower, [""] * len(lower), letters)
+        correct(lower, [""] * len(lower), letters)
         return "".join(letters)
 
 
@@ -218,8 +159,8 @@ class UsersTagger:
         tags = list(self.tag(words))
         if len(tags) != len(words):
             raise RunFailed(
-                f"The tagger {self.place} returned {len(tags)} tags for {len(words)} words. It must "
-                "return one tag for each word of the sentence."
+                f"The tagger {self.place} returned {len(tags)} tags for {len(words)} words. "
+                "It must return one tag for each word of the sentence."
             )
         try:
             return "".join(map(letter_of, tags))

@@ -11,30 +11,35 @@ ends a sentence unless the next word begins with a small letter.
 (12, 15, "n't")
 """
 
+# ruff: noqa: RUF001 - typographic quotes and dashes are what texts contain
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+
+from parcast.pipeline.features.english import (
+    ABBREVIATIONS,
+    ENDING_ABBREVIATIONS,
+    STARTERS,
+)
 
 LETTER = r"[\w\u0300-\u036f\u00ad]"  # with accents written apart and soft hyphens
-ABBREVIATIONS = (
-    "Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|Pres|Inc|Ltd|Co|Corp|Bros|"
-    "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mon|Tue|Tues|Wed|Thu|Thurs|Fri|"
-    "[Ff]igs?|[Ee]qs?|[Rr]ef|[Rr]efs|[Ss]ect?|[Cc]h|[Vv]ol|[Nn]os?|pp?|[Ee]ds?|[Vv]ers|[Dd]ept|[Uu]niv|"
-    "al|etc|vs|cf|viz|approx|resp|max|min|est|Ave|Blvd|Rd|Mt"
-)
 TOKEN = re.compile(
     rf"""
       (?P<gap> [\n\f\u2029][^\S\n]*[\n\f\u2029]\s* | \f | \u2029 )           # an empty line
     | (?:https?|ftp|file)://[^\s<>"“”]*[^\s<>"“”'’.,;:!?)\]}}]
     | (?<!\w) www\.[^\s<>"“”]*[^\s<>"“”'’.,;:!?)\]}}]
-    | (?<!\w) [\w.+-]+@[\w-]+(?:\.[\w-]+)+                                  # e-mail
+    # E-mail addresses, whose parts are bounded so that the time stays linear:
+    | (?<!\w) [\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}})+
     | (?<![^\s(\["“'‘`]) --?[A-Za-z][\w-]*(?:=[\w./:@%+,-]*[\w%])?          # --threads=4
-    | (?<![\w/]) (?:~|\.{{1,2}})? (?:/[\w.+-]*[\w+-])+ /?                   # /usr/lib, ../a.txt
-    | (?<!\w) \w[\w+-]* (?:/[\w.+-]*[\w+-])* / \w[\w+-]*\.[A-Za-z]\w*          # src/reader.c
+    # /usr/lib, ../a.txt and below src/reader.c:
+    | (?<![\w/]) (?:~|\.{{1,2}})? (?:/[\w.+-]{{0,64}}[\w+-])+ /?
+    | (?<!\w) \w[\w+-]{{0,64}} (?:/[\w.+-]{{0,64}}[\w+-]){{0,16}} / \w[\w+-]{{0,64}}\.[A-Za-z]\w*
     | (?<!\w) (?:[A-Za-z]\.){{2,}}                                          # e.g., U.S., p.m.
     | (?<!\w) (?:{ABBREVIATIONS})\.(?!\w)
     | (?<!\w) [A-Z]\. (?=\s+[A-Z])                                        # K. Lindqvist
-    | (?:(?<![^\s(\[]) [-+−])? \d+ (?:[.,:]\d+)* (?:[-‐‑]?{LETTER}+)* (?:[-‐‑]{LETTER}+)*
+    | (?:(?<![^\s(\[]) [-+−])? \d+ (?:[.,:]\d+)* (?:[-‐‑]?{LETTER}+)*
     | (?<![\w.]) \.\d+
     | °[CFK]\b
     | {LETTER}+ (?:[-‐‑'’&.]{LETTER}+)* (?:\+\+)?
@@ -44,15 +49,10 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 CONTRACTION = re.compile(r"(?i)n['’]t$|['’](?:s|re|ve|ll|d|m)$")
+MOST_CONTRACTIONS = 3  # of one word: "shouldn't've" has two
 STOPS = frozenset(".!?…") | {"..."}
 CLOSING = frozenset("\"'”’)]}»")
 OPENING = frozenset("\"'“‘([{«")
-MAY_END = frozenset({"p.m.", "a.m.", "etc.", "Inc.", "Ltd.", "Co.", "Corp.", "al.", "Jr.", "U.S."})
-STARTERS = frozenset(  # words that hardly follow an abbreviation with a capital letter otherwise
-    "The A An This That These Those It He She They We You In On At For From But And If When As"
-    " While After Before Since However There His Her Its Their Our Please No Not What Why How"
-    .split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Tokens:
 
     def sentences(self) -> Iterator[tuple[int, int]]:
         """First token of each sentence, and the token after its last."""
-        return zip(self.firsts, self.firsts[1:], strict=False)
+        return pairwise(self.firsts)
 
     def by_sentence(self) -> list[list[str]]:
         """Words of each sentence."""
@@ -100,15 +100,18 @@ CANNOT = frozenset({"cannot", "Cannot", "CANNOT"})
 
 def _split(word: str, begin: int, words: list[str], begins: list[int]) -> None:
     """Append a word with an apostrophe: cut off 's, n't and the other contractions."""
-    found = CONTRACTION.search(word)
-    if found is None or found.start() == 0:
-        words.append(word)
-        begins.append(begin)
-        return
-    at = found.start()
-    _split(word[:at], begin, words, begins)  # "shouldn't've"
-    words.append(word[at:])
-    begins.append(begin + at)
+    cuts = [len(word)]
+    while len(cuts) <= MOST_CONTRACTIONS:
+        tail = word[max(cuts[-1] - 3, 0) : cuts[-1]]
+        found = CONTRACTION.search(tail)
+        at = cuts[-1] - len(tail) + (found.start() if found else 0)
+        if found is None or at == 0:
+            break
+        cuts.append(at)
+    edges = [0, *reversed(cuts)]
+    for first, stop in pairwise(edges):
+        words.append(word[first:stop])
+        begins.append(begin + first)
 
 
 def _firsts(words: list[str], begins: list[int], ends: list[int], gaps: list[int]) -> list[int]:
@@ -124,6 +127,6 @@ def _firsts(words: list[str], begins: list[int], ends: list[int], gaps: list[int
                 quoted = words[after] in OPENING and words[after + 1 : after + 2]
                 if not (quoted and quoted[0][0].islower()) and words[after] not in "—–-":
                     firsts.add(after)
-        elif word in MAY_END and i + 1 < count and words[i + 1] in STARTERS:
+        elif word in ENDING_ABBREVIATIONS and i + 1 < count and words[i + 1] in STARTERS:
             firsts.add(i + 1)
     return sorted(firsts)
