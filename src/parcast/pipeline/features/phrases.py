@@ -15,7 +15,7 @@ from parcast.pipeline.features.tokens import tokenise
 DEFAULT_GRAMMAR = "(J|M|N)*N"
 OPERATORS = frozenset("()[]|*+?{},0123456789")
 ALTERNATIVES = re.compile(r"\((?:[A-Z](?:\|[A-Z])*)\)")
-QUANTIFIED_TWICE = re.compile(r"[*+}]\)[*+{]")
+QUANTIFIED_TWICE = re.compile(r"[*+?}]\)[*+{]")
 
 
 @dataclass(frozen=True, slots=True)

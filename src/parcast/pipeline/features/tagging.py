@@ -45,7 +45,7 @@ FORM = re.compile(
     | (?P<JJ> \d+(?:st|nd|rd|th) | \d[\d.,]*-[^\W\d].* )
     | (?P<CD> [-+−]?\.?\d[\d.,:/½¼¾⅓⅔⅛×'’-]*(?:[^\W\d]{1,4})? | X{0,3}(?:IX|IV|VI{1,3}|II{1,2}) )
     | (?P<NNP> \w*[a-z\d]_\w+ | [A-Z]+_\w+ | _\w+                # MPI_Send, READER_SAFE
-             | [~.]*/.+ | \w.*/.*\.\w+ | \w[\w-]*[a-z\d]\.[a-z]\w{0,4}    # src/reader.c, a.txt
+             | [~.]*/.+ | \w.*/.*\.\w+ | \w[\w-]*\.[a-z]\w{0,4}        # src/reader.c, a.txt
              | [a-z]+[A-Z]\w* )                                         # mpiExec
     | (?P<U> [^\w\s]+ )
     """
@@ -92,15 +92,18 @@ class RuleTagger:
     def _first(self, words: Sequence[str], tags: list[str]) -> str:
         """Tag of the capitalised first word, which need not be a name.
 
-        An unknown one is tagged as if it were written small, unless a name or a title follows.
+        Unless another capitalised word follows, it is tagged as if it were written small.
         """
-        word = words[0]
-        if word in self.brill.lexicon or word.lower() in self.brill.lexicon or not word.istitle():
-            return tags[0]
-        if len(words) > 1 and words[1].istitle() and words[1].lower() not in FIXED:
-            return tags[0]
+        word, small = words[0], words[0].lower()
         after = words[1] if len(words) > 1 else ""
-        tag = self.brill.unknown.tag(word.lower(), "", after, self.brill.lexicon)
+        if not word.istitle() or (after.istitle() and after.lower() not in FIXED):
+            return tags[0]
+        known = self.brill.lexicon.get(small)
+        if known is not None:
+            return known if tags[0] == "NNP" else tags[0]
+        if word in self.brill.lexicon:
+            return tags[0]
+        tag = self.brill.unknown.tag(small, "", after, self.brill.lexicon)
         return tag if tag != "NN" else tags[0]
 
 

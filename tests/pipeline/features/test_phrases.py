@@ -1,0 +1,79 @@
+"""Grammars over letters of tags, and the phrases that they find in a text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
+from parcast.pipeline.features.tagging import LETTERS, load_tagger
+
+
+def by_hand(letters):
+    """Maximal sequences of J, M, N, E that end in N or E, found without an expression."""
+    spans, first = [], None
+    for i, letter in enumerate([*letters, ""]):
+        if letter and letter in "JMNE":
+            first = i if first is None else first
+        elif first is not None:
+            stop = i
+            while stop > first and letters[stop - 1] not in "NE":
+                stop -= 1
+            spans += [(first, stop)] if stop > first else []
+            first = None
+    return spans
+
+
+@given(st.text(alphabet=LETTERS, max_size=40))
+def test_default_phrases_are_maximal(letters):
+    assert Grammar.of(DEFAULT_GRAMMAR).spans(letters, 0, len(letters)) == by_hand(letters)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "letters", "spans"),
+    [
+        ("(J|M|N)*N", "DJNEVMJ", [(1, 4)]),
+        ("E+", "NEEN", [(1, 3)]),
+        ("N+", "NEEN", [(0, 4)]),
+        ("[JN]* N", "JNJ", [(0, 2)]),
+        ("(J|N)*N(PD?(J|N)*N)*", "JNPDNV", [(0, 5)]),
+        ("DJ{2,3}N?", "DJDJJN", [(2, 6)]),
+    ],
+)
+def test_a_grammar_of_the_user(grammar, letters, spans):
+    assert Grammar.of(grammar).spans(letters, 0, len(letters)) == spans
+
+
+@pytest.mark.parametrize(
+    ("grammar", "says"),
+    [
+        (
+            "(J|B)*N",
+            "must consist of letters of tags and ( ) [ ] | * + ? { }, got 'B' in '(J|B)*N'",
+        ),
+        (".*", "got '.' in '.*'"),
+        ("(J|N", "must be a regular expression, got '(J|N'"),
+        ("N*", "must require at least one token, got 'N*'"),
+        ("", "must require at least one token, got ''"),
+        ("(N*)*J", "must not repeat a repetition"),
+        ("(N?)+J", "must not repeat a repetition"),
+    ],
+)
+def test_a_grammar_that_is_none_is_refused(grammar, says):
+    with pytest.raises(ParameterError) as caught:
+        Grammar.of(grammar)
+    assert says in str(caught.value)
+    assert str(caught.value).startswith("grammar must")
+
+
+def test_phrases_stand_where_they_are_said_to():
+    text = "The new parallel\n program reads 3.5 GB.  It fails."
+    phrases = find_phrases(text, load_tagger("textblob"), Grammar.of(DEFAULT_GRAMMAR))
+    assert list(phrases) == [("new parallel program", 4, 25), ("3.5 GB", 32, 38)]
+    assert phrases.tokens == 11
+    assert list(find_phrases("", load_tagger("textblob"), Grammar.of("N"))) == []
+
+
+def test_no_phrase_crosses_a_sentence():
+    phrases = find_phrases("Red rain. Cold wind\n\nsnow", lambda w: "N" * len(w), Grammar.of("N+"))
+    assert phrases.texts == ["Red rain.", "Cold wind", "snow"]
