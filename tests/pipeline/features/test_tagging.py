@@ -126,14 +126,14 @@ def test_letters_of_tags(tag, letter):
 def test_the_tagger_of_a_user_is_found_and_its_tags_are_understood(monkeypatch):
     module = ModuleType("my_tagger")
     module.penn = lambda words: ["NNS" if word.endswith("s") else "DT" for word in words]
-    module.few = lambda words: ["NN"]
+    module.few = lambda _: ["NN"]
     module.odd = lambda words: ["BANANA"] * len(words)
     module.number = 3
     monkeypatch.setitem(sys.modules, "my_tagger", module)
     assert load_tagger("my_tagger:penn")(["the", "cats"]) == "DN"
     with pytest.raises(RunFailed, match="my_tagger:few returned 1 tags for 2 words"):
         load_tagger("my_tagger:few")(["the", "cats"])
-    with pytest.raises(RunFailed, match="my_tagger:odd returned a tag .* got 'BANANA'"):
+    with pytest.raises(RunFailed, match=r"my_tagger:odd returned a tag .* got 'BANANA'"):
         load_tagger("my_tagger:odd")(["the"])
     with pytest.raises(ParameterError, match="must name a function, got 'my_tagger:number': int"):
         load_tagger("my_tagger:number")
@@ -158,7 +158,7 @@ def test_missing_packages_are_named_with_their_extras(monkeypatch):
     monkeypatch.setitem(sys.modules, "denckring_en_pos", None)
     with pytest.raises(RunFailed, match=r'pip install "parcast\[tagger\]"'):
         load_tagger("denckring")
-    monkeypatch.setattr(brill, "find_spec", lambda name: None)
+    monkeypatch.setattr(brill, "find_spec", lambda _: None)
     with pytest.raises(RunFailed, match=r'pip install "parcast\[features\]"'):
         load_tagger("textblob")
 

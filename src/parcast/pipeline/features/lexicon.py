@@ -14,6 +14,7 @@ same bytes for every tree of merges.
 [('a.txt', 'title', 0, 9), ('b.txt', 'body', 0, 9)]
 """
 
+import json
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ from parcast.errors import as_whole
 DocumentKey: TypeAlias = tuple[str, int, str]  # path, number in it, name
 Array: TypeAlias = NDArray[Any]
 FAR = 2**32  # offsets from here on need 8 bytes
+NAME_BYTES = 200  # of a document: a tuple of 64, a number, and texts of 50 to 100 each
 
 
 class Occurrence(NamedTuple):
@@ -55,16 +57,33 @@ class Places:
     length: Array  # characters
 
     def taken(self, order: Array) -> "Places":
-        """Occurrences of these numbers, in this order, and only the documents that they need."""
-        used, document = np.unique(self.document[order], return_inverse=True)
+        """Occurrences of these numbers, in this order, and the names that they need."""
+        documents, document = np.unique(self.document[order], return_inverse=True)
+        fields, field = np.unique(self.field[order], return_inverse=True)
+        start = self.start[order]
         return Places(
-            tuple(self.documents[i] for i in used.tolist()),
-            self.fields,
+            tuple(self.documents[i] for i in documents.tolist()),
+            tuple(self.fields[i] for i in fields.tolist()),
             document.astype(np.uint32),
-            self.field[order],
-            self.start[order],
+            field.astype(np.uint16),
+            start.astype(np.uint32) if start.size and start.max() < FAR else start,
             self.length[order],
         )
+
+    def arrays(self) -> tuple[Array, ...]:
+        """The columns, without names."""
+        return self.document, self.field, self.start, self.length
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle names as one text, which depends on their characters only."""
+        names = json.dumps([self.documents, self.fields])
+        return _places, (names, *self.arrays())
+
+
+def _places(names: str, document: Array, field: Array, start: Array, length: Array) -> Places:
+    """Make occurrences from their pickle."""
+    documents, fields = json.loads(names)
+    return Places(tuple(map(tuple, documents)), tuple(fields), document, field, start, length)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,11 +107,12 @@ class Lexicon:
         tokens: int = 0,
     ) -> "Lexicon":
         """Lexicon of one document, from its phrases with start and stop by field."""
-        names = tuple(sorted(fields))
+        rows = {name: list(found) for name, found in fields.items()}
+        names = tuple(sorted(name for name, found in rows.items() if found))
         found = sorted(
             (phrase.encode("utf-8", "replace"), start, stop - start, number)
             for number, name in enumerate(names)
-            for phrase, start, stop in fields[name]
+            for phrase, start, stop in rows[name]
         )
         groups = [(key, sum(1 for _ in group)) for key, group in groupby(found, lambda x: x[0])]
         keys = [key for key, _ in groups]
@@ -114,14 +134,27 @@ class Lexicon:
         """Count the different phrases."""
         return len(self.counts)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether all is the same: phrases, frequencies, occurrences and what was read."""
+        if not isinstance(other, Lexicon):
+            return NotImplemented
+        mine, others = self._parts(), other._parts()
+        return mine[0] == others[0] and all(map(np.array_equal, mine[1], others[1]))
+
+    __hash__ = None  # type: ignore[assignment]  # as for every class with equality alone
+
+    def _parts(self) -> tuple[tuple[object, ...], tuple[Array, ...]]:
+        """Names and totals, and columns."""
+        at = self.places
+        names = (at.documents, at.fields) if at else None
+        columns = (self.blob, self.ends, self.counts, *(at.arrays() if at else ()))
+        return (names, self.documents_read, self.tokens), columns
+
     @property
     def nbytes(self) -> int:
-        """Bytes of its columns, without the names of documents."""
-        own = self.blob.nbytes + self.ends.nbytes + self.counts.nbytes
-        at = self.places
-        return own + (
-            sum(x.nbytes for x in (at.document, at.field, at.start, at.length)) if at else 0
-        )
+        """Bytes of its columns and, estimated, of the names of documents."""
+        names = NAME_BYTES * len(self.places.documents) if self.places else 0
+        return sum(column.nbytes for column in self._parts()[1]) + names
 
     def encoded(self) -> list[bytes]:
         """Phrases in UTF-8."""
@@ -151,7 +184,7 @@ class Lexicon:
         """Part with the phrases for which `chosen` (bool) holds, and what was read, or zero."""
         keys = [key for key, is_in in zip(self.encoded(), chosen.tolist(), strict=True) if is_in]
         rows = np.flatnonzero(np.repeat(chosen, self.counts))
-        places = None if self.places is None else self.places.taken(rows)
+        places = self.places.taken(rows) if self.places is not None and len(rows) else None
         totals = (self.documents_read, self.tokens) if with_totals else (0, 0)
         return Lexicon(*_packed(keys), self.counts[chosen], places, *totals)
 

@@ -18,6 +18,7 @@ from parcast.pipeline.features.lexicon import Lexicon, Places
 Rows: TypeAlias = Literal["phrase", "occurrence"]
 SCHEMA: Final = "parcast/features/1"
 COLUMNS: Final = ("path", "document", "name", "field", "start", "stop")
+LISTS: Final = {"phrase": "phrases", "occurrence": "places"}  # what JSON calls the rows
 FORMATS: Final = (".parquet", ".json", ".jsonl", ".csv")
 PHRASES_AT_A_TIME: Final = 50_000
 OCCURRENCES_AT_A_TIME: Final = 500_000
@@ -86,7 +87,7 @@ def json_pieces(lexicon: Lexicon, rows: Rows, facts: dict[str, Any]) -> Iterator
         "occurrences": int(lexicon.counts.sum()),
     }
     yield "{\n" + "".join(f"  {_line(key)}: {_line(value)},\n" for key, value in head.items())
-    yield f'  "{rows}s": ['
+    yield f'  "{LISTS[rows]}": ['
     before = "\n    "
     for row in _objects(lexicon, rows):
         yield before + _line(row)
