@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from parcast.instrument.regions import profile_parameters, region
     from parcast.kernels.run import run_kernel
     from parcast.matching.match import match
+    from parcast.pipeline.result import PipelineResult
+    from parcast.pipeline.run import run_pipeline
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
@@ -53,6 +55,7 @@ __all__ = [
     "Measurements",
     "ParameterError",
     "ParcastError",
+    "PipelineResult",
     "Prediction",
     "Program",
     "Simulation",
@@ -78,6 +81,7 @@ __all__ = [
     "read_runs",
     "region",
     "run_kernel",
+    "run_pipeline",
     "simulate",
     "validate",
 ]
@@ -94,6 +98,7 @@ _HOME = {
     "Measurements": "parcast.timings.measurements",
     "ParameterError": "parcast.errors",
     "ParcastError": "parcast.errors",
+    "PipelineResult": "parcast.pipeline.result",
     "Prediction": "parcast.prediction.result",
     "Program": "parcast.descriptions.program",
     "Simulation": "parcast.simulation.result",
@@ -119,6 +124,7 @@ _HOME = {
     "read_runs": "parcast.timings.speedups",
     "region": "parcast.instrument",
     "run_kernel": "parcast.kernels.run",
+    "run_pipeline": "parcast.pipeline.run",
     "simulate": "parcast.simulation.simulate",
     "validate": "parcast.validation.validate",
 }

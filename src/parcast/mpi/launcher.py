@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -70,10 +71,74 @@ def run_ranks(
     they were killed after `time_limit` [s]; a ParameterError or FitFailed of a rank is raised as
     it is. Messages speak of what is `called`, by default the module.
     """
+    with started_ranks(
+        module,
+        arguments,
+        ranks=ranks,
+        placement=placement,
+        environment=environment,
+        mpi=mpi,
+        called=called,
+    ) as started:
+        return started.ended(time_limit)
+
+
+@dataclass(kw_only=True, slots=True)
+class Started:
+    """Ranks that run."""
+
+    process: "subprocess.Popen[str]"  # mpiexec
+    called: str
+    ranks: int
+    token: str  # in the environment of all its processes
+    begun: float  # on the monotonic clock [s]
+
+    def ended(self, time_limit: float) -> Ended:
+        """Wait for the end; what failed is raised, also that it took longer than a limit [s]."""
+        try:
+            out, err = self.process.communicate(timeout=max(time_limit, 0.0))
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise RunFailed(
+                f"{self.called} on {self.ranks} ranks did not end within {time_limit:g} s and was "
+                "killed. Allow more time, or give it less work."
+            ) from None
+        status = self.process.returncode
+        if status:
+            raise self.failure(out, err)
+        seconds = time.monotonic() - self.begun
+        return Ended(status=status, stdout=out, stderr=err, seconds=seconds)
+
+    def failure(self, out: str, err: str) -> ParcastError:
+        """Say why they failed, from what they said."""
+        return _failure(self.called, self.ranks, self.process.returncode, out, err)
+
+    def stop(self) -> None:
+        """End mpiexec and its ranks: first as it likes it, then all that is left."""
+        self.process.terminate()
+        try:
+            self.process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        kill_processes_of(self.token)
+
+
+@contextmanager
+def started_ranks(
+    module: str,
+    arguments: Sequence[str] = (),
+    *,
+    ranks: int,
+    placement: Placement = "auto",
+    environment: Mapping[str, str] | None = None,
+    mpi: Mpi | None = None,
+    called: str = "",
+) -> Iterator[Started]:
+    """Run a module as `run_ranks` does, during a block; nothing of it is left when that ends."""
     if not 1 <= ranks <= MOST_RANKS:
         hint = "Count from 1." if ranks < 1 else "Start fewer."
         raise ParameterError("ranks", must=f"lie in 1 to {MOST_RANKS}", got=f"{ranks}", hint=hint)
-    chosen, called = mpi or find_mpi(), called or _named(module)
+    chosen = mpi or find_mpi()
     token, began = uuid.uuid4().hex, time.time()
     if placement == "auto":
         placement = os.environ.get(PLACEMENT, "auto")  # type: ignore[assignment]  # ours to set
@@ -86,61 +151,36 @@ def run_ranks(
         PLACEMENT: placement,
         TOKEN: token,
     }
-    started = time.monotonic()
-    status: int | None = None
-    try:
-        with as_interrupts():
-            status, out, err = _waited([*command, module, *arguments], variables, time_limit)
-    finally:
-        if kill_processes_of(token) or status != 0:
-            remove_shared_memory(began)
-    if status is None:
-        raise RunFailed(
-            f"{called} on {ranks} ranks did not end within {time_limit:g} s and was killed. "
-            "Allow more time, or give it less work."
+    with (
+        as_interrupts(),
+        subprocess.Popen(
+            tied([*command, module, *arguments]),
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is ours to hand on
+        ) as process,
+    ):
+        started = Started(
+            process=process,
+            called=called or _named(module),
+            ranks=ranks,
+            token=token,
+            begun=time.monotonic(),
         )
-    if status:
-        raise _failure(called, ranks, status, out, err)
-    return Ended(status=status, stdout=out, stderr=err, seconds=time.monotonic() - started)
-
-
-def _waited(
-    command: Sequence[str], variables: Mapping[str, str], time_limit: float
-) -> tuple[int | None, str, str]:
-    """Start mpiexec and wait for it; a status of None says that the time is over."""
-    with subprocess.Popen(
-        tied(command),
-        env=dict(variables),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # Ctrl-C is ours to hand on
-    ) as started:
         try:
-            out, err = started.communicate(timeout=time_limit)
-        except subprocess.TimeoutExpired:
-            _stop(started, variables[TOKEN])
-            return None, "", ""
-        except BaseException:
-            _stop(started, variables[TOKEN])
-            raise
+            yield started
         finally:
-            if started.returncode != 0:
-                kill_processes_of(variables[TOKEN])
-                remove_session(started.pid)
-    return started.returncode, out, err
-
-
-def _stop(started: "subprocess.Popen[str]", token: str) -> None:
-    """End mpiexec and its ranks: first as it likes it, then all that is left."""
-    started.terminate()
-    try:
-        started.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        started.kill()
-    kill_processes_of(token)
+            if process.poll() is None:
+                started.stop()
+            is_left = process.returncode != 0
+            if is_left:
+                remove_session(process.pid)
+            if kill_processes_of(token) or is_left:
+                remove_shared_memory(began)
 
 
 def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:

@@ -1,0 +1,154 @@
+"""Checkpoints: files of completed nodes, and a manifest that says which of them count.
+
+Any set of completed nodes of which none contains another is a state to go on from, as the tree
+follows from the items alone; nothing has to stop for it. Every so often the ranks write the values
+they hold, then rank 0 writes the manifest, and files that it does not name are removed.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from parcast.errors import FileProblems, ParameterError, Problem, RunFailed
+from parcast.files.document import write_document
+from parcast.pipeline.engine.coordinator import Coordinator
+from parcast.pipeline.engine.job import Skipped
+from parcast.pipeline.engine.tree import Node
+
+SCHEMA: Final = "parcast/pipeline-checkpoint/1"
+MANIFEST: Final = "checkpoint.json"
+ENDING: Final = ".node"  # of the files of values
+HIGHEST: Final = 62  # level of a node that anybody reaches
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Earlier:
+    """What another run left behind."""
+
+    nodes: tuple[tuple[Node, Path | None, float], ...]  # with file, None: no item; and size [B]
+    delivered: int  # reductions
+    skipped: tuple[Skipped, ...]
+
+
+class Checkpoint:
+    """The checkpoint of a run, as rank 0 keeps it."""
+
+    def __init__(self, folder: Path, every: float, signature: Mapping[str, Any]) -> None:
+        """Write to a folder every so often [s]; the signature must be that of a resumed run."""
+        self._folder, self._every, self._signature = folder, every, dict(signature)
+        self._last = time.monotonic()
+        self._expected = 0  # ranks that have not answered
+        self._files: dict[Node, tuple[str | None, float]] = {}
+
+    def read(self) -> Earlier | None:
+        """Read what another run left, None if there is nothing; refuse that of another job."""
+        path = self._folder / MANIFEST
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as failure:
+            problem = Problem(message=f"cannot be read: {failure}. Start without --resume.")
+            raise FileProblems(str(path), [problem]) from failure
+        if document.get("schema") != SCHEMA:
+            message = f'must have the schema "{SCHEMA}". Start without --resume.'
+            raise FileProblems(str(path), [Problem(message=message, field="schema")])
+        for name, value in self._signature.items():
+            was = document["signature"].get(name)
+            if was != value:
+                raise ParameterError(
+                    name,
+                    must="be that of the interrupted run",
+                    got=f"{value!r:.60} in place of {was!r:.60}",
+                    hint=f"Use the same, or start anew without the checkpoint in {self._folder}.",
+                )
+        nodes = []
+        for *numbers, file, size in document["nodes"]:
+            node = Node(*numbers)
+            self._files[node] = (file, size)
+            nodes.append((node, self._folder / file if file else None, float(size)))
+            if file and not (self._folder / file).is_file():
+                message = "is named in the checkpoint and is missing. Start without --resume."
+                raise FileProblems(str(self._folder / file), [Problem(message=message)])
+        skipped = tuple(Skipped(**each) for each in document["skipped"])
+        return Earlier(nodes=tuple(nodes), delivered=document["delivered"], skipped=skipped)
+
+    def clear(self) -> None:
+        """Remove what another run left, or this one, which has ended well."""
+        (self._folder / MANIFEST).unlink(missing_ok=True)
+        for path in self._folder.glob(f"*{ENDING}*"):
+            path.unlink(missing_ok=True)
+
+    def due(self, coordinator: Coordinator) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
+        """Give what each rank is to write now; nothing before it is time."""
+        if self._expected or time.monotonic() - self._last < self._every:
+            return
+        self._last = time.monotonic()
+        wanted: dict[int, list[tuple[Node, Path]]] = {}
+        for held in coordinator.held():
+            if held.name in self._files:
+                continue
+            if held.rank < 0:
+                self._files[held.name] = (None, 0.0)
+            else:
+                file = "-".join(map(str, held.name)) + ENDING
+                wanted.setdefault(held.rank, []).append((held.name, self._folder / file))
+        self._expected = len(wanted)
+        yield from wanted.items()
+
+    def saved(
+        self,
+        files: Iterable[tuple[Node, str, float]],
+        delivered: int,
+        skipped: Sequence[Skipped],
+    ) -> None:
+        """Take note of what a rank has written; when all have, write the manifest."""
+        for node, file, size in files:
+            if not (self._folder / file).is_file():
+                raise RunFailed(
+                    f"The checkpoint in {self._folder} is not complete: rank 0 does not see {file}"
+                    ", which another rank has written. Choose a folder that all hosts share."
+                )
+            self._files[node] = (file, size)
+        self._expected -= 1
+        if self._expected == 0:
+            self._write(delivered, skipped)
+
+    def _write(self, delivered: int, skipped: Sequence[Skipped]) -> None:
+        """Write the manifest of the nodes that no other contains, and remove other files."""
+        kept = {
+            node: file
+            for node, file in self._files.items()
+            if node.reduction >= delivered and not self._is_contained(node)
+        }
+        document = {
+            "schema": SCHEMA,
+            "signature": self._signature,
+            "delivered": delivered,
+            "nodes": [[*node, *file] for node, file in sorted(kept.items())],
+            "skipped": [asdict(each) for each in skipped],
+        }
+        try:
+            write_document(str(self._folder / MANIFEST), [json.dumps(document)])
+        except OSError as failure:
+            raise RunFailed(
+                f"The checkpoint cannot be written to {self._folder}: {failure.strerror}. "
+                "Choose another folder."
+            ) from failure
+        for node in self._files.keys() - kept.keys():
+            file, _ = self._files.pop(node)
+            if file:
+                (self._folder / file).unlink(missing_ok=True)
+
+    def _is_contained(self, node: Node) -> bool:
+        """Tell whether a node above this one is there."""
+        fan_in = int(self._signature["fan_in"])
+        above = node.parent(fan_in)
+        while above.level <= HIGHEST:
+            if above in self._files:
+                return True
+            above = above.parent(fan_in)
+        return False

@@ -1,0 +1,99 @@
+"""Values as they travel and as they lie in files: pickled, with their large buffers apart.
+
+NumPy arrays and other objects with buffers are pickled by protocol 5 with the buffers out of band,
+so that they are sent from where they lie and received where they stay. Small ones are pickled with
+the rest, as a message costs more than a copy.
+"""
+
+import os
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+LEAST_BUFFER: Final = 1 << 16  # that travels by itself [B]
+SAMPLE: Final = 32  # members of a collection that are looked at for its size
+
+
+class Packed(NamedTuple):
+    """A value as bytes: what is pickled, and its buffers."""
+
+    head: bytes
+    buffers: tuple[memoryview, ...]
+
+    @property
+    def size(self) -> int:
+        """Length of the message. [B]."""
+        return len(self.head) + sum(buffer.nbytes for buffer in self.buffers)
+
+
+def packed(value: Any) -> Packed:
+    """Pickle a value; what cannot be pickled raises what pickle does."""
+    buffers: list[memoryview] = []
+
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < LEAST_BUFFER:
+            return True  # in band
+        buffers.append(raw)
+        return False
+
+    return Packed(pickle.dumps(value, protocol=5, buffer_callback=keep), tuple(buffers))
+
+
+def unpacked(head: bytes | bytearray, buffers: Sequence[Any]) -> Any:
+    """Give back the value of a head and its buffers."""
+    return pickle.loads(head, buffers=buffers)
+
+
+def size_of(value: Any, depth: int = 4) -> float:
+    """Estimate what a value takes of memory, from a sample of large collections. [B].
+
+    >>> import numpy as np
+    >>> size_of(np.zeros(1000)) >= 8000, size_of({str(i): i for i in range(1000)}) > 50_000
+    (True, True)
+    """
+    own = float(sys.getsizeof(value, 64))
+    if hasattr(value, "nbytes"):
+        return max(own, float(value.nbytes))
+    if depth == 0 or isinstance(value, str | bytes | bytearray | int | float | complex):
+        return own
+    if isinstance(value, Mapping):
+        members = [x for pair in islice(value.items(), SAMPLE) for x in pair]
+        return own + _mean_size(members, depth) * 2 * len(value)
+    if isinstance(value, list | tuple | AbstractSet):
+        return own + _mean_size(list(islice(value, SAMPLE)), depth) * len(value)
+    inner = getattr(value, "__dict__", None) or {
+        name: getattr(value, name, None) for name in getattr(value, "__slots__", ())
+    }
+    return own + sum(size_of(x, depth - 1) for x in inner.values())
+
+
+def _mean_size(members: Sequence[Any], depth: int) -> float:
+    return sum(size_of(x, depth - 1) for x in members) / len(members) if members else 0.0
+
+
+def write_value(path: Path, value: Any, *, durable: bool = False) -> int:
+    """Write a value to a file that is complete or not there; give its length [B]."""
+    temporary = path.with_name(f"{path.name}.part")
+    try:
+        with temporary.open("wb") as stream:
+            pickle.dump(value, stream, protocol=5)
+            size = stream.tell()
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return size
+
+
+def read_value(path: Path) -> Any:
+    """Read a value that `write_value` wrote."""
+    with path.open("rb") as stream:
+        return pickle.load(stream)

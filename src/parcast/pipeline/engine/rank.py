@@ -1,0 +1,432 @@
+"""A rank of a run: it works, and moves messages on while it works.
+
+Only tasks, merges and other functions of the user run in the main thread; everything else, what
+comes in and what is sent away, is done by `pump`, which whoever has the lock may call: the main
+thread between items, and another thread while a task takes long. So a long task of one rank holds
+nobody up, and MPI is used by one thread at a time.
+"""
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from parcast.errors import ParcastError, RunFailed
+from parcast.pipeline.engine.channel import Channel, Message
+from parcast.pipeline.engine.coordinator import Block, Input
+from parcast.pipeline.engine.job import Job, Reduction, Skipped
+from parcast.pipeline.engine.payload import size_of
+from parcast.pipeline.engine.recording import Lap, Notes
+from parcast.pipeline.engine.root import Root
+from parcast.pipeline.engine.store import Store
+from parcast.pipeline.engine.tree import EMPTY, Node
+from parcast.pipeline.engine.working import ItemFailed, Work, described, sendable
+
+OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
+SELDOM: Final = (0.02, 0.5)  # by the other thread: at least and at most [s]
+SHARE: Final = 0.2  # of the time of a block, after which the other thread looks after messages
+SHORTEST_REST: Final = 2e-5  # of a rank with nothing to do [s]
+LONGEST_REST: Final = 1e-3  # [s]
+GRACE: Final = 3.0  # for a task that runs when the run fails [s]
+FETCHING: Final = 0.005  # at a time, before messages are looked after [s]
+
+
+@dataclass(slots=True)
+class Merging:
+    """A merge that waits for its inputs."""
+
+    node: Node
+    inputs: tuple[Input, ...]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What the main thread has to do, by kind."""
+
+    blocks: deque[tuple[Block, tuple[int, ...], Sequence[Any]]] = field(default_factory=deque)
+    merges: deque[Merging] = field(default_factory=deque)
+    deliveries: deque[tuple[Any, ...]] = field(default_factory=deque)
+    reductions: deque[Reduction] = field(default_factory=deque)
+    saves: deque[list[tuple[Node, Path]]] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class Parts:
+    """The shards of a reduction that have arrived."""
+
+    stop: int
+    values: dict[int, Any] = field(default_factory=dict)
+
+
+class Rank:
+    """What this rank has, and what it does."""
+
+    def __init__(
+        self,
+        job: Job,
+        channel: Channel,
+        store: Store,
+        *,
+        root: Root | None = None,
+        server: Callable[[Reduction], Any] | None = None,
+    ) -> None:
+        """Begin on a rank; rank 0 has the root, and that of the server stage what it calls."""
+        self._job, self._channel, self._store, self._root = job, channel, store, root
+        self._server = server
+        self._work = Work(job, self._pulse)
+        self._waiting = Waiting()
+        self._incomplete: dict[Node, Merging] = {}
+        self._parts: dict[int, Parts] = {}  # of reductions that are not whole, by first item
+        self._served = 0  # items whose reductions were passed on, in their order
+        self._lock = threading.RLock()
+        self._pumped = time.perf_counter()
+        self._interval = SELDOM[0]
+        self._rest = SHORTEST_REST
+        self._is_over = False
+        self._failure: ParcastError | None = None
+        self._failed_at = 0.0
+        self._heard: dict[str, Callable[..., None]] = {
+            "work": self._on_work,
+            "combine": self._on_combine,
+            "value": self._on_value,
+            "send": self._on_send,
+            "deliver": lambda _, *facts: self._waiting.deliveries.append(facts),
+            "reduction": self._on_reduction,
+            "delivered from": lambda _, first: setattr(self, "_served", first),
+            "save": lambda _, names: self._waiting.saves.append(names),
+            "load": self._on_load,
+            "failed": self._on_failed,
+            "refused": lambda _, refusal: self._stop(refusal),
+            "stop": self._on_stop,
+            "end": lambda _: setattr(self, "_is_over", True),
+        }
+        self.crash: BaseException | None = None  # of the other thread
+        self.notes = Notes(channel.rank, job.is_traced)
+
+    def run(self) -> None:
+        """Work until the run is over; what failed is raised, on every rank."""
+        try:
+            while not self._is_over:
+                self.pump()
+                self._raise()
+                try:
+                    self._rest = SHORTEST_REST if self._step() else self._rested()
+                except ParcastError as refusal:  # rank 0 tells all, this one as well
+                    self._say(("refused", refusal))
+        except BaseException as crash:
+            if crash is not self._failure:
+                what = f"{type(crash).__name__}: {crash}".rstrip(": ")
+                self._say(("refused", RunFailed(f"Rank {self._channel.rank} ended: {what}.")))
+                self.pump()
+            raise
+        finally:
+            end = time.monotonic() + GRACE
+            while not self._channel.drain() and time.monotonic() < end:
+                time.sleep(SHORTEST_REST)
+
+    def _raise(self) -> None:
+        """Raise what ended the run, if something did."""
+        ended_by = self.crash or self._failure
+        if ended_by is not None:
+            raise ended_by
+
+    def _say(self, content: tuple[Any, ...]) -> None:
+        """Tell rank 0 something, from the main thread."""
+        with self._lock:
+            self._channel.send(0, content)
+
+    def _rested(self) -> float:
+        """Wait a moment, longer than the last time."""
+        time.sleep(self._rest)
+        return min(self._rest * 1.5, LONGEST_REST)
+
+    def _pulse(self) -> None:
+        """Look after messages between items, if that is due."""
+        if time.perf_counter() - self._pumped > OFTEN:
+            self.pump()
+
+    # ---- the other side of the lock: messages
+
+    def attend(self) -> None:
+        """Look after messages from the other thread, if the main thread has not for a while."""
+        due = max(SELDOM[0], min(SHARE * self._interval, SELDOM[1]))
+        if time.perf_counter() - self._pumped >= due:
+            self.pump()
+        if self._failed_at and time.monotonic() - self._failed_at > GRACE:
+            self._abort()
+
+    def pump(self) -> None:
+        """Take what has arrived, and send what follows from it."""
+        with self._lock:
+            self._pumped = time.perf_counter()
+            for message in self._channel.poll():
+                self._rest = SHORTEST_REST
+                self._take(message)
+            if self._root is not None and self._failure is None:
+                self._follow()
+
+    def _follow(self) -> None:
+        """Send the orders of the root."""
+        assert self._root is not None
+        try:
+            for target, content, value in self._root.orders():
+                self._order(target, content, value)
+        except ParcastError as refusal:
+            self._stop(refusal)
+
+    def _order(self, target: int, content: tuple[Any, ...], value: Any) -> None:
+        """Send an order; items that cannot be pickled fail on the rank that would have them."""
+        try:
+            self._channel.send(target, content, value)
+        except Exception:
+            if content[0] != "work":
+                raise
+            items = [sendable(i, item) for i, item in enumerate(value, start=content[1].first)]
+            self._channel.send(target, content, items)
+
+    def _take(self, message: Message) -> None:
+        """Do what a message says, or note it for the main thread."""
+        kind, *facts = message.content
+        if kind in self._heard:
+            self._heard[kind](message, *facts)
+            return
+        assert self._root is not None
+        try:
+            self._root.hear(message.source, kind, facts)
+        except ParcastError as refusal:
+            self._stop(refusal)
+
+    def _on_work(self, message: Message, block: Block, shards: tuple[int, ...]) -> None:
+        self._waiting.blocks.append((block, shards, message.value))
+
+    def _on_combine(self, _: Message, node: Node, inputs: tuple[Input, ...]) -> None:
+        self._incomplete[node] = Merging(node, inputs)
+        self._ready()
+
+    def _on_value(self, message: Message, name: Node, sent: float, first: int, stop: int) -> None:
+        self.notes.message(message.source, sent, message.size, first, stop)
+        self._store.put(name, message.value)
+        self._ready()
+
+    def _on_send(self, _: Message, item: Input, target: int) -> None:
+        """Send a value to the rank that merges it."""
+        value = self._store.take(item.name)
+        content = ("value", item.name, time.perf_counter(), item.first, item.stop)
+        size = self._sent(target, content, value, item.first, item.stop)
+        self.notes.messages += 1
+        self.notes.sent += size
+
+    def _on_load(self, _: Message, files: Sequence[tuple[Node, Path, float]]) -> None:
+        for name, path, size in files:
+            self._store.adopt(name, path, size)
+
+    def _on_failed(self, message: Message, failure: Skipped) -> None:
+        self._fail(failure, message.source)
+
+    def _on_stop(self, _: Message, failure: ParcastError) -> None:
+        self._failure, self._failed_at = failure, time.monotonic()
+
+    def _ready(self) -> None:
+        """Pass merges on that have all their inputs."""
+        for node, merging in list(self._incomplete.items()):
+            if all(x.name in self._store for x in merging.inputs):
+                self._waiting.merges.append(self._incomplete.pop(node))
+
+    def _sent(
+        self, target: int, content: tuple[Any, ...], value: Any, first: int, stop: int
+    ) -> int:
+        """Send a result, or say that it cannot be sent."""
+        try:
+            return self._channel.send(target, content, value)
+        except Exception as error:
+            what = f"the result of items {first} to {stop - 1}, which cannot be sent"
+            self._fail(described(first, what, error), self._channel.rank)
+            return 0
+
+    def _on_reduction(self, message: Message, shard: int, first: int, stop: int) -> None:
+        """Take a shard of a completed reduction, and pass on those that are whole."""
+        zero = None if self._job.zero is EMPTY else self._job.zero
+        parts = self._parts.setdefault(first, Parts(stop))
+        parts.values[shard] = zero if message.value is EMPTY else message.value
+        count = self._job.shards
+        while (whole := self._parts.get(self._served)) and len(whole.values) == count:
+            del self._parts[self._served]
+            values = [whole.values[shard] for shard in range(count)]
+            given = values if count > 1 else values[0]
+            self._waiting.reductions.append(Reduction(self._served, whole.stop, given))
+            if whole.stop == self._served:
+                return
+            self._served = whole.stop
+
+    def _fail(self, failure: Skipped, source: int) -> None:
+        """Tell all ranks that an item failed for good, or have rank 0 tell them."""
+        if self._root is None:
+            self._channel.send(0, ("failed", failure))
+        else:
+            self._stop(failure_of(failure, source, self._channel.size))
+
+    def _stop(self, refusal: ParcastError) -> None:
+        """Tell all ranks, from rank 0, that the run has failed."""
+        assert self._root is not None
+        if self._failure is not None:
+            return
+        self._failure, self._failed_at = refusal, time.monotonic()
+        self._root.report(refusal)
+        for target in range(1, self._channel.size):
+            self._channel.send(target, ("stop", refusal))
+
+    def _abort(self) -> None:
+        """End all ranks, as this one is in a task that does not end."""
+        from mpi4py import MPI
+
+        item = self._work.current[0] if self._work.current else None
+        where = f"the task of item {item}" if item is not None else "a task"
+        print(  # noqa: T201 - nothing can be raised: the main thread is busy
+            f"parcast: rank {self._channel.rank} was stopped in {where}: {self._failure}",
+            file=sys.stderr,
+            flush=True,
+        )
+        MPI.COMM_WORLD.Abort(1)
+
+    # ---- the main thread: functions of the user
+
+    def _step(self) -> bool:
+        """Do one piece of work; tell whether there was one."""
+        waiting = self._waiting
+        if waiting.merges:
+            self._merge(waiting.merges.popleft())
+        elif self._root is not None and self._root.fetch(FETCHING, self.notes):
+            pass
+        elif waiting.deliveries:
+            self._deliver(*waiting.deliveries.popleft())
+        elif waiting.reductions:
+            self._serve(waiting.reductions.popleft())
+        elif waiting.saves:
+            self._save(waiting.saves.popleft())
+        elif waiting.blocks:
+            self._run_block(*waiting.blocks.popleft())
+        else:
+            return False
+        return True
+
+    def _run_block(self, block: Block, shards: tuple[int, ...], items: Sequence[Any]) -> None:
+        """Run the task on a block, and tell rank 0."""
+        with Lap() as lap:
+            try:
+                done = self._work.on(block, items)
+            except ItemFailed as failed:
+                self._say(("failed", failed.failure))
+                return
+        self._interval = lap.seconds
+        self.notes.task(block.first, block.stop, lap)
+        with self._lock:
+            sizes: list[float | None] = [None] * self._job.shards
+            for shard in shards:
+                if done.values[shard] is not EMPTY:
+                    node = block.node._replace(shard=shard)
+                    sizes[shard] = self._store.put(node, done.values[shard])
+            facts = ("done", block, tuple(sizes), lap.seconds, done.skipped)
+            self._channel.send(0, facts)
+
+    def _merge(self, merging: Merging) -> None:
+        """Merge values whose inputs are all here, and tell rank 0."""
+        with self._lock:
+            values = [self._store.take(x.name) for x in merging.inputs]
+        first, stop = merging.inputs[0].first, merging.inputs[-1].stop
+        with Lap() as lap:
+            try:
+                value = self._job.merge.of(values)
+            except Exception as error:
+                what = f"the merge of items {first} to {stop - 1}"
+                self._say(("failed", described(first, what, error)))
+                return
+        values.clear()
+        self.notes.merge(first, stop, len(merging.inputs), lap)
+        with self._lock:
+            size = self._store.put(merging.node, value)
+            self._channel.send(0, ("merged", merging.node, size, lap.seconds))
+
+    def _deliver(self, name: Node, shard: int, first: int, stop: int, server: int) -> None:
+        """Finish a completed reduction, and send it to the server stage."""
+        with self._lock:
+            value = self._store.take(name)
+        if self._job.finish is not None:
+            try:
+                args = (value,) if self._job.shards == 1 else (value, shard)
+                value = self._job.finish(*args)
+            except Exception as error:
+                what = f"finish() of items {first} to {stop - 1}"
+                self._say(("failed", described(first, what, error)))
+                return
+        with self._lock:
+            self._sent(server, ("reduction", shard, first, stop), value, first, stop)
+
+    def _serve(self, reduction: Reduction) -> None:
+        """Give a completed reduction to who wants it."""
+        size = size_of(reduction.value) if self._job.is_traced else 0.0
+        with Lap() as lap:
+            if self._server is not None:
+                try:
+                    self._server(reduction)
+                except Exception as error:
+                    what = f"server() of items {reduction.first} to {reduction.stop - 1}"
+                    failure = described(reduction.first, what, error)
+                    self._say(("failed", failure))
+                    return
+        self.notes.deliver(reduction.first, reduction.stop, size, lap)
+        self._say(("delivered", reduction.first, reduction.stop))
+
+    def _save(self, names: list[tuple[Node, Path]]) -> None:
+        """Write values to files of a checkpoint; those that are gone are left out."""
+        saved = []
+        for name, path in names:
+            with self._lock:
+                if name not in self._store:
+                    continue
+                try:
+                    size = self._store.save(name, path)
+                except OSError as failure:
+                    why = (failure.strerror or str(failure)).lower()
+                    self._channel.send(0, ("unsaved", f"{path.parent}: {why}"))
+                    return
+            saved.append((name, path.name, size))
+        self._say(("saved", saved))
+
+
+def failure_of(failure: Skipped, rank: int, ranks: int) -> RunFailed:
+    """Say which item failed, where, and what its traceback was."""
+    where = f" on rank {rank}" if ranks > 1 else ""
+    return RunFailed(
+        f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
+        f'skip such items with on_error="skip".\n{failure.traceback}'.rstrip()
+    )
+
+
+class Attendant:
+    """The thread that looks after messages while the main thread is in a task."""
+
+    def __init__(self, rank: Rank) -> None:
+        self._rank = rank
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._attend, daemon=True, name="parcast-messages")
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self._is_over.set()
+        self._thread.join()
+
+    def _attend(self) -> None:
+        while not self._is_over.wait(SELDOM[0]):
+            try:
+                self._rank.attend()
+            except BaseException as error:
+                self._rank.crash = error
+                return

@@ -1,0 +1,176 @@
+"""What rank 0 does besides its work: it fetches items, and turns orders into messages."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from parcast.errors import ParcastError, RunFailed
+from parcast.pipeline.engine.checkpoint import Checkpoint
+from parcast.pipeline.engine.coordinator import (
+    Combine,
+    Coordinator,
+    Deliver,
+    Grant,
+    Held,
+    Order,
+)
+from parcast.pipeline.engine.items import Items
+from parcast.pipeline.engine.job import Job, Skipped
+from parcast.pipeline.engine.recording import Lap, Notes
+from parcast.pipeline.engine.tree import EMPTY, Node
+
+OFTEN: Final = 0.2  # that progress is told [s]
+
+Posted = tuple[int, tuple[Any, ...], Any]  # rank, what is said, and a value or EMPTY
+
+
+class Root:
+    """The items, the schedule, and the checkpoint of a run."""
+
+    def __init__(
+        self,
+        job: Job,
+        items: Items,
+        ranks: int,
+        *,
+        checkpoint: Checkpoint | None = None,
+        progress: "Callable[[Root], object] | None" = None,
+        report: Callable[[ParcastError], object] = lambda _: None,
+    ) -> None:
+        """Begin on rank 0 of some; `report` is told of a failure as soon as it is known."""
+        self._job, self._items, self._ranks = job, items, ranks
+        self._server = 0 if job.server_rank is None else job.server_rank
+        workers = [rank for rank in range(ranks) if rank != job.server_rank]
+        self.coordinator = Coordinator(
+            workers,
+            fan_in=job.fan_in,
+            shards=job.shards,
+            pipelines=job.pipelines,
+            every=job.every,
+            batch=job.batch,
+            window=job.window,
+            items=items.total,
+        )
+        self.skipped: list[Skipped] = []
+        self.report = report
+        self.checkpoint = checkpoint
+        self._progress = progress
+        self._told = 0.0
+        self.reductions = 0  # delivered
+        self._ordered = 0  # to be delivered
+        self._is_over = False
+        self._begun = list(self._resumed(workers)) if checkpoint is not None else []
+        self.task_seconds = 0.0  # of all ranks, with merges inside blocks [s]
+        self.merge_seconds = 0.0  # of all ranks [s]
+
+    @property
+    def done(self) -> int:
+        """Items that are done. [1]."""
+        return self.coordinator.items_done
+
+    @property
+    def total(self) -> int | None:
+        """Number of items, if it is known. [1]."""
+        end = self.coordinator.end
+        return self._items.total if end is None else end
+
+    @property
+    def remaining(self) -> float | None:
+        """Time that the rest takes, by the law of the adaptive schedule; None: not known. [s]."""
+        total, done = self.total, self.done
+        if total is None or not done or not self.task_seconds:
+            return None
+        workers = len(self.coordinator.loads)
+        return (self.task_seconds + self.merge_seconds) / done * (total - done) / workers
+
+    def _resumed(self, workers: Sequence[int]) -> Iterator[Posted]:
+        """Go on where an interrupted run ended: each rank gets some of what was saved."""
+        assert self.checkpoint is not None
+        earlier = self.checkpoint.read() if self._job.resumes else None
+        if earlier is None:
+            self.checkpoint.clear()
+            return
+        held = []
+        files: dict[int, list[tuple[Node, Path, float]]] = {}
+        for i, (node, path, size) in enumerate(earlier.nodes):
+            rank = workers[i * len(workers) // len(earlier.nodes)]
+            held.append((node, Held(-1 if path is None else rank, node, size)))
+            if path is not None:
+                files.setdefault(rank, []).append((node, path, size))
+        self._ordered = self.reductions = earlier.delivered
+        self.coordinator.resume(held, delivered=earlier.delivered)
+        needed = self.coordinator.is_needed
+        self.skipped += [each for each in earlier.skipped if not needed(each.index)]
+        yield self._server, ("delivered from", earlier.delivered * (self._job.every or 0)), EMPTY
+        for rank, own in files.items():
+            yield rank, ("load", own), EMPTY
+
+    def fetch(self, patience: float, notes: Notes) -> bool:
+        """Fetch items if more are wanted; tell whether there were."""
+        items, before = self._items, self._items.fetched
+        wants = self.coordinator.wants
+        if items.has_ended or (before >= wants and not items.was_stopped):
+            return False
+        with Lap() as lap:
+            wanted = max(wants, before + 1)
+            items.fetch(wanted, patience=patience, is_needed=self.coordinator.is_needed)
+        notes.fetch(items.fetched - before, lap)
+        self.coordinator.fetched(items.fetched, ended=items.has_ended)
+        return items.fetched > before or items.has_ended
+
+    def hear(self, source: int, kind: str, facts: Sequence[Any]) -> None:
+        """Take note of what a rank says it has done."""
+        if kind == "done":
+            block, sizes, seconds, skipped = facts
+            self.skipped += skipped
+            self.task_seconds += seconds
+            self.coordinator.done(source, block, sizes, seconds)
+        elif kind == "merged":
+            node, size, seconds = facts
+            self.merge_seconds += seconds
+            self.coordinator.merged(source, node, size)
+        elif kind == "delivered":
+            self.reductions += 1
+        elif kind == "saved":
+            assert self.checkpoint is not None
+            self.checkpoint.saved(facts[0], self.reductions, self.skipped)
+        else:  # "unsaved"
+            raise RunFailed(
+                f"The checkpoint cannot be written to {facts[0]}. Choose another folder."
+            )
+
+    def orders(self) -> Iterator[Posted]:
+        """Give what is to be sent now."""
+        yield from self._begun
+        self._begun.clear()
+        for order in self.coordinator.orders(partial=self._items.is_slow):
+            yield from self._posted(order)
+        if self.checkpoint is not None:
+            for rank, names in self.checkpoint.due(self.coordinator):
+                yield rank, ("save", names), EMPTY
+        if self._progress is not None and time.monotonic() - self._told > OFTEN:
+            self._told = time.monotonic()
+            self._progress(self)
+        if self.coordinator.is_over and self.reductions == self._ordered and not self._is_over:
+            self._is_over = True
+            for rank in range(self._ranks):
+                yield rank, ("end",), EMPTY
+
+    def _posted(self, order: Order) -> Iterator[Posted]:
+        """Give the messages of an order."""
+        match order:
+            case Grant(rank, block, shards):
+                items = self._items.take(block.first, block.stop)
+                yield rank, ("work", block, shards), items
+            case Combine(rank, node, inputs):
+                yield rank, ("combine", node, inputs), EMPTY
+                for each in inputs:
+                    if each.rank != rank:
+                        yield each.rank, ("send", each, rank), EMPTY
+            case Deliver(rank, node, shard, first, stop):
+                self._ordered += shard == 0
+                if rank < 0:
+                    yield self._server, ("reduction", shard, first, stop), EMPTY
+                else:
+                    yield rank, ("deliver", node, shard, first, stop, self._server), EMPTY

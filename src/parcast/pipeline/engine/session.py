@@ -1,0 +1,197 @@
+"""A run on the ranks that there are: everything made, worked off, and gathered on rank 0."""
+
+import platform
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from parcast.errors import ParcastError
+from parcast.mpi.find import available_cores
+from parcast.mpi.folders import failing_for, folder_for
+from parcast.pipeline.clocks import Clock, Sample, clock_from
+from parcast.pipeline.engine.channel import Alone, Channel, MpiChannel
+from parcast.pipeline.engine.checkpoint import Checkpoint
+from parcast.pipeline.engine.items import Items, stopped_by_interrupt
+from parcast.pipeline.engine.job import Job, Reduction, Skipped
+from parcast.pipeline.engine.rank import Attendant, Rank
+from parcast.pipeline.engine.recording import Notes
+from parcast.pipeline.engine.root import Root
+from parcast.pipeline.engine.store import Store
+from parcast.pipeline.engine.working import require_main_thread
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+PREFIX: Final = "parcast-pipeline-"
+TRIPS: Final = 20  # to each rank, before a run and after it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What a run gave; on ranks other than 0 the value and the sums are not known."""
+
+    value: Any = None  # of the reduction, where there is one
+    items: int = 0
+    seconds: float = 0.0  # wall time of the slowest rank
+    reductions: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    was_stopped: bool = False  # by an interrupt, before the items ended
+    notes: tuple[Notes, ...] = ()  # of each rank
+    begun: float = 0.0  # on the clock of rank 0 [s]
+    clocks: tuple[Clock, ...] = ()  # of each rank
+    hosts: tuple[str, ...] = ()  # of each rank
+    cores: int = 1  # that the ranks may use, together
+
+
+@dataclass(slots=True)
+class Served:
+    """Passes completed reductions on, and keeps the value of the only one."""
+
+    job: Job
+    call: Callable[[Reduction], Any] | None
+    value: Any = None
+    count: int = 0
+
+    def __call__(self, reduction: Reduction) -> None:
+        """Take a reduction."""
+        self.count += 1
+        if self.job.every is None:
+            self.value = reduction.value
+        if self.call is not None:
+            self.call(reduction)
+
+
+def run_here(
+    job: Job,
+    items: Iterable[Any],
+    *,
+    comm: "MPI.Intracomm | None" = None,
+    progress: Callable[[Root], object] | None = None,
+    report: Callable[[ParcastError], object] = lambda _: None,
+    server: Callable[[Reduction], Any] | None = None,
+) -> Outcome:
+    """Run a job on all ranks of a communicator, each of which calls this; None is one rank.
+
+    `items`, `progress`, `report` and `server`, which takes the place of that of the job, are those
+    of rank 0.
+    """
+    require_main_thread(job.timeout)
+    with ExitStack() as stack:
+        channel: Channel = Alone()
+        own = None
+        if comm is not None and comm.Get_size() > 1:
+            own = comm.Dup()
+            stack.callback(own.Free)
+            channel = MpiChannel(own)
+        is_root = channel.rank == 0
+        serves = channel.rank == (job.server_rank or 0)
+        served = Served(job, server or job.server) if serves else None
+        store = stack.enter_context(_store(job))
+        fetched = Items(items) if is_root else None
+        root = None
+        if fetched is not None:
+            root = Root(
+                job,
+                fetched,
+                channel.size,
+                checkpoint=_checkpoint(job),
+                progress=progress,
+                report=report,
+            )
+        rank = Rank(job, channel, store, root=root, server=served)
+        stack.enter_context(stopped_by_interrupt(fetched))
+        trips = _round_trips(own) if own is not None and job.is_traced else []
+        if own is not None:
+            own.Barrier()
+        begun = perf_counter()
+        with ExitStack() as attended:
+            if own is not None and _may_use_threads():
+                attended.enter_context(Attendant(rank))
+            rank.run()
+        place = Place(rank.notes, perf_counter() - begun, platform.node(), available_cores())
+        places = [place] if own is None else own.gather(place)
+        last = _round_trips(own) if own is not None and job.is_traced else []
+        if root is None or fetched is None or places is None:
+            return Outcome()
+        if root.checkpoint is not None and not fetched.was_stopped:
+            root.checkpoint.clear()
+        return Outcome(
+            value=served.value if served is not None else None,
+            items=root.done,
+            seconds=max(place.seconds for place in places),
+            reductions=root.reductions,
+            skipped=tuple(sorted(root.skipped, key=lambda each: each.index)),
+            was_stopped=fetched.was_stopped,
+            notes=tuple(place.notes for place in places),
+            begun=begun,
+            clocks=(Clock(), *map(clock_from, trips, last)) if job.is_traced else (),
+            hosts=tuple(place.host for place in places),
+            cores=len({(place.host, core) for place in places for core in place.cores}),
+        )
+
+
+class Place(NamedTuple):
+    """What a rank tells of itself at the end."""
+
+    notes: Notes
+    seconds: float
+    host: str
+    cores: tuple[int, ...]
+
+
+def _round_trips(comm: "MPI.Intracomm") -> list[list[Sample]]:
+    """Measure round trips from rank 0 to each other rank; the others learn nothing."""
+    rank, size = comm.Get_rank(), comm.Get_size()
+    trips: list[list[Sample]] = []
+    for other in range(1, size):
+        if rank == other:
+            for _ in range(TRIPS):
+                comm.recv(source=0)
+                comm.send(perf_counter(), 0)
+        elif rank == 0:
+            samples = []
+            for _ in range(TRIPS):
+                begun = perf_counter()
+                comm.send(None, other)
+                there = comm.recv(source=other)
+                samples.append((begun, there, perf_counter()))
+            trips.append(samples)
+    return trips
+
+
+@contextmanager
+def _store(job: Job) -> Iterator[Store]:
+    """Make the store of a rank, with a folder for what does not fit into memory."""
+    if job.memory is None:
+        yield Store(None, None)
+        return
+    with ExitStack() as stack:
+        with failing_for(job.directory or tempfile.gettempdir(), "the run"):
+            folder = stack.enter_context(folder_for(PREFIX, job.directory))
+        yield Store(folder, job.memory)
+
+
+def _checkpoint(job: Job) -> Checkpoint | None:
+    """Make the checkpoint of a run, if it has one."""
+    if job.checkpoint is None:
+        return None
+    with failing_for(job.checkpoint, "the checkpoint"):
+        job.checkpoint.mkdir(parents=True, exist_ok=True)
+    signature = {
+        "name": job.name,
+        "items": job.signature,
+        "fan_in": job.fan_in,
+        "shards": job.shards,
+        "every": job.every,
+    }
+    return Checkpoint(job.checkpoint, job.checkpoint_every, signature)
+
+
+def _may_use_threads() -> bool:
+    """Tell whether MPI lets two threads call it in turn."""
+    from mpi4py import MPI
+
+    return bool(MPI.Query_thread() >= MPI.THREAD_SERIALIZED)

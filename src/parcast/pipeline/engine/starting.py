@@ -1,0 +1,197 @@
+"""A run on ranks that are started for it: this process has the items, the ranks the work.
+
+Rank 0 asks this process for items as it needs them and gives it every completed reduction, over a
+socket in a folder of the run; so a generator, a callback and Ctrl-C are here, in the main thread
+of the program that called.
+"""
+
+import pickle
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from socket import AF_UNIX, socket
+from typing import IO, Any, Final
+
+from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.mpi.find import INSTALL, available_cores
+from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.launcher import Placement, Started, started_ranks
+from parcast.mpi.rank import REFUSAL
+from parcast.pipeline.engine.items import Items, stopped_by_interrupt
+from parcast.pipeline.engine.job import Job, Reduction
+from parcast.pipeline.engine.payload import size_of
+from parcast.pipeline.engine.session import Outcome
+
+WORKER: Final = "parcast.pipeline.engine.worker"
+JOB: Final = "job.pickle"
+SOCKET: Final = "items"
+TICK: Final = 0.1  # between looks at whether the ranks still run [s]
+PATIENCE: Final = 0.005  # to collect items that are sent together [s]
+LARGEST: Final = 1e6  # items that are sent together [B]
+KEPT: Final = 400  # lines of what ranks said, for a message
+LAST: Final = 5.0  # that ranks have to end after the run [s]
+
+
+def run_started(
+    job: Job,
+    items: Iterable[Any],
+    *,
+    ranks: int,
+    time_limit: float,
+    progress: Callable[[int, int | None, float | None], object] | None = None,
+) -> Outcome:
+    """Start ranks, run a job on them, and end them.
+
+    The items are taken here and, unless the job has a rank for it, the server stage is called
+    here. ParcastErrors of a rank are raised.
+    """
+    is_crowded = ranks > len(available_cores())
+    placement: Placement = "spread" if is_crowded else "auto"
+    server = job.server if job.server_rank is None else None
+    source = Items(items)
+    with folder_for("parcast-pipeline-") as desk, failing_for(desk, "the run"):
+        sent = job if server is None else replace(job, server=None)
+        (desk / JOB).write_bytes(_pickled(sent, source.total, server is not None))
+        with socket(AF_UNIX) as listener:
+            listener.bind(str(desk / SOCKET))
+            listener.listen()
+            with started_ranks(
+                WORKER, [str(desk)], ranks=ranks, placement=placement, called=job.name
+            ) as started:
+                host = _Host(started, source, server, progress)
+                with stopped_by_interrupt(source):
+                    return host.serve(listener, time_limit)
+
+
+def _pickled(job: Job, total: int | None, has_server: bool) -> bytes:
+    """Pickle a job with what the ranks need to read it; functions of a script or notebook too."""
+    try:
+        import cloudpickle
+    except ImportError as missing:
+        raise RunFailed(f"Starting ranks needs cloudpickle. {INSTALL}") from missing
+    try:
+        return pickle.dumps((sys.path, total, has_server, cloudpickle.dumps(job)))
+    except Exception as error:
+        raise ParameterError(
+            "task",
+            must="be possible to pickle, with merge, setup, finish and split",
+            got=f"{type(error).__name__}: {error}",
+            hint="Open files and connections in setup=.",
+        ) from error
+
+
+class _Said:
+    """Passes on to standard error what ranks print, and keeps its last lines."""
+
+    def __init__(self, started: Started) -> None:
+        process = started.process
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.out: deque[str] = deque(maxlen=KEPT)
+        self.err: deque[str] = deque(maxlen=KEPT)
+        self._threads = [
+            threading.Thread(target=self._pass_on, args=pair, daemon=True)
+            for pair in ((process.stdout, self.out), (process.stderr, self.err))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @staticmethod
+    def _pass_on(stream: IO[str], lines: deque[str]) -> None:
+        with suppress(ValueError, OSError):  # it was closed
+            for line in stream:
+                lines.append(line)
+                if REFUSAL not in line:
+                    print(line, end="", file=sys.stderr)  # noqa: T201 - it is what a task prints
+
+    def all(self) -> tuple[str, str]:
+        """Give what was said on standard output and on standard error."""
+        for thread in self._threads:
+            thread.join(LAST)
+        return "".join(self.out), "".join(self.err)
+
+
+class _Host:
+    """What answers rank 0."""
+
+    def __init__(
+        self,
+        started: Started,
+        items: Items,
+        server: Callable[[Reduction], Any] | None,
+        progress: Callable[[int, int | None, float | None], object] | None,
+    ) -> None:
+        self._started, self._items = started, items
+        self._said = _Said(started)
+        self._server, self._progress = server, progress
+
+    def serve(self, listener: socket, time_limit: float) -> Outcome:
+        """Answer rank 0 until the run has ended."""
+        connection: Connection | None = None
+        end = time.monotonic() + time_limit
+        while True:
+            ready = wait([connection or listener], TICK)
+            if ready and connection is None:
+                connection = Connection(listener.accept()[0].detach())
+            elif ready and connection is not None:
+                try:
+                    outcome = self._answer(connection, connection.recv())
+                except (EOFError, ConnectionError):
+                    raise self._failure() from None
+                if outcome is not None:
+                    with suppress(Exception):
+                        self._started.process.wait(LAST)
+                    return outcome
+            elif self._started.process.poll() is not None:
+                raise self._failure()
+            if time.monotonic() > end:
+                raise RunFailed(
+                    f"{self._started.called} did not end within {time_limit:g} s and was stopped. "
+                    "Allow more time, or give it less work."
+                )
+
+    def _answer(self, connection: Connection, message: tuple[Any, ...]) -> Outcome | None:
+        """Answer a message of rank 0; give the outcome if it is that."""
+        kind, *facts = message
+        if kind == "items":
+            connection.send(self._next(facts[0]))
+        elif kind == "reduction":
+            assert self._server is not None
+            self._server(facts[0])
+            connection.send(True)
+        elif kind == "progress":
+            if self._progress is not None:
+                self._progress(*facts)
+        elif kind == "failed":
+            refusal: ParcastError = facts[0]
+            raise refusal
+        else:
+            outcome: Outcome = facts[0]
+            return outcome
+        return None
+
+    def _next(self, most: int) -> tuple[list[Any], bool, bool]:
+        """Take items that are sent together, and tell whether they have ended, and by Ctrl-C."""
+        items, begin = self._items, self._items.fetched
+        size = 0.0
+        taken: list[Any] = []
+        while not items.has_ended and len(taken) < most and size < LARGEST:
+            items.fetch(items.fetched + 1, patience=PATIENCE)
+            taken += items.take(begin + len(taken), items.fetched)
+            size += size_of(taken[-1]) if taken else 0.0
+            if items.is_slow:
+                break
+        return taken, items.has_ended, items.was_stopped
+
+    def _failure(self) -> ParcastError:
+        """Say why the ranks ended early."""
+        with suppress(Exception):
+            self._started.process.wait(LAST)
+        if self._started.process.poll() is None:
+            self._started.stop()
+        return self._started.failure(*self._said.all())

@@ -1,0 +1,184 @@
+"""The work of a rank on a block: its tasks, one after the other, merged as the tree says."""
+
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, Final
+
+from parcast.errors import ParameterError
+from parcast.pipeline.engine.associativity import Checked
+from parcast.pipeline.engine.coordinator import Block
+from parcast.pipeline.engine.job import Job, Skipped
+from parcast.pipeline.engine.payload import packed
+from parcast.pipeline.engine.tree import EMPTY, Combiner
+from parcast.units import shown
+
+LONGEST: Final = 200  # characters of an item in a message
+
+
+class ItemFailed(Exception):  # noqa: N818 - it carries a failure from rank to rank
+    """A task, or a merge, failed for good."""
+
+    def __init__(self, failure: Skipped) -> None:
+        self.failure = failure
+        super().__init__(failure)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsendable:
+    """In place of an item that cannot be sent to a rank."""
+
+    failure: Skipped
+
+
+def sendable(index: int, item: Any) -> Any:
+    """Give an item, or what stands for one that cannot be pickled."""
+    try:
+        packed(item)
+    except Exception as error:
+        return Unsendable(described(index, shortened(item), error))
+    return item
+
+
+@dataclass(slots=True)
+class Done:
+    """What the tasks of a block gave."""
+
+    values: list[Any]  # of each shard; EMPTY: of no item
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+class Work:
+    """Runs tasks on this rank."""
+
+    def __init__(self, job: Job, pulse: Callable[[], object] = lambda: None) -> None:
+        """Begin; `pulse` is called between items."""
+        self._job, self._pulse = job, pulse
+        self._has_state = job.setup is not None
+        self._state: Any = None
+        self._is_set_up = False
+        self._checked = Checked(job.merge.two) if job.check else None
+        self.current: tuple[int, float] | None = None  # item, and when its task began [s]
+
+    def on(self, block: Block, items: Sequence[Any]) -> Done:
+        """Run the task on all items of a block; ItemFailed says which failed for good."""
+        job = self._job
+        if not self._is_set_up:
+            self._set_up(block.first)
+        combiners = [Combiner(job.merge.of, job.fan_in) for _ in range(job.shards)]
+        skipped: list[Skipped] = []
+        for index, item in enumerate(items, start=block.first):
+            self._pulse()
+            try:
+                parts = self._parts(self._result(index, item))
+            except ItemFailed as failed:
+                if not job.skips:
+                    raise
+                skipped.append(failed.failure)
+                parts = [EMPTY] * job.shards
+            if self._checked is not None and parts[0] is not EMPTY:
+                self._checked.see(index, parts[0])
+            try:
+                for combiner, part in zip(combiners, parts, strict=True):
+                    combiner.add(part)
+            except Exception as error:
+                what = f"the merge of items {block.first} to {index}"
+                raise ItemFailed(described(index, what, error)) from error
+        try:
+            return Done([combiner.total() for combiner in combiners], skipped)
+        except Exception as error:
+            what = f"the merge of items {block.first} to {block.stop - 1}"
+            raise ItemFailed(described(block.first, what, error)) from error
+
+    def _set_up(self, index: int) -> None:
+        """Prepare this rank, once."""
+        if self._job.setup is not None:
+            try:
+                self._state = self._job.setup()
+            except Exception as error:
+                raise ItemFailed(described(index, "setup()", error)) from error
+        self._is_set_up = True
+
+    def _result(self, index: int, item: Any) -> Any:
+        """Run the task on an item, as often as it may be tried."""
+        if isinstance(item, Unsendable):
+            raise ItemFailed(item.failure)
+        for attempt in range(self._job.retries + 1):
+            self.current = (index, time.monotonic())
+            try:
+                with _limited(self._job.timeout):
+                    if self._has_state:
+                        return self._job.task(item, self._state)
+                    return self._job.task(item)
+            except (Exception, SystemExit) as error:
+                if attempt == self._job.retries:
+                    raise ItemFailed(described(index, shortened(item), error)) from error
+            finally:
+                self.current = None
+        raise AssertionError
+
+    def _parts(self, result: Any) -> Sequence[Any]:
+        """Split a result into its shards."""
+        if self._job.shards == 1 or self._job.split is None:
+            return [result]
+        parts = self._job.split(result, self._job.shards)
+        if len(parts) != self._job.shards:
+            raise ParameterError(
+                "split",
+                must=f"give {self._job.shards} parts",
+                got=str(len(parts)),
+                hint="One for each shard.",
+            )
+        return parts
+
+
+def described(index: int, item: str, error: BaseException) -> Skipped:
+    """Describe a failure for another rank, without the frames of parcast itself."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    lines = traceback.format_exception(type(error), error, frames)
+    return Skipped(index, item, lines[-1].strip(), "".join(lines))
+
+
+def shortened(item: Any) -> str:
+    """Write an item for a message, whatever its `repr` does."""
+    try:
+        return shown(repr(item), limit=LONGEST)
+    except Exception:
+        return f"<{type(item).__name__}>"
+
+
+@contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Raise TimeoutError in the block after some time; the main thread alone can."""
+    if seconds is None:
+        yield
+        return
+
+    def stop(_: int, __: FrameType | None) -> None:
+        raise TimeoutError(f"the task took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def require_main_thread(timeout: float | None) -> None:
+    """Refuse a time limit where it cannot be kept."""
+    if timeout is not None and threading.current_thread() is not threading.main_thread():
+        raise ParameterError(
+            "timeout",
+            must="be None outside the main thread",
+            got=f"{timeout:g}",
+            hint="Call run_pipeline from the main thread, or leave it out.",
+        )

@@ -1,0 +1,240 @@
+"""`run_pipeline`: a reduction of many items, on one process or on the ranks of MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from parcast.errors import RunFailed, as_whole, require
+from parcast.files.document import check_place
+from parcast.mpi.find import INSTALL
+from parcast.mpi.launched import is_rank, require_one_world
+from parcast.pipeline.arguments import amount, job_of, require_ranks
+from parcast.pipeline.engine.job import Job, Reduction
+from parcast.pipeline.engine.session import Outcome, run_here
+from parcast.pipeline.engine.tree import EMPTY
+from parcast.pipeline.outcome import result_of, traced
+from parcast.pipeline.result import PipelineResult
+from parcast.pipeline.trace import write_trace
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from parcast.pipeline.engine.root import Root
+
+DAY: Final = 86400.0  # [s]
+UNSET: Final = EMPTY  # no zero was given
+
+Told = Callable[[int, "int | None", "float | None"], object]
+
+
+def run_pipeline(
+    items: Iterable[Any],
+    task: Callable[..., Any],
+    merge: Callable[[Any, Any], Any] | str = "sum",
+    *,
+    zero: Any = UNSET,
+    setup: Callable[[], Any] | None = None,
+    finish: Callable[..., Any] | None = None,
+    split: Callable[[Any, int], Sequence[Any]] | None = None,
+    shards: int = 1,
+    every: int | None = None,
+    server: Callable[[Reduction], Any] | str | Path | None = None,
+    server_rank: int | None = None,
+    ranks: int | None = None,
+    comm: MPI.Intracomm | None = None,
+    pipelines: int = 1,
+    fan_in: int = 2,
+    batch: int | Literal["auto"] = "auto",
+    schedule: Literal["adaptive", "source"] = "adaptive",
+    on_error: Literal["raise", "skip"] = "raise",
+    retries: int = 0,
+    timeout: float | None = None,
+    memory: float | None = None,
+    window: int | None = None,
+    directory: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 60.0,
+    resume: bool = False,
+    signature: str = "",
+    check: bool = False,
+    trace: str | Path | None = None,
+    progress: Told | None = None,
+    time_limit: float = DAY,
+    name: str = "pipeline",
+) -> PipelineResult:
+    """Run a task on every item and merge the results, on one process or on many ranks of MPI.
+
+    The merges follow a tree that depends on the numbers of the items alone: the result has the
+    same bytes for every number of ranks, sums of floats included, and keeps the order of the items
+    for merges that do not commute.
+
+    Parameters
+    ----------
+    items : iterable
+        What the task is run on, taken one by one as ranks need it, on rank 0; it may be endless.
+        Ctrl-C ends it, and the run then ends with the result of the items taken so far.
+    task : callable
+        Result of an item; with `setup`, called with the item and what `setup` returned.
+    merge : callable or str, default "sum"
+        Result of two, of earlier and of later items; it must be associative and may change and
+        return its first argument. "sum" adds, "counts" adds the values of mappings by key,
+        "sorted" merges sorted arrays, "top:10" keeps the 10 largest.
+    zero : object, optional
+        Result of no item; by default None.
+    setup : callable, optional
+        Called once on every rank before its first task.
+    finish : callable, optional
+        Called with a completed reduction (and with its shard, where `shards` is above 1) on the
+        rank that holds it; what it returns takes its place. It may write a file and return its
+        name.
+    split : callable, optional
+        Parts of a result, of `(result, shards)`; needed for `shards` above 1 unless `merge` is
+        "counts" or "sum".
+    shards : int, default 1
+        Parts of a reduction that are merged apart, each on a rank of its own at the end, so that
+        no rank holds all. The value is a list with one element for each. [1]
+    every : int, optional
+        Items of a reduction. By default all items are one reduction. [1]
+    server : callable or path, optional
+        What receives every completed reduction, in order and during the run: a function of a
+        `Reduction` (`first`, `stop`, `value`), or a file to which they are added, ``.jsonl`` or
+        ``.pickle``. With `every`, reductions are not kept after that.
+    server_rank : int, optional
+        Rank that calls `server` and does nothing else. By default rank 0 calls it, or the process
+        that has started the ranks.
+    ranks : int, optional
+        MPI ranks to start here. By default one process does all, without MPI; under ``mpiexec`` or
+        ``srun`` the ranks that call this are used. [1]
+    comm : mpi4py communicator, optional
+        Ranks that all call this; by default those of ``MPI.COMM_WORLD`` under ``mpiexec``.
+    pipelines : int, default 1
+        Groups of ranks that work on spans of items of their own, so that most merges stay within
+        a group. [1]
+    fan_in : int, default 2
+        Results that are merged into one at a node of the tree, at least 2. [1]
+    batch : int or "auto", default "auto"
+        Items that a rank is given at a time, rounded down to a power of `fan_in`. "auto" gives
+        short tasks together, so that messages cost little. [1]
+    schedule : {"adaptive", "source"}
+        "adaptive": a rank takes items whenever no merge waits for it. "source": the static
+        schedule of [1]_, for a power of two of ranks; bytes then depend on their number.
+    on_error : {"raise", "skip"}
+        What to do with items whose task fails: end the run, or go on and list them.
+    retries : int, default 0
+        Further attempts at an item whose task fails. [1]
+    timeout : float, optional
+        Limit for the task of an item. [s]
+    memory : float, optional
+        Limit of the results that a rank holds in memory; others are written to `directory`. [B]
+    window : int, optional
+        Items that may be in work at a time, which bounds what ranks hold; by default it follows
+        the batch. [1]
+    directory : path, optional
+        Folder for results that do not fit, by default the temporary folder of the system.
+    checkpoint : path, optional
+        Folder of a checkpoint, which all ranks must see. It is emptied when the run has ended.
+    checkpoint_every : float, default 60
+        Time between checkpoints. [s]
+    resume : bool, default False
+        Go on from the checkpoint of an interrupted run of the same items, if there is one.
+    signature : str, optional
+        Text that identifies the items; a run with another one is not resumed.
+    check : bool, default False
+        Check on some results that the merge is associative.
+    trace : path, optional
+        File for the events of the run, ``.jsonl`` or ``.jsonl.gz``.
+    progress : callable, optional
+        Called now and then, possibly from another thread, with the numbers of items that are done
+        and of all, and the predicted remaining time [s], each None if it is not known.
+    time_limit : float, default one day
+        Limit for ranks that are started here. [s]
+    name : str, default "pipeline"
+        Name of the run in messages and traces.
+
+    Returns
+    -------
+    PipelineResult
+        Its `value` is that of the only reduction, None with `every`. Under ``mpiexec`` it is known
+        on rank 0 alone.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+    RunFailed
+        If a task fails, a rank ends early, a merge is not associative (with `check`), a file
+        cannot be written, or the time limit is reached.
+
+    References
+    ----------
+    .. [1] J. Kuntraruk, W. M. Pottenger and A. M. Ross, "Application resource requirement
+       estimation in a parallel-pipeline model of execution," IEEE Trans. Parallel Distrib. Syst.,
+       vol. 16, no. 12, pp. 1154-1165, 2005, :doi:`10.1109/TPDS.2005.143`.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> result = parcast.run_pipeline(["a b", "b c b"], str.split, "sum")
+    >>> result.value
+    ['a', 'b', 'b', 'c', 'b']
+    >>> parcast.run_pipeline(range(1000), lambda x: x * x, "sum").value
+    332833500
+    """
+    job = job_of(locals())
+    if trace is not None:
+        check_place(trace)
+    started = datetime.now().astimezone()
+    outcome, is_root = _run(job, items, ranks, comm, progress=progress, limit=time_limit)
+    result = result_of(job, outcome, is_root=is_root)
+    if trace is not None and is_root:
+        write_trace(trace, *traced(job, outcome, started))
+    return result
+
+
+def _run(
+    job: Job,
+    items: Iterable[Any],
+    ranks: int | None,
+    comm: MPI.Intracomm | None,
+    *,
+    progress: Told | None,
+    limit: float,
+) -> tuple[Outcome, bool]:
+    """Run a job where it was asked for; tell also whether this process is rank 0 of the run."""
+    comm = comm or _world()
+    if comm is not None:
+        count = comm.Get_size()
+        hint = "Leave ranks out under mpiexec and srun."
+        require("ranks", ranks, ranks in (None, count), must=f"be None or {count}", hint=hint)
+        require_ranks(job, count)
+        told = None if progress is None else _teller(progress)
+        return run_here(job, items, comm=comm, progress=told), comm.Get_rank() == 0
+    count = 1 if ranks is None else as_whole("ranks", ranks, least=1, hint="Count from 1.")
+    require_ranks(job, count)
+    if count == 1:
+        told = None if progress is None else _teller(progress)
+        return run_here(job, items, progress=told), True
+    from parcast.pipeline.engine.starting import run_started
+
+    limit = amount("time_limit", limit, hint="Give it in seconds.") or DAY
+    return run_started(job, items, ranks=count, time_limit=limit, progress=progress), True
+
+
+def _world() -> MPI.Intracomm | None:
+    """Ranks that this process was started with, None if it was started alone."""
+    if not is_rank():
+        return None
+    try:
+        from mpi4py import MPI
+    except ImportError as missing:
+        raise RunFailed(f"Running on ranks needs mpi4py. {INSTALL}") from missing
+    require_one_world(MPI.COMM_WORLD.Get_size())
+    return MPI.COMM_WORLD
+
+
+def _teller(progress: Told) -> Callable[[Root], object]:
+    """Make a function that tells how far a run is from one that takes numbers."""
+    return lambda root: progress(root.done, root.total, root.remaining)

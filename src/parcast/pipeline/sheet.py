@@ -1,0 +1,67 @@
+"""A run of a pipeline as a sheet: what each rank did, and what was skipped."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from parcast.pipeline.result import PipelineResult
+from parcast.show.sheet import Column, Fact, Form, Sheet, Table
+from parcast.units import TIME_UNITS, format_quantity, shown
+from parcast.words import common_unit, rounded, whole_percent
+
+MOST_SKIPPED: Final = 5  # that are listed
+DIGITS: Final = 3
+
+
+def sheet_of(result: PipelineResult) -> Sheet:
+    """Everything that is said of a run."""
+    return Sheet(
+        title=f"{result.program}: {result.items} items on {_on(len(result.ranks))}",
+        tables=(Table(forms=(Form(columns=list(_columns(result))),)),) if result.ranks else (),
+        facts=tuple(_facts(result)),
+        warnings=result.warnings,
+    )
+
+
+def _on(ranks: int) -> str:
+    return f"{ranks} rank{'s' if ranks != 1 else ''}"
+
+
+def _columns(result: PipelineResult) -> Iterator[Column]:
+    """Give what each rank did."""
+    ranks = result.ranks
+    unit = common_unit([result.seconds])
+    yield Column(title="rank", cells=[str(x.rank) for x in ranks])
+    yield Column(title="items", cells=[str(x.items) for x in ranks])
+    for title, times in (
+        ("tasks", [x.tasks for x in ranks]),
+        ("merges", [x.merges for x in ranks]),
+    ):
+        cells = [rounded(time / TIME_UNITS[unit], DIGITS) for time in times]
+        yield Column(title=title, unit=f"[{unit}]", cells=cells)
+    busy = [(x.tasks + x.merges) / result.seconds if result.seconds else 0.0 for x in ranks]
+    yield Column(
+        title="busy", unit="[%]", cells=[f"{100 * min(share, 1.0):.0f}" for share in busy]
+    )
+    if any(x.messages for x in ranks):
+        yield Column(title="messages", cells=[str(x.messages) for x in ranks])
+        yield Column(title="sent", cells=[format_quantity(float(x.sent), "size") for x in ranks])
+
+
+def _facts(result: PipelineResult) -> Iterator[Fact]:
+    """Give how long it took, and what was left out."""
+    yield Fact("time", format_quantity(result.seconds, "time"))
+    if result.task_time is not None:
+        yield Fact("task", f"{format_quantity(result.task_time, 'time')} per item")
+    yield Fact("busy", f"{whole_percent(result.utilisation)} % of the time of all ranks")
+    if result.reductions > 1:
+        yield Fact("reductions", str(result.reductions))
+    if result.was_stopped:
+        yield Fact("stopped", "by Ctrl-C; the result is of the items taken until then", True)
+    if result.skipped:
+        listed = [
+            f"{x.index} {shown(x.item, limit=40)}: {shown(x.error, limit=60)}"
+            for x in result.skipped[:MOST_SKIPPED]
+        ]
+        more = len(result.skipped) - len(listed)
+        listed += [f"and {more} more"] if more else []
+        yield Fact(f"skipped {len(result.skipped)}", "; ".join(listed), True)
