@@ -3,23 +3,23 @@
     .venv/bin/python benchmarks/features.py [--taggers textblob,denckring]
 
 Intervals are of 90 %, from 2,000 samples of sentences with replacement. Throughput is that of one
-process over this project's documentation: tokens, tags, phrases, and the merge of the lexicons.
+process over this project's documentation: reading, tokens, tags, phrases, and the merge.
 """
 
 import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from parcast.pipeline.documents.items import work_items
 from parcast.pipeline.features.lexicon import merged
 from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar
 from parcast.pipeline.features.tagging import Tagger, letter_of, load_tagger
-from parcast.pipeline.features.task import Features, document_features
+from parcast.pipeline.features.task import Features, features_of
 from parcast.pipeline.features.tokens import tokenise
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,38 +114,12 @@ def score(tagger: Tagger, folder: Path = GOLD) -> Counts:
     return Counts(np.array(rows))
 
 
-@dataclass(frozen=True)
-class _Same:
-    """Offsets of a text that is its own original."""
-
-    def spans(self, begins: Sequence[int], ends: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        return np.asarray(begins), np.asarray(ends)
-
-
-@dataclass(frozen=True)
-class _Field:
-    name: str
-    text: str
-    offsets: _Same
-
-
-@dataclass(frozen=True)
-class _Document:
-    name: str
-    path: str
-    number: int
-    fields: tuple[_Field, ...]
-
-
 def throughput(tagger: str) -> tuple[int, float, int]:
     """Tokens, seconds for them, and bytes of the lexicon, over the documentation."""
-    documents = [
-        _Document(path.name, str(path), 1, (_Field("text", path.read_text(), _Same()),))
-        for path in sorted((ROOT / "docs").rglob("*.md"))
-    ]
+    items = list(work_items(sorted((ROOT / "docs").rglob("*.md"))))
     state = Features(tagger=tagger)()
     start = time.perf_counter()
-    lexicon = merged([document_features(document, state) for document in documents])
+    lexicon = merged([features_of(item, state) for item in items])
     return lexicon.tokens, time.perf_counter() - start, lexicon.nbytes
 
 

@@ -73,6 +73,8 @@ def test_json(lexicon, tmp_path):
         "tokens": 7,
         "different_phrases": 2,
         "occurrences": 3,
+        "skipped": 0,
+        "faults": [],
     }
     assert [(x["phrase"], x["frequency"]) for x in phrases] == [("fog", 1), ("rain", 2)]
     flat = [(x["phrase"], *at.values()) for x in phrases for at in x["occurrences"]]

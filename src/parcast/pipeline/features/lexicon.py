@@ -18,7 +18,7 @@ import json
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, pairwise
 from operator import ne
 from typing import Any, NamedTuple, TypeAlias
@@ -31,6 +31,7 @@ from parcast.errors import as_whole
 DocumentKey: TypeAlias = tuple[str, int, str]  # path, number in it, name
 Array: TypeAlias = NDArray[Any]
 FAR = 2**32  # offsets from here on need 8 bytes
+MOST_FAULTS = 100  # that are kept
 NAME_BYTES = 200  # of a document: a tuple of 64, a number, and texts of 50 to 100 each
 
 
@@ -43,6 +44,15 @@ class Occurrence(NamedTuple):
     field: str
     start: int
     stop: int
+
+
+class Totals(NamedTuple):
+    """What was read for a lexicon."""
+
+    documents_read: int = 0
+    tokens: int = 0
+    skipped: int = 0
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +106,8 @@ class Lexicon:
     places: Places | None = None
     documents_read: int = 0  # with those without phrases
     tokens: int = 0  # in all of them
+    skipped: int = 0  # documents and files that could not be read
+    faults: tuple[str, ...] = ()  # of these, the first in alphabetical order
 
     @classmethod
     def of_document(
@@ -148,7 +160,7 @@ class Lexicon:
         at = self.places
         names = (at.documents, at.fields) if at else None
         columns = (self.blob, self.ends, self.counts, *(at.arrays() if at else ()))
-        return (names, self.documents_read, self.tokens), columns
+        return (names, *self.totals()), columns
 
     @property
     def nbytes(self) -> int:
@@ -185,8 +197,12 @@ class Lexicon:
         keys = [key for key, is_in in zip(self.encoded(), chosen.tolist(), strict=True) if is_in]
         rows = np.flatnonzero(np.repeat(chosen, self.counts))
         places = self.places.taken(rows) if self.places is not None and len(rows) else None
-        totals = (self.documents_read, self.tokens) if with_totals else (0, 0)
+        totals: Totals = self.totals() if with_totals else Totals()
         return Lexicon(*_packed(keys), self.counts[chosen], places, *totals)
+
+    def totals(self) -> "Totals":
+        """What was read, and what could not be."""
+        return Totals(self.documents_read, self.tokens, self.skipped, self.faults)
 
     def at_least(self, frequency: int) -> "Lexicon":
         """Part with the phrases that occur so often: for the end, not between merges."""
@@ -200,6 +216,11 @@ def zero() -> Lexicon:
     return Lexicon(*_packed([]), np.zeros(0, dtype=np.int64))
 
 
+def of_faults(*faults: str) -> Lexicon:
+    """Lexicon of documents that could not be read, each with the reason."""
+    return replace(zero(), skipped=len(faults), faults=tuple(sorted(faults)[:MOST_FAULTS]))
+
+
 def merge(a: Lexicon, b: Lexicon) -> Lexicon:
     """Lexicon of the documents of both."""
     return merged((a, b))
@@ -208,7 +229,12 @@ def merge(a: Lexicon, b: Lexicon) -> Lexicon:
 def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     """Lexicon of the documents of all, in one merge."""
     every = list(lexicons)
-    totals = (sum(part.documents_read for part in every), sum(part.tokens for part in every))
+    totals = Totals(
+        sum(part.documents_read for part in every),
+        sum(part.tokens for part in every),
+        sum(part.skipped for part in every),
+        tuple(sorted(chain.from_iterable(part.faults for part in every))[:MOST_FAULTS]),
+    )
     parts = [part for part in every if len(part)]
     if len(parts) < 2:
         only = parts[0] if parts else zero()

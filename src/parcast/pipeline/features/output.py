@@ -12,8 +12,9 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from parcast.errors import ParameterError
-from parcast.files.document import replacing, row_pieces, write_document
+from parcast.files.document import check_place, replacing, row_pieces, write_document
 from parcast.pipeline.features.lexicon import Lexicon, Places
+from parcast.pipeline.features.task import Features
 
 Rows: TypeAlias = Literal["phrase", "occurrence"]
 SCHEMA: Final = "parcast/features/1"
@@ -42,6 +43,28 @@ def format_of(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
+def facts_of(settings: Features) -> dict[str, Any]:
+    """How phrases were found, for the head of a file."""
+    return {"tagger": settings.tagger, "grammar": settings.grammar, "folded": settings.fold}
+
+
+def check_output(path: str | os.PathLike[str], rows: str, has_occurrences: bool) -> None:
+    """Refuse an output that cannot be written, before documents are read."""
+    check_place(path)
+    format_of(path)
+    if rows not in ("phrase", "occurrence"):
+        raise ParameterError(
+            "rows", must="be phrase or occurrence", got=repr(rows), hint="phrase is the default."
+        )
+    if rows == "occurrence" and not has_occurrences:
+        raise ParameterError(
+            "rows",
+            must="be phrase, since the lexicon has frequencies only",
+            got=repr(rows),
+            hint="Build it with occurrences.",
+        )
+
+
 def write_lexicon(
     path: str | os.PathLike[str],
     lexicon: Lexicon,
@@ -53,17 +76,7 @@ def write_lexicon(
 
     `facts` (tagger, grammar, ...) go to the head of JSON and to the metadata of Parquet.
     """
-    if rows not in ("phrase", "occurrence"):
-        raise ParameterError(
-            "rows", must="be phrase or occurrence", got=repr(rows), hint="phrase is the default."
-        )
-    if rows == "occurrence" and lexicon.places is None and len(lexicon):
-        raise ParameterError(
-            "rows",
-            must="be phrase, since the lexicon has frequencies only",
-            got=repr(rows),
-            hint="Build it with occurrences.",
-        )
+    check_output(path, rows, lexicon.places is not None or not len(lexicon))
     kind = format_of(path)
     if kind == ".parquet":
         _write_parquet(path, lexicon, rows, dict(facts or {}))
@@ -85,6 +98,8 @@ def json_pieces(lexicon: Lexicon, rows: Rows, facts: dict[str, Any]) -> Iterator
         "tokens": lexicon.tokens,
         "different_phrases": len(lexicon),
         "occurrences": int(lexicon.counts.sum()),
+        "skipped": lexicon.skipped,
+        "faults": list(lexicon.faults),
     }
     yield "{\n" + "".join(f"  {_line(key)}: {_line(value)},\n" for key, value in head.items())
     yield f'  "{LISTS[rows]}": ['

@@ -5,47 +5,17 @@
 `Features` says how; calling it loads the tagger, once a rank.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
 
-from numpy.typing import NDArray
+import numpy as np
 
 from parcast.errors import require_kind
-from parcast.pipeline.features.lexicon import Lexicon, merged
+from parcast.pipeline.documents.document import Document, DocumentError, Reading
+from parcast.pipeline.documents.items import WorkItem
+from parcast.pipeline.documents.reading import read_documents
+from parcast.pipeline.features.lexicon import Lexicon, merged, of_faults
 from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
 from parcast.pipeline.features.tagging import Tagger, load_tagger
-
-
-class TextPlaces(Protocol):
-    """From a clean text to the original one."""
-
-    def spans(self, begins: Any, ends: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Starts and stops in the original text."""
-
-
-class TextField(Protocol):
-    """Clean text of one field."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102 - "title", "body"
-    @property
-    def text(self) -> str: ...  # noqa: D102 - paragraphs separated by an empty line
-    @property
-    def offsets(self) -> TextPlaces: ...  # noqa: D102 - places of its characters
-
-
-class TextDocument(Protocol):
-    """A document with its place in a file."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102 - its identifier
-    @property
-    def path(self) -> str: ...  # noqa: D102 - its file
-    @property
-    def number(self) -> int: ...  # noqa: D102 - counted from 1 in its file
-    @property
-    def fields(self) -> Iterable[TextField]: ...  # noqa: D102 - those with text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +24,7 @@ class State:
 
     tagger: Tagger
     grammar: Grammar
-    fold: bool
-    occurrences: bool
+    settings: "Features"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +35,8 @@ class Features:
     grammar: str = DEFAULT_GRAMMAR
     fold: bool = True  # phrases that differ in capital letters only are one
     occurrences: bool = True  # keep where each phrase occurs; else frequencies only
+    reading: Reading = field(default_factory=Reading)  # how files are read
+    skip: bool = False  # count documents that cannot be read, and go on
 
     def __post_init__(self) -> None:
         """Refuse a grammar before anything is read."""
@@ -74,28 +45,39 @@ class Features:
 
     def __call__(self) -> State:
         """Load the tagger."""
-        return State(
-            load_tagger(self.tagger), Grammar.of(self.grammar), self.fold, self.occurrences
-        )
+        return State(load_tagger(self.tagger), Grammar.of(self.grammar), self)
 
 
-def document_features(document: TextDocument, state: State) -> Lexicon:
+def document_features(document: Document, state: State) -> Lexicon:
     """Lexicon of one document."""
     found: dict[str, list[tuple[str, int, int]]] = {}
     tokens = 0
-    for field in document.fields:
-        phrases = find_phrases(field.text, state.tagger, state.grammar)
+    for part in document.fields:
+        phrases = find_phrases(part.text, state.tagger, state.grammar)
         tokens += phrases.tokens
         if not phrases.texts:
             continue
-        texts = [text.casefold() for text in phrases.texts] if state.fold else phrases.texts
-        starts, stops = field.offsets.spans(phrases.begins, phrases.ends)
+        texts = (
+            [text.casefold() for text in phrases.texts] if state.settings.fold else phrases.texts
+        )
+        starts, stops = part.offsets.spans(np.array(phrases.begins), np.array(phrases.ends))
         rows = zip(texts, starts.tolist(), stops.tolist(), strict=True)
-        found.setdefault(field.name, []).extend(rows)
+        found.setdefault(part.name, []).extend(rows)
     key = (document.path, document.number, document.name)
-    return Lexicon.of_document(key, found, with_places=state.occurrences, tokens=tokens)
+    return Lexicon.of_document(key, found, with_places=state.settings.occurrences, tokens=tokens)
 
 
-def features_of(documents: Iterable[TextDocument], state: State) -> Lexicon:
-    """Lexicon of the documents of one item."""
-    return merged([document_features(document, state) for document in documents])
+def features_of(item: WorkItem, state: State) -> Lexicon:
+    """Lexicon of the documents of a work item."""
+    settings = state.settings
+    faults: list[str] = []
+    skipped = (lambda error: faults.append(str(error))) if settings.skip else None
+    found = []
+    try:
+        for document in read_documents(item, settings.reading, skipped=skipped):
+            found.append(document_features(document, state))  # noqa: PERF401 - kept on an error
+    except DocumentError as error:
+        if not settings.skip:
+            raise
+        faults.append(str(error))
+    return merged([*found, of_faults(*faults)])
