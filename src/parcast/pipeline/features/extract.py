@@ -10,10 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parcast.errors import ParameterError, as_whole
+from parcast.files.document import json_pieces
 from parcast.pipeline.documents.items import work_items
 from parcast.pipeline.documents.paths import document_paths
 from parcast.pipeline.features.lexicon import Lexicon, Totals, merge, split, zero
-from parcast.pipeline.features.output import Rows, check_output, facts_of, write_lexicon
+from parcast.pipeline.features.output import (
+    Rows,
+    check_output,
+    facts_of,
+    lexicon_json,
+    write_lexicon,
+)
 from parcast.pipeline.features.task import Features, features_of
 from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.run import run_pipeline
@@ -66,6 +73,12 @@ class FeaturesResult(Result):
         columns = self.lexicon.phrases(), self.lexicon.counts.tolist()
         for phrase, count in zip(*columns, strict=True):
             yield {"phrase": phrase, "frequency": count}
+
+    def json_pieces(self, rows: Rows = "phrase") -> Iterator[str]:
+        """Text of the lexicon as JSON, piece by piece; of the summary where it is in parts."""
+        if self.lexicon is None:
+            return json_pieces(self.to_document())
+        return lexicon_json(self.lexicon, rows, facts_of(self.settings))
 
     def to_document(self) -> dict[str, Any]:
         """What was found and how, and the most frequent phrases."""

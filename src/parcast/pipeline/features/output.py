@@ -82,14 +82,14 @@ def write_lexicon(
         _write_parquet(path, lexicon, rows, dict(facts or {}))
     else:
         pieces: dict[str, Callable[[], Iterator[str]]] = {
-            ".json": lambda: json_pieces(lexicon, rows, dict(facts or {})),
+            ".json": lambda: lexicon_json(lexicon, rows, dict(facts or {})),
             ".jsonl": lambda: (f"{_line(row)}\n" for row in _objects(lexicon, rows)),
             ".csv": lambda: row_pieces(_table(lexicon, rows)),
         }
         write_document(path, pieces[kind]())
 
 
-def json_pieces(lexicon: Lexicon, rows: Rows, facts: dict[str, Any]) -> Iterator[str]:
+def lexicon_json(lexicon: Lexicon, rows: Rows, facts: dict[str, Any]) -> Iterator[str]:
     """Text of one JSON document, a line for each phrase or occurrence."""
     head = {
         "schema": SCHEMA,
