@@ -120,7 +120,7 @@ def throughput(tagger: str) -> tuple[int, float, int]:
     state = Features(tagger=tagger)()
     start = time.perf_counter()
     lexicon = merged([features_of(item, state) for item in items])
-    return lexicon.tokens, time.perf_counter() - start, lexicon.nbytes
+    return lexicon.totals.tokens, time.perf_counter() - start, lexicon.nbytes
 
 
 def startup(tagger: str) -> float:

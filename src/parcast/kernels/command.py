@@ -48,7 +48,7 @@ without it, the programs are listed. parcast starts the ranks; with your own mpi
 SIZES is a list of problem sizes: 1e6 or 1e5,1e6 or 1000..8000x2; by default one that takes about a
 second on one rank. LIST is a list of rank counts: 4 or 1,2,4 or 1..4x2.
 
-`parcast run features DOCS` finds noun phrases of documents: see `parcast run features --help`.
+`parcast run features DOCS` finds noun phrases; `parcast run features -h` explains it.
 
 \b
 Exit status: 0  it ran, and all results are correct

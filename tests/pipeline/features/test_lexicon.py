@@ -75,8 +75,8 @@ def test_it_has_what_a_dictionary_has(contents):
     assert lexicon.counts.tolist() == [len(places) for places in want.values()]
     for phrase, places in want.items():
         assert lexicon.occurrences(phrase) == places
-    assert lexicon.documents_read == len(contents)
-    assert lexicon.tokens == sum(range(len(contents)))
+    assert lexicon.totals.documents == len(contents)
+    assert lexicon.totals.tokens == sum(range(len(contents)))
 
 
 @given(contents, st.data())
@@ -133,7 +133,7 @@ def test_rare_phrases_are_left_out_at_the_end():
     assert often.occurrences("rain") == both.occurrences("rain")
     assert often.at_least(3).phrases() == ["rain"]
     assert len(often.at_least(99)) == 0
-    assert often.documents_read == 2
+    assert often.totals.documents == 2
     with pytest.raises(ParameterError, match="frequency must be a whole number of at least 1"):
         both.at_least(0)
 

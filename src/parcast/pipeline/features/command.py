@@ -101,7 +101,7 @@ def command(
     outputs: tuple[str, ...],
     as_json: bool,
     shards: int,
-    rows: str,
+    rows: Any,
     least: int,
     **how: Any,
 ) -> int:

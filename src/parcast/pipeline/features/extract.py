@@ -86,7 +86,7 @@ class FeaturesResult(Result):
         return {
             "schema": "parcast/features-summary/1",
             **facts_of(self.settings),
-            "documents": totals.documents_read,
+            "documents": totals.documents,
             "tokens": totals.tokens,
             "different_phrases": sum(part.phrases for part in self.parts),
             "occurrences": sum(part.occurrences for part in self.parts),
@@ -168,7 +168,7 @@ def _finished(
     for path in paths:
         write_lexicon(path, often, rows=rows, facts={**facts_of(settings), "least": least})
     part = Part(
-        totals=often.totals(),
+        totals=often.totals,
         phrases=len(often),
         occurrences=int(often.counts.sum()),
         frequent=tuple(_most_frequent(often)),

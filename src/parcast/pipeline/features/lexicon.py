@@ -49,10 +49,13 @@ class Occurrence(NamedTuple):
 class Totals(NamedTuple):
     """What was read for a lexicon."""
 
-    documents_read: int = 0
-    tokens: int = 0
-    skipped: int = 0
-    faults: tuple[str, ...] = ()
+    documents: int = 0  # with those without phrases
+    tokens: int = 0  # in all of them
+    skipped: int = 0  # documents and files that could not be read
+    faults: tuple[str, ...] = ()  # of these, the first in alphabetical order
+
+
+NOTHING = Totals()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,10 +107,7 @@ class Lexicon:
     ends: Array  # where each ends in `blob`; int64
     counts: Array  # int64
     places: Places | None = None
-    documents_read: int = 0  # with those without phrases
-    tokens: int = 0  # in all of them
-    skipped: int = 0  # documents and files that could not be read
-    faults: tuple[str, ...] = ()  # of these, the first in alphabetical order
+    totals: Totals = NOTHING
 
     @classmethod
     def of_document(
@@ -140,7 +140,7 @@ class Lexicon:
                 np.array(starts, dtype=np.uint32 if max(starts) < FAR else np.int64),
                 np.array(lengths, dtype=np.uint32),
             )
-        return cls(*_packed(keys), counts, places, 1, tokens)
+        return cls(*_packed(keys), counts, places, Totals(1, tokens))
 
     def __len__(self) -> int:
         """Count the different phrases."""
@@ -160,7 +160,7 @@ class Lexicon:
         at = self.places
         names = (at.documents, at.fields) if at else None
         columns = (self.blob, self.ends, self.counts, *(at.arrays() if at else ()))
-        return (names, *self.totals()), columns
+        return (names, *self.totals), columns
 
     @property
     def nbytes(self) -> int:
@@ -197,12 +197,8 @@ class Lexicon:
         keys = [key for key, is_in in zip(self.encoded(), chosen.tolist(), strict=True) if is_in]
         rows = np.flatnonzero(np.repeat(chosen, self.counts))
         places = self.places.taken(rows) if self.places is not None and len(rows) else None
-        totals: Totals = self.totals() if with_totals else Totals()
-        return Lexicon(*_packed(keys), self.counts[chosen], places, *totals)
-
-    def totals(self) -> "Totals":
-        """What was read, and what could not be."""
-        return Totals(self.documents_read, self.tokens, self.skipped, self.faults)
+        totals = self.totals if with_totals else NOTHING
+        return Lexicon(*_packed(keys), self.counts[chosen], places, totals)
 
     def at_least(self, frequency: int) -> "Lexicon":
         """Part with the phrases that occur so often: for the end, not between merges."""
@@ -218,7 +214,7 @@ def zero() -> Lexicon:
 
 def of_faults(*faults: str) -> Lexicon:
     """Lexicon of documents that could not be read, each with the reason."""
-    return replace(zero(), skipped=len(faults), faults=tuple(sorted(faults)[:MOST_FAULTS]))
+    return replace(zero(), totals=Totals(0, 0, len(faults), tuple(sorted(faults)[:MOST_FAULTS])))
 
 
 def merge(a: Lexicon, b: Lexicon) -> Lexicon:
@@ -230,15 +226,15 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     """Lexicon of the documents of all, in one merge."""
     every = list(lexicons)
     totals = Totals(
-        sum(part.documents_read for part in every),
-        sum(part.tokens for part in every),
-        sum(part.skipped for part in every),
-        tuple(sorted(chain.from_iterable(part.faults for part in every))[:MOST_FAULTS]),
+        sum(part.totals.documents for part in every),
+        sum(part.totals.tokens for part in every),
+        sum(part.totals.skipped for part in every),
+        tuple(sorted(chain.from_iterable(part.totals.faults for part in every))[:MOST_FAULTS]),
     )
     parts = [part for part in every if len(part)]
     if len(parts) < 2:
         only = parts[0] if parts else zero()
-        return Lexicon(only.blob, only.ends, only.counts, only.places, *totals)
+        return Lexicon(only.blob, only.ends, only.counts, only.places, totals)
     places = [part.places for part in parts if part.places is not None]
     if len(places) == len(parts):
         parts.sort(key=lambda part: part.places.documents[0] if part.places else ())
@@ -254,12 +250,12 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     total = np.add.reduceat(counts[column], firsts)
     packed = _packed([ascending[i] for i in firsts.tolist()])
     if len(places) < len(parts):
-        return Lexicon(*packed, total, None, *totals)
+        return Lexicon(*packed, total, None, totals)
     number = np.empty(len(keys), dtype=np.int64)  # of each old phrase in the new lexicon
     number[column] = np.cumsum(is_new) - 1
     ordered = [part.places for part in parts if part.places is not None]
     places_of_all = _merged_places(ordered, np.repeat(number, counts))
-    return Lexicon(*packed, total, places_of_all, *totals)
+    return Lexicon(*packed, total, places_of_all, totals)
 
 
 def _merged_places(parts: Sequence[Places], phrase: Array) -> Places:

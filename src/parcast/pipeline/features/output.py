@@ -94,12 +94,12 @@ def lexicon_json(lexicon: Lexicon, rows: Rows, facts: dict[str, Any]) -> Iterato
     head = {
         "schema": SCHEMA,
         **facts,
-        "documents": lexicon.documents_read,
-        "tokens": lexicon.tokens,
+        "documents": lexicon.totals.documents,
+        "tokens": lexicon.totals.tokens,
         "different_phrases": len(lexicon),
         "occurrences": int(lexicon.counts.sum()),
-        "skipped": lexicon.skipped,
-        "faults": list(lexicon.faults),
+        "skipped": lexicon.totals.skipped,
+        "faults": list(lexicon.totals.faults),
     }
     yield "{\n" + "".join(f"  {_line(key)}: {_line(value)},\n" for key, value in head.items())
     yield f'  "{LISTS[rows]}": ['
@@ -189,7 +189,7 @@ def _write_parquet(
     import pyarrow.parquet as pq
 
     schema = _schema(pa, rows, has_places=lexicon.places is not None or rows == "occurrence")
-    facts = {**facts, "documents": lexicon.documents_read, "tokens": lexicon.tokens}
+    facts = {**facts, "documents": lexicon.totals.documents, "tokens": lexicon.totals.tokens}
     metadata = {f"parcast.{key}": str(value) for key, value in facts.items()}
     schema = schema.with_metadata({"parcast.schema": SCHEMA, **metadata})
     phrases = lexicon.phrases()

@@ -18,7 +18,7 @@ def sheet_of(result: FeaturesResult) -> Sheet:
         Column(title="phrase", cells=[shown(phrase, limit=50) for _, phrase in rows]),
     ]
     totals = result.totals
-    documents = f"{totals.documents_read:,} document{'s' if totals.documents_read != 1 else ''}"
+    documents = f"{totals.documents:,} document{'s' if totals.documents != 1 else ''}"
     phrases = sum(part.phrases for part in result.parts)
     return Sheet(
         title=f"Noun phrases of {documents}: {phrases:,} different",
