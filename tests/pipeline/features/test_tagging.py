@@ -89,6 +89,7 @@ def test_every_kind_of_rule_fires_where_it_says(kind):
         ("Line the tray", "VDN"),
         ("some of the limited data", "OPDJN"),
         ("I'd like half a processing unit", "OVVDDNN"),
+        ("node 4 reads 3.5 GB in ten runs", "NMVMNPMN"),
         ("Well, no", "XUD"),
         ("Either run or walk", "CVCV"),
     ],

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import json_option, output_option, repeated_option
 from parcast.cli.outputs import Outputs, print_pieces
 from parcast.cli.screen import show_sheet
@@ -93,7 +93,7 @@ Examples:
 @json_option
 @output_option("Write PATH: .parquet, .json, .jsonl or .csv. Repeatable.")
 def command(
-    ctx: click.Context,  # noqa: ARG001 - as every command takes it
+    ctx: click.Context,
     /,
     *,
     docs: tuple[str, ...],
@@ -111,6 +111,8 @@ def command(
     from parcast.pipeline.features.task import Features
 
     Outputs(outputs, formats=FORMATS).check(docs)
+    if running.is_written(ctx, "features"):
+        return ANSWERED
     skip = running.arguments.get("on_error") == "skip"
 
     def run(arguments: dict[str, Any]) -> Any:
@@ -141,9 +143,9 @@ def command(
 
     result = running.ended(run, "features")
     if not result.run.is_root:
-        return 0
+        return ANSWERED
     if as_json:
         print_pieces(result.json_pieces(rows))
     else:
         show_sheet(result.to_sheet())
-    return status_of(result.run) or (ANSWER_IS_NO if result.totals.skipped else 0)
+    return status_of(result.run) or (ANSWER_IS_NO if result.totals.skipped else ANSWERED)

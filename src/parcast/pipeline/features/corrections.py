@@ -122,7 +122,8 @@ def _verb(at: Sentence, i: int) -> str:
         return "V"
     if penn in FINITE and (before == "D" or at.word(i - 1) in POSSESSIVES):
         return "N"
-    if penn == "VBZ" and before in ("J", "M") and after not in ("D", "O"):
+    is_label = before == "M" and at.letter(i - 2) in ("N", "E")  # "node 4 reads"
+    if penn == "VBZ" and before in ("J", "M") and not is_label and after not in ("D", "O"):
         return "N"
     if penn == "VBG" and word in ACTIVITIES and after in ("N", "E"):
         return "N"

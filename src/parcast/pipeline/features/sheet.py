@@ -15,7 +15,9 @@ def sheet_of(result: FeaturesResult) -> Sheet:
     rows = result.frequent
     columns = [
         Column(title="frequency", cells=[f"{count:,}" for count, _ in rows]),
-        Column(title="phrase", cells=[shown(phrase, limit=50) for _, phrase in rows]),
+        Column(
+            title="phrase", cells=[shown(phrase, limit=50) for _, phrase in rows], align="left"
+        ),
     ]
     totals = result.totals
     documents = f"{totals.documents:,} document{'s' if totals.documents != 1 else ''}"
