@@ -1,11 +1,13 @@
 """`parcast run features` as a person runs it: on one process and on ranks, whole and in parts."""
 
 import json
+import re
 
 import polars as pl
 import pytest
 
 from parcast.pipeline.features.extract import extract_features
+from tests.conftest import ROOT
 
 PAGE = "<title>Node {i}</title><p>The fast node {i} reads 3.5 GB of cold data.</p>"
 
@@ -117,6 +119,15 @@ def test_a_batch_script_is_written_in_place_of_running(parcast, docs, tmp_path):
     assert said.status == 0
     text = (tmp_path / "job.sh").read_text()
     assert f"parcast run features {docs}" in text
+
+
+def test_every_option_is_in_the_reference(parcast):
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text()
+    section = page.split("## parcast run features\n")[1].split("\n## ")[0]
+    told = parcast("run", "features", "--help").out
+    options = re.findall(r"^  (?:-\w+, )*(--?[a-z-]+)", told, re.MULTILINE)
+    assert len(options) > 30
+    assert [x for x in options if f"`{x}" not in section and x not in ("-h", "--help")] == []
 
 
 def test_help_names_it(parcast):

@@ -1,7 +1,7 @@
 """What English grammar says of a tag: corrections by the neighbours of a word.
 
-They hold for every tagger whose tags do not tell the uses of *to*, *that* and *'s* apart, as Penn
-tags do not, and mend what rules for context often get wrong in verbs.
+Penn tags have one name for the several uses of *to*, *that* and *'s*, and rules for context are
+often wrong in verbs.
 """
 
 # ruff: noqa: RUF001 - typographic quotes and dashes are what texts contain

@@ -49,7 +49,7 @@ FIXED: dict[str, str] = (  # small letters -> Penn tag
     | _words("FW", "et al. ibid. viz. vs.")
     | _words(
         "RB",
-        "also always almost already e.g. i.e. etc. cf. ever never often once only perhaps quite"
+        "also always almost already e.g. i.e. etc. cf. ever never often once only quite"
         " rather seldom soon still then too very again ago here now therefore thus"
         " hence however moreover nevertheless otherwise instead meanwhile somewhat away together",
     )

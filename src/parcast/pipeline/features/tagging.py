@@ -13,7 +13,9 @@ function from the words of a sentence to their tags: letters, universal tags or 
 
 # ruff: noqa: RUF001 - typographic quotes and dashes are what texts contain
 
+import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -213,6 +215,8 @@ def load_tagger(name: str) -> Tagger:
             hint=did_you_mean(name, BUILT_IN)
             or "A function takes the words of a sentence and returns their tags.",
         )
+    if os.getcwd() not in sys.path:  # where the command is started, as `python -m` has it
+        sys.path.append(os.getcwd())
     try:
         function = load(name)
     except (ImportError, AttributeError, ValueError) as error:
@@ -220,7 +224,7 @@ def load_tagger(name: str) -> Tagger:
             "tagger",
             must="name a function that can be imported",
             got=f"{name!r}: {error}",
-            hint="Set PYTHONPATH to the folder of its module.",
+            hint="Its module must be in the current folder or on PYTHONPATH.",
         ) from error
     if not callable(function):
         raise ParameterError(
