@@ -8,8 +8,8 @@ from parcast.pipeline.documents.boundaries import boundaries_of, cut
 
 TEXT = st.lists(
     st.sampled_from(
-        ["<doc>", "<DOC id='1'>", "</doc>", "</DOC >", "<doc/>", "<x:doc>", "</x:doc>", "<docs>", "<!--",
-         "-->", "<![CDATA[", "]]>", "\n", "a", "é", " ", "\r\n", "{}", "x" * 9000]
+        ["<doc>", "<DOC id='1'>", "</doc>", "</DOC >", "<doc/>", "<x:doc>", "</x:doc>", "<docs>",
+         "<!--", "-->", "<![CDATA[", "]]>", "\n", "a", "é", " ", "\r\n", "{}", "x" * 9000]
     ),
     max_size=25,
 ).map("".join)  # fmt: skip
@@ -62,7 +62,8 @@ def test_in_sgml_a_start_tag_ends_the_document_before_it():
 
 
 def test_in_xml_the_outermost_elements_count_outside_comments():
-    text = "<r><!-- <doc>no</doc> --><doc>a<doc>b</doc>c</doc><doc/><![CDATA[<doc>]]><n:doc>d</n:doc></r>"
+    inner = "<!-- <doc>no</doc> --><doc>a<doc>b</doc>c</doc><doc/><![CDATA[<doc>]]>"
+    text = f"<r>{inner}<n:doc>d</n:doc></r>"
     assert texts(text, "xml") == ["<doc>a<doc>b</doc>c</doc>", "<doc/>", "<n:doc>d</n:doc>"]
 
 

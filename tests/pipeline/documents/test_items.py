@@ -3,23 +3,33 @@
 import gzip
 import json
 import os
+import pickle
+from collections import Counter
+from itertools import pairwise
 
-import numpy as np
 import pytest
 
+import parcast
+from parcast.pipeline.documents import sources
 from parcast.pipeline.documents.document import DocumentError, Reading
 from parcast.pipeline.documents.items import WorkItem, work_items
+from parcast.pipeline.documents.paths import document_paths
 from parcast.pipeline.documents.reading import read_documents
 
 
 def facts(found):
     """All that a document says, comparable."""
     return [
-        (x.name, x.number, x.start, x.stop, x.encoding,
-         [(f.name, f.text, [np.asarray(y).tolist() for y in (f.offsets.clean, f.offsets.starts, f.offsets.stops)])
-          for f in x.fields])
+        (x.name, x.number, x.start, x.stop, x.encoding, [field_facts(f) for f in x.fields])
         for x in found
-    ]  # fmt: skip
+    ]
+
+
+def field_facts(field):
+    """All that a field says."""
+    offsets = field.offsets
+    runs = [x.tolist() for x in (offsets.clean, offsets.starts, offsets.stops)]
+    return field.name, field.text, runs
 
 
 def body(i):
@@ -29,8 +39,12 @@ def body(i):
 CONTENT = {
     "a.sgm": "<!DOCTYPE lewis>\n"
     + "".join(f"<REUTERS NEWID='{i}'><BODY>{body(i)}</BODY></REUTERS>\n" for i in range(400)),
-    "b.sgm": "".join(f"<DOC><DOCNO>{i}</DOCNO>{body(i)}" + "</DOC>\n" * (i % 3) for i in range(400)),
-    "a.xml": "<r>" + "".join(f"<doc id='{i}'>{body(i)}<!-- <doc> --></doc> \n" for i in range(400)) + "</r>\n\n",
+    "b.sgm": "".join(
+        f"<DOC><DOCNO>{i}</DOCNO>{body(i)}" + "</DOC>\n" * (i % 3) for i in range(400)
+    ),
+    "a.xml": "<r>"
+    + "".join(f"<doc id='{i}'>{body(i)}<!-- <doc> --></doc> \n" for i in range(400))
+    + "</r>\n\n",
     "a.jsonl": "".join(
         json.dumps({"id": i, "t": body(i)}, ensure_ascii=i % 2 == 0) + "\r\n" * (1 + i % 3)
         for i in range(400)
@@ -52,8 +66,21 @@ def test_parts_give_the_documents_of_the_whole(tmp_path, name, encoding, chunk):
     assert facts(document for item in items for document in read_documents(item)) == whole
     if len(items) > 1:
         assert items[0].offset == (3 if encoding == "utf-8-sig" else 0)
-        assert all(x.offset + x.length == y.offset for x, y in zip(items, items[1:], strict=False))
+        assert all(x.offset + x.length == y.offset for x, y in pairwise(items))
         assert items[-1].length is None
+
+
+@pytest.mark.parametrize("block", [4000, 30_000])
+@pytest.mark.parametrize("name", CONTENT)
+def test_blocks_make_no_difference(tmp_path, monkeypatch, name, block):
+    path = tmp_path / name
+    path.write_text(CONTENT[name], encoding="utf-8", newline="")
+    items = list(work_items([path], chunk=3000))
+    whole = facts(read_documents(path))
+    monkeypatch.setattr(sources, "BLOCK", block)
+    assert list(work_items([path], chunk=3000)) == items
+    assert facts(read_documents(path)) == whole
+    assert facts(document for item in items for document in read_documents(item)) == whole
 
 
 def test_lines_of_errors_are_those_of_the_file(tmp_path):
@@ -105,3 +132,20 @@ def test_an_element_that_is_nowhere_is_said_once(tmp_path):
     (item,) = work_items([path], Reading(document="page"), chunk=100)
     with pytest.raises(DocumentError, match="must hold documents in <page>, got no such element"):
         list(read_documents(item, Reading(document="page")))
+
+
+def words_of(item):
+    """Count the words of the documents of an item."""
+    found = [field.text for document in read_documents(item) for field in document.fields]
+    return Counter(" ".join(found).split())
+
+
+def test_items_are_work_for_a_pipeline(tmp_path):
+    for name, content in CONTENT.items():
+        (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    paths = document_paths(tmp_path)
+    items = list(work_items(paths, chunk=5000))
+    assert pickle.loads(pickle.dumps(items)) == items
+    result = parcast.run_pipeline(work_items(paths, chunk=5000), words_of, merge="counts")
+    assert result.items == len(items) > 20
+    assert result.value["Text"] == sum(content.count("Text ") for content in CONTENT.values())

@@ -47,12 +47,28 @@ def test_links_to_folders_do_not_go_in_circles(folder):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("empty", "empty must hold documents, got no file. Name a folder with files in it; hidden files do not count."),
-        ("*.xyz", "*.xyz must hold documents, got no file. Check the pattern, and quote it so that the shell passes it on."),
-        ("-", "documents must be files, whose places in them are given, got standard input. Save it to a file first."),
-        ([], "paths must name a file, got none. Name files, folders or patterns such as 'docs/**/*.html'."),
+        (
+            "empty",
+            "empty must hold documents, got no file. "
+            "Name a folder with files in it; hidden files do not count.",
+        ),
+        (
+            "*.xyz",
+            "*.xyz must hold documents, got no file. "
+            "Check the pattern, and quote it so that the shell passes it on.",
+        ),
+        (
+            "-",
+            "documents must be files, whose places in them are given, got standard input. "
+            "Save it to a file first.",
+        ),
+        (
+            [],
+            "paths must name a file, got none. "
+            "Name files, folders or patterns such as 'docs/**/*.html'.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_names_without_files_are_refused(folder, name, says):
     (folder / "empty").mkdir()
     with pytest.raises(ParameterError) as caught:

@@ -6,11 +6,14 @@ import os
 import pickle
 import sys
 import tracemalloc
+from contextlib import suppress
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
-from parcast.pipeline.documents.document import DocumentError, Reading
+from parcast.pipeline.documents.document import FORMATS, DocumentError, Reading
 from parcast.pipeline.documents.markup import collapse
 from parcast.pipeline.documents.reading import read_documents
 from parcast.pipeline.documents.sources import original_text
@@ -54,10 +57,14 @@ PAGE = """<!DOCTYPE html>
 </body></html>
 """
 XML = """<?xml version="1.0"?>
-<feed xmlns:d="urn:d"><d:entry xml:id="e1"><d:title>One</d:title><d:p>Text <em>one</em></d:p></d:entry>
+<feed xmlns:d="urn:d">
+<d:entry xml:id="e1"><d:title>One</d:title><d:p>Text <em>one</em></d:p></d:entry>
 <d:entry><d:title>Two</d:title></d:entry></feed>
 """
-JSONL = '{"id": 7, "title": "Caf\\u00e9 \\ud83d\\ude00", "meta": {"tags": ["x", "y\\nz"], "n": 1}}\n\n{"title": "B"}\n'
+JSONL = (
+    '{"id": 7, "title": "Caf\\u00e9 \\ud83d\\ude00", "meta": {"tags": ["x", "y\\nz"], "n": 1}}\n'
+    '\n{"title": "B"}\n'
+)
 
 
 def documents(tmp_path, name, content, reading=None):
@@ -123,8 +130,12 @@ FOUND = {
             ("{path}#2", {"title": "B"}),
         ],
     ),
-    "plain.txt": ("A line\r\nand more.\r\n\r\nNext\tone\n", "text", [("{path}", {"text": "A line and more.\n\nNext one"})]),
-}  # fmt: skip
+    "plain.txt": (
+        "A line\r\nand more.\r\n\r\nNext\tone\n",
+        "text",
+        [("{path}", {"text": "A line and more.\n\nNext one"})],
+    ),
+}
 
 
 @pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
@@ -140,6 +151,30 @@ def test_formats(tmp_path, name, packed):
     assert [x.number for x in found] == list(range(1, len(found) + 1))
     assert original_text(path) == content
     check_spans(found, path, format)
+
+
+@given(
+    st.sampled_from(FORMATS),
+    st.lists(
+        st.one_of(
+            st.binary(max_size=20),
+            st.sampled_from(
+                [b"<doc>", b"&#", b'{"a":"', b"\xff\xfe", b"\xef\xbb\xbf", b"\x1f\x8b"]
+            ),
+            st.sampled_from(
+                [b"<meta charset=", b"utf-16>", b"iso2022_jp>", b"(\xb5/\xfd", b'"}', b"\n"]
+            ),
+        ),
+        max_size=12,
+    ).map(b"".join),
+)
+def test_any_bytes_are_read_or_refused(tmp_path_factory, format, content):
+    path = tmp_path_factory.mktemp("any", numbered=True) / "file"
+    path.write_bytes(content)
+    with suppress(DocumentError):
+        for document in read_documents(path, Reading(format=format)):
+            assert 0 <= document.start < document.stop <= len(original_text(path))
+            "".join(field.text for field in document.fields).encode()
 
 
 def test_crlf_is_kept_in_offsets(tmp_path):
@@ -159,18 +194,31 @@ def test_crlf_is_kept_in_offsets(tmp_path):
          [("First", {"headline": "First headline"}), ("{path}#2", {})]),
         ("p.html", PAGE, {"fields": ("title",)}, [("{path}", {"title": "A & B"})]),
         ("p.html", PAGE, {"fields": ("p",)}, [("{path}", {"p": "First link.\n\nSecond"})]),
-        ("f.html", "no <b>tags</b> around", {"fields": ("body",)}, [("{path}", {"body": "no tags around"})]),
+        ("f.html", "no <b>tags</b> around", {"fields": ("body",)},
+         [("{path}", {"body": "no tags around"})]),
         ("p.html", PAGE, {"format": "text"}, None),
         ("l.jsonl", JSONL, {"fields": ("meta",), "identifier": "title"},
          [("Café 😀", {"meta": "x\n\ny z"}), ("B", {})]),
         ("l.jsonl", JSONL, {"identifier": "meta.n"},
-         [("1", {"id": "7"} and {"title": "Café 😀", "meta.tags": "x\n\ny z"}), ("{path}#2", {"title": "B"})]),
+         [("1", {"title": "Café 😀", "meta.tags": "x\n\ny z"}), ("{path}#2", {"title": "B"})]),
         ("odd", '{"a": "b"}\n', {}, [("{path}#1", {"a": "b"})]),
         ("odd", "<html><title>T</title>x", {}, [("{path}", {"title": "T", "body": "x"})]),
         ("odd", "<?xml version='1.0'?><a>x</a>", {}, [("{path}", {"text": "x"})]),
         ("odd", "just text <b>", {}, [("{path}", {"text": "just text <b>"})]),
         ("add.xml", "<add><doc><field name='id'>4</field><x>y</x></doc></add>", {},
          [("{path}#1", {"text": "4\n\ny"})]),
+        ("deep.xml", "<a><b>x</b><doc>y</doc></a>", {}, [("{path}", {"text": "x\n\ny"})]),
+        ("root.xml", "<?xml version='1.0'?><!-- c --><doc id='d'>y</doc>", {},
+         [("d", {"text": "y"})]),
+        ("two.html", "<article id=a>x<article>y</article></article>-<article>z",
+         {"document": "article"},
+         [("a", {"body": "x\n\ny"}), ("{path}#2", {"body": "z"})]),
+        ("notes.txt", "<page>a</page><page>b", {"document": "page"},
+         [("{path}#1", {"text": "a"}), ("{path}#2", {"text": "b"})]),
+        ("open.html", "<head><title>T<style>p</style></head>a<p>b", {},
+         [("{path}", {"title": "T", "body": "a\n\nb"})]),
+        ("half.jsonl", '{"id": "\\ud83d", "\\ud83dk": "v"}', {}, [("\ufffd", {"\ufffdk": "v"})]),
+        ("notes.txt", "all of it", {"fields": ("title",)}, [("{path}", {"text": "all of it"})]),
         ("one.json", '{"a": "b"}', {}, [("{path}#1", {"a": "b"})]),
         ("cut.sgm", "<DOC><DOCNO>1<TEXT>never ended", {}, [("1", {"text": "1\n\nnever ended"})]),
     ],
@@ -193,26 +241,111 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 LINES = '{"a": "b"}\n{"a": \n[1]\n"x"\n{"a": "c"}\n'
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says", "line", "offset"),
-    [
-        ("a.png", PNG, "must be text, got a PNG picture. Leave it out.", None, 0),
-        ("a.txt", b"\x7fELF\0\0", "must be text, got a program (ELF). Leave it out.", None, 0),
-        ("a", b"%PDF-1.4 ", "must be text, got a PDF. Convert it: pdftotext {path}", None, 0),
-        ("a.txt", b"ab\0cd", "must be text, got a NUL character at offset 2. Leave out files that are not text, or give its encoding.", None, 2),
-        ("a.txt.gz", gzip.compress(os.urandom(9999).hex().encode())[:-900], "must be whole, got a gzip archive that is cut off. Fetch or compress it again.", None, None),
-        ("a.txt.zst", zstandard.ZstdCompressor().compress(b"hello " * 99999)[:-3], "must be a whole zstd archive, got one that is cut off or damaged. Fetch or compress it again.", None, None),
-        ("a.txt.gz", b"no archive", "must be a gzip archive, as its name says, got other bytes. Fetch or compress it again, or rename it.", None, None),
-        ("a.gz", gzip.compress(b"hello hello", mtime=0)[:-8] + b"\0" * 8, "must be a valid gzip archive, got: CRC check failed 0x0 != 0x12da640. Fetch or compress it again.", None, None),
-        ("a.jsonl", LINES, "must be a JSON object, got 'Expecting value' at character 7 of the line. Mend the line, or skip it.", 2, 17),
-        ("a.jsonl", '{"a": 1}\n\n[1]\n', "must be a JSON object, got '[1]'. Mend the line, or skip it.", 3, 10),
-        ("a.json", '[\n{"a": 1}\n]', "must have a JSON object on each line (JSON Lines), got one value over many lines. Convert it: jq -c 'if type == \"array\" then .[] else . end' {path} > documents.jsonl", 1, None),
-        ("a.xml", XML, "must hold documents in <page>, got no such element. Name the element that separates its documents, or none if it is one document.", None, None),
-    ],
-)  # fmt: skip
-def test_files_that_cannot_be_read(tmp_path, name, content, says, line, offset):
+CUT_GZIP = gzip.compress(os.urandom(9999).hex().encode())[:-900]
+CUT_ZSTD = zstandard.ZstdCompressor().compress(b"hello " * 99999)[:-3]
+BAD_GZIP = gzip.compress(b"hello hello", mtime=0)[:-8] + b"\0" * 8
+AGAIN = "Fetch or compress it again."
+BAD = {  # name and content, place, and what is said
+    "picture": ("a.png", PNG, None, 0, "must be text, got a PNG picture. Leave it out."),
+    "program": (
+        "a.txt",
+        b"\x7fELF\0",
+        None,
+        0,
+        "must be text, got a program (ELF). Leave it out.",
+    ),
+    "pdf": (
+        "a",
+        b"%PDF-1.4 ",
+        None,
+        0,
+        "must be text, got a PDF. Convert it: pdftotext {path}",
+    ),
+    "nul": (
+        "a.txt",
+        b"ab\0cd",
+        None,
+        2,
+        "must be text, got a NUL character at offset 2. "
+        "Leave out files that are not text, or give its encoding.",
+    ),
+    "cut gzip": (
+        "a.txt.gz",
+        CUT_GZIP,
+        None,
+        None,
+        f"must be whole, got a gzip archive that is cut off. {AGAIN}",
+    ),
+    "cut zstd": (
+        "a.txt.zst",
+        CUT_ZSTD,
+        None,
+        None,
+        f"must be a whole zstd archive, got one that is cut off or damaged. {AGAIN}",
+    ),
+    "not gzip": (
+        "a.txt.gz",
+        b"no archive",
+        None,
+        None,
+        "must be a gzip archive, as its name says, got other bytes. "
+        "Fetch or compress it again, or rename it.",
+    ),
+    "bad gzip": (
+        "a.gz",
+        BAD_GZIP,
+        None,
+        None,
+        f"must be a valid gzip archive, got: CRC check failed 0x0 != 0x12da640. {AGAIN}",
+    ),
+    "bad line": (
+        "a.jsonl",
+        LINES,
+        2,
+        17,
+        "must be a JSON object, got a syntax error at character 7 of the line "
+        "(Expecting value). Mend the line, or skip it.",
+    ),
+    "array": (
+        "a.jsonl",
+        '{"a": 1}\n\n[1]\n',
+        3,
+        10,
+        "must be a JSON object, got [1]. Mend the line, or skip it.",
+    ),
+    "deep": (
+        "a.jsonl",
+        '{"a":' * 99999,
+        1,
+        0,
+        "must be a JSON object, got objects in objects too deep to read. "
+        "Mend the line, or skip it.",
+    ),
+    "json": (
+        "a.json",
+        '[\n{"a": 1}\n]',
+        1,
+        None,
+        "must have a JSON object on each line (JSON Lines), got one value over many lines. "
+        "Convert it: jq -c 'if type == \"array\" then .[] else . end' {path} > documents.jsonl",
+    ),
+    "element": (
+        "a.xml",
+        XML,
+        None,
+        None,
+        "must hold documents in <page>, got no such element. "
+        "Name the element that separates its documents, or none if it is one document.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_files_that_cannot_be_read(tmp_path, kind):
+    name, content, line, offset, says = BAD[kind]
+    reading = Reading(document="page") if kind == "element" else None
     with pytest.raises(DocumentError) as caught:
-        documents(tmp_path, name, content, Reading(document="page") if name == "a.xml" else None)
+        documents(tmp_path, name, content, reading)
     error = pickle.loads(pickle.dumps(caught.value))
     path = str(tmp_path / name)
     assert (error.path, error.line, error.offset) == (path, line, offset)
@@ -222,13 +355,30 @@ def test_files_that_cannot_be_read(tmp_path, name, content, says, line, offset):
 def test_paths_that_cannot_be_read(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     for name, says in {
-        "note.txt": f"must exist, but is not in {tmp_path}. Did you mean {tmp_path / 'notes.txt'}?",
+        "note.txt": f"must exist, but is not in {tmp_path}. Did you mean {tmp_path}/notes.txt?",
         ".": "must be a file, got a folder. Name a file in it.",
         "a\0b": "must be readable, got: embedded null byte.",
     }.items():
         with pytest.raises(DocumentError) as caught:
             list(read_documents(os.path.join(tmp_path, name)))
         assert caught.value.problems[0].message == says
+
+
+def test_a_pipe_is_refused():
+    read, write = os.pipe()
+    os.write(write, b"text")
+    os.close(write)
+    with pytest.raises(DocumentError) as caught:
+        list(read_documents(f"/dev/fd/{read}"))
+    os.close(read)
+    says = "must be a file, got a pipe or a device. Save it to a file first."
+    assert caught.value.problems[0].message == says
+
+
+def test_a_file_that_fails_while_it_is_read():
+    with pytest.raises(DocumentError) as caught:
+        list(read_documents("/proc/self/mem", Reading(format="text")))
+    assert caught.value.problems[0].message == "must be readable, got: Input/output error."
 
 
 def test_bad_lines_are_skipped_and_listed(tmp_path):

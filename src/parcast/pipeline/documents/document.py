@@ -59,7 +59,7 @@ Skipped: TypeAlias = Callable[[DocumentError], None]
 class Reading:
     """How files are read; what is None is found out for each file."""
 
-    fields: tuple[str, ...] | None = None  # elements or keys; by default all text
+    fields: tuple[str, ...] | None = None  # elements or keys; plain text always has "text" alone
     document: str | None = None  # the element that separates documents within a file
     identifier: str | None = None  # attribute, element or key that names a document
     format: str | None = None  # one of FORMATS

@@ -11,8 +11,8 @@ from typing import Final
 
 from parcast.files.decoding import in_shell, name_of
 from parcast.pipeline.documents.document import DocumentError, Reading
-from parcast.pipeline.documents.encodings import SAMPLE, Encoding, detect
-from parcast.pipeline.documents.sources import compression_of, sample_of
+from parcast.pipeline.documents.encodings import SAMPLE, detect
+from parcast.pipeline.documents.sources import sample_of
 
 ENDINGS: Final = {
     **dict.fromkeys((".txt", ".text", ".md", ".rst"), "text"),
@@ -24,7 +24,10 @@ ENDINGS: Final = {
 _START: Final = 2**16  # characters at the beginning that show the format
 _HTML: Final = re.compile(r"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
 _SGML: Final = re.compile(r"\s*<(!doctype\b|reuters\b|doc>)", re.I)
-_SEPARATORS: Final = re.compile(r"<(reuters|doc)(?=[\s>])", re.I)
+_SEPARATORS: Final = re.compile(  # the root, or the first element in it
+    r"(?:\s|<\?[^>]*>|<!--.*?-->|<![^>]*>)*(?:<[^\s!?/<>][^<>]*>\s*)?<(reuters|doc)(?=[\s>])",
+    re.I | re.S,
+)
 _REUTERS_FIELDS: Final = ("title", "body", "text")
 
 
@@ -47,7 +50,7 @@ class Layout:
 
 def layout_of(path: str, reading: Reading) -> Layout:
     """Find the layout of a file from its name and its beginning."""
-    sample = sample_of(path, SAMPLE)
+    sample, compression = sample_of(path, SAMPLE)
     encoding = detect(sample, forced=reading.encoding)
     start = sample[: 4 * _START].decode(encoding.name, "replace")[:_START]
     format = reading.format or _format(path, start)
@@ -55,25 +58,14 @@ def layout_of(path: str, reading: Reading) -> Layout:
         _refuse_json(path)
     element, fields = reading.document, reading.fields
     if element is None and format in ("sgml", "xml"):
-        found = _SEPARATORS.search(start)
+        found = _SEPARATORS.match(start)
         element = found[1] if found else None
         if element is not None and element.lower() == "reuters" and fields is None:
             fields = _REUTERS_FIELDS
     if element is not None and format == "text":
         format = "sgml"  # who names an element says that there is markup
-    return _layout(path, format, encoding, element, fields)
-
-
-def _layout(
-    path: str,
-    format: str,
-    encoding: Encoding,
-    element: str | None,
-    fields: tuple[str, ...] | None,
-) -> Layout:
-    """Put the layout together."""
     element = None if format == "jsonl" else element
-    return Layout(format, encoding.name, element, fields, compression_of(path), encoding.note)
+    return Layout(format, encoding.name, element, fields, compression, encoding.note)
 
 
 def ending_of(path: str) -> str:

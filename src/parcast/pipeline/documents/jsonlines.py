@@ -16,6 +16,7 @@ _ESCAPE: Final = re.compile(
     r"(?P<space>(?:\\[nrtf]|[ \t\r])(?:\\[nrtf]|\s)+|\\[nrtf]|\s\s+|[^\S ])"
     r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\."
 )
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _SHORT: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b"}
 _IDENTIFIERS: Final = ("id", "_id", "docno", "docid")
 
@@ -36,7 +37,7 @@ class JsonReader:
                 for part in key.split("."):
                     value = value.get(part) if isinstance(value, dict) else None
             if isinstance(value, str | int | float) and not isinstance(value, bool):
-                name = " ".join(str(value).split())
+                name = " ".join(_whole(str(value)).split())
                 if name:
                     return name, key
         return "", ""
@@ -86,7 +87,7 @@ def strings(text: str) -> Iterator[tuple[str, int, int]]:
                 is_key = False
             else:
                 path = ".".join(x for x in keys if x is not None)
-                yield path, token.start() + 1, token.end() - 1
+                yield _whole(path), token.start() + 1, token.end() - 1
         elif mark == "{":
             keys.append("")
             is_key = True
@@ -128,5 +129,9 @@ def _meant(escape: str) -> str:
     """
     if escape[1] != "u":
         return _SHORT[escape[1]]
-    character: str = json.loads(f'"{escape}"')
-    return "\ufffd" if "\ud800" <= character <= "\udfff" else character
+    return _whole(json.loads(f'"{escape}"'))
+
+
+def _whole(text: str) -> str:
+    """Put U+FFFD for each half of a surrogate pair, which no file could hold."""
+    return _HALF.sub("\ufffd", text)

@@ -6,8 +6,8 @@ end of the document. Scripts, styles and comments are no text. What a CDATA sect
 as markup, since feeds put HTML there. Entities are those of HTML, in XML and SGML too; others are
 kept as they stand. Blank lines separate paragraphs in SGML, which often holds plain text.
 
-`html.parser` gives offsets too (lxml and Beautiful Soup do not), at a quarter of the speed:
-`benchmarks/documents.py` compares them.
+`html.parser` gives offsets too (lxml and Beautiful Soup do not), is slower with the same work
+around it (`benchmarks/documents.py`), and does not read XML.
 """
 
 import html
@@ -124,6 +124,9 @@ class _State:
                 self.builder.paragraph()
             elif tag.breaks:
                 self.builder.space(1)
+        if self._open and self._is_html and tag.name in ("head", "body"):
+            self._open.clear()  # a title without end ends here
+            self._settle()
         if tag.field or tag.skipped or tag.name == self._skip:
             self._nest(tag, written)
             self._settle()

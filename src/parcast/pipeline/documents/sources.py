@@ -33,31 +33,11 @@ _NO_TEXT: Final = {  # how files begin that are no text, and what to do
 }
 
 
-def compression_of(path: str) -> str:
-    """Tell how a file is compressed by its first bytes: "gzip", "zstd" or ""."""
-    with _opened(path) as stream:
-        start = _read(stream, 4, path)
-    packed = {GZIP: "gzip", ZSTD: "zstd"}
-    found = next((kind for mark, kind in packed.items() if start.startswith(mark)), "")
-    expected = {".gz": "gzip", ".zst": "zstd"}.get(os.path.splitext(path)[1].lower(), found)
-    if start and expected != found:
-        raise DocumentError(
-            name_of(path),
-            f"must be a {expected} archive, as its name says, got other bytes. "
-            "Fetch or compress it again, or rename it.",
-        )
-    return found
-
-
 def byte_blocks(path: str, *, offset: int = 0, length: int | None = None) -> Iterator[bytes]:
     """Give the bytes of a file, decompressed, from an offset on, in blocks."""
-    kind = compression_of(path)
-    with _opened(path) as raw:
-        if kind == "zstd":
-            _check_frames(raw, path)
-        stream = _unpacked(raw, kind)
+    with _opened(path) as (stream, _):
         if offset:
-            raw.seek(offset)
+            stream.seek(offset)
         left = length
         while left is None or left > 0:
             block = _read(stream, BLOCK if left is None else min(BLOCK, left), path)
@@ -67,18 +47,23 @@ def byte_blocks(path: str, *, offset: int = 0, length: int | None = None) -> Ite
             yield block
 
 
-def sample_of(path: str, count: int) -> bytes:
-    """Give the first bytes of a file, decompressed, and refuse what is known to be no text."""
-    blocks: list[bytes] = []
-    have = 0
-    for block in byte_blocks(path):
-        if not blocks:
-            _refuse_known(block, path)
-        blocks.append(block)
-        have += len(block)
-        if have >= count:
-            break
-    return b"".join(blocks)[:count]
+def sample_of(path: str, count: int) -> tuple[bytes, str]:
+    """Give the first bytes of a file, decompressed, and how it is compressed.
+
+    What is known to be no text is refused.
+    """
+    sample = b""
+    with _opened(path) as (stream, compression):
+        while len(sample) < count:
+            block = _read(stream, count - len(sample), path)
+            if not block:
+                break
+            sample += block
+    for mark, what in _NO_TEXT.items():
+        if sample.startswith(mark):
+            advice = what.format(path=in_shell(name_of(path)))
+            raise DocumentError(name_of(path), f"must be text, got {advice}", offset=0)
+    return sample, compression
 
 
 def text_blocks(
@@ -105,20 +90,44 @@ def text_blocks(
 def original_text(path: str | os.PathLike[str], *, encoding: str | None = None) -> str:
     """Give the whole text that offsets count in; the encoding is found out where not given."""
     place = os.fspath(path)
-    name = detect(sample_of(place, SAMPLE)).name if encoding is None else encoding
+    name = detect(sample_of(place, SAMPLE)[0]).name if encoding is None else encoding
     return "".join(text_blocks(place, name))
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[Any]]:
-    """Open a file, with what is wrong with its path as `DocumentError`."""
+def _opened(path: str) -> Iterator[tuple[IO[Any], str]]:
+    """Open a file to be read decompressed: its stream, and how it is compressed."""
     try:
         context = opened(path)
-        _, stream = context.__enter__()
+        _, raw = context.__enter__()
     except FileProblems as error:
         raise DocumentError(error.path, str(error.problems[0].message)) from error
-    with stream:
-        yield stream
+    with raw:
+        kind = _compression(raw, path)
+        if kind == "zstd":
+            _check_frames(raw, path)
+        yield _unpacked(raw, kind), kind
+
+
+def _compression(raw: IO[Any], path: str) -> str:
+    """Tell how a file is compressed by its first bytes: "gzip", "zstd" or ""."""
+    start = _read(raw, 4, path)
+    try:
+        raw.seek(0)
+    except OSError as error:
+        raise DocumentError(
+            name_of(path), "must be a file, got a pipe or a device. Save it to a file first."
+        ) from error
+    packed = {GZIP: "gzip", ZSTD: "zstd"}
+    found = next((kind for mark, kind in packed.items() if start.startswith(mark)), "")
+    expected = {".gz": "gzip", ".zst": "zstd"}.get(os.path.splitext(path)[1].lower(), found)
+    if start and expected != found:
+        raise DocumentError(
+            name_of(path),
+            f"must be a {expected} archive, as its name says, got other bytes. "
+            "Fetch or compress it again, or rename it.",
+        )
+    return found
 
 
 def _read(stream: IO[Any], count: int, path: str) -> bytes:
@@ -202,11 +211,3 @@ def _skip_frame(raw: IO[Any]) -> None:
         last, kind, length = header & 1, header >> 1 & 3, header >> 3
         raw.seek(1 if kind == 1 else length, os.SEEK_CUR)  # 1: one byte, repeated
     raw.seek(4 * (descriptor >> 2 & 1), os.SEEK_CUR)
-
-
-def _refuse_known(start: bytes, path: str) -> None:
-    """Refuse a file that begins as pictures, programs or archives do."""
-    for mark, what in _NO_TEXT.items():
-        if start.startswith(mark):
-            advice = what.format(path=in_shell(name_of(path)))
-            raise DocumentError(name_of(path), f"must be text, got {advice}", offset=0)
