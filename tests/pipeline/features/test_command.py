@@ -1,11 +1,14 @@
 """`parcast run features` as a person runs it: on one process and on ranks, whole and in parts."""
 
+import errno
 import json
 import re
+import sys
 
 import polars as pl
 import pytest
 
+from parcast.pipeline.features import extract
 from parcast.pipeline.features.extract import extract_features
 from tests.conftest import ROOT
 
@@ -119,6 +122,48 @@ def test_a_batch_script_is_written_in_place_of_running(parcast, docs, tmp_path):
     assert said.status == 0
     text = (tmp_path / "job.sh").read_text()
     assert f"parcast run features {docs}" in text
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_a_full_disk_is_said_in_one_message(parcast, docs, tmp_path, monkeypatch, ending):
+    path = tmp_path / f"f.{ending}"
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(extract, "write_lexicon", full)
+    said = parcast("run", "features", docs, "-o", path)
+    assert said.status == 4
+    assert f"{path} cannot be written: no space left on device. Nothing was changed" in said.err
+    assert "Traceback" not in said.err
+    assert not path.exists()
+
+
+def test_documents_without_text_give_an_empty_lexicon(parcast, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "spaces.txt").write_text(" \n\n ")
+    path = tmp_path / "f.parquet"
+    said = parcast("run", "features", tmp_path / "empty.txt", tmp_path / "spaces.txt", "-o", path)
+    assert said.status == 0
+    assert "0 different" in said.out
+    assert len(pl.read_parquet(path)) == 0
+
+
+def test_merges_pass_the_check_of_associativity(docs):
+    result = extract_features(docs, check=True)
+    assert result.totals.documents == 7
+    assert result.to_document()["frequent"][0] == {"phrase": "3.5 gb", "frequency": 7}
+    assert [row["phrase"] for row in result.rows()] == result.lexicon.phrases()
+
+
+def test_a_tagger_in_the_current_folder_is_used_on_ranks(parcast, docs, tmp_path, monkeypatch):
+    (tmp_path / "only_nouns.py").write_text("def tag(words):\n    return ['NOUN'] * len(words)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    said = parcast("run", "features", docs, "-np", 2, "--tagger", "only_nouns:tag", "--json")
+    assert said.status == 0, said.err
+    phrases = [x["phrase"] for x in json.loads(said.out)["phrases"]]
+    assert "the fast node 3 reads 3.5 gb of cold data." in phrases
 
 
 def test_every_option_is_in_the_reference(parcast):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from parcast.errors import ParameterError, as_whole
+from parcast.errors import ParameterError, RunFailed, as_whole
 from parcast.files.document import json_pieces
 from parcast.pipeline.documents.items import work_items
 from parcast.pipeline.documents.paths import document_paths
@@ -54,6 +54,8 @@ class FeaturesResult(Result):
     @property
     def totals(self) -> Totals:
         """What was read in all."""
+        if not self.parts:  # on ranks other than the first
+            return Totals()
         read, tokens, skipped, _ = zip(*(part.totals for part in self.parts), strict=True)
         faults = sorted(fault for part in self.parts for fault in part.totals.faults)
         return Totals(sum(read), sum(tokens), sum(skipped), tuple(faults))
@@ -126,7 +128,7 @@ def extract_features(
             got=str(count),
             hint="Name a file to write.",
         )
-    places = [os.path.realpath(path) for path in outputs]
+    places = [os.fspath(path) for path in outputs]
     for place in places:
         check_output(place, rows, settings.occurrences)
     settings()  # a tagger that is missing is missed before ranks are started
@@ -142,7 +144,7 @@ def extract_features(
         split=split,
         shards=count,
         finish=finish,
-        **{"name": "features", **run},
+        **{"name": "features", "signature": repr((paths, settings, count)), **run},
     )
     values = result.value if count > 1 else [result.value]
     done = [value for value in values or () if value is not None]
@@ -166,7 +168,14 @@ def _finished(
     often = lexicon.at_least(least)
     paths = [path_of_part(place, shard, shards) for place in places]
     for path in paths:
-        write_lexicon(path, often, rows=rows, facts={**facts_of(settings), "least": least})
+        try:
+            write_lexicon(path, often, rows=rows, facts={**facts_of(settings), "least": least})
+        except OSError as failure:
+            why = (failure.strerror or str(failure)).lower()
+            raise RunFailed(
+                f"{path} cannot be written: {why}. Nothing was changed there. Choose another "
+                "place, or make room, and run it again."
+            ) from failure
     part = Part(
         totals=often.totals,
         phrases=len(often),
