@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
+from parcast.pipeline.features import phrases
 from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
 from parcast.pipeline.features.tagging import LETTERS, load_tagger
 
@@ -68,12 +69,36 @@ def test_a_grammar_that_is_none_is_refused(grammar, says):
 
 def test_phrases_stand_where_they_are_said_to():
     text = "The new parallel\n program reads 3.5 GB.  It fails."
-    phrases = find_phrases(text, load_tagger("textblob"), Grammar.of(DEFAULT_GRAMMAR))
-    assert list(phrases) == [("new parallel program", 4, 25), ("3.5 GB", 32, 38)]
-    assert phrases.tokens == 11
+    found = find_phrases(text, load_tagger("textblob"), Grammar.of(DEFAULT_GRAMMAR))
+    assert list(found) == [("new parallel program", 4, 25), ("3.5 GB", 32, 38)]
+    assert found.tokens == 11
     assert list(find_phrases("", load_tagger("textblob"), Grammar.of("N"))) == []
 
 
 def test_no_phrase_crosses_a_sentence():
-    phrases = find_phrases("Red rain. Cold wind\n\nsnow", lambda w: "N" * len(w), Grammar.of("N+"))
-    assert phrases.texts == ["Red rain.", "Cold wind", "snow"]
+    found = find_phrases("Red rain. Cold wind\n\nsnow", lambda w: "N" * len(w), Grammar.of("N+"))
+    assert found.texts == ["Red rain.", "Cold wind", "snow"]
+
+
+@given(st.lists(st.sampled_from(["red rain", "fog", ". ", " ", "\n\n", "x" * 30])).map("".join))
+def test_long_texts_are_taken_in_pieces(text):
+    size, phrases.PIECE = phrases.PIECE, 20
+    try:
+        cut = list(phrases.pieces(text))
+        assert "".join(text[begin:end] for begin, end in cut) == text
+        assert all(0 < end - begin <= 21 for begin, end in cut) or not text
+        found = find_phrases(text, lambda words: "N" * len(words), Grammar.of("N"))
+        assert all(" ".join(text[b:e].split()) == phrase for phrase, b, e in found)
+    finally:
+        phrases.PIECE = size
+
+
+def test_pieces_at_paragraphs_change_nothing(monkeypatch):
+    tagger, grammar = load_tagger("textblob"), Grammar.of(DEFAULT_GRAMMAR)
+    text = "\n\n".join(
+        f"The new node {i} reads big blocks of data. It is fast." for i in range(50)
+    )
+    whole = find_phrases(text, tagger, grammar)
+    monkeypatch.setattr(phrases, "PIECE", 200)
+    assert len(list(phrases.pieces(text))) > 10
+    assert find_phrases(text, tagger, grammar) == whole

@@ -13,6 +13,8 @@ from parcast.pipeline.features.tagging import LETTERS, Tagger
 from parcast.pipeline.features.tokens import tokenise
 
 DEFAULT_GRAMMAR = "(J|M|N)*N"
+PIECE = 2**20  # characters: some 200,000 tokens, 30 MB
+CUTS = ("\n\n", ". ", " ")
 OPERATORS = frozenset("()[]|*+?{},0123456789")
 ALTERNATIVES = re.compile(r"\((?:[A-Z](?:\|[A-Z])*)\)")
 QUANTIFIED_TWICE = re.compile(r"[*+?}]\)[*+{]")
@@ -95,14 +97,32 @@ def find_phrases(text: str, tagger: Tagger, grammar: Grammar) -> Phrases:
     >>> list(find_phrases("rain  forest", all_nouns, Grammar.of("N+")))
     [('rain forest', 0, 12)]
     """
-    tokens = tokenise(text)
     begins: list[int] = []
     ends: list[int] = []
-    words = tokens.words
-    for first, stop in tokens.sentences():
-        letters = "".join(tagger(words[first:stop]))
-        for i, j in grammar.spans(letters, 0, stop - first):
-            begins.append(tokens.begins[first + i])
-            ends.append(tokens.ends[first + j - 1])
+    count = 0
+    for start, end in pieces(text):
+        tokens = tokenise(text[start:end])
+        words = tokens.words
+        count += len(words)
+        for first, stop in tokens.sentences():
+            letters = "".join(tagger(words[first:stop]))
+            for i, j in grammar.spans(letters, 0, stop - first):
+                begins.append(start + tokens.begins[first + i])
+                ends.append(start + tokens.ends[first + j - 1])
     texts = [" ".join(text[begin:end].split()) for begin, end in zip(begins, ends, strict=True)]
-    return Phrases(texts, begins, ends, len(words))
+    return Phrases(texts, begins, ends, count)
+
+
+def pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Begin and end of pieces of a long text, so that tokens of a part are held at a time.
+
+    A piece ends with a paragraph, or else with a sentence or a word.
+    """
+    begin = 0
+    while len(text) - begin > PIECE:
+        far = begin + PIECE
+        found = ((text.rfind(mark, begin + 1, far), mark) for mark in CUTS)
+        end = next((at + len(mark) for at, mark in found if at > 0), far)
+        yield begin, end
+        begin = end
+    yield begin, len(text)
