@@ -13,6 +13,7 @@ from parcast.errors import ParameterError
 from parcast.pipeline.documents.document import DocumentError, Reading
 from parcast.pipeline.documents.items import work_items
 from parcast.pipeline.documents.sources import original_text
+from parcast.pipeline.features import phrases, task
 from parcast.pipeline.features.lexicon import merged
 from parcast.pipeline.features.task import Features, features_of
 
@@ -100,6 +101,17 @@ def test_capital_letters_do_not_tell_phrases_apart_unless_asked(tmp_path):
     assert folded.phrases() == ["rain forest", "strasse"]
     assert folded.counts.tolist() == [2, 2]
     assert len(lexicon_of(path)) == 4
+
+
+def test_a_document_with_many_phrases_is_gathered_in_parts(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("\n\n".join("Cold rain. The old forest. Fine rain." for _ in range(40)))
+    whole = lexicon_of(path)
+    monkeypatch.setattr(phrases, "PIECE", 100)
+    monkeypatch.setattr(task, "MOST_ROWS", 10)
+    assert lexicon_of(path) == whole
+    assert whole.counts.tolist() == [40, 40, 40]
+    assert whole.totals == (1, 400, 0, ())
 
 
 def test_what_cannot_be_read_is_refused_or_counted(tmp_path):

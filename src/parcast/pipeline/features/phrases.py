@@ -78,39 +78,38 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Phrases of one text, in order, with their places in it."""
+    """Phrases of a text, or of a piece of it, in order, with their places in the text."""
 
     texts: list[str]  # as they stand in the text, white space as single spaces
     begins: list[int]
     ends: list[int]
-    tokens: int  # of the whole text
+    tokens: int  # of the text or piece
 
     def __iter__(self) -> Iterator[tuple[str, int, int]]:
         return zip(self.texts, self.begins, self.ends, strict=True)
 
 
-def find_phrases(text: str, tagger: Tagger, grammar: Grammar) -> Phrases:
-    """Find the phrases of a text.
+def find_phrases(text: str, tagger: Tagger, grammar: Grammar) -> Iterator[Phrases]:
+    """Find the phrases of a text: those of each of its `pieces`.
 
     >>> def all_nouns(words):
     ...     return "N" * len(words)
-    >>> list(find_phrases("rain  forest", all_nouns, Grammar.of("N+")))
-    [('rain forest', 0, 12)]
+    >>> [list(found) for found in find_phrases("rain  forest", all_nouns, Grammar.of("N+"))]
+    [[('rain forest', 0, 12)]]
     """
-    begins: list[int] = []
-    ends: list[int] = []
-    count = 0
     for start, end in pieces(text):
         tokens = tokenise(text[start:end])
         words = tokens.words
-        count += len(words)
+        begins: list[int] = []
+        ends: list[int] = []
         for first, stop in tokens.sentences():
             letters = "".join(tagger(words[first:stop]))
             for i, j in grammar.spans(letters, 0, stop - first):
                 begins.append(start + tokens.begins[first + i])
                 ends.append(start + tokens.ends[first + j - 1])
-    texts = [" ".join(text[begin:end].split()) for begin, end in zip(begins, ends, strict=True)]
-    return Phrases(texts, begins, ends, count)
+        spans = zip(begins, ends, strict=True)
+        texts = [" ".join(text[begin:stop].split()) for begin, stop in spans]
+        yield Phrases(texts, begins, ends, len(words))
 
 
 def pieces(text: str) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,7 @@
 `Features` says how; calling it loads the tagger, once a rank.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from parcast.errors import require_kind
 from parcast.pipeline.documents.document import Document, DocumentError, Reading
 from parcast.pipeline.documents.items import WorkItem
 from parcast.pipeline.documents.reading import read_documents
-from parcast.pipeline.features.lexicon import Lexicon, merged, of_faults
+from parcast.pipeline.features.lexicon import Lexicon, Totals, merged, of_faults
 from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
 from parcast.pipeline.features.tagging import Tagger, load_tagger
+
+MOST_ROWS = 50_000  # of a document that are held as Python objects: some 25 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +52,31 @@ class Features:
 
 def document_features(document: Document, state: State) -> Lexicon:
     """Lexicon of one document."""
-    found: dict[str, list[tuple[str, int, int]]] = {}
-    tokens = 0
-    for part in document.fields:
-        phrases = find_phrases(part.text, state.tagger, state.grammar)
-        tokens += phrases.tokens
-        if not phrases.texts:
-            continue
-        texts = (
-            [text.casefold() for text in phrases.texts] if state.settings.fold else phrases.texts
-        )
-        starts, stops = part.offsets.spans(np.array(phrases.begins), np.array(phrases.ends))
-        rows = zip(texts, starts.tolist(), stops.tolist(), strict=True)
-        found.setdefault(part.name, []).extend(rows)
     key = (document.path, document.number, document.name)
-    return Lexicon.of_document(key, found, with_places=state.settings.occurrences, tokens=tokens)
+    settings = state.settings
+    found: dict[str, list[tuple[str, int, int]]] = {}
+    parts: list[Lexicon] = []
+    tokens = rows = 0
+
+    def add_part() -> None:
+        parts.append(Lexicon.of_document(key, found, with_places=settings.occurrences))
+
+    for part in document.fields:
+        for phrases in find_phrases(part.text, state.tagger, state.grammar):
+            tokens += phrases.tokens
+            if not phrases.texts:
+                continue
+            texts = list(map(str.casefold, phrases.texts)) if settings.fold else phrases.texts
+            starts, stops = part.offsets.spans(np.array(phrases.begins), np.array(phrases.ends))
+            places = zip(texts, starts.tolist(), stops.tolist(), strict=True)
+            found.setdefault(part.name, []).extend(places)
+            rows += len(texts)
+            if rows > MOST_ROWS:
+                add_part()
+                found, rows = {}, 0
+    add_part()
+    lexicon = merged(parts) if len(parts) > 1 else parts[0]
+    return replace(lexicon, totals=Totals(1, tokens))
 
 
 def features_of(item: WorkItem, state: State) -> Lexicon:
