@@ -21,8 +21,10 @@ def features(ctx, /, *, documents, ranks):
 
 @pytest.fixture(params=["run", "validate"])
 def parted(request, monkeypatch):
-    """Give a command that has a default a part as well."""
+    """Give a command that has a default this part alone."""
     parts = {"run": PARTS, "validate": PARTS_OF_VALIDATE}[request.param]
+    for part in list(parts):
+        monkeypatch.delitem(parts, part)
     monkeypatch.setitem(parts, "features", f"{__name__}:features")
     monkeypatch.setattr(
         "parcast.cli.parts.load", lambda place: {f"{__name__}:features": features}[place]

@@ -84,12 +84,14 @@ class Answering(click.Command):
 
 
 def cli_command(
-    *, name: str, help: str, short_help: str, cls: type[Answering] = Answering, **settings: Any
+    *, name: str, help: str, short_help: str, **settings: Any
 ) -> Callable[[Callable[..., Any]], Answering]:
     """Make a function a command: it takes the context, answers and returns its exit status."""
 
     def decorate(function: Callable[..., Any]) -> Answering:
-        named = click.command(name=name, cls=cls, help=help, short_help=short_help, **settings)
+        named = click.command(
+            name=name, cls=Answering, help=help, short_help=short_help, **settings
+        )
         return named(click.pass_context(function))
 
     return decorate

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.answering import A_FILE, Answering, Whole, cli_command
+from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options, spelled_with
 from parcast.cli.options import (
     Counts,
@@ -23,20 +23,21 @@ from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels.registry import KERNELS, kernel_named
-from parcast.places import load
 from parcast.version import __version__
 
 if TYPE_CHECKING:
-    from parcast.kernels.kernel import Run as Ended
+    from parcast.kernels.kernel import Run
 
 
 OPTIONS: Final = {
     "ranks": "-np",
     "name": "NAME",
 }  # what Python calls an argument, and what the command line does
-PARTS: Final[dict[str, str]] = {}  # commands of their own below `run`, by place
+PARTS: Final = {  # commands of their own below `run`, by place
+    "pipeline": "parcast.pipeline.command:command",
+    "features": "parcast.pipeline.features.command:command",
+}
 
-APPLICATIONS: Final = {"features": "parcast.pipeline.features.command:command"}
 *_NAMES, _LAST = KERNELS
 HELP = f"""Run a reference program with MPI, and time and count what it does.
 
@@ -49,8 +50,6 @@ without it, the programs are listed. parcast starts the ranks; with your own mpi
 
 SIZES is a list of problem sizes: 1e6 or 1e5,1e6 or 1000..8000x2; by default one that takes about a
 second on one rank. LIST is a list of rank counts: 4 or 1,2,4 or 1..4x2.
-
-`parcast run features DOCS` finds noun phrases; `parcast run features -h` explains it.
 
 \b
 Exit status: 0  it ran, and all results are correct
@@ -90,27 +89,7 @@ def patience(text: str, option: str) -> float:
     return waiting_time(text, name=option)
 
 
-class Run(Answering):
-    """The command, or one of the applications of the pipeline, which have options of their own."""
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        """Read the arguments with the command that the first one names."""
-        if args and args[0] in APPLICATIONS:
-            application: click.Command = load(APPLICATIONS[args[0]])
-            name = f"{info_name} {args[0]}"
-            return application.make_context(name, args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
-@cli_command(
-    name="run", help=HELP, short_help="Run a reference program with MPI, and time it.", cls=Run
-)
+@cli_command(name="run", help=HELP, short_help="Run a reference program with MPI, and time it.")
 @click.argument("name", required=False)
 @size_option("Problem sizes. By default one of about a second.", read=sizes)
 @ranks_option("Numbers of MPI ranks.", read=counts, default="1", show_default=True)
@@ -166,7 +145,7 @@ def run_program(
         raise click.UsageError(in_options(refusal, OPTIONS), ctx) from refusal
     n = n or [kernel.example]
     outputs.check()
-    ended: list[Ended] = []
+    ended: list[Run] = []
     try:
         _run(name, n, ranks, options, ended)
     except (RunFailed, KeyboardInterrupt):
@@ -178,7 +157,7 @@ def run_program(
 
 
 def _run(
-    name: str, n: list[int], ranks: Counts, options: dict[str, Any], ended: "list[Ended]"
+    name: str, n: list[int], ranks: Counts, options: dict[str, Any], ended: "list[Run]"
 ) -> None:
     """Run the program, and add its runs."""
     from parcast.kernels.run import run_kernel
@@ -187,7 +166,7 @@ def _run(
         run_kernel(name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options)
 
 
-def _give(document: dict[str, Any], runs: "Sequence[Ended]", outputs: Outputs) -> None:
+def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> None:
     """Show and write the runs, each whatever becomes of the others."""
     from parcast.files.document import json_pieces
     from parcast.kernels.registry import kernel_named
@@ -211,7 +190,7 @@ def _give(document: dict[str, Any], runs: "Sequence[Ended]", outputs: Outputs) -
 
 
 def _document(
-    runs: "Sequence[Ended]", name: str, n: list[int], ranks: Counts, chosen: dict[str, Any]
+    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, chosen: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
     from parcast.kernels.sheet import document_of

@@ -168,7 +168,7 @@ def test_a_tagger_in_the_current_folder_is_used_on_ranks(parcast, docs, tmp_path
 
 def test_every_option_is_in_the_reference(parcast):
     page = (ROOT / "docs" / "reference" / "command-line.md").read_text()
-    section = page.split("## parcast run features\n")[1].split("\n## ")[0]
+    section = page.split("## parcast run pipeline\n")[1].split("\n## parcast testbed")[0]
     told = parcast("run", "features", "--help").out
     options = re.findall(r"^  (?:-\w+, )*(--?[a-z-]+)", told, re.MULTILINE)
     assert len(options) > 30
@@ -177,4 +177,4 @@ def test_every_option_is_in_the_reference(parcast):
 
 def test_help_names_it(parcast):
     assert "Find the noun phrases of documents" in parcast("run", "features", "--help").out
-    assert "parcast run features DOCS" in parcast("run", "--help").out
+    assert "features     Find noun phrases of documents." in parcast("run").out
