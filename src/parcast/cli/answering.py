@@ -22,6 +22,7 @@ MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and 
     **dict.fromkeys(("--figure", "--picture", "--plot"), ("-o FILE.svg",)),
     "--deadline": ("--within TIME",),
 }
+WRITTEN: Final = "parcast.written"  # in the context of a command: its arguments as written
 NEAR: Final = 0.75  # of a misspelt option: at 0.6, --nodes would be --panels
 
 EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
@@ -34,11 +35,13 @@ class Answering(click.Command):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
+        self.parts: click.Group | None = None  # commands below this one, which its help lists
         help = "Show a traceback when something fails."
         self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; options may have their former spelling."""
+        ctx.meta[WRITTEN] = tuple(args)
         try:
             rest = super().parse_args(ctx, list(self._renamed(ctx, args)))
         except click.UsageError as refusal:
@@ -49,6 +52,12 @@ class Answering(click.Command):
                 f"{rest[0]!r:.60} is one argument too many. Usage: {usage(ctx)}", ctx
             )
         return rest
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options, and the parts if there are any."""
+        super().format_options(ctx, formatter)
+        if self.parts is not None:
+            self.parts.format_commands(ctx, formatter)
 
     def _renamed(self, ctx: click.Context, args: Sequence[str]) -> Iterator[str]:
         """Give options the spelling they have now, and say so on standard error, once each."""

@@ -19,6 +19,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
+from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -32,6 +33,10 @@ OPTIONS: Final = {
     "ranks": "-np",
     "name": "NAME",
 }  # what Python calls an argument, and what the command line does
+PARTS: Final = {  # commands of their own below `run`, by place
+    "pipeline": "parcast.pipeline.command:command",
+    "features": "parcast.pipeline.features.command:command",
+}
 
 *_NAMES, _LAST = KERNELS
 HELP = f"""Run a reference program with MPI, and time and count what it does.
@@ -120,7 +125,7 @@ def patience(text: str, option: str) -> float:
     show_default=True,
 )
 @answer_options(TABLES)
-def command(
+def run_program(
     ctx: click.Context,
     /,
     *,
@@ -205,4 +210,11 @@ def _list_programs() -> None:
 
     kernels = [kernel_named(name) for name in KERNELS]
     named = [program_words(x.name, x.title, x.size, x.example) for x in kernels]
+    named += [
+        (name, f"{words[0].lower()}{words[1:].rstrip('.')}; see parcast run {name} --help")
+        for name, words in command.summaries()
+    ]
     show(listing(named, page_of_stdout()))
+
+
+command = with_parts(run_program, PARTS, names=KERNELS)

@@ -1,5 +1,6 @@
 """Options of all commands that run a pipeline, and how such a command runs and ends."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.answering import A_FILE, OneOf, Whole
+from parcast.cli.answering import A_FILE, WRITTEN, OneOf, Whole
 from parcast.cli.failures import ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.options import above_0, time_limit, understood
 from parcast.cli.screen import Progress
@@ -58,6 +59,24 @@ class Running:
     def ranks(self) -> int | None:
         """Ranks that are asked for. [1]."""
         return self.arguments.get("ranks")
+
+    def is_written(self, ctx: click.Context, name: str) -> bool:
+        """Write the batch script if one is asked for, in place of running."""
+        if self.script is None:
+            return False
+        from parcast.files.document import write_document
+        from parcast.pipeline.slurm_script import command_of, slurm_script
+
+        text = slurm_script(
+            command_of(ctx.command_path, ctx.meta[WRITTEN]),
+            name=name,
+            ranks=self.arguments["ranks"],
+            time_limit=self.arguments.get("time_limit"),
+            script=os.path.basename(self.script),
+        )
+        write_document(self.script, [text])
+        click.echo(f"Check the lines marked EDIT, then submit it: sbatch {self.script}")
+        return True
 
     def ended(self, run: Callable[[dict[str, Any]], "PipelineResult"], name: str) -> Any:
         """Run with these arguments and a line that says how far it is; give the result.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HEAD: Final = 1  # tag of what a message says
 BODY: Final = 2  # tag of the buffers of its value
-LOOKS: Final = 3  # in a row that find nothing, after which there is no message
+MISSES: Final = 4  # a probe takes up one message at most, and not every one does that it could
 LARGEST: Final = 1 << 30  # message of MPI; larger buffers go in pieces [B]
 
 
@@ -157,17 +157,14 @@ class MpiChannel:
         return not self._leaving
 
     def _match(self) -> None:
-        """Receive the heads that wait.
-
-        A look that finds nothing may have taken one message from the network, for the next look.
-        """
-        looks = LOOKS
-        while looks:
+        """Receive the heads that wait."""
+        misses = 0
+        while misses < MISSES:
             message = self._comm.Improbe(self._mpi.ANY_SOURCE, HEAD, self._status)
             if message is None:
-                looks -= 1
+                misses += 1
                 continue
-            looks = LOOKS
+            misses = 0
             source = self._status.Get_source()
             head = bytearray(self._status.Get_count(self._mpi.BYTE))
             request = message.Irecv([head, self._mpi.BYTE])

@@ -446,8 +446,6 @@ class Rank:
             if self._server is not None:
                 try:
                     self._server(reduction)
-                except ParcastError:
-                    raise
                 except Exception as error:
                     raise server_failed(reduction, self._where, error) from error
         self.notes.deliver(reduction.first, reduction.stop, size, lap)

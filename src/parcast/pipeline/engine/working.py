@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.engine.job import Job, Reduction, Skipped
@@ -90,8 +90,6 @@ class Work:
                     self._checked.see(index, parts[0])
                 for combiner, part in zip(combiners, parts, strict=True):
                     combiner.add(part)
-            except RunFailed:
-                raise
             except Exception as error:
                 what = f"The merge of {span(block.first, index + 1)}"
                 raise function_failed(what, self._where, error) from error
@@ -164,13 +162,15 @@ def item_failed(failure: Skipped, where: str) -> RunFailed:
     )
 
 
-def function_failed(what: str, where: str, error: BaseException) -> RunFailed:
+def function_failed(what: str, where: str, error: BaseException) -> ParcastError:
     """Say which other function failed, where, and what its traceback was."""
+    if isinstance(error, ParcastError):
+        return error
     last, lines = _traced(error)
     return RunFailed(f"{what} failed{where}: {last}. Correct it.\n{lines}".rstrip())
 
 
-def server_failed(reduction: Reduction, where: str, error: BaseException) -> RunFailed:
+def server_failed(reduction: Reduction, where: str, error: BaseException) -> ParcastError:
     """Say that the server stage failed, and at which reduction."""
     what = f"server() of {span(reduction.first, reduction.stop)}"
     return function_failed(what, where, error)
@@ -183,6 +183,8 @@ def described(index: int, item: str, error: BaseException) -> Skipped:
 
 def _traced(error: BaseException) -> tuple[str, str]:
     """Give the last line of a traceback and all of it, without the first frames of the engine."""
+    if isinstance(error, ParcastError):  # its text says what was wrong, where, and what to do
+        return str(error).removesuffix("."), ""
     frames = error.__traceback__
     while frames and Path(frames.tb_frame.f_code.co_filename).parent == ENGINE:
         frames = frames.tb_next
