@@ -142,19 +142,28 @@ def run_here(
             return Outcome()
         if root.checkpoint is not None and not root.items.was_stopped:
             root.checkpoint.clear()
-        return Outcome(
-            value=served.result() if served is not None else None,
-            items=root.done,
-            seconds=max(place.seconds for place in places),
-            reductions=root.reductions,
-            skipped=tuple(sorted(root.skipped, key=lambda each: each.index)),
-            was_stopped=root.items.was_stopped,
-            notes=tuple(place.notes for place in places),
-            begun=begun,
-            clocks=_clocks(places, trips, last) if job.is_traced else (),
-            hosts=tuple(place.host for place in places),
-            cores=len({(place.host, core) for place in places for core in place.cores}),
-        )
+        value = served.result() if served is not None else None
+        clocks = _clocks(places, trips, last) if job.is_traced else ()
+        return _outcome(root, places, value=value, begun=begun, clocks=clocks)
+
+
+def _outcome(
+    root: Root, places: "Sequence[Place]", *, value: Any, begun: float, clocks: tuple[Clock, ...]
+) -> Outcome:
+    """Gather on rank 0 what the run gave."""
+    return Outcome(
+        value=value,
+        items=root.done,
+        seconds=max(place.seconds for place in places),
+        reductions=root.reductions,
+        skipped=tuple(sorted(root.skipped, key=lambda each: each.index)),
+        was_stopped=root.items.was_stopped,
+        notes=tuple(place.notes for place in places),
+        begun=begun,
+        clocks=clocks,
+        hosts=tuple(place.host for place in places),
+        cores=len({(place.host, core) for place in places for core in place.cores}),
+    )
 
 
 @contextmanager
