@@ -103,7 +103,7 @@ class Load:
     pipeline: int
     blocks: int = 0
     merges: int = 0
-    has_done: bool = False  # a block
+    seconds: float | None = None  # of an item on this rank, once a block is done [s]
 
     @property
     def all(self) -> int:
@@ -244,10 +244,12 @@ class Coordinator:
         """Hear that a rank holds the results of a block; sizes of its shards, None: no item."""
         load = self.loads[rank]
         load.blocks -= 1
-        load.has_done = True
         del self._open[block.first]
         count = block.stop - block.first
         self._done += count
+        if count > 0:
+            each = seconds / count
+            load.seconds = each if load.seconds is None else (load.seconds + each) / 2
         self._learn(count, seconds)
         for shard, size in enumerate(sizes):
             if self.is_covered(block.first, shard):
@@ -366,24 +368,29 @@ class Coordinator:
 
     def _grant(self, partial: bool) -> None:
         """Give blocks to ranks that have too few, those that have none first."""
-        for depth in range(self._depth):
-            for rank, load in self.loads.items():
-                if load.blocks == depth and (depth == 0 or load.has_done):
+        most = self._most
+        limits = [(rank, load, min(self._depth(load), most)) for rank, load in self.loads.items()]
+        for depth in range(max(limit for _, _, limit in limits)):
+            for rank, load, limit in limits:
+                if load.blocks == depth < limit:
                     self._grant_to(rank, load, partial)
 
-    @property
-    def _depth(self) -> int:
-        """Blocks that a rank has at a time: some in advance, but not long ones, nor at the end."""
-        size = int(self.fan_in**self._level)
-        if len(self.loads) == 1 or self._seconds * size > LONG:
+    def _depth(self, load: Load) -> int:
+        """Blocks that a rank has at a time: some in advance, but not of a rank that takes long."""
+        if load.seconds is None or len(self.loads) == 1:
             return 1
-        enough = 2
-        if self._seconds:
-            enough = min(max(int(GRANTED_TIME / (self._seconds * size)), 2), MOST_GRANTED)
+        block = load.seconds * int(self.fan_in**self._level)
+        if block > LONG:
+            return 1
+        return min(max(int(GRANTED_TIME / block), 2), MOST_GRANTED) if block else 2
+
+    @property
+    def _most(self) -> int:
+        """Blocks that a rank has at most, so that the last ones are not hoarded by a few. [1]."""
         if self._end is None:
-            return enough
+            return MOST_GRANTED
         left = self._end - self._front + sum(span.stop - span.first for span in self._spans)
-        return min(enough, 1 + left // (len(self.loads) * size))
+        return 1 + left // (len(self.loads) * int(self.fan_in**self._level))
 
     def _grant_to(self, rank: int, load: Load, partial: bool) -> None:
         """Give a rank the next block of its pipeline, if there is one."""
