@@ -26,10 +26,16 @@ BATCH_TIME_A_RANK: Final = 0.002  # and with many ranks, so that rank 0 keeps up
 LONG: Final = 1.0  # a block that takes so long is not granted in advance [s]
 FASTEST_GROWTH: Final = 8  # of a batch from one measurement to the next [1]
 PARTS: Final = 3  # blocks that a rank gets at least, where the number of items is known [1]
-WINDOW: Final = 16  # blocks for each rank that may be open at a time [1]
+# Blocks for each rank from the oldest that is not done to the last granted. Completed nodes behind
+# a straggler merge with each other, so that few values wait; completed reductions, however, wait
+# for their turn to be delivered. [1]
+WINDOW: Final = 1024
+WINDOW_OF_REDUCTIONS: Final = 64
 GRANTED_TIME: Final = 0.05  # of blocks that a rank has, so that none waits for rank 0 [s]
 MOST_GRANTED: Final = 8  # blocks that a rank has [1]
 AHEAD: Final = 2  # blocks for each rank whose items are fetched before they are asked for [1]
+MOST_AHEAD: Final = 64
+LASTING: Final = 0.9  # of the time of the longest block, from one block to the next [1]
 SPAN: Final = 4  # blocks for each rank of a pipeline in its span [1]
 
 
@@ -104,6 +110,7 @@ class Load:
     blocks: int = 0
     merges: int = 0
     seconds: float | None = None  # of an item on this rank, once a block is done [s]
+    longest: float = 0.0  # of recent blocks [s]
 
     @property
     def all(self) -> int:
@@ -168,11 +175,24 @@ class Coordinator:
         size = self.fan_in**self._level
         wants = 0
         for span in self._spans:
-            ahead = AHEAD * span.ranks * size
+            ahead = self._ahead * span.ranks * size
             is_open = span.first < span.stop
             wants = max(wants, min(span.first + ahead, span.stop) if is_open else 0)
             wants = max(wants, self._front + ahead if not is_open or len(self._spans) == 1 else 0)
         return wants
+
+    @property
+    def _ahead(self) -> int:
+        """Blocks for each rank that are fetched in advance.
+
+        Rank 0 fetches nothing while it runs a block, during which the others may run many.
+        """
+        first, *others = (self.loads[rank] for rank in sorted(self.loads))
+        known = [each.seconds for each in others if each.seconds]
+        if not known or first.longest == 0.0:
+            return AHEAD
+        block = min(known) * int(self.fan_in**self._level)
+        return int(min(max(AHEAD, 1 + first.longest / block), MOST_AHEAD))
 
     @property
     def items_done(self) -> int:
@@ -247,6 +267,7 @@ class Coordinator:
         del self._open[block.first]
         count = block.stop - block.first
         self._done += count
+        load.longest = max(seconds, LASTING * load.longest)
         if count > 0:
             each = seconds / count
             load.seconds = each if load.seconds is None else (load.seconds + each) / 2
@@ -463,7 +484,8 @@ class Coordinator:
         size = int(self.fan_in**self._level)
         if self._window is not None:
             return max(self._window, size)
-        return max(WINDOW * len(self.loads) * size, 2 * sum(map(self._span_size, self._spans)))
+        blocks = WINDOW if self.every is None else WINDOW_OF_REDUCTIONS
+        return max(blocks * len(self.loads) * size, 2 * sum(map(self._span_size, self._spans)))
 
     def _block(self, first: int, level: int) -> Block:
         """Block at an item."""
