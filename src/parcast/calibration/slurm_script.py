@@ -1,14 +1,14 @@
 """The batch script of `calibrate --slurm`: the same calibration on the nodes of a cluster."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from parcast.cli.batch_script import clock, wrapped
+
 LEAST: Final = 600.0  # that a job is given [s]
 MARGIN: Final = 1.5  # times the time limit of the calibration: queues of a file system, starts
 USUAL: Final = 1800.0  # where no time limit is asked for [s]
-WIDTH: Final = 78
 
 SCRIPT: Final = """\
 #!/bin/sh
@@ -62,25 +62,7 @@ def slurm_script(
     return SCRIPT.format(
         script=shlex.quote(script),
         nodes=ranks,
-        time=_clock(allowed),
+        time=clock(allowed),
         hint=STORAGE if writes_files else "",
-        command=_wrapped(["parcast", "calibrate", *arguments]),
+        command=wrapped(["parcast", "calibrate", *arguments]),
     )
-
-
-def _clock(seconds: float) -> str:
-    """Write a time as Slurm reads it, in whole minutes."""
-    minutes = math.ceil(seconds / 60)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:00"
-
-
-def _wrapped(words: Sequence[str]) -> str:
-    """Write a command, broken into lines before its options."""
-    lines: list[str] = []
-    for word in map(shlex.quote, words):
-        is_option = word.startswith("-")
-        if not lines or (is_option and len(lines[-1]) + len(word) > WIDTH // 2):
-            lines.append(word)
-        else:
-            lines[-1] += f" {word}"
-    return " \\\n    ".join(lines)

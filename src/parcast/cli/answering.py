@@ -22,6 +22,7 @@ MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and 
     **dict.fromkeys(("--figure", "--picture", "--plot"), ("-o FILE.svg",)),
     "--deadline": ("--within TIME",),
 }
+WRITTEN: Final = "parcast.written"  # in the context of a command: its arguments as written
 NEAR: Final = 0.75  # of a misspelt option: at 0.6, --nodes would be --panels
 
 EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
@@ -39,6 +40,7 @@ class Answering(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; options may have their former spelling."""
+        ctx.meta[WRITTEN] = tuple(args)
         try:
             rest = super().parse_args(ctx, list(self._renamed(ctx, args)))
         except click.UsageError as refusal:

@@ -76,12 +76,17 @@ class Progress:
         self._stream = sys.stderr if is_a_terminal(sys.stderr) and may_move() else None
         self._shown = ""
 
-    def __call__(self, done: float, total: float | None, *, task: str | None = None) -> None:
-        """Say how much is done, once the task has taken a while; `task` names its part."""
+    def __call__(
+        self, done: float, total: float | None, *, task: str | None = None, words: str = ""
+    ) -> None:
+        """Say how much is done, once the task has taken a while.
+
+        `task` names its part, `words` stand in place of the share that is done.
+        """
         self._task = task or self._task
         if self._stream is None or time.monotonic() - self._begun < PATIENCE:
             return
-        share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"
+        share = words or (f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB")
         bar = f" [{'#' * int(20 * done / total):20}]" if total else ""
         self._put(f"{self._task}{bar} {share}")
 

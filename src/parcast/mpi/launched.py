@@ -15,6 +15,13 @@ def is_rank() -> bool:
     return any(name in os.environ for name in VARIABLES) or _tasks() > 1
 
 
+def is_first() -> bool:
+    """Tell whether this process is the first rank, or no rank at all."""
+    numbers = (os.environ.get(name) for name in (*VARIABLES[:3], "SLURM_PROCID"))
+    number = next((x for x in numbers if x is not None), "0")
+    return not is_rank() or number == "0"
+
+
 def require_one_world(size: int) -> None:
     """Refuse ranks that srun has started and that do not know of each other.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.pipeline.engine.job import Job
-from parcast.pipeline.engine.source import require_source
+from parcast.pipeline.engine.static import require_static
 from parcast.pipeline.merges import SPLITS, merge_named
 from parcast.pipeline.serving import file_server
 from parcast.units import shown
@@ -64,7 +64,7 @@ def require_ranks(job: Job, count: int) -> None:
             hint="Give a function of a result and a number that returns as many parts.",
         )
     if job.schedule == "source":
-        require_source(job, count)
+        require_static(job, count)
 
 
 def _function(given: Mapping[str, Any], name: str, *, is_needed: bool = False) -> Any:

@@ -6,13 +6,13 @@ A resumed run keeps what was delivered up to its checkpoint, and no more.
 import json
 import os
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.files.document import check_place
 from parcast.pipeline.engine.job import Reduction
+from parcast.pipeline.values import plain
 from parcast.units import shown
 
 
@@ -59,18 +59,7 @@ class FileServer:
 def as_line(reduction: Reduction) -> bytes:
     """Write a reduction as a line of JSON; arrays and sets as lists."""
     document = {"first": reduction.first, "stop": reduction.stop, "value": reduction.value}
-    return json.dumps(document, default=_plain).encode() + b"\n"
-
-
-def _plain(value: Any) -> Any:
-    """Give JSON what it knows for what it does not."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    raise TypeError(f"a {type(value).__name__} cannot be written as JSON; use a .pickle file")
+    return json.dumps(document, default=plain).encode() + b"\n"
 
 
 def as_pickle(reduction: Reduction) -> bytes:

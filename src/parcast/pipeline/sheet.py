@@ -9,15 +9,17 @@ from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, rounded, whole_percent
 
 MOST_SKIPPED: Final = 5  # that are listed
+MOST_SHOWN: Final = 200  # characters of a value
 DIGITS: Final = 3
 
 
-def sheet_of(result: PipelineResult) -> Sheet:
-    """Everything that is said of a run."""
+def sheet_of(result: PipelineResult, *, with_value: bool = False) -> Sheet:
+    """Everything that is said of a run, and possibly the beginning of its value."""
+    value = (Fact("value", shown(repr(result.value), limit=MOST_SHOWN)),) if with_value else ()
     return Sheet(
         title=f"{result.program}: {result.items} items on {_on(len(result.ranks))}",
         tables=(Table(forms=(Form(columns=list(_columns(result))),)),) if result.ranks else (),
-        facts=tuple(_facts(result)),
+        facts=(*_facts(result), *value),
         warnings=result.warnings,
     )
 

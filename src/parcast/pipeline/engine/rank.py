@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -54,6 +55,8 @@ class Waiting:
     deliveries: deque[tuple[Any, ...]] = field(default_factory=deque)
     reductions: deque[Reduction] = field(default_factory=deque)
     saves: deque[list[tuple[Node, Path]]] = field(default_factory=deque)
+    # Of the static schedule, in its order: what must be here, and what is done then.
+    steps: deque[tuple[tuple[Node, ...], Callable[[], None]]] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
@@ -79,9 +82,13 @@ class Rank:
         """Begin on a rank; rank 0 has the root, and that of the server stage what it calls."""
         self._job, self._channel, self._store, self._root = job, channel, store, root
         self._server = server
+        self._is_static = job.schedule == "source"
         self._work = Work(job, self._pulse)
         self._waiting = Waiting()
         self._incomplete: dict[Node, Merging] = {}
+        self._promised: dict[
+            Node, tuple[Input, int]
+        ] = {}  # values that are sent when they are here
         self._outgoing: deque[tuple[Input, int]] = deque()  # values, and ranks that want them
         others = max(channel.size - 1, 1)
         self._most_leaving = inf if job.memory is None else LEAVING * job.memory / others  # [B]
@@ -99,7 +106,7 @@ class Rank:
             "combine": self._on_combine,
             "value": self._on_value,
             "send": self._on_send,
-            "deliver": lambda _, *facts: self._waiting.deliveries.append(facts),
+            "deliver": self._on_deliver,
             "reduction": self._on_reduction,
             "delivered from": lambda _, first: setattr(self, "_served", first),
             "save": lambda _, names: self._waiting.saves.append(names),
@@ -207,11 +214,26 @@ class Rank:
             self._stop(refusal)
 
     def _on_work(self, message: Message, block: Block, shards: tuple[int, ...]) -> None:
-        self._waiting.blocks.append((block, shards, message.value))
+        if self._is_static:
+            step = partial(self._run_block, block, shards, message.value)
+            self._waiting.steps.append(((), step))
+        else:
+            self._waiting.blocks.append((block, shards, message.value))
 
     def _on_combine(self, _: Message, node: Node, inputs: tuple[Input, ...]) -> None:
-        self._incomplete[node] = Merging(node, inputs)
-        self._ready()
+        merging = Merging(node, inputs)
+        if self._is_static:
+            names = tuple(x.name for x in inputs)
+            self._waiting.steps.append((names, partial(self._merge, merging)))
+        else:
+            self._incomplete[node] = merging
+            self._ready()
+
+    def _on_deliver(self, _: Message, *facts: Any) -> None:
+        if self._is_static:
+            self._waiting.steps.append(((facts[0],), partial(self._deliver, *facts)))
+        else:
+            self._waiting.deliveries.append(facts)
 
     def _on_value(self, message: Message, name: Node, sent: float, first: int, stop: int) -> None:
         self.notes.message(message.source, sent, message.size, first, stop)
@@ -219,7 +241,11 @@ class Rank:
         self._ready()
 
     def _on_send(self, _: Message, item: Input, target: int) -> None:
-        self._outgoing.append((item, target))
+        """Send a value to the rank that merges it: when it is here, and memory allows."""
+        if item.name not in self._store:
+            self._promised[item.name] = (item, target)
+        else:
+            self._outgoing.append((item, target))
 
     def _send_values(self) -> None:
         """Send values that other ranks want, no more at a time than memory allows."""
@@ -227,7 +253,6 @@ class Rank:
             self._send_value(*self._outgoing.popleft())
 
     def _send_value(self, item: Input, target: int) -> None:
-        """Send a value to the rank that merges it."""
         value = self._store.take(item.name)
         content = ("value", item.name, time.perf_counter(), item.first, item.stop)
         size = self._sent(target, content, value, item.first, item.stop)
@@ -263,9 +288,8 @@ class Rank:
 
     def _on_reduction(self, message: Message, shard: int, first: int, stop: int) -> None:
         """Take a shard of a completed reduction, and pass on those that are whole."""
-        zero = None if self._job.zero is EMPTY else self._job.zero
         parts = self._parts.setdefault(first, Parts(stop))
-        parts.values[shard] = zero if message.value is EMPTY else message.value
+        parts.values[shard] = message.value
         count = self._job.shards
         while (whole := self._parts.get(self._served)) and len(whole.values) == count:
             del self._parts[self._served]
@@ -311,7 +335,10 @@ class Rank:
     def _step(self) -> bool:
         """Do one piece of work; tell whether there was one."""
         waiting = self._waiting
-        if waiting.deliveries:  # first, as they need no memory any more
+        if waiting.steps and all(name in self._store for name in waiting.steps[0][0]):
+            _, run = waiting.steps.popleft()
+            run()
+        elif waiting.deliveries:  # before merges, as they free memory
             self._deliver(*waiting.deliveries.popleft())
         elif waiting.merges:
             self._merge(waiting.merges.popleft())
@@ -340,9 +367,9 @@ class Rank:
         with self._lock:
             sizes: list[float | None] = [None] * self._job.shards
             for shard in shards:
-                if done.values[shard] is not EMPTY:
+                if self._is_static or done.values[shard] is not EMPTY:
                     node = block.node._replace(shard=shard)
-                    sizes[shard] = self._store.put(node, done.values[shard])
+                    sizes[shard] = self._kept(node, done.values[shard])
             facts = ("done", block, tuple(sizes), lap.seconds, done.skipped)
             self._channel.send(0, facts)
 
@@ -361,14 +388,21 @@ class Rank:
         values.clear()
         self.notes.merge(first, stop, len(merging.inputs), lap)
         with self._lock:
-            size = self._store.put(merging.node, value)
+            size = self._kept(merging.node, value)
             self._channel.send(0, ("merged", merging.node, size, lap.seconds))
+
+    def _kept(self, name: Node, value: Any) -> float:
+        """Keep a value of this rank, or send it where it was promised; give its size [B]."""
+        size = self._store.put(name, value)
+        if name in self._promised:
+            self._on_send(Message(self._channel.rank, ()), *self._promised.pop(name))
+        return size
 
     def _deliver(self, name: Node, shard: int, first: int, stop: int, server: int) -> None:
         """Finish a completed reduction, and send it to the server stage."""
         with self._lock:
             value = self._store.take(name)
-        if self._job.finish is not None:
+        if self._job.finish is not None and value is not EMPTY:
             try:
                 args = (value,) if self._job.shards == 1 else (value, shard)
                 value = self._job.finish(*args)

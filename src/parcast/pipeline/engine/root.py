@@ -18,6 +18,7 @@ from parcast.pipeline.engine.coordinator import (
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.recording import Lap, Notes
+from parcast.pipeline.engine.static import StaticCoordinator
 from parcast.pipeline.engine.tree import EMPTY, Node
 
 OFTEN: Final = 0.2  # that progress is told [s]
@@ -41,17 +42,7 @@ class Root:
         """Begin on rank 0 of some; `report` is told of a failure as soon as it is known."""
         self._job, self._items, self._ranks = job, items, ranks
         self._server = 0 if job.server_rank is None else job.server_rank
-        workers = [rank for rank in range(ranks) if rank != job.server_rank]
-        self.coordinator = Coordinator(
-            workers,
-            fan_in=job.fan_in,
-            shards=job.shards,
-            pipelines=job.pipelines,
-            every=job.every,
-            batch=job.batch,
-            window=job.window,
-            items=items.total,
-        )
+        self.coordinator = _coordinator(job, items, ranks)
         self.skipped: list[Skipped] = []
         self.report = report
         self.checkpoint = checkpoint
@@ -60,7 +51,7 @@ class Root:
         self.reductions = 0  # delivered
         self._ordered = 0  # to be delivered
         self._is_over = False
-        self._begun = list(self._resumed(workers)) if checkpoint is not None else []
+        self._begun = list(self._resumed()) if checkpoint is not None else []
         self.task_seconds = 0.0  # of all ranks, with merges inside blocks [s]
         self.merge_seconds = 0.0  # of all ranks [s]
 
@@ -84,13 +75,15 @@ class Root:
         workers = len(self.coordinator.loads)
         return (self.task_seconds + self.merge_seconds) / done * (total - done) / workers
 
-    def _resumed(self, workers: Sequence[int]) -> Iterator[Posted]:
+    def _resumed(self) -> Iterator[Posted]:
         """Go on where an interrupted run ended: each rank gets some of what was saved."""
         assert self.checkpoint is not None
         earlier = self.checkpoint.read() if self._job.resumes else None
         if earlier is None:
             self.checkpoint.clear()
             return
+        assert isinstance(self.coordinator, Coordinator)
+        workers = sorted(self.coordinator.loads)
         held = []
         files: dict[int, list[tuple[Node, Path, float]]] = {}
         for i, (node, path, size) in enumerate(earlier.nodes):
@@ -146,7 +139,7 @@ class Root:
         self._begun.clear()
         for order in self.coordinator.orders(partial=self._items.is_slow):
             yield from self._posted(order)
-        if self.checkpoint is not None:
+        if self.checkpoint is not None and isinstance(self.coordinator, Coordinator):
             for rank, names in self.checkpoint.due(self.coordinator):
                 yield rank, ("save", names), EMPTY
         if self._progress is not None and time.monotonic() - self._told > OFTEN:
@@ -174,3 +167,19 @@ class Root:
                     yield self._server, ("reduction", shard, first, stop), EMPTY
                 else:
                     yield rank, ("deliver", node, shard, first, stop, self._server), EMPTY
+
+
+def _coordinator(job: Job, items: Items, ranks: int) -> Coordinator | StaticCoordinator:
+    """Make the schedule of a job."""
+    if job.schedule == "source":
+        return StaticCoordinator(ranks, job.pipelines)
+    return Coordinator(
+        [rank for rank in range(ranks) if rank != job.server_rank],
+        fan_in=job.fan_in,
+        shards=job.shards,
+        pipelines=job.pipelines,
+        every=job.every,
+        batch=job.batch,
+        window=job.window,
+        items=items.total,
+    )

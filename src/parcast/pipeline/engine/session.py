@@ -20,6 +20,7 @@ from parcast.pipeline.engine.rank import Attendant, Rank
 from parcast.pipeline.engine.recording import Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
+from parcast.pipeline.engine.tree import EMPTY, Combiner
 from parcast.pipeline.engine.working import require_main_thread
 
 if TYPE_CHECKING:
@@ -48,20 +49,37 @@ class Outcome:
 
 @dataclass(slots=True)
 class Served:
-    """Passes completed reductions on, and keeps the value of the only one."""
+    """Passes completed reductions on, and keeps the value where there is only one.
+
+    The static schedule makes several of them, which are merged here if nobody takes them.
+    """
 
     job: Job
     call: Callable[[Reduction], Any] | None
     value: Any = None
-    count: int = 0
+    total: Combiner[Any] | None = None
 
     def __call__(self, reduction: Reduction) -> None:
         """Take a reduction."""
-        self.count += 1
-        if self.job.every is None:
-            self.value = reduction.value
         if self.call is not None:
-            self.call(reduction)
+            self.call(Reduction(reduction.first, reduction.stop, self._plain(reduction.value)))
+        if self.job.schedule == "source":
+            if self.call is None:
+                self.total = self.total or Combiner(self.job.merge.of, self.job.fan_in)
+                self.total.add(reduction.value)
+        elif self.job.every is None:
+            self.value = reduction.value
+
+    def result(self) -> Any:
+        """Value of the run."""
+        return self._plain(self.value if self.total is None else self.total.total())
+
+    def _plain(self, value: Any) -> Any:
+        """Give the result of no item for what is empty."""
+        zero = None if self.job.zero is EMPTY else self.job.zero
+        if self.job.shards > 1 and isinstance(value, list):
+            return [zero if part is EMPTY else part for part in value]
+        return zero if value is EMPTY else value
 
 
 def run_here(
@@ -119,7 +137,7 @@ def run_here(
         if root.checkpoint is not None and not fetched.was_stopped:
             root.checkpoint.clear()
         return Outcome(
-            value=served.value if served is not None else None,
+            value=served.result() if served is not None else None,
             items=root.done,
             seconds=max(place.seconds for place in places),
             reductions=root.reductions,

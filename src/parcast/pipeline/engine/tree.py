@@ -124,11 +124,11 @@ class Combiner(Generic[Value]):
                 self._waiting.append([])
             self._waiting[level].append(value)
 
-    def total(self) -> Value:
-        """Value of the node that holds all items that were added, of which there is one."""
+    def total(self) -> Value | Nothing:
+        """Value of the node that holds all items that were added, EMPTY of none."""
         value: list[Value] = []
         for waiting in self._waiting:
             value = [*waiting, *value]
             if len(value) > 1:
                 value = [self._merge(value)]
-        return value[0]
+        return value[0] if value else EMPTY

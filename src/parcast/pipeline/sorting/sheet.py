@@ -24,7 +24,9 @@ def sheet_of(result: SortedFile) -> Sheet:
             Fact("time", f"{format_quantity(result.seconds, 'time')} with the start of ranks"),
             Fact("rate", format_quantity(rate, "rate")),
             Fact("memory", f"{format_quantity(result.memory, 'size')} a rank at most allowed"),
-            Fact("cut into", f"{_count(result.chunks, 'chunk')}, {_count(result.shards, 'shard')}"),
+            Fact(
+                "cut into", f"{_count(result.chunks, 'chunk')}, {_count(result.shards, 'shard')}"
+            ),
         ),
         warnings=result.warnings,
     )

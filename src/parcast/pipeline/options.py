@@ -1,0 +1,215 @@
+"""Options of all commands that run a pipeline, and how such a command runs and ends."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.answering import A_FILE, WRITTEN, OneOf, Whole
+from parcast.cli.failures import ANSWERED, INTERRUPTED, NO_FORECAST, in_options
+from parcast.cli.options import above_0, time_limit, understood
+from parcast.cli.screen import Progress
+from parcast.errors import ParameterError, ParcastError
+from parcast.mpi.launched import is_first, is_rank
+
+if TYPE_CHECKING:
+    from parcast.pipeline.result import PipelineResult
+
+ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
+    "ranks": "-np",
+    "fan_in": "--fan-in",
+    "batch": "--batch",
+    "pipelines": "--pipelines",
+    "schedule": "--schedule",
+    "on_error": "--skip-errors",
+    "retries": "--retries",
+    "timeout": "--item-timeout",
+    "memory": "--memory",
+    "directory": "--directory",
+    "checkpoint": "--checkpoint",
+    "checkpoint_every": "--checkpoint-every",
+    "resume": "--resume",
+    "check": "--check",
+    "trace": "--trace",
+    "time_limit": "--time-limit",
+    "shards": "--shards",
+    "every": "--every",
+    "merge": "--merge",
+    "server": "--server",
+}
+MOST_RANKS: Final = 4096
+
+
+def memory_size(text: str, option: str) -> float:
+    """Read an amount of memory. [B]."""
+    return above_0(text, option, "size", hint="Write for example 200MB.")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How a pipeline is to be run: arguments of `run_pipeline`, and a batch script to write."""
+
+    arguments: dict[str, Any]
+    script: str | None  # path of a batch script that is written in place of running
+
+    @property
+    def ranks(self) -> int | None:
+        """Ranks that are asked for. [1]."""
+        return self.arguments.get("ranks")
+
+    def is_written(self, ctx: click.Context, name: str) -> bool:
+        """Write the batch script if one is asked for, in place of running."""
+        if self.script is None:
+            return False
+        from parcast.files.document import write_document
+        from parcast.pipeline.slurm_script import command_of, slurm_script
+
+        text = slurm_script(
+            command_of(ctx.command_path, ctx.meta[WRITTEN]),
+            name=name,
+            ranks=self.arguments["ranks"],
+            time_limit=self.arguments.get("time_limit"),
+            script=os.path.basename(self.script),
+        )
+        write_document(self.script, [text])
+        click.echo(f"Check the lines marked EDIT, then submit it: sbatch {self.script}")
+        return True
+
+    def ended(self, run: Callable[[dict[str, Any]], "PipelineResult"], name: str) -> Any:
+        """Run with these arguments and a line that says how far it is; give the result.
+
+        On ranks other than the first a failure is not told again, and the result is empty.
+        """
+        arguments = dict(self.arguments)
+        if is_rank():
+            arguments["ranks"] = None
+        try:
+            with Progress(name) as progress:
+                if is_first():
+                    arguments["progress"] = _telling(progress, name)
+                return run(arguments)
+        except ParameterError as refusal:
+            raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
+        except ParcastError:
+            if is_first():
+                raise
+            raise click.exceptions.Exit(NO_FORECAST) from None
+
+
+def _telling(progress: Progress, name: str) -> Callable[[int, int | None, float | None], None]:
+    """Make what tells how far a run is, and how long the rest will take."""
+
+    def told(done: int, total: int | None, remaining: float | None) -> None:
+        words = f"{done:,} items" if total is None else f"{done:,} of {total:,} items"
+        if remaining is not None:
+            words += f", about {_clock(remaining)} left"
+        progress(done, total, task=name, words=words)
+
+    return told
+
+
+def _clock(seconds: float) -> str:
+    """Write a remaining time: 8 s, 3:20 min or 2:05 h."""
+    whole = max(round(seconds), 1)
+    if whole < 60:
+        return f"{whole} s"
+    unit, small = ("min", whole) if whole < 3600 else ("h", whole // 60)
+    return f"{small // 60}:{small % 60:02d} {unit}"
+
+
+def status_of(result: "PipelineResult") -> int:
+    """Tell the exit status of a run, and on stderr why it is not 0."""
+    if result.was_stopped and result.is_root:
+        click.echo("parcast: interrupted; the result is of the items taken until then.", err=True)
+    return INTERRUPTED if result.was_stopped else ANSWERED
+
+
+def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of a pipeline, given to the command as `running`."""
+
+    @wraps(function)
+    def answering(*args: Any, **given: Any) -> Any:
+        own = {name: given.pop(name) for name in NAMES}
+        script = own.pop("slurm")
+        own["on_error"] = "skip" if own.pop("skip_errors") else "raise"
+        own = {name: value for name, value in own.items() if value is not None}
+        return function(*args, running=Running(own, script), **given)
+
+    decorated: Callable[..., Any] = answering
+    for option in reversed(OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def _count(spelling: str, name: str, help: str, *, least: int = 1) -> Callable[..., Any]:
+    """Option for a whole number."""
+    return click.option(spelling, name, type=Whole(least), metavar="COUNT", help=help)
+
+
+def _text(spelling: str, name: str, metavar: str, read: Any, help: str) -> Callable[..., Any]:
+    """Option whose text `read` understands."""
+    return click.option(spelling, name, metavar=metavar, callback=understood(read), help=help)
+
+
+def _path(spelling: str, name: str, help: str) -> Callable[..., Any]:
+    """Option for a file or a folder."""
+    return click.option(spelling, name, metavar="PATH", type=A_FILE, help=help)
+
+
+def _flag(spelling: str, name: str, help: str) -> Callable[..., Any]:
+    """Option that is given or not."""
+    return click.option(spelling, name, is_flag=True, help=help)
+
+
+OPTIONS: Final = (
+    click.option(
+        "-np",
+        "ranks",
+        type=Whole(1, MOST_RANKS),
+        metavar="COUNT",
+        default=1,
+        show_default=True,
+        help="MPI ranks to start. Under mpiexec and srun those that there are.",
+    ),
+    _count("--batch", "batch", "Items per message. By default chosen by their time."),
+    _count("--fan-in", "fan_in", "Results merged at a node.  [default: 2]", least=2),
+    _count("--pipelines", "pipelines", "Groups of ranks.  [default: 1]"),
+    click.option(
+        "--schedule",
+        "schedule",
+        type=OneOf(["adaptive", "source"]),
+        metavar="NAME",
+        help="Who merges when: adaptive, or source, the published one.  [default: adaptive]",
+    ),
+    _flag("--skip-errors", "skip_errors", "Skip items that fail, and list them."),
+    _count("--retries", "retries", "Further attempts at an item that fails.", least=0),
+    _text("--item-timeout", "timeout", "TIME", time_limit, "Limit for one item."),
+    _text(
+        "--memory",
+        "memory",
+        "SIZE",
+        memory_size,
+        "Results that a rank keeps in memory; others go to files.",
+    ),
+    _path("--directory", "directory", "Folder for those files."),
+    _path("--checkpoint", "checkpoint", "Folder for checkpoints."),
+    _text(
+        "--checkpoint-every",
+        "checkpoint_every",
+        "TIME",
+        time_limit,
+        "Time between checkpoints.  [default: 60s]",
+    ),
+    _flag("--resume", "resume", "Go on from the checkpoint, if there is one."),
+    _path("--trace", "trace", "Write the events of the run: run.jsonl or run.jsonl.gz."),
+    _text("--time-limit", "time_limit", "TIME", time_limit, "Limit for the run.  [default: 24h]"),
+    _path("--slurm", "slurm", "Write a batch script that runs this command; do not run it."),
+)
+NAMES: Final = (
+    *("ranks", "batch", "fan_in", "pipelines", "schedule", "skip_errors", "retries", "timeout"),
+    *("memory", "directory", "checkpoint", "checkpoint_every", "resume", "trace", "time_limit"),
+    "slurm",
+)
