@@ -60,7 +60,7 @@ class SortedShards:
         rows = self.order.native(self.source.read(*span))
         earlier = self._earlier(self.order.keys(rows), *span)
         rows = self.order.sort(rows)
-        cuts = self._cuts(self.order.keys(rows), earlier, *span)
+        cuts = self._cuts(self.order.keys(rows), earlier, span[1])
         return [rows[a:b].copy() for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
 
     def _earlier(self, keys: Array, start: int, stop: int) -> dict[int, int]:
@@ -76,8 +76,8 @@ class SortedShards:
             )
         return counts
 
-    def _cuts(self, keys: Array, earlier: dict[int, int], start: int, stop: int) -> list[int]:
-        """Places of the bounds in the sorted keys of a span."""
+    def _cuts(self, keys: Array, earlier: dict[int, int], stop: int) -> list[int]:
+        """Places of the bounds in the sorted keys of a span that ends at `stop`."""
         left = np.searchsorted(keys, self.bounds.keys, side="left")
         right = np.searchsorted(keys, self.bounds.keys, side="right")
         cuts = np.where(self.bounds.places >= stop, right, left)

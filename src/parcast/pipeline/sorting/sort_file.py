@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -177,6 +176,8 @@ def sort_file(
         )
         if not run.is_root:
             return SortedFile(run=run)
+        if run.was_stopped:  # what there is now is not the array
+            raise KeyboardInterrupt
         written: list[Written] = [x for x in _listed(run.value, plan.shards) if x is not None]
         _join(folder, target, array, len(written))
     return SortedFile(
