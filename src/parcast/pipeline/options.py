@@ -39,6 +39,8 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "every": "--every",
     "merge": "--merge",
     "server": "--server",
+    "output": "-o",
+    "by": "--by",
 }
 MOST_RANKS: Final = 4096
 

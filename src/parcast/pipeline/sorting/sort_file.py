@@ -23,6 +23,7 @@ from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.files.document import check_place, replacing
 from parcast.mpi.folders import folder_for
 from parcast.mpi.launched import is_rank
+from parcast.pipeline.arguments import amount
 from parcast.pipeline.engine.tree import Merge
 from parcast.pipeline.run import DAY, run_pipeline
 from parcast.pipeline.sorting.result import SortedFile
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from parcast.pipeline.sorting.npy_files import ArrayFile
 
-MEMORY: Final = "300 MB"
+MEMORY: Final = 300e6  # [B]
 PREFIX: Final = ".parcast-sort-"
 
 
@@ -93,8 +94,8 @@ def sort_file(
         when all of it has been written.
     by : str or sequence of str, optional
         Fields of records to compare, the first one first; by default all, in their order.
-    memory : float or str, default "300 MB"
-        Limit of the resident memory of a rank, Python and MPI included. [B]
+    memory : float or str, default 300e6
+        Limit of the resident memory of a rank, Python and MPI included: 3e8 or "300 MB". [B]
     ranks : int, optional
         MPI ranks to start; by default this process sorts, and what it holds already is not
         counted. Under ``mpiexec`` and ``srun`` the ranks that call this are used. [1]
@@ -142,7 +143,8 @@ def sort_file(
     from parcast.pipeline.sorting.shards import SortedShards, as_they_are, chosen_bounds
 
     begun = perf_counter()
-    limit = quantity(memory, "size", name="memory")
+    limit = quantity(memory, "size", name="memory") if isinstance(memory, str) else memory
+    limit = amount("memory", limit, hint='Write for example "300 MB".') or 0.0
     target = _checked(output)
     array = array_file(source)
     fields = (by,) if isinstance(by, str) else tuple(by or ())
