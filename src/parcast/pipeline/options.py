@@ -147,7 +147,9 @@ def some_run_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
             return function(*args, running=Running(own, script), **given)
 
         decorated: Callable[..., Any] = answering
-        for option in reversed([option for name, option in zip(NAMES, OPTIONS, strict=True) if name in names]):
+        for option in reversed(
+            [option for name, option in zip(NAMES, OPTIONS, strict=True) if name in names]
+        ):
             decorated = option(decorated)
         return decorated
 

@@ -101,6 +101,11 @@ class Order:
         """Merge two sorted runs."""
         return self.merge([a, b])
 
+    @staticmethod
+    def part(rows: Array, first: int, stop: int) -> Array:
+        """Some of the elements, with memory of their own."""
+        return _raw(rows)[first:stop].copy().view(rows.dtype)
+
     @property
     def _is_fast(self) -> bool:
         kind = self.dtype.kind

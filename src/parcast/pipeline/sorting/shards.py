@@ -6,6 +6,7 @@ the same. A shard is between two bounds, each a key and a place.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -55,13 +56,15 @@ class SortedShards:
     order: Order
     bounds: Bounds
 
-    def __call__(self, span: tuple[int, int]) -> list[Array]:
+    def __call__(self, span: tuple[int, int]) -> Array | list[Array]:
         """Give the elements of a span that belong to each shard, each part with its own memory."""
         rows = self.order.native(self.source.read(*span))
         earlier = self._earlier(self.order.keys(rows), *span)
         rows = self.order.sort(rows)
+        if self.bounds.shards == 1:
+            return rows
         cuts = self._cuts(self.order.keys(rows), earlier, span[1])
-        return [rows[a:b].copy() for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+        return [self.order.part(rows, *edges) for edges in pairwise([0, *cuts, len(rows)])]
 
     def _earlier(self, keys: Array, start: int, stop: int) -> dict[int, int]:
         """Count, for bounds whose place is in a span, the keys before it that are equal."""
