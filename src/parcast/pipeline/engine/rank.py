@@ -360,6 +360,8 @@ class Rank:
             try:
                 done = self._work.on(block, items)
             except ItemFailed as failed:
+                if isinstance(failed.__cause__, ParcastError):  # its text is complete
+                    raise failed.__cause__ from None
                 self._say(("failed", failed.failure))
                 return
         self._interval = lap.seconds

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.files.document import check_place, replacing
 from parcast.mpi.folders import folder_for
-from parcast.mpi.launched import is_rank
+from parcast.mpi.launched import world
 from parcast.pipeline.arguments import amount
 from parcast.pipeline.engine.tree import Merge
 from parcast.pipeline.run import DAY, run_pipeline
@@ -149,7 +149,7 @@ def sort_file(
     array = array_file(source)
     fields = (by,) if isinstance(by, str) else tuple(by or ())
     order = Order(array.dtype, fields)
-    comm = comm or _world()
+    comm = comm or world()
     count = comm.Get_size() if comm is not None else ranks or 1
     plan = plan_of(array, order, memory=limit, ranks=count)
     place = target.parent if directory is None else Path(directory)
@@ -260,17 +260,6 @@ def _peaks(written: Sequence[Written], ranks: int) -> tuple[float | None, ...]:
         if part.peak is not None:
             known[part.rank] = max(known.get(part.rank, 0.0), part.peak)
     return tuple(known.get(rank) for rank in range(ranks))
-
-
-def _world() -> MPI.Intracomm | None:
-    """Ranks that this process was started with, None if it was started alone."""
-    if not is_rank():
-        return None
-    try:
-        from mpi4py import MPI
-    except ImportError:  # run_pipeline says so
-        return None
-    return MPI.COMM_WORLD
 
 
 def _rank() -> int:

@@ -1,0 +1,100 @@
+"""Hits of queries as a sheet: a table for each query, with a piece of each document."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from parcast.pipeline.search.result import QueryHits, SearchResult
+from parcast.pipeline.search.snippets import Snippet
+from parcast.pipeline.search.tasks import Hit
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.units import shown
+
+NAME: Final = 32  # characters of a document's name
+TEXT: Final = 64  # characters of a piece of text in a table
+MOST_FAULTS: Final = 3
+
+
+def sheet_of(result: SearchResult) -> Sheet:
+    """Everything that is said of a search."""
+    return Sheet(
+        title=f"{_count(result.documents, 'document')} searched",
+        tables=tuple(_table(each) for each in result.queries if each.hits),
+        facts=tuple(_facts(result)),
+    )
+
+
+def _table(found: QueryHits) -> Table:
+    """List the hits of a query."""
+    hits = found.hits
+    columns = [
+        Column(title="rank", cells=[str(i) for i in range(1, len(hits) + 1)]),
+        Column(title="score", cells=[_score(hit) for hit in hits]),
+        Column(title="document", cells=[_name(hit.document) for hit in hits], align="left"),
+    ]
+    texts = Column(title="text", cells=[_marked(hit.snippet) for hit in hits], align="left")
+    return Table(
+        title=shown(found.query, limit=TEXT),
+        forms=(Form(columns=[*columns, texts]), Form(columns=columns)),
+        in_full=tuple(_entries(hits)),
+    )
+
+
+def _entries(hits: Sequence[Hit]) -> Iterator[Entry]:
+    """Give each hit in full, for a narrow page."""
+    for rank, hit in enumerate(hits, start=1):
+        yield Entry(
+            title=f"{rank}. {shown(hit.document)}",
+            facts=(Fact("score", _score(hit)), Fact("text", _marked(hit.snippet))),
+        )
+
+
+def _facts(result: SearchResult) -> Iterator[Fact]:
+    """Say what was not found, and how the score is made."""
+    for each in result.queries:
+        name = shown(each.query, limit=TEXT)
+        unknown = [word for word, n in zip(each.words, each.frequencies, strict=True) if not n]
+        if not each.hits:
+            yield Fact("no hit", f"{name}: no document has any of its words", True)
+        elif unknown:
+            words = ", ".join(shown(word, limit=NAME) for word in unknown)
+            yield Fact("unknown", f"{name}: no document has {words}")
+    model = result.model
+    yield Fact("score", f"BM25, k1 = {model.k1:g}, b = {model.b:g}")
+    if result.faults:
+        listed = [shown(fault, limit=2 * TEXT) for fault in result.faults[:MOST_FAULTS]]
+        more = len(result.faults) - len(listed)
+        listed += [f"and {more} more"] if more else []
+        yield Fact(f"skipped {len(result.faults)}", "; ".join(listed), True)
+
+
+def _score(hit: Hit) -> str:
+    return f"{hit.score:.3f}"
+
+
+def _name(name: str) -> str:
+    """Shorten a name, of which the end says most."""
+    name = shown(name, limit=10 * NAME)
+    return name if len(name) <= NAME else f"...{name[3 - NAME :]}"
+
+
+def _marked(snippet: Snippet | None) -> str:
+    """Write a snippet in one line with stars around the words of the query, and shorten it."""
+    if snippet is None:
+        return ""
+    text = snippet.text
+    first = max(snippet.marks[0][0] - 12, 0) if len(text) > TEXT else 0
+    first = text.rfind(" ", 0, first) + 1 if first else 0
+    parts, at = [], first
+    for begin, end in snippet.marks:
+        if end > first + TEXT and parts:
+            break
+        parts += [text[at:begin], "*", text[begin:end], "*"]
+        at = end
+    stop = min(len(text), max(first + TEXT, at))
+    space = text.rfind(" ", at, stop) if stop < len(text) else stop
+    parts.append(text[at : space if space >= at else at])
+    return " ".join("".join(parts).split())
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
