@@ -27,6 +27,7 @@ GIVEN = {
     "usl": {"t1": "8 s", "contention": "5 %", "coherency": "1 %"},
     "gustafson": {"time": "8 s"},
     "power": {"t1": "8 s", "exponent": 0.5},
+    "pipeline": {"task": "1 s", "merge": "0.1 s"},
 }
 
 

@@ -14,12 +14,17 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws, own_parameters
 from parcast.laws.counting import SteadyStatePhase
 from parcast.laws.curve_phases import CurvePhase
+from parcast.pipeline.law import PipelinePhase
 from parcast.units import EXPECTED
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 PAGE = REFERENCE / "descriptions.md"
-FAMILIES = {"laws.md": CurvePhase, "steady-state.md": SteadyStatePhase}
+FAMILIES = {
+    "laws.md": CurvePhase,
+    "steady-state.md": SteadyStatePhase,
+    "pipeline.md": PipelinePhase,
+}
 TABLE = re.compile(r"(<!-- keys of (?P<what>\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
 REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 

@@ -24,6 +24,9 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "simulate": "parcast.simulation.command:command",
         "project": "parcast.projection.command:command",
     },
+    "Explain": {
+        "explain": "parcast.deciding.groups:explain",
+    },
     "Measure and run": {
         "calibrate": "parcast.calibration.command:command",
         "run": "parcast.kernels.command:command",

@@ -35,6 +35,7 @@ class Answering(click.Command):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
+        self.parts: click.Group | None = None  # commands below this one, which its help lists
         help = "Show a traceback when something fails."
         self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
 
@@ -51,6 +52,12 @@ class Answering(click.Command):
                 f"{rest[0]!r:.60} is one argument too many. Usage: {usage(ctx)}", ctx
             )
         return rest
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options, and the parts if there are any."""
+        super().format_options(ctx, formatter)
+        if self.parts is not None:
+            self.parts.format_commands(ctx, formatter)
 
     def _renamed(self, ctx: click.Context, args: Sequence[str]) -> Iterator[str]:
         """Give options the spelling they have now, and say so on standard error, once each."""

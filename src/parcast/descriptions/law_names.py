@@ -24,5 +24,6 @@ LAWS: Final = {
     "usl": "parcast.laws.curve_phases:UslPhase",
     "quadratic": "parcast.laws.curve_phases:QuadraticPhase",
     "power": "parcast.laws.curve_phases:PowerPhase",
+    "pipeline": "parcast.pipeline.law:PipelinePhase",
 }
 GROUP: Final = "parcast.laws"

@@ -101,6 +101,10 @@ class Phase(Description):
         """Give what a reader of the law's times must know, in sentences."""
         yield from ()
 
+    def warnings_at(self, machine: Machine, at: Point) -> Iterator[str]:  # noqa: ARG002 - for derived laws
+        """Give what a reader of the law's times at some points of a grid must know."""
+        yield from ()
+
 
 def phase_of(given: Any) -> Phase:
     """Build a phase of the class that the key "law" of a mapping names."""

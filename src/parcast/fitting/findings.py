@@ -270,7 +270,7 @@ def _one_sided(
 
 def _why(direction: Direction, model: Model) -> str:
     """Say what all runs have in common that leaves a direction open, where it is plain."""
-    tables = {name.split(".")[-2] for name in direction.names}
+    tables = {name.rpartition(".")[0].rpartition(".")[2] for name in direction.names}
     disks = model.points["d"]
     if tables == {"io"} and np.ptp(disks) == 0:
         return f"because all runs have d = {disks[0]:g}"

@@ -19,6 +19,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
+from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -32,6 +33,9 @@ OPTIONS: Final = {
     "ranks": "-np",
     "name": "NAME",
 }  # what Python calls an argument, and what the command line does
+PARTS: Final = {  # commands of their own below `run`, by place
+    "pipeline": "parcast.pipeline.command:command",
+}
 
 *_NAMES, _LAST = KERNELS
 HELP = f"""Run a reference program with MPI, and time and count what it does.
@@ -120,7 +124,7 @@ def patience(text: str, option: str) -> float:
     show_default=True,
 )
 @answer_options(TABLES)
-def command(
+def run_program(
     ctx: click.Context,
     /,
     *,
@@ -205,4 +209,7 @@ def _list_programs() -> None:
 
     kernels = [kernel_named(name) for name in KERNELS]
     named = [program_words(x.name, x.title, x.size, x.example) for x in kernels]
-    show(listing(named, page_of_stdout()))
+    show(listing([*named, *command.summaries()], page_of_stdout()))
+
+
+command = with_parts(run_program, PARTS, names=KERNELS)

@@ -65,7 +65,7 @@ class Items(NamedTuple):
     stop: int
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         """How many. [1]."""
         return self.stop - self.first
 
@@ -155,7 +155,7 @@ def label(rank: int, step: int, size: int) -> int:
 def message_items(rank: int, step: int, size: int) -> Items:
     """Items in the message that a rank sends in a step, of unlimited items.
 
-    >>> [message_items(rank, 5, 8).count for rank in range(4)]
+    >>> [message_items(rank, 5, 8).length for rank in range(4)]
     [1, 1, 2, 4]
     """
     length = cycle_length(size)
@@ -196,7 +196,7 @@ def deliveries(size: int, items: int | None = None) -> Iterator[Items]:
     """Give the deliveries of a run one after another; without an end of the items, for ever."""
     for index in count():
         part = delivery(index, size).upto(items)
-        if not part.count:
+        if not part.length:
             return
         yield part
 

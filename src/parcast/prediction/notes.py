@@ -139,8 +139,10 @@ def warnings_of(
             'amounts that grow with the problem size as formulas, such as "2 flop * n^3".'
         )
     about: dict[str, list[int]] = {}  # phases of which the same is said
+    grid = dict(zip(axes, np.ix_(*axes.values()), strict=True))
     for i, phase in enumerate(program.phase):
-        for text in phase.warnings(machine):
+        here = program.at_phase(i, grid)
+        for text in (*phase.warnings(machine), *phase.warnings_at(machine, here)):
             about.setdefault(text, []).append(i)
     for text, phases in about.items():
         if len(phases) == len(program.phase):

@@ -21,7 +21,9 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.parts import with_parts
 from parcast.errors import ParameterError
+from parcast.kernels.registry import KERNELS, kernel_named
 
 if TYPE_CHECKING:
     from parcast.validation.result import Validation
@@ -59,6 +61,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "calibrate_with": "--calibrate-with",
     "longest": "--longest",
 }
+PARTS: Final[dict[str, str]] = {}  # commands of their own below `validate`, by place
 
 
 @cli_command(
@@ -97,7 +100,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
 )
 @seed_option("Seed of inputs and orders.", show_default=True)
 @answer_options(csv="measurements")
-def command(
+def validate_programs(
     ctx: click.Context,
     /,
     *,
@@ -182,8 +185,10 @@ def _status(validation: "Validation") -> int:
 
 
 def _list_programs() -> None:
-    """Print the programs and what they do."""
-    from parcast.kernels.registry import KERNELS, kernel_named
+    """Print the programs, the parts, and what they do."""
+    titles = [(name, kernel_named(name).title) for name in KERNELS]
+    for name, title in [*titles, *command.summaries()]:
+        click.echo(f"{name:13}{title}")
 
-    for name in KERNELS:
-        click.echo(f"{name:13}{kernel_named(name).title}")
+
+command = with_parts(validate_programs, PARTS, names=[*KERNELS, "all"])

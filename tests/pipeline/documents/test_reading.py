@@ -303,22 +303,22 @@ BAD = {  # name and content, place, and what is said
         LINES,
         2,
         17,
-        "must be a JSON object, got 'Expecting value' at character 7 of the line. "
-        "Mend the line, or skip it.",
+        "must be a JSON object, got a syntax error at character 7 of the line "
+        "(Expecting value). Mend the line, or skip it.",
     ),
     "array": (
         "a.jsonl",
         '{"a": 1}\n\n[1]\n',
         3,
         10,
-        "must be a JSON object, got '[1]'. Mend the line, or skip it.",
+        "must be a JSON object, got [1]. Mend the line, or skip it.",
     ),
     "deep": (
         "a.jsonl",
         '{"a":' * 99999,
         1,
         0,
-        "must be a JSON object, got 'objects in objects too deep to read'. "
+        "must be a JSON object, got objects in objects too deep to read. "
         "Mend the line, or skip it.",
     ),
     "json": (

@@ -3,6 +3,7 @@
 At most one document and one block of text are held, whatever the size of the file.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -106,12 +107,13 @@ class _Reader:
         try:
             return parsed(text)
         except ValueError as error:
-            at: int = getattr(error, "pos", 0)
-            got = getattr(error, "msg", str(error))
-            where = f" at character {at + 1} of the line" if hasattr(error, "pos") else ""
+            at, got = 0, str(error)
+            if isinstance(error, json.JSONDecodeError):
+                at = error.pos
+                got = f"a syntax error at character {at + 1} of the line ({error.msg})"
             raise DocumentError(
                 name_of(self._path),
-                f"must be a JSON object, got {got!r}{where}. Mend the line, or skip it.",
+                f"must be a JSON object, got {got}. Mend the line, or skip it.",
                 line=line,
                 offset=start + at,
             ) from error

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HEAD: Final = 1  # tag of what a message says
 BODY: Final = 2  # tag of the buffers of its value
+MISSES: Final = 4  # a probe takes up one message at most, and not every one does that it could
 LARGEST: Final = 1 << 30  # message of MPI; larger buffers go in pieces [B]
 
 
@@ -166,10 +167,13 @@ class MpiChannel:
 
     def _match(self) -> None:
         """Receive the heads that wait."""
-        while True:
+        misses = 0
+        while misses < MISSES:
             message = self._comm.Improbe(self._mpi.ANY_SOURCE, HEAD, self._status)
             if message is None:
-                return
+                misses += 1
+                continue
+            misses = 0
             source = self._status.Get_source()
             head = bytearray(self._status.Get_count(self._mpi.BYTE))
             request = message.Irecv([head, self._mpi.BYTE])

@@ -1,0 +1,130 @@
+"""A command with parts: `parcast explain pipeline`; each part is a command named by its place.
+
+A command may have parts beside what it does itself: `parcast run sort` runs a program, and another
+first argument names a part. Then it is the default of its parts: it reads everything that
+does not begin with the name of one, as it does without them.
+"""
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from parcast.cli.answering import NEAR, Answering
+from parcast.places import load
+
+HEADING: Final = "Commands"  # of the list in the help
+
+
+class Parts(click.Group):
+    """Commands by name, loaded when asked for, below a command of their own.
+
+    `parts` are places by name. `default` is the command that takes over where the first argument
+    is no part, `names` are words that it knows.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parts: Mapping[str, str],
+        *,
+        default: Answering | None = None,
+        names: Collection[str] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(name, **settings)
+        self.parts, self.default, self.names = parts, default, names
+        if default is not None:
+            self.params, self.help, self.short_help = (
+                default.params,
+                default.help,
+                default.short_help,
+            )
+            default.parts = self
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Name all parts."""
+        return list(self.parts)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Load a part, or return None if there is no such part."""
+        if cmd_name not in self.parts:
+            return None
+        command: click.Command = load(self.parts[cmd_name])
+        return command
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Give the option for help; arguments and other options are those of the default."""
+        option = self.get_help_option(ctx)
+        return [option] if option is not None else []
+
+    def summaries(self) -> list[tuple[str, str]]:
+        """Names of the parts, and what each does in a line."""
+        named = [(name, load(place)) for name, place in self.parts.items()]
+        return [(name, command.get_short_help_str(limit=80)) for name, command in named]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """List the parts, all summaries in one column."""
+        if self.parts:
+            with formatter.section(HEADING):
+                formatter.write_dl(self.summaries())
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Make the context of the part that is named, or of the default."""
+        own = click.Context(self, info_name=info_name, parent=parent, **extra)
+        if args and args[0] in self.parts:
+            command = load(self.parts[args[0]])
+            context: click.Context = command.make_context(args[0], args[1:], parent=own, **extra)
+            return context
+        if args and not args[0].startswith("-") and not own.resilient_parsing:
+            self._suggest(args[0], own)
+        if not args and (self.default is None or own.resilient_parsing):
+            return own
+        if self.default is not None:
+            return self.default.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def _suggest(self, word: str, ctx: click.Context) -> None:
+        """Refuse a word that is no part, unless it may be for the default."""
+        if word in self.names:
+            return
+        every = [*self.parts, *self.names]
+        near = difflib.get_close_matches(word, every, n=1, cutoff=NEAR)
+        if self.default is not None and not (near and near[0] in self.parts):
+            return
+        hint = f"Did you mean {near[0]}?" if near else f"There is {', '.join(self.parts)}."
+        raise click.UsageError(f"{word!r:.60} is not a command of {ctx.command_path}. {hint}", ctx)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Print the help where no part is named."""
+        click.echo(ctx.get_help())
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names of parts, and what the default takes."""
+        found = super().shell_complete(ctx, incomplete)
+        if self.default is None:
+            return found
+        found += [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
+        seen = {item.value for item in found}
+        more = self.default.shell_complete(ctx, incomplete)
+        return found + [item for item in more if item.value not in seen]
+
+
+def with_parts(
+    default: Answering, parts: Mapping[str, str], *, names: Collection[str] = ()
+) -> Parts:
+    """Give a command parts; it is the default, and `names` are words that it knows."""
+    assert default.name is not None
+    return Parts(default.name, parts, default=default, names=names)

@@ -1,0 +1,31 @@
+"""`parcast explain` and `parcast plan`: groups of commands, whose parts are found by place."""
+
+from typing import Final
+
+from parcast.cli.parts import Parts
+
+EXPLAIN: Final = {
+    "pipeline": "parcast.pipeline.explaining.command:command",
+}
+
+EXPLAIN_HELP: Final = """Explain how a parallel program works, or what a traced run did.
+
+`parcast explain COMMAND --help` explains a command.
+
+\b
+Exit status: 0  answered
+             2  wrong use, or an output that cannot be written
+             3  a file cannot be read, or something in it is wrong
+
+\b
+Examples:
+  parcast explain pipeline -np 8
+  parcast explain pipeline --trace run.jsonl -o timeline.png
+"""
+
+explain = Parts(
+    "explain",
+    EXPLAIN,
+    help=EXPLAIN_HELP,
+    short_help="Explain how a parallel program works, or a traced run.",
+)

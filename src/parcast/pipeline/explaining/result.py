@@ -1,0 +1,141 @@
+"""What `explain pipeline` answers: a schedule step by step, with its messages and deliveries.
+
+Steps are counted from 1, and step 0 is the start, in which every rank takes its first item. Ranks
+and items are counted from 0.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import log2
+from typing import Any, ClassVar, Final, Literal, NamedTuple
+
+from parcast.pipeline.schedule import Items
+from parcast.show.result import Result
+
+SCHEMA: Final = "parcast/pipeline-schedule/1"
+Schedule = Literal["source", "adaptive"]
+Kind = Literal["task", "merge", "receive"]  # a rank that is empty only receives
+
+
+class Activity(NamedTuple):
+    """What a rank does in a step; ranks that do nothing have none."""
+
+    step: int
+    rank: int
+    kind: Kind
+    items: Items  # of its result; of a task, the item
+    partner: int | None = None  # rank whose result a merge receives; None: it has both
+
+
+class Transfer(NamedTuple):
+    """A result that moves at the beginning of a step."""
+
+    step: int
+    source: int
+    target: int
+    items: Items
+
+
+class Delivered(NamedTuple):
+    """A result that is complete at the end of a step, and goes to the server."""
+
+    step: int
+    rank: int
+    items: Items
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PipelineSchedule(Result):
+    """What the ranks of a pipeline do in each step, if all tasks and merges take equally long."""
+
+    _sheet: ClassVar[str] = "parcast.pipeline.explaining.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.pipeline.explaining.picture:figure_of"
+
+    schedule: Schedule
+    ranks: int  # of one pipeline
+    pipelines: int
+    items: int | None  # of one pipeline; None: unlimited, of which the first steps are given
+    steps: int  # that are given, without the start
+    activities: tuple[Activity, ...]
+    messages: tuple[Transfer, ...]
+    deliveries: tuple[Delivered, ...]
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_source(self) -> bool:
+        """Whether it is the published schedule."""
+        return self.schedule == "source"
+
+    @property
+    def depth(self) -> int:
+        """Stages of the published pipeline, 2 lg P + 1 [S]. [1]."""
+        return round(2 * log2(self.ranks)) + 1
+
+    @property
+    def speedup_plain(self) -> float:
+        """Speedup of the stages one after another, all equally long: P/(2 lg P + 1) [S (4)]."""
+        return self.pipelines * self.ranks / self.depth
+
+    @property
+    def speedup(self) -> float:
+        """Ideal speedup with equal stages: P 2 lg P/(2 lg P + 1) [S (5)]; of `adaptive`, as given.
+
+        For `adaptive` it is the work of the given steps over their number [D].
+        """
+        if self.is_source and self.ranks > 1:
+            return self.pipelines * self.ranks * (self.depth - 1) / self.depth
+        return self.pipelines * self.busy * self.ranks
+
+    @property
+    def busy(self) -> float:
+        """Share of the ranks that work, over all given steps with the start. [1]."""
+        return len(self.activities) / (self.ranks * (self.steps + 1))
+
+    def __repr__(self) -> str:
+        """Say in one line what it is."""
+        pipelines = f"{self.pipelines} x " if self.pipelines > 1 else ""
+        return (
+            f"PipelineSchedule({self.schedule}, {pipelines}{self.ranks} ranks, {self.steps} steps)"
+        )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give each task, merge, message and delivery, in the order of the steps."""
+        yield from sorted(self._events(), key=lambda row: int(row["step"]))
+
+    def _events(self) -> Iterator[dict[str, Any]]:
+        """Give messages first: they begin a step."""
+        for message in self.messages:
+            yield _row("message", message.step, message.source, message.target, message.items)
+        for activity in self.activities:
+            partner = activity.partner
+            yield _row(activity.kind, activity.step, activity.rank, partner, activity.items)
+        for delivered in self.deliveries:
+            yield _row("deliver", delivered.step, delivered.rank, None, delivered.items)
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document."""
+        published = {
+            "depth": self.depth,
+            "usable_depth": self.depth - 1,
+            "speedup_without_pipelining": self.speedup_plain,
+        }
+        return {
+            "schema": SCHEMA,
+            "schedule": self.schedule,
+            "ranks": self.ranks,
+            "pipelines": self.pipelines,
+            "items": self.items,
+            "steps": self.steps,
+            **(published if self.is_source else {}),
+            "speedup": self.speedup,
+            "busy": self.busy,
+            "inputs": dict(self.inputs),
+            "rows": list(self.rows()),
+        }
+
+
+def _row(event: str, step: int, rank: int, partner: int | None, items: Items) -> dict[str, Any]:
+    """Write one event."""
+    first, stop = items
+    row: dict[str, Any] = {"step": step, "event": event, "rank": rank, "partner": partner}
+    return {**row, "first": first, "stop": stop}

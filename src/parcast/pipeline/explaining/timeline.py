@@ -1,0 +1,230 @@
+"""A traced run: what every rank spent its time on, and what limited the run.
+
+The time of a rank is divided in this order: computing (a task runs), merging, communicating (none
+of both, but a message of the rank, a fetch or a delivery is under way), idle. Idle time is before
+the first task, after the last work, or between.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.pipeline.trace import Events, Trace
+from parcast.show.result import Result
+from parcast.units import percent
+
+SCHEMA: Final = "parcast/pipeline-timeline/1"
+MOSTLY: Final = 0.85  # share of the time that ranks work on a core, from which work is the limit
+AT_INPUT: Final = 0.5  # share of a run that rank 0 reads, from which ranks wait for the input [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RankUse:
+    """What one rank spent the time of the run on."""
+
+    rank: int
+    host: str
+    tasks: int
+    merges: int
+    items: int  # of its tasks
+    computing: float  # [s]
+    merging: float  # [s]
+    communicating: float  # [s]
+    idle: float  # [s]
+    starting: float  # of idle, before its first work [s]
+    ending: float  # of idle, after its last work [s]
+    processor: float  # time of its tasks and merges on a core [s]
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document and the CSV file have it."""
+        counts = ("rank", "host", "tasks", "merges", "items")
+        return {
+            name if name in counts else f"{name}_s": getattr(self, name) for name in self.__slots__
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Timeline(Result):
+    """A traced run of a pipeline, by rank."""
+
+    _sheet: ClassVar[str] = "parcast.pipeline.explaining.timeline_sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.pipeline.explaining.timeline_picture:figure_of"
+
+    trace: Trace
+    ranks: tuple[RankUse, ...]
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say in one line what it is."""
+        return (
+            f"Timeline({self.trace.header.program!r}, {len(self.ranks)} ranks, {self.seconds:g} s)"
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run. [s]."""
+        return self.trace.header.seconds
+
+    def share(self, *names: str) -> float:
+        """Share of the time of all ranks that went into some kinds. [1]."""
+        total = self.seconds * len(self.ranks)
+        spent = sum(getattr(rank, name) for rank in self.ranks for name in names)
+        return float(spent / total) if total else 0.0
+
+    @property
+    def core_share(self) -> float:
+        """Processor time over wall time of the work: below 1 where cores are shared. [1]."""
+        wall = sum(rank.computing + rank.merging for rank in self.ranks)
+        return min(sum(rank.processor for rank in self.ranks) / wall, 1.0) if wall else 1.0
+
+    @property
+    def fetching(self) -> float:
+        """Share of the run in which rank 0 read items from the input. [1]."""
+        fetches = self.trace.fetches
+        spent = _length(fetches["start"], fetches["end"], self.seconds)
+        return spent / self.seconds if self.seconds else 0.0
+
+    @property
+    def limited_by(self) -> str:
+        """What limited the run, in a sentence."""
+        return _limit(self)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give each rank."""
+        for rank in self.ranks:
+            yield rank.row()
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document."""
+        kinds = ("computing", "merging", "communicating", "idle")
+        return {
+            "schema": SCHEMA,
+            "program": self.trace.header.program,
+            "schedule": self.trace.header.schedule,
+            "pipelines": self.trace.header.pipelines,
+            "seconds": self.seconds,
+            "shares": {kind: self.share(kind) for kind in kinds},
+            "core_share": self.core_share,
+            "limited_by": self.limited_by,
+            "warnings": list(self.trace.notes),
+            "inputs": dict(self.inputs),
+            "rows": list(self.rows()),
+        }
+
+
+def timeline_of(trace: Trace) -> Timeline:
+    """Divide the time of every rank of a traced run."""
+    return Timeline(trace=trace, ranks=tuple(_rank_uses(trace)))
+
+
+def _rank_uses(trace: Trace) -> Iterator[RankUse]:
+    """Give each rank, its events found once."""
+    header = trace.header
+    of_rank = {
+        name: _by_rank(events, key, header.ranks)
+        for name, events, key in (
+            ("task", trace.tasks, "rank"),
+            ("merge", trace.merges, "rank"),
+            ("fetch", trace.fetches, "rank"),
+            ("deliver", trace.deliveries, "rank"),
+            ("sent", trace.messages, "source"),
+            ("received", trace.messages, "target"),
+        )
+    }
+    for rank in range(header.ranks):
+        mine = {name: events[rank] for name, events in of_rank.items()}
+        yield _rank_use(rank, mine, trace)
+
+
+def _by_rank(events: Events, key: str, ranks: int) -> list[Events]:
+    """Give the events of each rank."""
+    ordered = events[np.argsort(events[key], kind="stable")]
+    return np.split(ordered, np.searchsorted(ordered[key], np.arange(1, ranks)))
+
+
+def _rank_use(rank: int, mine: Mapping[str, Events], trace: Trace) -> RankUse:
+    """Divide the time of one rank."""
+    tasks, merges = mine["task"], mine["merge"]
+    end = trace.header.seconds
+    spans = [(x["start"], x["end"]) for x in (tasks, merges)]
+    others = [(mine[x]["start"], mine[x]["end"]) for x in ("fetch", "deliver")]
+    others += [(mine[x]["sent"], mine[x]["received"]) for x in ("sent", "received")]
+    computing = _length(*spans[0], end)
+    working = _length(*_joined(spans), end)
+    busy = _length(*_joined([*spans, *others]), end)
+    start, stop = _joined([*spans, *others])
+    first, last = (float(start.min()), float(stop.max())) if len(start) else (end, end)
+    return RankUse(
+        rank=rank,
+        host=trace.header.hosts[rank],
+        tasks=len(tasks),
+        merges=len(merges),
+        items=int((tasks["stop"] - tasks["first"]).sum()),
+        computing=computing,
+        merging=working - computing,
+        communicating=busy - working,
+        idle=max(end - busy, 0.0),
+        starting=float(np.clip(first, 0.0, end)),
+        ending=float(np.clip(end - last, 0.0, end)),
+        processor=float(tasks["processor"].sum() + merges["processor"].sum()),
+    )
+
+
+def _joined(spans: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Put the beginnings and ends of several kinds of events together."""
+    starts, ends = zip(*spans, strict=True)
+    return np.concatenate(starts), np.concatenate(ends)
+
+
+def _length(start: Array, end: Array, most: float) -> float:
+    """Time that is covered by spans, which may overlap, between 0 and `most`. [s].
+
+    >>> _length(np.array([0.0, 1.0, 5.0]), np.array([2.0, 3.0, 9.0]), 6.0)
+    4.0
+    """
+    order = np.argsort(start, kind="stable")
+    start, end = np.clip(start[order], 0.0, most), np.clip(end[order], 0.0, most)
+    reached = np.maximum.accumulate(np.concatenate([[0.0], end]))[:-1]
+    return float(np.maximum(end - np.maximum(start, reached), 0.0).sum())
+
+
+def _limit(timeline: Timeline) -> str:
+    """Say what limited a run: its work, or the largest part of the rest."""
+    computing, merging = timeline.share("computing"), timeline.share("merging")
+    work = f"ranks compute {percent(computing)} and merge {percent(merging)} of the time"
+    busy, on_core = computing + merging, timeline.core_share
+    if busy * on_core >= MOSTLY:
+        return f"{'computing' if computing >= merging else 'merging'}: {work}"
+    lost = {
+        "starting": timeline.share("starting"),
+        "ending": timeline.share("ending"),
+        "communicating": timeline.share("communicating"),
+        "sharing": busy * (1 - on_core),
+    }
+    lost["waiting"] = timeline.share("idle") - lost["starting"] - lost["ending"]
+    worst = max(lost, key=lambda kind: lost[kind])
+    part = percent(lost[worst])
+    if worst == "waiting" and timeline.fetching > AT_INPUT:
+        return (
+            f"the input: rank 0 reads items {percent(timeline.fetching)} of the run, and ranks "
+            f"wait {part} of the time between their tasks and merges"
+        )
+    return {
+        "starting": f"the start: ranks wait {part} of the time for their first items",
+        "ending": f"the last merges: ranks have no more work for {part} of the time",
+        "communicating": f"communication: ranks wait for messages {part} of the time",
+        "sharing": f"processor cores: tasks and merges got {percent(on_core)} of a core each "
+        f"({_competitors(timeline)})",
+        "waiting": f"waiting: ranks are idle between tasks and merges {part} of the time",
+    }[worst] + f"; {work}"
+
+
+def _competitors(timeline: Timeline) -> str:
+    """Say who shares the cores."""
+    cores, ranks = timeline.trace.header.cores, len(timeline.ranks)
+    if ranks > cores:
+        return f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}"
+    return "tasks that wait for files, or interference from other processes"

@@ -1,0 +1,116 @@
+"""Picture of a traced run: one lane a rank, with tasks, merges, messages and deliveries."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.pipeline.explaining.timeline import Timeline
+from parcast.pipeline.explaining.timeline_sheet import title_of
+from parcast.pipeline.trace import Events
+from parcast.show.canvas import (
+    add_legend,
+    add_legend_inside,
+    house_style,
+    new_figure,
+    plain_axes,
+    sources_of,
+)
+from parcast.show.colours import BLUE, GREEN, GREY, ORANGE, PURPLE
+from parcast.units import TIME_UNITS
+from parcast.words import readable_unit
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LANE: Final = 0.34  # height of a rank [inch]
+TALLEST: Final = 8.0  # all ranks [inch]
+HEADROOM: Final = 1.25  # title, labels and legend [inch]
+BAR: Final = (-0.32, 0.36)  # a bar of its lane, from the top to the bottom [1]
+STRIP: Final = (-0.46, -0.36)  # fetches, which go on beside the work [1]
+POINTS: Final = 3000  # of the width of a picture: what is closer cannot be told apart
+MOST_MESSAGES: Final = 200  # that are drawn, those with the most bytes
+COLOURS: Final = {"task": BLUE, "merge": ORANGE, "fetch": PURPLE}
+
+
+def figure_of(result: Timeline, ax: "Axes | None" = None) -> "Figure":
+    """Figure of a traced run: time to the right, rank 0 at the top."""
+    if ax is not None:
+        entries, _ = _draw(ax, result)
+        add_legend_inside(ax, entries, is_framed=True)
+        figure: Figure = ax.figure  # type: ignore[assignment]  # no axes of a subfigure
+        return figure
+    with house_style():
+        lanes = min(max(LANE * len(result.ranks), 1.0), TALLEST)
+        figure = new_figure(lanes + HEADROOM)
+        entries, notes = _draw(figure.subplots(), result)
+        figure.suptitle(title_of(result), fontsize="large", parse_math=False)
+        add_legend(figure, entries, notes=[*notes, *sources_of(result.inputs)])
+    return figure
+
+
+def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]":
+    """Draw all lanes; say what is not drawn."""
+    from matplotlib.collections import PolyCollection
+
+    trace, unit = result.trace, readable_unit(result.seconds)
+    scale, ranks = TIME_UNITS[unit], len(result.ranks)
+    entries: dict[str, Artist] = {}
+    for name, events in (("task", trace.tasks), ("merge", trace.merges), ("fetch", trace.fetches)):
+        boxes = _boxes(events, result.seconds / POINTS, scale, STRIP if name == "fetch" else BAR)
+        if len(boxes):
+            style: dict[str, Any] = {"facecolor": COLOURS[name], "edgecolor": "none"}
+            entries[name] = ax.add_collection(PolyCollection(boxes, **style))
+    lines, notes = _draw_messages(ax, trace.messages, scale)
+    entries |= lines
+    if len(trace.deliveries):
+        where = trace.deliveries["end"] / scale, trace.deliveries["rank"]
+        style = {"marker": ">", "color": GREEN, "ls": "none", "ms": 6, "clip_on": False}
+        (entries["delivery to the server"],) = ax.plot(*where, zorder=4, **style)
+    plain_axes(ax)
+    ax.grid(visible=False, axis="y")
+    ax.set_xlim(0, max(result.seconds, 1e-9) / scale)
+    ax.set_ylim(ranks - 0.5, -0.5)
+    ax.set_yticks(range(0, ranks, max(1, ranks // 16)))
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(f"time [{unit}]")
+    ax.set_ylabel("rank")
+    return entries, notes
+
+
+def _boxes(events: Events, gap: float, scale: float, lane: tuple[float, float]) -> list[Array]:
+    """Corners of the bars of events; those of a rank are joined where a gap cannot be seen."""
+    order = np.lexsort((events["start"], events["rank"]))
+    rank, start, end = (events[name][order] for name in ("rank", "start", "end"))
+    apart = np.ones(len(rank), dtype=bool)
+    apart[1:] = (rank[1:] != rank[:-1]) | (start[1:] - end[:-1] > gap)
+    first = np.flatnonzero(apart)
+    last = np.append(first[1:], len(rank)) - 1 if len(rank) else first
+    left = start[first] / scale
+    right = np.maximum(end[last], start[first] + gap / 2) / scale
+    top, bottom = (rank[first] + edge for edge in lane)
+    corners = ((left, top), (right, top), (right, bottom), (left, bottom))
+    return [*np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)]
+
+
+def _draw_messages(
+    ax: "Axes", messages: Events, scale: float
+) -> "tuple[dict[str, Artist], list[str]]":
+    """Draw each message as a line from its sender to its receiver, in the order of their times."""
+    from matplotlib.collections import LineCollection
+
+    if not len(messages):
+        return {}, []
+    notes = []
+    if len(messages) > MOST_MESSAGES:
+        notes.append(f"Messages: the {MOST_MESSAGES} largest of {len(messages)}.")
+        messages = messages[np.argsort(messages["bytes"], kind="stable")[-MOST_MESSAGES:]]
+    start = np.stack([messages["sent"] / scale, messages["source"]], axis=-1)
+    end = np.stack([messages["received"] / scale, messages["target"]], axis=-1)
+    pairs = [*np.stack([start, end], axis=1)]
+    width = 0.9 if len(pairs) <= 100 else 0.6
+    lines = LineCollection(pairs, colors=GREY, linewidths=width)
+    lines.set_zorder(3)
+    return {"message": ax.add_collection(lines)}, notes

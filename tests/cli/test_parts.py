@@ -1,0 +1,135 @@
+"""Commands with parts: what is named, what the default takes, how parts are listed."""
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from parcast.cli import cli
+from parcast.cli.answering import cli_command
+from parcast.kernels.command import PARTS
+from parcast.validation.command import PARTS as PARTS_OF_VALIDATE
+
+
+@cli_command(name="features", help="Find features.", short_help="Find the features of documents.")
+@click.argument("documents")
+@click.option("-np", "ranks", type=int, default=1)
+def features(ctx, /, *, documents, ranks):
+    """Answer with a status of its own."""
+    click.echo(f"{ctx.command_path} {documents} {ranks}")
+    return 1
+
+
+@pytest.fixture(params=["run", "validate"])
+def parted(request, monkeypatch):
+    """Give a command that has a default this part alone."""
+    parts = {"run": PARTS, "validate": PARTS_OF_VALIDATE}[request.param]
+    for part in list(parts):
+        monkeypatch.delitem(parts, part)
+    monkeypatch.setitem(parts, "features", f"{__name__}:features")
+    monkeypatch.setattr(
+        "parcast.cli.parts.load", lambda place: {f"{__name__}:features": features}[place]
+    )
+    return request.param
+
+
+def completed(*words, incomplete=""):
+    """Give what a shell would offer."""
+    complete = ShellComplete(cli, {}, "parcast", "_PARCAST_COMPLETE")
+    return [item.value for item in complete.get_completions([*words], incomplete)]
+
+
+def test_a_part_is_called_and_ends_with_its_status(parcast, parted):
+    said = parcast(parted, "features", "docs", "-np", "4")
+    assert (said.status, said.out, said.err) == (1, f"parcast {parted} features docs 4\n", "")
+
+
+def test_a_part_has_the_options_of_all_commands(parcast, parted):
+    said = parcast(parted, "features", "docs", "--np", "2", "--debug")
+    assert said.out == f"parcast {parted} features docs 2\n"
+    assert "--np is now -np" in said.err
+    refused = parcast(parted, "features")
+    assert refused.status == 2
+    assert refused.err.startswith("parcast: DOCUMENTS must be given. Usage: parcast ")
+    assert refused.err.endswith(f"See: parcast {parted} features --help\n")
+
+
+def test_the_default_takes_over_where_no_part_is_named(parcast, parted):
+    said = parcast(parted, "sort", "--nodes", "4")
+    assert said.status == 2
+    assert said.err == (
+        f"parcast: --nodes is not an option of parcast {parted}. Did you mean -np LIST?\n"
+        f"See: parcast {parted} --help\n"
+    )
+
+
+def test_help_and_list_show_both(parcast, parted):
+    told = parcast(parted, "--help").out
+    assert "\nOptions:\n" in told
+    assert told.endswith("\nCommands:\n  features  Find the features of documents.\n")
+    listed = parcast(parted)
+    assert listed.status == 0
+    first = [line.split()[0] for line in listed.out.splitlines() if line[0] != " "]
+    assert first[0] == "sort"
+    assert first[-1] == "features"
+    assert "Find the features of documents." in listed.out
+
+
+def test_a_misspelt_part_is_suggested(parcast, parted):
+    said = parcast(parted, "featurs", "docs")
+    assert said.status == 2
+    assert said.err == (
+        f"parcast: 'featurs' is not a command of parcast {parted}. Did you mean features?\n"
+        f"See: parcast {parted} --help\n"
+    )
+
+
+def test_what_is_near_no_part_is_for_the_default(parcast, parted):
+    said = parcast(parted, "srt")
+    assert said.status == 2
+    assert "Did you mean sort?" in said.err
+    assert "must be a program" in said.err
+
+
+def test_tab_completes_parts_programs_and_options(parted):
+    offered = completed(parted)
+    assert {"features", "sort", "stencil"} <= set(offered)
+    assert completed(parted, incomplete="feat") == ["features"]
+    assert completed(parted, incomplete="sq") == ["square_sort"]
+    assert "--seed" in completed(parted, incomplete="--se")
+    assert "--seed" in completed(parted, "sort", incomplete="--se")
+    assert completed(parted, "features", incomplete="-n") == ["-np"]
+
+
+def test_without_parts_the_help_is_that_of_the_default(parcast, monkeypatch):
+    for name, parts in (("run", PARTS), ("validate", PARTS_OF_VALIDATE)):
+        for part in list(parts):
+            monkeypatch.delitem(parts, part)
+        assert "Commands:" not in parcast(name, "--help").out
+
+
+def test_a_group_without_a_default_prints_its_help(parcast):
+    told = parcast("explain")
+    assert told.status == 0
+    assert told.out == parcast("explain", "--help").out
+    assert "\nCommands:\n  pipeline  " in told.out
+    assert told.out.startswith("Usage: parcast explain [OPTIONS] COMMAND [ARGS]...\n")
+
+
+def test_a_group_without_a_default_refuses_what_is_no_part(parcast):
+    said = parcast("explain", "pipelne", "-np", "4")
+    assert (said.status, said.out) == (2, "")
+    assert said.err == (
+        "parcast: 'pipelne' is not a command of parcast explain. Did you mean pipeline?\n"
+        "See: parcast explain --help\n"
+    )
+    far = parcast("explain", "everything")
+    assert "'everything' is not a command of parcast explain. There is pipeline" in far.err
+    option = parcast("explain", "--jsn")
+    assert option.status == 2
+    assert option.err.startswith("parcast: --jsn is not an option of parcast explain.")
+
+
+def test_tab_completes_the_parts_of_a_group():
+    assert "pipeline" in completed("explain")
+    assert completed("explain", incomplete="pipe") == ["pipeline"]
+    assert "--cycles" in completed("explain", "pipeline", incomplete="--")

@@ -1,0 +1,98 @@
+"""`parcast explain pipeline`: what it prints and writes, and what it refuses."""
+
+import csv
+import json
+
+import pytest
+
+from parcast.pipeline.explaining.explain import explain_pipeline
+from tests.forecasting.test_command import document
+from tests.pipeline.explaining.traced import traced
+
+
+def test_a_schedule_is_printed(parcast, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    said = parcast("explain", "pipeline", "-np", "8")
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith("Parallel pipeline, published schedule: 8 ranks\n")
+
+
+def test_the_document_has_every_event(parcast):
+    told = document(parcast("explain", "pipeline", "-np", "4", "--items", "9", "--json"))
+    result = explain_pipeline(4, items=9)
+    assert told["schema"] == "parcast/pipeline-schedule/1"
+    assert told["rows"] == list(result.rows())
+    assert (told["depth"], told["speedup"], told["busy"]) == (5, 3.2, result.busy)
+    assert told["inputs"]["options"] == {
+        "ranks": 4,
+        "pipelines": None,
+        "schedule": None,
+        "cycles": None,
+        "items": 9,
+    }
+    adaptive = document(parcast("explain", "pipeline", "-np", "6", "--json"))
+    assert "depth" not in adaptive
+    assert adaptive["items"] == 24
+
+
+def test_files_are_written_in_every_format(parcast, tmp_path):
+    paths = [tmp_path / f"schedule.{x}" for x in ("csv", "json", "svg", "png", "pdf")]
+    outputs = [word for path in paths for word in ("-o", path)]
+    said = parcast("explain", "pipeline", "-np", "2", *outputs)
+    assert (said.status, said.err) == (0, "")
+    rows = list(csv.DictReader(paths[0].read_text().splitlines()))
+    assert [row["event"] for row in rows[:3]] == ["task", "task", "message"]
+    assert json.loads(paths[1].read_text())["ranks"] == 2
+    assert all(path.stat().st_size > 1000 for path in paths[2:])
+
+
+def test_a_trace_is_explained_and_drawn(parcast, tmp_path):
+    path, picture = traced(tmp_path / "run.jsonl.gz"), tmp_path / "timeline.png"
+    said = parcast("explain", "pipeline", "--trace", path, "-o", picture)
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith("count words, schedule adaptive: 4 ranks")
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    told = document(parcast("explain", "pipeline", "--trace", path, "--json"))
+    assert told["schema"] == "parcast/pipeline-timeline/1"
+    assert told["inputs"]["trace"] == {"file": str(path)}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "-np COUNT or --trace PATH must be given, and not both."),
+        (("-np", "4", "--trace", "x"), "-np COUNT or --trace PATH must be given, and not both."),
+        (
+            ("--trace", "x", "--items", "4"),
+            "--items cannot be combined with --trace, which tells it. Leave it out.",
+        ),
+        (
+            ("-np", "6", "--schedule", "source"),
+            '-np must be a power of two with schedule="source", got 6. Use --schedule adaptive, '
+            "which takes any number.",
+        ),
+        (("-np", "2,4"), "-np must be one number, got '2,4'."),
+        (("-np", "6", "--cycles", "2"), "--cycles must be left out with schedule="),
+        (("-np", "4", "--items", "0"), "--items must be a whole number from 1 to 1000000, got"),
+        (("-np", "4", "--schedule", "sorce"), "--schedule must be source or adaptive, got 'sor"),
+        (("-np", "1024", "--cycles", "9999"), "--items must give at most 1,000,000 tasks"),
+    ],
+)
+def test_wrong_use_is_refused(parcast, words, says):
+    said = parcast("explain", "pipeline", *words)
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith(f"parcast: {says}")
+    assert said.err.endswith("See: parcast explain pipeline --help\n")
+
+
+def test_a_file_that_is_no_trace_is_refused(parcast, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text("p,time_s\n1,2\n")
+    said = parcast("explain", "pipeline", "--trace", path)
+    assert (said.status, said.out) == (3, "")
+    assert "must be a JSON object" in said.err
+    missing = parcast("explain", "pipeline", "--trace", tmp_path / "none.jsonl")
+    assert missing.status == 3
+    assert "none.jsonl" in missing.err
+    over = parcast("explain", "pipeline", "--trace", traced(path), "-o", path)
+    assert over.status == 2

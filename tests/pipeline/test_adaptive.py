@@ -1,0 +1,180 @@
+"""The law of the default schedule: its limits, bounds, and list schedules of the same tree."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import ParameterError
+from parcast.pipeline.adaptive import adaptive_time, batches, channel_time, queued_delay
+from parcast.pipeline.formulas import sequential_time
+from tests.pipeline.greedy import greedy_time
+
+times = st.floats(1e-6, 1e3)
+costs = st.one_of(st.just(0.0), times)
+many = st.integers(1, 10**6)
+few = st.integers(1, 1000)
+
+
+work = st.fixed_dictionaries({"task": times, "merge": costs, "fetch": costs})
+traffic = st.fixed_dictionaries({"communication": costs, "overhead": costs})
+
+
+@given(n=many, keys=work, batch=few, sent=traffic, ahead=st.booleans())
+def test_one_processor_takes_the_sequential_time(n, keys, batch, sent, ahead):
+    found = adaptive_time(n, 1, batch=batch, prefetch=ahead, **keys, **sent)
+    assert found.time == pytest.approx(float(sequential_time(n, **keys)), rel=1e-9)
+    assert found.communication == 0
+
+
+@given(rounds=few, p=few, task=times, batch=few)
+def test_work_without_merges_and_messages_is_shared_evenly(rounds, p, task, batch):
+    n = rounds * p * batch
+    found = adaptive_time(n, p, task=task, batch=batch)
+    assert found.time == pytest.approx(n * task / p, rel=1e-9)
+    assert found.compute == pytest.approx(float(found.time), rel=1e-9)
+
+
+@given(n=many, p=few, keys=work, sent=traffic, batch=few)
+def test_time_is_at_least_the_work_over_the_processors_and_the_path(n, p, keys, sent, batch):
+    found = adaptive_time(n, p, batch=batch, **keys, **sent)
+    assert found.time >= sequential_time(n, **keys) / p * (1 - 1e-9)
+    if p > 1 and n > batch:
+        level = keys["merge"] + sent["communication"]
+        assert found.time >= (keys["task"] + np.log2(n / batch) * level) * (1 - 1e-9)
+    for _, part in found.components():
+        assert part >= 0
+
+
+@given(n=many, p=few, task=times, merge=costs)
+def test_more_processors_never_slow_down_what_sends_nothing(n, p, task, merge):
+    time = adaptive_time(n, [p, p + 1], task=task, merge=merge).time
+    assert time[1] <= time[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("key", ["task", "merge", "communication", "overhead", "fetch", "channel"])
+@given(n=many, p=few, keys=work, ahead=st.booleans())
+def test_no_cost_shortens_the_time(key, n, p, keys, ahead):
+    more = {key: keys["task"] * np.array([1.0, 2.0]), "prefetch": ahead}
+    time = adaptive_time(n, p, **keys | more).time
+    assert time[0] <= time[1] * (1 + 1e-9)
+
+
+@given(n=many, p=few, task=times, merge=costs)
+def test_more_items_take_longer(n, p, task, merge):
+    time = adaptive_time([n, n + 1], p, task=task, merge=merge, communication=merge).time
+    assert time[0] <= time[1] * (1 + 1e-9)
+
+
+@given(n=many, p=few, cores=few, task=times, merge=costs)
+def test_processors_on_fewer_cores_share_them(n, p, cores, task, merge):
+    shared = adaptive_time(n, p, task=task, merge=merge, cores=cores).time
+    assert shared >= sequential_time(n, task=task, merge=merge) / min(p, cores) * (1 - 1e-9)
+    assert shared >= adaptive_time(n, p, task=task, merge=merge).time * (1 - 1e-9)
+
+
+def test_oversubscribed_processors_take_as_long_as_their_cores():
+    two = adaptive_time(4096, 2, task=5e-3).time
+    more = adaptive_time(4096, [2, 4, 16], task=5e-3, cores=2).time
+    assert more == pytest.approx(np.full(3, two))
+
+
+def test_a_rank_that_fetches_for_all_limits_them():
+    keys = {"task": 0.1, "fetch": 0.02}
+    assert adaptive_time(1000, 50, prefetch=True, **keys).time == pytest.approx(20.0, rel=0.01)
+    assert adaptive_time(1000, 50, **keys).time == pytest.approx(2.4)
+    # What it fetches it does not work on: with few processors both ways cost the same.
+    ahead = adaptive_time(1000, 2, prefetch=True, **keys).time
+    assert ahead == pytest.approx(float(adaptive_time(1000, 2, **keys).time), rel=1e-3)
+
+
+def test_every_term_counts():
+    # 4 batches on 2 processors: (2*4 - 1)/2 messages, of which 2 levels are in the drain.
+    found = adaptive_time(4, 2, task=1.0, overhead=0.1)
+    parts = [float(x) for _, x in found.components()]
+    assert parts == pytest.approx([2.0, 3.5 * 0.1 / 2 + 0.1, 0.0, 0.0])
+    # Of 16 batches on 2 processors and a fan-in of 4, 2 levels of 3 merges and messages.
+    found = adaptive_time(16, 2, task=1.0, merge=0.2, communication=0.5, overhead=0.1, fan_in=4)
+    path = 2 * (3 * 0.3 + 0.5)
+    assert found.time == pytest.approx((16 + 15 * 0.2 + 15.5 * 0.1) / 2 + path / 2)
+    # The first item is fetched before anything else; one rank fetches, both work.
+    found = adaptive_time(4, 2, task=1.0, fetch=0.1, prefetch=True)
+    assert found.time == pytest.approx(4.4 / 2 + 0.1 / 2)
+    # 28 items on 16 processors of 8 cores: 16 at once, then 12; log2(28) messages to the root.
+    found = adaptive_time(28, 16, task=0.15, communication=0.1, cores=8)
+    assert found.time == pytest.approx(0.15 * (16 + 12) / 8 + np.log2(28) * 0.1)
+
+
+def test_a_slow_channel_limits_the_run():
+    split = batches(10_000, 64)
+    taken = channel_time(split, service=1e-2)
+    found = adaptive_time(10_000, 64, task=0.01, channel=taken)
+    assert taken == pytest.approx(9999 * 63 / 64 * 1e-2)
+    assert found.time == pytest.approx(float(taken))
+    assert found.communication > 0.98 * found.time
+
+
+def test_channels_share_the_messages():
+    split = batches(4000, 32)
+    one, four = (float(channel_time(split, service=1e-3, channels=x)) for x in (1, 4))
+    assert one == pytest.approx(4 * four)
+    keys = {"service": 1e-3, "cv2": 0.0}
+    assert queued_delay(split, 1e6, channels=4, **keys) < queued_delay(split, 1e6, **keys)
+
+
+def test_a_partial_batch_is_no_longer_than_it_is():
+    # 17 items in batches of 4: the fifth batch has one item, two processors take 9 and 8.
+    assert adaptive_time(17, 2, task=1.0, batch=4).time == pytest.approx(9.0)
+    assert adaptive_time(17, 16, task=1.0, batch=4).time == pytest.approx(4.0)
+
+
+def test_fewer_items_than_processors_keep_some_of_them_idle():
+    found = adaptive_time(3, [3, 8, 64], task=1.0, merge=0.1)
+    assert np.ptp(found.time) == 0
+
+
+@given(rate=st.floats(0, 1e6), p=few, cv2=st.floats(0, 10))
+def test_a_path_waits_for_at_most_one_message_of_every_other_processor(rate, p, cv2):
+    split = batches(10**6, p)
+    delay = queued_delay(split, rate, service=1e-3, cv2=cv2, propagation=0.5)
+    waiting = split.levels * (delay - 0.501)
+    assert -1e-9 <= waiting <= (p - 1) * 1e-3 * (1 + 1e-9)
+
+
+@given(n=st.lists(many, min_size=1, max_size=4), p=few, task=times, merge=costs)
+def test_an_array_is_answered_as_its_elements_are(n, p, task, merge):
+    alone = [float(adaptive_time(x, p, task=task, merge=merge).time) for x in n]
+    assert adaptive_time(n, p, task=task, merge=merge).time.tolist() == alone
+
+
+COSTS = [(0.0, 0.0), (0.05, 0.01), (0.3, 0.1), (1.0, 0.02), (0.3, 1.0), (2.0, 0.0)]
+
+
+@pytest.mark.parametrize(("n", "median", "most"), [(100, 0.02, 0.21), (1000, 0.005, 0.03)])
+def test_the_law_is_near_list_schedules_of_the_same_tree(n, median, most):
+    errors = []
+    for p in (2, 4, 7, 16):
+        for merge, sent in COSTS:
+            for batch, fan_in in ((1, 2), (4, 2), (1, 4)):
+                keys = {"batch": batch, "fan_in": fan_in}
+                keys |= {"task": 1.0, "merge": merge}
+                law = adaptive_time(n, p, communication=sent, **keys).time
+                errors.append(float(law) / greedy_time(n, p, message=sent, **keys) - 1)
+    assert np.median(np.abs(errors)) <= median
+    assert np.max(np.abs(errors)) <= most
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"items": 0}, "items must be at least 1, got 0. Use a whole number."),
+        ({"batch": 0}, "batch must be at least 1, got 0. Use a whole number."),
+        ({"fan_in": 2.5}, "fan_in must be a whole number of at least 2, got 2.5. 2 is usual."),
+        ({"cores": 0}, "cores must be at least 1, got 0. Count the cores from 1."),
+        ({"task": -1.0}, "task must be a time of at least 0, got -1. Give it in seconds."),
+    ],
+)
+def test_a_bad_argument_is_named_with_a_remedy(keys, says):
+    with pytest.raises(ParameterError) as caught:
+        adaptive_time(**{"items": 10, "p": 2, "task": 1.0} | keys)
+    assert str(caught.value) == says
