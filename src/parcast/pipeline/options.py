@@ -41,6 +41,12 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "server": "--server",
     "output": "-o",
     "by": "--by",
+    "queries": "-q",
+    "k1": "--k1",
+    "b": "--b",
+    "fields": "--field",
+    "identifier": "--identifier",
+    "encoding": "--encoding",
 }
 MOST_RANKS: Final = 4096
 

@@ -5,14 +5,15 @@ r"""Okapi BM25: how well a document matches the words of a query.
     idf(t)   = ln(1 + (N - n(t) + 1/2) / (n(t) + 1/2))
 
 N documents have `mean` words on average, n(t) of them have the word t, document d has \|d\| words
-of which f(t, d) are t. A word that a query has twice counts twice. Use it to rank documents; scores
-of different collections are not comparable.
+of which f(t, d) are t. A word that a query has twice counts twice. Use it to rank documents;
+scores of different collections are not comparable.
 
-The formula is that of [1]_, sections 3.4 and 3.5, and `idf` is there ln((N - n + 1/2) / (n + 1/2)),
-which is negative for a word of more than half of the documents: a document would then score less
-for having it. Adding 1 within the logarithm, as Lucene does (`BM25Similarity`, whose defaults of k1
-and b are these too), keeps it above 0. `BM25Okapi` of the Python package rank_bm25 replaces negative
-values by a quarter of the mean of all instead, so its scores differ; BM25L and BM25+ are others.
+The formula is that of [1]_, sections 3.4 and 3.5, but for `idf`, which is there
+ln((N - n + 1/2) / (n + 1/2)): that is negative for a word of more than half of the documents,
+and a document would score less for having it. Adding 1 within the logarithm keeps it above 0, as Lucene
+does, whose `BM25Similarity` has the same defaults of k1 and b. `BM25Okapi` of the Python package
+rank_bm25 replaces negative values by a quarter of the mean of all instead, so its scores differ;
+BM25L and BM25+ are other formulas.
 
 References
 ----------

@@ -36,7 +36,9 @@ class SearchResult(Result):
     def __repr__(self) -> str:
         """Say in one line what was found."""
         hits = sum(len(each.hits) for each in self.queries)
-        return f"SearchResult({len(self.queries)} queries, {self.documents} documents, {hits} hits)"
+        return (
+            f"SearchResult({len(self.queries)} queries, {self.documents} documents, {hits} hits)"
+        )
 
     @property
     def is_root(self) -> bool:

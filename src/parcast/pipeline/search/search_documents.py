@@ -17,6 +17,7 @@ from parcast.errors import ParameterError, as_whole
 from parcast.mpi.launched import world
 from parcast.pipeline.engine.tree import Merge
 from parcast.pipeline.run import run_pipeline
+from parcast.pipeline.search.bm25 import K1, B, Bm25, Statistics
 from parcast.pipeline.search.result import QueryHits, SearchResult
 from parcast.pipeline.search.tasks import (
     SNIPPET,
@@ -26,7 +27,6 @@ from parcast.pipeline.search.tasks import (
     Source,
     merged_hits,
 )
-from parcast.pipeline.search.bm25 import B, K1, Bm25, Statistics
 from parcast.pipeline.search.words import words_of
 from parcast.units import shown
 
@@ -149,7 +149,7 @@ def _words(query: str) -> Counter[str]:
     words = Counter(words_of(query)) if isinstance(query, str) else Counter[str]()
     if not words:
         got = shown(repr(query))
-        raise ParameterError("queries", must="have a word each", got=got, hint="Give some words.")
+        raise ParameterError("queries", must="hold a word", got=got, hint="Give some words.")
     return words
 
 

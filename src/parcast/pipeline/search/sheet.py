@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.pipeline.search.result import QueryHits, SearchResult
-from parcast.pipeline.search.snippets import Snippet
+from parcast.pipeline.search.snippets import Match, Snippet
 from parcast.pipeline.search.tasks import Hit
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import shown
@@ -34,7 +34,7 @@ def _table(found: QueryHits) -> Table:
     texts = Column(title="text", cells=[_marked(hit.snippet) for hit in hits], align="left")
     return Table(
         title=shown(found.query, limit=TEXT),
-        forms=(Form(columns=[*columns, texts]), Form(columns=columns)),
+        forms=(Form(columns=[*columns, texts]),),
         in_full=tuple(_entries(hits)),
     )
 
@@ -78,22 +78,35 @@ def _name(name: str) -> str:
 
 
 def _marked(snippet: Snippet | None) -> str:
-    """Write a snippet in one line with stars around the words of the query, and shorten it."""
+    """Write the best part of a snippet in one line, with stars around the words of the query."""
     if snippet is None:
         return ""
-    text = snippet.text
-    first = max(snippet.marks[0][0] - 12, 0) if len(text) > TEXT else 0
-    first = text.rfind(" ", 0, first) + 1 if first else 0
+    text, marks = snippet.text, snippet.marks
+    most = max(range(len(marks)), key=lambda i: (len(_words_from(snippet, i)), -i))
+    last = max(i for i in range(most, len(marks)) if i == most or _fits(marks, most, i))
+    chosen = marks[most : last + 1]
+    room = max(TEXT - (chosen[-1][1] - chosen[0][0]), 0)
+    first = max(min(chosen[0][0] - room // 2, len(text) - TEXT), 0)
+    stop = min(max(first + TEXT, chosen[-1][1]), len(text))
+    first = first and min(text.find(" ", first) % len(text) + 1, chosen[0][0])
+    stop = stop if stop == len(text) else max(text.rfind(" ", 0, stop), chosen[-1][1])
     parts, at = [], first
-    for begin, end in snippet.marks:
-        if end > first + TEXT and parts:
-            break
-        parts += [text[at:begin], "*", text[begin:end], "*"]
-        at = end
-    stop = min(len(text), max(first + TEXT, at))
-    space = text.rfind(" ", at, stop) if stop < len(text) else stop
-    parts.append(text[at : space if space >= at else at])
-    return " ".join("".join(parts).split())
+    for begin, end in marks:
+        if first <= begin and end <= stop:
+            parts += [text[at:begin], "*", text[begin:end], "*"]
+            at = end
+    return " ".join("".join([*parts, text[at:stop]]).split())
+
+
+def _words_from(snippet: Snippet, first: int) -> set[str]:
+    """Different words of the query that one line can show from one of them on."""
+    marks = snippet.marks
+    inside = (marks[i] for i in range(first, len(marks)) if _fits(marks, first, i))
+    return {snippet.text[begin:end].lower() for begin, end in inside}
+
+
+def _fits(marks: Sequence[Match], first: int, last: int) -> bool:
+    return marks[last][1] - marks[first][0] <= TEXT
 
 
 def _count(number: int, noun: str) -> str:

@@ -45,10 +45,10 @@ class Source:
             return
         try:
             yield from read_documents(
-                item, self.reading, skipped=lambda error: faults.append(str(error))
+                item, self.reading, skipped=lambda error: faults.append(_in_a_line(error))
             )
         except DocumentError as error:
-            faults.append(str(error))
+            faults.append(_in_a_line(error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,12 @@ class Ranking:
                 insort(hits, hit, key=_falling)
                 del hits[self.count :]
         return best
+
+
+def _in_a_line(error: DocumentError) -> str:
+    """Say in a line what is wrong with a document, and where."""
+    line = f", line {error.line}" if error.line is not None else ""
+    return f"{error.path}{line}: {'; '.join(each.message for each in error.problems)}"
 
 
 def _falling(hit: Hit) -> float:

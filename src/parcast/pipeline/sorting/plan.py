@@ -19,7 +19,7 @@ from parcast.units import format_quantity
 PROGRAM: Final = 72e6  # of a rank before it sorts: Python, NumPy and MPI [B]
 LEAST: Final = 16e6  # to sort in [B]
 KEPT: Final = 0.25  # share of the memory for results that wait [1]
-WORK: Final = 0.40  # share for a chunk that is sorted, or a shard that is merged [1]
+WORK: Final = 0.36  # share for a chunk that is sorted, or a shard that is merged [1]
 SMALLEST_CHUNK: Final = 1 << 20  # so that tasks are not drowned by messages [B]
 SMALLEST_PART: Final = 8192  # so that parts may be written to files [B]
 TURNS: Final = 4  # chunks, and shards, for each rank at least [1]
