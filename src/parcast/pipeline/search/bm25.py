@@ -10,8 +10,8 @@ scores of different collections are not comparable.
 
 The formula is that of [1]_, sections 3.4 and 3.5, but for `idf`, which is there
 ln((N - n + 1/2) / (n + 1/2)): that is negative for a word of more than half of the documents,
-and a document would score less for having it. Adding 1 within the logarithm keeps it above 0, as Lucene
-does, whose `BM25Similarity` has the same defaults of k1 and b. `BM25Okapi` of the Python package
+and a document would score less for having it. Adding 1 within the logarithm keeps it above 0, as
+Lucene does, whose `BM25Similarity` has the same k1 and b by default. `BM25Okapi` of the package
 rank_bm25 replaces negative values by a quarter of the mean of all instead, so its scores differ;
 BM25L and BM25+ are other formulas.
 
