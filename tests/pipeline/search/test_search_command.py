@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_several_ranks_write_the_same_bytes(parcast):
     texts = set()
     for ranks in (1, 2):
         parcast("run", "search", "docs", "-q", "latency of", "-np", ranks, "-o", "hits.json")
-        texts.add(open("hits.json").read())
+        texts.add(Path("hits.json").read_text())
     assert len(texts) == 1
 
 
@@ -66,7 +67,7 @@ def test_queries_are_read_from_a_file(parcast, folder):
         (["docs", "-q", "a", "-n", "0"], 2, "-n must be a whole number of at least 1"),
         (["docs", "-q", "a", "--encoding", "nine"], 2, "--encoding must be an encoding"),
         (["docs", "-q", "a", "-o", "hits.txt"], 2, "-o must be a path that ends in .csv, .json"),
-        (["none", "-q", "a"], 3, "no such file"),
+        (["none", "-q", "a"], 3, "must exist"),
         (["docs", "--queries", "none.txt"], 3, "none.txt: 1 problem"),
         (["docs", "--queries", "docs/empty"], 3, "must hold a query on a line, got none."),
         (["docs", "-q", "a", "--format", "jsonl"], 3, "must be a JSON object"),
@@ -96,4 +97,4 @@ def test_documents_that_cannot_be_read_may_be_skipped(parcast, folder):
 def test_a_batch_script_is_written(parcast):
     said = parcast("run", "search", "docs", "-q", "a b", "-np", 8, "--slurm", "job.sh")
     assert said.status == 0
-    assert "run search docs -q 'a b'" in open("job.sh").read()
+    assert "run search docs -q 'a b'" in Path("job.sh").read_text()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from parcast.pipeline.documents.document import Document
-from parcast.pipeline.documents.offsets import Field
+from parcast.pipeline.documents.offsets import PARAGRAPH, Field
 from parcast.pipeline.search.words import places_of
 
 Match: TypeAlias = tuple[int, int]  # first character, and the one after the last
@@ -72,12 +72,7 @@ def _made(field: Field, places: Sequence[Match], width: int) -> Snippet:
     first = max(begin - room // 2, 0)
     last = min(first + max(width, end - begin), len(text))
     first = max(min(first, last - width), 0)
-    if first > 0:
-        space = text.find(" ", first, begin)
-        first = begin if space < 0 else space + 1
-    if last < len(text):
-        space = text.rfind(" ", end, last + 1)
-        last = end if space < 0 else space
+    first, last = _between_words(text, first, begin), _until_word(text, end, last)
     start, stop = field.span(first, last)
     return Snippet(
         text=text[first:last],
@@ -87,3 +82,21 @@ def _made(field: Field, places: Sequence[Match], width: int) -> Snippet:
         matches=tuple(field.span(*place) for place in places),
         marks=tuple((begin - first, end - first) for begin, end in places),
     )
+
+
+def _between_words(text: str, first: int, begin: int) -> int:
+    """Move the beginning of a snippet to that of a paragraph, or else of a word."""
+    paragraph = text.rfind(PARAGRAPH, first, begin)
+    if paragraph >= 0:
+        return paragraph + len(PARAGRAPH)
+    space = text.find(" ", first, begin) if first > 0 else -1
+    return space + 1 if space >= 0 else begin if first > 0 else 0
+
+
+def _until_word(text: str, end: int, last: int) -> int:
+    """Move the end of a snippet to that of a paragraph, or else of a word."""
+    paragraph = text.find(PARAGRAPH, end, last)
+    if paragraph >= 0:
+        return paragraph
+    space = text.rfind(" ", end, last + 1) if last < len(text) else last
+    return space if space >= 0 else end
