@@ -185,7 +185,9 @@ def test_ranks_of_mpiexec_sort_together(tmp_path):
     program.write_text(
         "from parcast.pipeline.sorting.sort_file import sort_file\n"
         f"r = sort_file({str(tmp_path / 'in.npy')!r}, {str(tmp_path / 'out.npy')!r})\n"
-        f"open({str(tmp_path)!r} + f'/{{r.is_root}}', 'w').write(f'{{r.elements}} {{len(r.run.ranks)}}')\n"
+        "from pathlib import Path\n"
+        "said = f'{r.elements} {len(r.run.ranks)}'\n"
+        f"Path({str(tmp_path)!r}, str(r.is_root)).write_text(said)\n"
     )
     command = [find_mpi().mpiexec, "-n", "2", sys.executable, str(program)]
     subprocess.run(command, capture_output=True, timeout=60, check=True)

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from parcast.errors import ParameterError, as_whole
 from parcast.mpi.launched import world
-from parcast.pipeline.engine.tree import Merge
+from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.search.bm25 import K1, B, Bm25, Statistics
 from parcast.pipeline.search.result import QueryHits, SearchResult
 from parcast.pipeline.search.tasks import (
     SNIPPET,
     Counting,
+    Hit,
     Hits,
     Ranking,
     Source,
@@ -91,10 +92,7 @@ def search_documents(
     from parcast.pipeline.documents.items import work_items
     from parcast.pipeline.documents.paths import document_paths
 
-    asked = [queries] if isinstance(queries, str) else list(queries)
-    wanted = [_words(query) for query in asked]
-    if not asked:
-        raise ParameterError("queries", must="hold a query", got="none", hint="Give some words.")
+    asked, wanted = _asked(queries)
     count = as_whole("count", count, least=1, hint="10 is usual.")
     width = as_whole("snippet", snippet, least=SHORTEST, hint="160 is usual.")
     model, reading = Bm25(k1, b), reading or Reading()
@@ -102,46 +100,50 @@ def search_documents(
     source = Source(reading, skips=run.get("on_error") == "skip")
     again = {**run, "signature": repr((paths, asked, reading, count, k1, b, width))}
     words = frozenset(word for query in wanted for word in query)
-    first = run_pipeline(
+    done = run_pipeline(
         work_items(paths, reading),
         Counting(source, words),
-        Merge(Statistics.with_others),
+        Statistics.with_others,
         zero=Statistics(),
         **{**_apart(again, "statistics"), "trace": None},
     )
-    _require_whole(first.was_stopped)
-    statistics: Statistics = _everywhere(first.value, run.get("comm"))
+    statistics: Statistics = _everywhere(_whole(done).value, run.get("comm"))
     weights = [model.weights(query, statistics) for query in wanted]
-    if not any(weights):
-        hits: Hits = [[] for _ in asked]
-        second = first
-    else:
-        second = run_pipeline(
+    best: Hits = [[] for _ in asked]
+    if any(weights):
+        done = run_pipeline(
             work_items(paths, reading),
             Ranking(source, model, weights, statistics.mean, count, width),
-            Merge(partial(merged_hits, count=count)),
+            partial(merged_hits, count=count),
             **_apart(again, "ranking"),
         )
-        _require_whole(second.was_stopped)
-        hits = second.value
-    if not second.is_root:
-        return SearchResult(run=second)
+        best = _whole(done).value
+    if not done.is_root:
+        return SearchResult(run=done)
     return SearchResult(
-        queries=tuple(
-            QueryHits(
-                query=text,
-                words=tuple(query),
-                frequencies=tuple(statistics.frequencies.get(word, 0) for word in query),
-                hits=tuple(best),
-            )
-            for text, query, best in zip(asked, wanted, hits, strict=True)
-        ),
+        queries=tuple(map(partial(_hits_of, statistics), asked, wanted, best)),
         documents=statistics.documents,
         words=statistics.words,
         model=model,
         faults=statistics.faults,
-        run=second,
+        run=done,
     )
+
+
+def _asked(queries: str | Sequence[str]) -> tuple[list[str], list[Counter[str]]]:
+    """Give the queries, and the words of each."""
+    asked = [queries] if isinstance(queries, str) else list(queries)
+    if not asked:
+        raise ParameterError("queries", must="hold a query", got="none", hint="Give some words.")
+    return asked, [_words(query) for query in asked]
+
+
+def _hits_of(
+    statistics: Statistics, query: str, words: Counter[str], hits: Sequence[Hit]
+) -> QueryHits:
+    """Put together what was found for a query."""
+    frequencies = tuple(statistics.frequencies.get(word, 0) for word in words)
+    return QueryHits(query=query, words=tuple(words), frequencies=frequencies, hits=tuple(hits))
 
 
 def _words(query: str) -> Counter[str]:
@@ -167,7 +169,8 @@ def _everywhere(value: Any, comm: Any) -> Any:
     return value if comm is None else comm.bcast(value)
 
 
-def _require_whole(was_stopped: bool) -> None:
-    """Refuse a part of the documents, of which the statistics would be other ones."""
-    if was_stopped:
+def _whole(run: PipelineResult) -> PipelineResult:
+    """Refuse a run of a part of the documents, of which the statistics would be other ones."""
+    if run.was_stopped:
         raise KeyboardInterrupt
+    return run

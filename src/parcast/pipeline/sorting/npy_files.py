@@ -61,7 +61,7 @@ def array_file(path: str | os.PathLike[str]) -> ArrayFile:
     except ValueError as failure:
         raise FileProblems(str(path), [Problem(message=_remedy(place))]) from failure
     shape, dtype = found.shape, found.dtype
-    offset = found.offset  # type: ignore[attr-defined]  # of a memmap, which the stubs do not say
+    offset = found.offset
     del found
     if len(shape) != 1:
         message = f"must hold an array of one dimension, got {len(shape)} with shape {shape}."
@@ -106,7 +106,7 @@ def write_header(path: Path, like: ArrayFile) -> None:
             np.save(stream, np.empty(like.length, like.dtype))
         return
     made = np.lib.format.open_memmap(path, mode="w+", dtype=like.dtype, shape=(like.length,))
-    offset: int = made.offset  # type: ignore[attr-defined]  # of a memmap
+    offset: int = made.offset
     del made
     os.truncate(path, offset)
 

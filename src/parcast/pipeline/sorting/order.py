@@ -48,7 +48,8 @@ class Order:
     @property
     def key_width(self) -> int:
         """Length of a key. [B]."""
-        return self.keys(np.empty(0, self.dtype)).dtype.itemsize
+        width: int = self.keys(np.empty(0, self.dtype)).dtype.itemsize
+        return width
 
     @property
     def sorting(self) -> float:

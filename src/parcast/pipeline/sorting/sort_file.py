@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     import numpy as np
     from mpi4py import MPI
 
+    from parcast.pipeline.result import PipelineResult
     from parcast.pipeline.sorting.npy_files import ArrayFile
+    from parcast.pipeline.sorting.order import Order
+    from parcast.pipeline.sorting.plan import Plan
 
 MEMORY: Final = 300e6  # [B]
 PREFIX: Final = ".parcast-sort-"
@@ -140,47 +143,31 @@ def sort_file(
     from parcast.pipeline.sorting.order import Order
     from parcast.pipeline.sorting.plan import plan_of
     from parcast.pipeline.sorting.resident import reset_peak
-    from parcast.pipeline.sorting.shards import SortedShards, as_they_are, chosen_bounds
 
     begun = perf_counter()
     limit = quantity(memory, "size", name="memory") if isinstance(memory, str) else memory
     limit = amount("memory", limit, hint='Write for example "300 MB".') or 0.0
     target = _checked(output)
     array = array_file(source)
-    fields = (by,) if isinstance(by, str) else tuple(by or ())
-    order = Order(array.dtype, fields)
+    order = Order(array.dtype, (by,) if isinstance(by, str) else tuple(by or ()))
     comm = comm or world()
     count = comm.Get_size() if comm is not None else ranks or 1
     plan = plan_of(array, order, memory=limit, ranks=count)
     place = target.parent if directory is None else Path(directory)
     _require_space(target.parent, place, array.size, array.size // max(plan.shards, 1))
-    bounds = chosen_bounds(array, order, plan.shards)
     if count == 1:
         reset_peak()
+    others = {"trace": trace, "progress": progress, "time_limit": time_limit}
     with _shared_folder(target.parent, comm) as folder:
-        run = run_pipeline(
-            plan.spans(array.length),
-            SortedShards(array, order, bounds),
-            Merge(order.merge_two, order.merge),
-            split=as_they_are,
-            shards=plan.shards,
-            finish=WritePart(folder, array.dtype),
-            batch=1,
-            fan_in=max(plan.chunks, 2),
-            memory=plan.kept,
-            directory=place,
-            ranks=ranks,
-            comm=comm,
-            trace=trace,
-            progress=progress,
-            time_limit=time_limit,
-            name="sort",
+        run = _sorted_shards(
+            array, order, plan, folder, directory=place, ranks=ranks, comm=comm, **others
         )
         if not run.is_root:
             return SortedFile(run=run)
         if run.was_stopped:  # what there is now is not the array
             raise KeyboardInterrupt
-        written: list[Written] = [x for x in _listed(run.value, plan.shards) if x is not None]
+        values = run.value if plan.shards > 1 else [run.value]
+        written: list[Written] = [part for part in values if part is not None]
         _join(folder, target, array, len(written))
     return SortedFile(
         source=os.fspath(source),
@@ -188,7 +175,7 @@ def sort_file(
         elements=array.length,
         size=array.size,
         dtype=str(array.dtype) if array.dtype.names is None else "records",
-        by=fields,
+        by=order.by,
         chunks=plan.chunks,
         shards=plan.shards,
         longest=max((part.elements for part in written), default=0),
@@ -196,6 +183,27 @@ def sort_file(
         memory=limit,
         peaks=_peaks(written, len(run.ranks)),
         run=run,
+    )
+
+
+def _sorted_shards(
+    array: ArrayFile, order: Order, plan: Plan, folder: Path, **others: Any
+) -> PipelineResult:
+    """Write the shards of the sorted array to files in a folder."""
+    from parcast.pipeline.sorting.shards import SortedShards, as_they_are, chosen_bounds
+
+    return run_pipeline(
+        plan.spans(array.length),
+        SortedShards(array, order, chosen_bounds(array, order, plan.shards)),
+        Merge(order.merge_two, order.merge),
+        split=as_they_are,
+        shards=plan.shards,
+        finish=WritePart(folder, array.dtype),
+        batch=1,
+        fan_in=max(plan.chunks, 2),
+        memory=plan.kept,
+        name="sort",
+        **others,
     )
 
 
@@ -246,11 +254,6 @@ def _require_space(output: Path, spills: Path, size: int, shard: int) -> None:
                 f"{format_quantity(float(need), 'size')}. Free some space, or choose another "
                 "output or directory."
             )
-
-
-def _listed(value: Any, shards: int) -> list[Any]:
-    """Give what was said of each shard."""
-    return list(value) if shards > 1 else [value]
 
 
 def _peaks(written: Sequence[Written], ranks: int) -> tuple[float | None, ...]:
