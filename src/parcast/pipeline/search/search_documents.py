@@ -87,6 +87,17 @@ def search_documents(
         If an argument lies outside its domain, or a query has no words.
     RunFailed
         If a rank ends early, or the time limit is reached.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> folder = getfixture("tmp_path")
+    >>> _ = (folder / "a.txt").write_text("Latency is the time of an empty message.")
+    >>> _ = (folder / "b.txt").write_text("Bandwidth is bytes a second.")
+    >>> result = parcast.search_documents(folder, "message latency")
+    >>> hit = result.queries[0].hits[0]
+    >>> hit.snippet.text, hit.snippet.matches
+    ('Latency is the time of an empty message.', ((0, 7), (32, 39)))
     """
     from parcast.pipeline.documents.document import Reading
     from parcast.pipeline.documents.items import work_items

@@ -9,8 +9,9 @@ from parcast.pipeline.search.tasks import Hit
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import shown
 
-NAME: Final = 32  # characters of a document's name
-TEXT: Final = 64  # characters of a piece of text in a table
+NAME: Final = 32  # characters of a word in a message
+TEXT: Final = 64  # characters of a query or of a piece of text
+WIDTHS: Final = ((32, 64), (24, 34))  # of names and pieces of text, in forms of a table
 MOST_FAULTS: Final = 3
 
 
@@ -26,15 +27,20 @@ def sheet_of(result: SearchResult) -> Sheet:
 def _table(found: QueryHits) -> Table:
     """List the hits of a query."""
     hits = found.hits
-    columns = [
-        Column(title="rank", cells=[str(i) for i in range(1, len(hits) + 1)]),
-        Column(title="score", cells=[_score(hit) for hit in hits]),
-        Column(title="document", cells=[_name(hit.document) for hit in hits], align="left"),
-    ]
-    texts = Column(title="text", cells=[_marked(hit.snippet) for hit in hits], align="left")
+    forms = []
+    for name, text in WIDTHS:
+        columns = [
+            Column(title="rank", cells=[str(i) for i in range(1, len(hits) + 1)]),
+            Column(title="score", cells=[_score(hit) for hit in hits]),
+            Column(
+                title="document", cells=[_name(hit.document, name) for hit in hits], align="left"
+            ),
+            Column(title="text", cells=[_marked(hit.snippet, text) for hit in hits], align="left"),
+        ]
+        forms.append(Form(columns=columns))
     return Table(
         title=shown(found.query, limit=TEXT),
-        forms=(Form(columns=[*columns, texts]),),
+        forms=tuple(forms),
         in_full=tuple(_entries(hits)),
     )
 
@@ -71,23 +77,23 @@ def _score(hit: Hit) -> str:
     return f"{hit.score:.3f}"
 
 
-def _name(name: str) -> str:
+def _name(name: str, room: int) -> str:
     """Shorten a name, of which the end says most."""
     name = shown(name, limit=10 * NAME)
-    return name if len(name) <= NAME else f"...{name[3 - NAME :]}"
+    return name if len(name) <= room else f"...{name[3 - room :]}"
 
 
-def _marked(snippet: Snippet | None) -> str:
+def _marked(snippet: Snippet | None, width: int = TEXT) -> str:
     """Write the best part of a snippet in one line, with stars around the words of the query."""
     if snippet is None:
         return ""
     text, marks = snippet.text, snippet.marks
-    most = max(range(len(marks)), key=lambda i: (len(_words_from(snippet, i)), -i))
-    last = max(i for i in range(most, len(marks)) if i == most or _fits(marks, most, i))
+    most = max(range(len(marks)), key=lambda i: (len(_words_from(snippet, i, width)), -i))
+    last = max(i for i in range(most, len(marks)) if i == most or _fits(marks, most, i, width))
     chosen = marks[most : last + 1]
-    room = max(TEXT - (chosen[-1][1] - chosen[0][0]), 0)
-    first = max(min(chosen[0][0] - room // 2, len(text) - TEXT), 0)
-    stop = min(max(first + TEXT, chosen[-1][1]), len(text))
+    room = max(width - (chosen[-1][1] - chosen[0][0]), 0)
+    first = max(min(chosen[0][0] - room // 2, len(text) - width), 0)
+    stop = min(max(first + width, chosen[-1][1]), len(text))
     first = first and min(text.find(" ", first) % len(text) + 1, chosen[0][0])
     stop = stop if stop == len(text) else max(text.rfind(" ", 0, stop), chosen[-1][1])
     parts, at = [], first
@@ -98,15 +104,15 @@ def _marked(snippet: Snippet | None) -> str:
     return " ".join("".join([*parts, text[at:stop]]).split())
 
 
-def _words_from(snippet: Snippet, first: int) -> set[str]:
+def _words_from(snippet: Snippet, first: int, width: int) -> set[str]:
     """Different words of the query that one line can show from one of them on."""
     marks = snippet.marks
-    inside = (marks[i] for i in range(first, len(marks)) if _fits(marks, first, i))
+    inside = (marks[i] for i in range(first, len(marks)) if _fits(marks, first, i, width))
     return {snippet.text[begin:end].lower() for begin, end in inside}
 
 
-def _fits(marks: Sequence[Match], first: int, last: int) -> bool:
-    return marks[last][1] - marks[first][0] <= TEXT
+def _fits(marks: Sequence[Match], first: int, last: int, width: int) -> bool:
+    return marks[last][1] - marks[first][0] <= width
 
 
 def _count(number: int, noun: str) -> str:
