@@ -35,6 +35,7 @@ OPTIONS: Final = {
 }  # what Python calls an argument, and what the command line does
 PARTS: Final = {  # commands of their own below `run`, by place
     "pipeline": "parcast.pipeline.command:command",
+    "features": "parcast.pipeline.features.command:command",
     "sort-file": "parcast.pipeline.sorting.command:command",
     "search": "parcast.pipeline.search.command:command",
 }
