@@ -200,7 +200,7 @@ def _sorted_shards(
         shards=plan.shards,
         finish=WritePart(folder, array.dtype),
         batch=1,
-        fan_in=max(plan.chunks, 2),
+        fan_in=plan.fan_in,
         memory=plan.kept,
         name="sort",
         **others,
