@@ -53,7 +53,7 @@ def test_records_are_sorted_by_fields_and_told_as_json(parcast):
         (["numbers.npy", "-o", "none/sorted.npy"], 2, "must be in a folder that exists"),
         (["numbers.npy", "-o", "s.npy", "--by", "x"], 2, "--by must be left out"),
         (["events.npy", "-o", "s.npy", "--by", "tme"], 2, "Did you mean time?"),
-        (["numbers.npy", "-o", "s.npy", "--memory", "1MB"], 2, "--memory must be at least 88 MB"),
+        (["numbers.npy", "-o", "s.npy", "--memory", "1MB"], 2, "--memory must be at least 92 MB"),
         (["numbers.npy", "-o", "s.npy", "--memory", "9"], 2, "--memory"),
         (["none.npy", "-o", "s.npy"], 3, "no such file"),
         (["text.npy", "-o", "s.npy"], 3, "must be a .npy file, got other bytes."),

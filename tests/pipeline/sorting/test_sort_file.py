@@ -1,8 +1,10 @@
 """`sort_file`: the bytes of NumPy's stable sort, for whatever an array holds."""
 
 import io
+import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.mpi.find import find_mpi
 from parcast.pipeline.sorting import plan
+from parcast.pipeline.sorting.npy_files import ArrayFile
+from parcast.pipeline.sorting.order import Order
 from parcast.pipeline.sorting.shards import SPREAD
 from parcast.pipeline.sorting.sort_file import sort_file
 
@@ -159,6 +163,16 @@ def test_one_field_may_be_named_alone_and_the_output_be_the_input(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
+def test_parts_merged_in_several_levels_give_the_same_bytes(tmp_path, monkeypatch):
+    array = numbers("f8")
+    monkeypatch.setattr(plan, "FEW_NOTES", plan.NOTED * 120)  # 12 shards of less than 12 parts
+    monkeypatch.setattr(plan, "NOTES", 0.0)
+    got, result = sorted_bytes(tmp_path, array)
+    assert result.run.fan_in == 4
+    assert got == saved(np.sort(array, kind="stable"))
+
+
+@pytest.mark.usefixtures("small_pieces")
 def test_two_and_three_ranks_give_the_bytes_of_one(tmp_path):
     array = numbers("f8")
     expected = saved(np.sort(array, kind="stable"))
@@ -273,7 +287,7 @@ def test_files_that_cannot_be_sorted_are_refused(tmp_path):
     ("options", "says"),
     [
         ({"by": "x"}, "by must be left out where the elements are no records, got 'x'."),
-        ({"memory": "80 MB"}, "memory must be at least 88 MB, got 80 MB."),
+        ({"memory": "80 MB"}, "memory must be at least 92 MB, got 80 MB."),
         ({"memory": "80"}, 'memory must be a size such as "10 MB", got'),
         ({"memory": -1.0}, "memory must be above 0, got -1."),
         ({"ranks": 0}, "ranks must be"),
@@ -294,16 +308,30 @@ def test_fields_and_output_are_refused_with_what_may_be_meant(tmp_path):
         sort_file(tmp_path / "in.npy", tmp_path / "out.csv")
 
 
-def test_memory_needed_grows_with_the_root_of_the_array():
-    from parcast.pipeline.sorting.npy_files import ArrayFile
-    from parcast.pipeline.sorting.order import Order
+def planned(size, memory):
+    """Plan for so many bytes of doubles on two ranks."""
+    source = ArrayFile(Path("a.npy"), np.dtype("f8"), int(size / 8), 128)
+    return plan.plan_of(source, Order(np.dtype("f8")), memory=memory, ranks=2)
 
-    floats = np.dtype("f8")
-    for gigabytes in (2, 200):
-        source = ArrayFile(None, floats, gigabytes * 10**9 // 8, 128)
-        with pytest.raises(ParameterError) as caught:
-            plan.plan_of(source, Order(floats), memory=plan.PROGRAM + 17e6, ranks=2)
-        needed = caught.value.must.split()[3]
-        enough = plan.PROGRAM + 17e6 * (gigabytes / 2) ** 0.5 * 2
-        assert plan.plan_of(source, Order(floats), memory=enough, ranks=2).chunks > 10
-        assert float(needed) * 1e6 < enough
+
+@pytest.mark.parametrize("size", [2e8, 2e9, 2e10, 2e11])
+def test_the_least_memory_that_is_named_is_enough(size):
+    with pytest.raises(ParameterError) as caught:
+        planned(size, plan.PROGRAM + plan.LEAST)
+    number, unit = caught.value.must.split()[3:5]
+    least = float(number) * {"MB": 1e6, "GB": 1e9}[unit]
+    assert planned(size, 1.03 * least).chunks > 1
+    with pytest.raises(ParameterError):
+        planned(size, 0.95 * least)
+
+
+def test_what_is_held_at_a_time_fits_into_the_memory():
+    for size, memory in ((2e9, 3e8), (1.5e10, 3e8), (2e11, 1e9)):
+        cut, room = planned(size, memory), memory - plan.PROGRAM
+        order = Order(np.dtype("f8"))
+        work = max(cut.chunk * 8 * order.sorting, size / cut.shards * plan.SPREAD * order.merging)
+        levels = math.ceil(math.log(cut.chunks, cut.fan_in) - 1e-9)
+        noted = cut.shards * cut.fan_in * levels * plan.NOTED
+        assert cut.kept * 1.5 + work + noted < room
+        assert cut.chunk * cut.chunks * 8 >= size
+    assert planned(2e9, 3e8).fan_in == planned(2e9, 3e8).chunks  # each shard is merged once

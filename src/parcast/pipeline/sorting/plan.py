@@ -19,13 +19,13 @@ from parcast.pipeline.sorting.order import Order
 from parcast.pipeline.sorting.shards import SPREAD
 from parcast.units import format_quantity
 
-PROGRAM: Final = 72e6  # of a rank before it sorts: Python, NumPy and MPI [B]
+PROGRAM: Final = 76e6  # of a rank before it sorts: Python, NumPy and MPI [B]
 LEAST: Final = 16e6  # to sort in [B]
 KEPT: Final = 0.25  # share of the memory for results that wait [1]
 WORK: Final = 0.36  # share for a chunk that is sorted, or a shard that is merged [1]
 SMALLEST_CHUNK: Final = 1 << 20  # so that tasks are not drowned by messages [B]
 SMALLEST_PART: Final = 8192  # so that parts may be written to files [B]
-NOTED: Final = 1500.0  # of each part, on rank 0, which orders its merge: measured [B]
+NOTED: Final = 2500.0  # of each part, on rank 0, which orders its merge: measured [B]
 NOTES: Final = 0.12  # share of the memory for that [1]
 MOST_LEVELS: Final = 3  # of the tree of merges
 FEW_NOTES: Final = 1e6  # that are within what a program needs [B]
