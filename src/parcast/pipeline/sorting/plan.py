@@ -86,7 +86,7 @@ def plan_of(source: ArrayFile, order: Order, *, memory: float, ranks: int) -> Pl
         must=f"be at least {format_quantity(PROGRAM + room, 'size')} for "
         f"{format_quantity(float(source.size), 'size')}",
         got=format_quantity(memory, "size"),
-        hint="Or sort parts of the array.",
+        hint="Allow more, or sort parts of the array.",
     )
 
 
