@@ -1,6 +1,7 @@
 """How far the forms of the pipeline's law are from the simulation of the schedule they are for.
 
     .venv/bin/python benchmarks/pipeline_simulation.py [--jobs 2] [--quick] [-o points.csv]
+    .venv/bin/python benchmarks/pipeline_simulation.py --points points.csv
 
 A point of the grid is P processors in each of G pipelines that share a channel, N items, merges
 and messages (L/C) as parts of the time of a task, and tasks that are all the same or exponential.
@@ -71,25 +72,37 @@ def summary(errors):
 
 
 def tables(rows, grid):
-    """Print the tables of all forms."""
-    names = list(grid)
-    table = np.array([row[1:] for row in rows], dtype=object)
-    forms = np.array([row[0] for row in rows])
-    errors = np.array([row[-2] / row[-1] - 1 for row in rows])
-    heading = f"{'':26s}points  median    worst    <= 5 %   <= 10 %   no law"
-    for tasks in grid["tasks"]:
-        print(f"\nTasks {tasks}: error of the law [%]\n{heading}")
-        for form in FORMS:
-            own = (forms == form) & (table[:, 0] == tasks)
-            print(f"{form:26s}{summary(errors[own])}")
-    for form in FORMS:
-        print(f"\n{form}, tasks the same\n{heading}")
-        own = (forms == form) & (table[:, 0] == grid["tasks"][0])
-        for i, name in enumerate(names[1:], start=1):
-            for value in grid[name]:
-                print(
-                    f"  {f'{name} = {value:g}':24s}{summary(errors[own & (table[:, i] == value)])}"
-                )
+    """Print a table of each form and kind of tasks, with a row for each G, N and length."""
+    heading = "points  median    worst    <= 5 %   <= 10 %   no law"
+    errors = {tuple(row[:-2]): row[-2] / row[-1] - 1 for row in rows}
+    bands = {"L/C <= 0.01 T_comp": lambda x: x <= 0.01, "L/C = 0.1 T_comp": lambda x: x > 0.01}
+    for form, tasks in product(FORMS, grid["tasks"]):
+        print(f"\n{f'{form}, tasks {tasks}':40s}{heading}")
+        for band, inside in bands.items():
+            for pipelines, items in product(grid["G"], grid["N"]):
+                own = [
+                    error
+                    for (own_form, own_tasks, _, g, n, _, service), error in errors.items()
+                    if (own_form, own_tasks, g, n) == (form, tasks, pipelines, items)
+                    and inside(service)
+                ]
+                name = f"  {band}, G = {pipelines}, N = {items}"
+                print(f"{name:40s}{summary(np.array(own))}")
+
+
+def read(path):
+    """Read points that were written before."""
+    with open(path, newline="") as file:
+        _, *rows = csv.reader(file)
+    return [
+        (
+            *row[:2],
+            *(float(x) if "." in x else int(x) for x in row[2:-2]),
+            float(row[-2]),
+            float(row[-1]),
+        )
+        for row in rows
+    ]
 
 
 def main():
@@ -98,7 +111,11 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--quick", action="store_true", help="a part of the grid")
     parser.add_argument("-o", metavar="FILE", help="all points as CSV")
+    parser.add_argument("--points", metavar="FILE", help="tables of a CSV that -o has written")
     asked = parser.parse_args()
+    if asked.points:
+        tables(read(asked.points), GRID)
+        return
     grid = QUICK if asked.quick else GRID
     cases = list(product(FORMS, product(*grid.values())))
     began = time.monotonic()

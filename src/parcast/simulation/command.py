@@ -30,7 +30,8 @@ HELP = """Simulate a described program event by event, as a check of its predict
 
 Prints the simulated mean time at each processor count with its 90 % interval, next to the time
 that `parcast predict` gives. Each burst, message and I/O request is drawn at random as described,
-and queues form at the network and the disks. This takes seconds to minutes.
+and queues form at the network and the disks. Of a pipeline the schedule is executed that
+`parcast.run_pipeline` uses. This takes seconds to minutes.
 
 PROGRAM and MACHINE are TOML files that describe the program and the machine, in any order. "-" is
 standard input, for one of them. LIST, SIZES and RANGE are as in `parcast predict`.
@@ -39,13 +40,14 @@ standard input, for one of them. LIST, SIZES and RANGE are as in `parcast predic
 Exit status: 0  answered
              2  wrong use, or an output that cannot be written
              3  PROGRAM or MACHINE cannot be read, or something in it is wrong
-             4  it cannot be simulated: a rate is missing, a law is not
-                "spmd", or there are too many points
+             4  it cannot be simulated: a rate is missing, a law is neither
+                "spmd" nor "pipeline", or there are too many points
 
 \b
 Examples:
   parcast simulate program.toml sp2.toml -p 1..256x4 -d 3
   parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --jobs 4
+  parcast simulate pipeline.toml machine.toml -p 2..64x2 -n 10000
 """
 
 

@@ -156,7 +156,8 @@ class PipelineSimulator(Simulator):
         if parts:
             yield (
                 f"Runs of more than {replications.MOST_BLOCKS:,} batches are extrapolated "
-                f"linearly, at {points_of(parts, grid.shape)}; the interval includes the error of this."
+                f"linearly, at {points_of(parts, grid.shape)}; the interval includes the error "
+                "of this."
             )
         smaller = [x.scenario for x in tasks if x.scenario.block != x.scenario.batch]
         if smaller:
