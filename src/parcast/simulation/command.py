@@ -49,7 +49,7 @@ Exit status: 0  answered
 Examples:
   parcast simulate program.toml sp2.toml -p 1..256x4 -d 3
   parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --jobs 4
-  parcast simulate pipeline.toml machine.toml -p 2..64x2 --times task=exponential
+  parcast simulate reduction.toml sp2.toml -p 2..64x2 --times task=0.5
 """
 
 

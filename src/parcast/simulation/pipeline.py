@@ -186,8 +186,8 @@ def _way(way: str, tasks: Sequence[PipelineTask], simulated: Sequence[Simulated]
     if tasks[0].scenario.waits:
         text += ", in which processors wait for their messages"
     if way == "part of a run":
-        text += f", of {spread([x.run_cycles for x in simulated])} batches and a half and a "
-        text += f"quarter of these, extrapolated to {spread([x.scenario.blocks for x in tasks])}"
+        text += f", of up to {spread([x.run_cycles for x in simulated])} batches, extrapolated to "
+        text += spread([x.scenario.blocks for x in tasks])
     else:
         text += f", of {spread([x.scenario.items for x in tasks])} items"
     if not any(task.scenario.is_random for task in tasks):
