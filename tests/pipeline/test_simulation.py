@@ -201,6 +201,14 @@ def test_pipelines_get_whole_cycles_of_items_in_turn():
     assert found.time == own.time
 
 
+@pytest.mark.parametrize("items", [1, 3, 5, 17])
+def test_some_pipelines_may_have_no_items(items):
+    for schedule in ("adaptive", "source"):
+        found = run(4, items, merge=0.1, pipelines=4, schedule=schedule, latency=0.01)
+        assert found.work >= items
+        assert found.time <= 2 * items
+
+
 def test_items_that_are_fetched_ahead_bound_the_published_schedule():
     found = run(8, 400, 0.1, fetch=0.05, prefetch=True, schedule="source")
     assert found.time == pytest.approx(400 * 0.05, rel=0.03)

@@ -32,8 +32,8 @@ HELP = """Simulate a described program event by event, as a check of its predict
 
 Prints the simulated mean time at each processor count with its 90 % interval, next to the time
 that `parcast predict` gives. Each burst, message and I/O request is drawn at random as described,
-and queues form at the network and the disks. Of a pipeline the schedule is executed that
-`parcast.run_pipeline` uses. This takes seconds to minutes.
+and queues form at the network and the disks. For a pipeline, the schedule of
+`parcast.run_pipeline` is executed. This takes seconds to minutes.
 
 PROGRAM and MACHINE are TOML files that describe the program and the machine, in any order. "-" is
 standard input, for one of them. LIST, SIZES and RANGE are as in `parcast predict`.
