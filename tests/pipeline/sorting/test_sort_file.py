@@ -188,7 +188,9 @@ def test_ranks_stay_within_the_limit_of_memory(tmp_path):
     array = np.random.default_rng(2).normal(size=8_000_000)
     got, result = sorted_bytes(tmp_path, array, ranks=2, memory=plan.PROGRAM + 25e6)
     assert got == saved(np.sort(array, kind="stable"))
-    assert all(0 < peak <= plan.PROGRAM + 25e6 for peak in result.peaks), result.peaks
+    known = [peak for peak in result.peaks if peak is not None]  # of ranks that ended a shard
+    assert known
+    assert max(known) <= plan.PROGRAM + 25e6
     assert result.warnings == ()
 
 

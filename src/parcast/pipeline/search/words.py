@@ -4,7 +4,7 @@ A word is a run of letters, digits and underscores in any script, with apostroph
 Nothing is stemmed and no word is left out.
 
 >>> words_of("The node's CPUs weren't idle: 93 % of Ω-cycles, Straße")
-["the", "node's", 'cpus', "weren't", 'idle', '93', 'of', 'ω', 'cycles', 'strasse']
+['the', "node's", 'cpus', "weren't", 'idle', '93', 'of', 'ω', 'cycles', 'strasse']
 """
 
 import re

@@ -25,7 +25,9 @@ class SortedFile(Result):
     longest: int = 0  # shard, in elements [1]
     seconds: float = 0.0  # wall time, with the start of ranks [s]
     memory: float = 0.0  # limit of the resident memory of a rank [B]
-    peaks: tuple[float | None, ...] = ()  # resident memory of each rank, at most [B]
+    peaks: tuple[
+        float | None, ...
+    ] = ()  # resident memory of each rank, None: it ended no shard [B]
     run: PipelineResult = field(default_factory=PipelineResult)
     inputs: dict[str, Any] = field(default_factory=dict)
 
