@@ -82,6 +82,8 @@ class Work:
                 parts = self._parts(index, self._result(index, item))
             except ItemFailed as failed:
                 if not job.skips:
+                    if isinstance(failed.__cause__, ParcastError):  # its text is complete
+                        raise failed.__cause__ from None
                     raise item_failed(failed.failure, self._where) from failed.__cause__
                 skipped.append(failed.failure)
                 parts = [EMPTY] * job.shards
