@@ -8,6 +8,7 @@ from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
 from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
 from parcast.cli.options import (
+    all_option,
     answer_options,
     duration,
     efficiency,
@@ -54,6 +55,7 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line d
     "source": "PROGRAM",
     "machine": "MACHINE",
     "n": "-n",
+    "per_node": "--per-node",
 }
 FILES: Final = (
     Place(PROGRAM.argument, PROGRAM.wanted, PROGRAM.kinds, least=0),
@@ -106,7 +108,7 @@ def cost_options(function: Any) -> Any:
     "--channel",
     type=OneOf(["own", "shared"]),
     metavar="NAME",
-    help="own (of each pipeline, default) or shared (by all).",
+    help="Of messages: shared by all pipelines (default), or own of each, as on a node.",
 )
 @click.option(
     "--schedule",
@@ -117,9 +119,13 @@ def cost_options(function: Any) -> Any:
 @click.option(
     "--ranks", type=Whole(1, 100_000), metavar="COUNT", help="Most ranks.  [default: 1024]"
 )
+@click.option(
+    "--per-node", type=Whole(1), metavar="COUNT", help="Ranks of a node: plan whole nodes."
+)
 @text_option("--within", "TIME", duration, 'Longest time allowed: "2 h", 90s.')
 @text_option("--efficiency", "SHARE", efficiency, "Least efficiency allowed: 50%.")
 @seed_option("Seed of the samples for the interval.")
+@all_option("rank count")
 @answer_options()
 def command(
     ctx: click.Context,
@@ -128,6 +134,7 @@ def command(
     files: tuple[str, ...],
     trace: str | None,
     outputs: Outputs,
+    show_all: bool,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
@@ -142,7 +149,7 @@ def command(
     outputs.check([*files, *([trace] if trace is not None else [])])
     n = None if size is None else size.values[0]
     result = _planned(ctx, programs, machines, trace, n, options)
-    outputs.give(result)
+    outputs.give(result, show_all=show_all)
     if result.best is None:
         click.echo("parcast: no: no plan is balanced within the limits.", err=True)
         return ANSWER_IS_NO

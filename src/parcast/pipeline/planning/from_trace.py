@@ -49,6 +49,7 @@ class Measured:
     costs: dict[str, Any]
     origins: tuple[str, ...]
     warnings: tuple[str, ...]
+    largest: int  # items of a result that was merged; 0: none [1]
 
 
 def measured_costs(trace: Trace) -> Measured:
@@ -96,6 +97,7 @@ def measured_costs(trace: Trace) -> Measured:
         costs=costs,
         origins=tuple(_origins(trace, clock, costs, merge, message)),
         warnings=tuple(_warnings(trace, merge)),
+        largest=int(_length(trace.merges).max()) if len(trace.merges) else 0,
     )
 
 

@@ -9,12 +9,13 @@ every rank takes for a batch, the other stages have to do what belongs to it, or
     fetch           the items of all ranks, by rank 0
 
 A plan is balanced if no stage takes longer than the task. In the published schedule a step is one
-task; its results grow up to those of a cycle, of which the longest merge and message count.
+task; its results grow up to those of a cycle, of which the longest merge and message count, and
+the messages to the server that deliver them.
 """
 
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +32,11 @@ from parcast.pipeline.formulas import (
 )
 from parcast.pipeline.planning.costs import Costs, Tree, tree_of
 
+Stage = Literal["task", "merge", "communication", "fetch"]
 FAN_INS: Final = (2, 4, 8, 16)
 EVERY: Final = 128  # ranks up to which every number is tried
 STEP: Final = 1.02  # between numbers of ranks above that [1]
-STAGES: Final = ("task", "merge", "communication", "fetch")
+STAGES: Final[tuple[Stage, ...]] = ("task", "merge", "communication", "fetch")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -84,12 +86,19 @@ class Figures:
         return np.asarray(self.ratio <= 1.0 + 1e-9)
 
 
-def counts_up_to(most: int) -> NDArray[np.int64]:
+def counts_up_to(most: int, per_node: int = 1) -> NDArray[np.int64]:
     """Numbers of ranks that are tried: all of them, further up 2 % apart, and powers of two.
 
-    >>> counts_up_to(5), len(counts_up_to(4096))
-    (array([1, 2, 3, 4, 5]), 304)
+    More than one node are whole nodes.
+
+    >>> counts_up_to(5), len(counts_up_to(4096)), counts_up_to(12, 4)
+    (array([1, 2, 3, 4, 5]), 308, array([ 1,  2,  3,  4,  8, 12]))
     """
+    if per_node > 1:
+        nodes = counts_up_to(max(most // per_node, 1)) * per_node
+        return np.unique(
+            np.concatenate([np.arange(1, min(per_node, most) + 1), nodes[nodes <= most]])
+        )
     dense = np.arange(1, min(most, EVERY) + 1)
     if most <= EVERY:
         return dense
@@ -255,10 +264,13 @@ def _published(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
     shape = whole.shape
     held = 2.0 * costs.message_of(cycle)
     sent = np.where(is_parallel, sent + costs.overhead, 0.0)
+    delivered = np.zeros(())  # by all pipelines to the server, on its channel
+    if costs.bandwidth is not None:
+        delivered = is_parallel * g / levels * costs.message_of(cycle) / costs.bandwidth
     named = {
         "task": busy,
         "merge": merge,
-        "communication": np.maximum(sent, used * step),
+        "communication": np.maximum(np.maximum(sent, used * step), delivered),
         "fetch": fetch,
         "utilisation": used * step / np.maximum(step, sent),
         "memory": held,

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from parcast.pipeline.planning.result import PipelinePlan, Stage
+from parcast.pipeline.planning.grid import Stage
+from parcast.pipeline.planning.result import PipelinePlan
 from parcast.pipeline.planning.sheet import title_of
 from parcast.show.canvas import (
     add_legend,
@@ -29,6 +30,7 @@ COLOURS: Final[dict[Stage, tuple[str, str]]] = {  # colour and style of each sta
     "communication": (VERMILLION, "-."),
     "fetch": (PURPLE, ":"),
 }
+FARTHEST: Final = 4.0  # from the times, up to which an interval is shown
 SMALLEST: Final = 1e-4  # of the task, of a stage that is drawn
 
 
@@ -84,8 +86,8 @@ def _draw_times(ax: "Axes", result: PipelinePlan) -> None:
     if result.within is not None:
         label = f"longest time, {format_quantity(result.within, 'time')}"
         ax.axhline(result.within, color=GREY, lw=1.3, ls="--", label=label)
-    bottom = max(float(np.min(times)), float(ideal[-1])) / 1.3
-    top = float(np.max(high))
+    bottom = max(float(np.min(low)), float(np.min(times)) / FARTHEST)
+    top = min(float(np.max(high)), float(np.max(times)) * FARTHEST)
     if result.best is not None:
         best = result.best
         label = f"recommended: {best.ranks} ranks, {format_quantity(best.time, 'time')}"
@@ -136,10 +138,11 @@ def _draw_stages(ax: "Axes", result: PipelinePlan) -> None:
     values = np.concatenate(drawn)
     ranks = np.array([x.ranks for x in result.plans], dtype=np.float64)
     _scale(ax, ranks, float(values.min()), float(values.max()))
-    shape = f"batch {plan.batch}, fan-in {plan.fan_in}"
-    if plan.pipelines > 1:
-        shape += f", {plan.pipelines} pipelines"
-    ax.set_title(f"Stages in the time of a batch, with {shape}", fontsize="medium", loc="left")
+    title = "Stages in a step, of the best plans"
+    if result.schedule == "adaptive":
+        title = f"Stages in the time of a batch, with batch {plan.batch}, fan-in {plan.fan_in}"
+        title += f", {plan.pipelines} pipelines" if plan.pipelines > 1 else ""
+    ax.set_title(title, fontsize="medium", loc="left")
     plain_axes(ax)
 
 

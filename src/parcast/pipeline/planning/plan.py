@@ -53,6 +53,7 @@ def plan_pipeline(
     channel: Literal["own", "shared"] | None = None,
     schedule: Literal["adaptive", "source"] | None = None,
     ranks: int | None = None,
+    per_node: int | None = None,
     within: float | None = None,
     efficiency: float | None = None,
     samples: int = 256,
@@ -95,13 +96,16 @@ def plan_pipeline(
         Of the channel of messages; by default unlimited [B/s] and 0 [s].
     cores : int, optional
         Cores that all ranks share; by default each rank has its own. [1]
-    channel : {"own", "shared"}, default "own"
-        Whether each pipeline has a channel, or all share one.
+    channel : {"own", "shared"}, optional
+        Whether each pipeline has a channel, such as a node of its own, or all share one. By
+        default that of the program, or "shared".
     schedule : {"adaptive", "source"}, optional
         Schedule of the run. "source", the published one, takes pipelines of a power of two and no
         batches. By default "adaptive", or that of the program.
     ranks : int, default 1024
         Most ranks. [1]
+    per_node : int, optional
+        Ranks of a node. Plans of several nodes use whole ones, and the answer names them. [1]
     within : float, optional
         Longest time allowed: the plan of the fewest ranks that meets it is recommended. [s]
     efficiency : float, optional
@@ -133,7 +137,8 @@ def plan_pipeline(
     >>> round(plan.best.time, 1)
     32.5
     """
-    most = _within("ranks", MOST_RANKS if ranks is None else ranks)
+    most = _most("ranks", MOST_RANKS if ranks is None else ranks)
+    each = 1 if per_node is None else _most("per_node", per_node)
     given = {
         **{"items": items, "task": task, "merge": merge, "message": message, "fetch": fetch},
         **{"overhead": overhead, "startup": startup, "bandwidth": bandwidth, "latency": latency},
@@ -143,7 +148,7 @@ def plan_pipeline(
     known = costs_of(source, machine, n=n, **given)
     longest, least = _limit("within", within, np.inf), _limit("efficiency", efficiency, 1.0)
     costs, own = known.costs, known.schedule
-    counts = counts_up_to(most)
+    counts = counts_up_to(most, each)
     shapes = shapes_of(costs.items, counts, own)
     figures = figures_of(costs, shapes, own)
     cores_used = shapes.ranks if costs.cores is None else np.minimum(shapes.ranks, costs.cores)
@@ -182,9 +187,10 @@ def plan_pipeline(
         fastest=fastest,
         nearest=nearest,
         most_ranks=most,
+        per_node=per_node,
         within=longest,
         efficiency=least,
-        curves=None if shown is None else _curves(costs, own, shown, counts),
+        curves=None if shown is None else _curves(costs, own, shown, plans),
         origins=known.origins,
         warnings=(*known.warnings, *warnings_of(costs, shown)),
         inputs=known.inputs,
@@ -192,9 +198,9 @@ def plan_pipeline(
     )
 
 
-def _within(name: str, value: Any) -> int:
-    """Check the most ranks."""
-    count = as_whole(name, value, least=1, hint="Give the most ranks that you could use.")
+def _most(name: str, value: Any) -> int:
+    """Check a number of ranks."""
+    count = as_whole(name, value, least=1, hint="Count ranks from 1.")
     require(name, count, count <= LARGEST, must=f"be at most {LARGEST}", hint="Give fewer.")
     return count
 
@@ -272,7 +278,7 @@ def _plans(
             upper=float(upper[i]),
             speedup=float(speedup[i]),
             efficiency=float(speedup[i] / cores[i]),
-            stages={name: float(stages[name][i]) for name in STAGES},  # type: ignore[misc]  # its keys are those
+            stages={name: float(stages[name][i]) for name in STAGES},
             utilisation=float(figures.utilisation[i]),
             memory=float(figures.memory[i]),
             is_balanced=bool(balanced[i]),
@@ -297,23 +303,27 @@ def _recommended(plans: tuple[Plan, ...], *, by_ranks: bool) -> tuple[int | None
     return next(i for i in fitting if plans[i].time <= close), fastest
 
 
-def _curves(costs: Costs, schedule: str, plan: Plan, counts: Array) -> Curves:
-    """Stages of a plan at other numbers of ranks, with as many pipelines."""
-    ranks = counts[(counts >= 2) & (counts >= 2 * plan.pipelines)]
+def _curves(costs: Costs, schedule: str, plan: Plan, plans: tuple[Plan, ...]) -> Curves:
+    """Stages of a plan at other numbers of ranks; of the published schedule, of all plans.
+
+    It has no other plan with as many pipelines at most numbers of ranks.
+    """
+    several = [each for each in plans if each.ranks > 1] or [plan]
     if schedule == "source":
-        each = ranks // plan.pipelines
-        ranks = ranks[(ranks % plan.pipelines == 0) & ((each & (each - 1)) == 0)]
-    if not len(ranks):
-        ranks = np.array([plan.ranks])
+        return Curves(
+            ranks=np.array([float(each.ranks) for each in several]),
+            stages={name: np.array([each.stages[name] for each in several]) for name in STAGES},
+        )
+    ranks = np.array(
+        [float(x.ranks) for x in several if x.ranks >= 2 * plan.pipelines or x is plan]
+    )
     ones = np.ones(len(ranks))
     shapes = Shapes(
-        ranks=ranks.astype(np.float64),
+        ranks=ranks,
         pipelines=ones * plan.pipelines,
         fan_in=ones * plan.fan_in,
         batch=ones * plan.batch,
     )
     figures = figures_of(costs, shapes, schedule)
-    return Curves(
-        ranks=shapes.ranks,
-        stages={name: np.broadcast_to(getattr(figures, name), ones.shape) for name in STAGES},  # type: ignore[misc]  # its keys are those
-    )
+    stages = {name: np.broadcast_to(getattr(figures, name), ones.shape) for name in STAGES}
+    return Curves(ranks=ranks, stages=stages)

@@ -10,6 +10,7 @@ from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.grid import Figures, Shapes, figures_of
 from parcast.pipeline.planning.result import Plan
 from parcast.units import format_quantity, percent
+from parcast.words import listed
 
 NOTICED: Final = 0.01  # difference in time that is mentioned
 SAVING: Final = 0.05  # share of the time that a stage takes to be named as a limit
@@ -17,8 +18,7 @@ USED: Final = 0.8  # least efficiency of ranks that are used
 FEW: Final = 4  # batches a rank, below which their number is named as a limit
 ADVICE: Final = {  # what makes a stage shorter
     "merge": "Merge faster, or return less from a task",
-    "communication": "Send less, use a faster channel, or make items larger so that a task takes "
-    "longer",
+    "communication": "Send less, use a faster channel, or give each item more to do",
     "fetch": "Give names of files as items, and read them in the task",
 }
 DOES: Final = {"merge": "a merge", "communication": "communication", "fetch": "fetching"}
@@ -48,7 +48,12 @@ def reasons_of(
             f"no stage exceeds the task of {_items(best.batch)}, {task}: {_named(stage)} takes "
             f"{percent(ratio)} of it ({own})"
         )
-    if schedule == "adaptive":
+    if schedule == "source":
+        yield (
+            "each pipeline delivers a completed reduction to the server every P/2 lg P items; the "
+            "published schedule merges no further"
+        )
+    else:
         if best.batch > 1:
             smaller = best.batch // best.fan_in
             yield from _instead(costs, best, f"a batch of {smaller}", batch=smaller)
@@ -217,5 +222,8 @@ def _times(ratio: float) -> str:
 
 def _shape(plan: Plan) -> str:
     """Name a plan."""
-    pipelines = f", {plan.pipelines} pipelines" if plan.pipelines > 1 else ""
-    return f"{plan.ranks} ranks{pipelines}, fan-in {plan.fan_in}, batch {plan.batch}"
+    parts = [f"{plan.ranks} rank{'s' if plan.ranks > 1 else ''}"]
+    parts += [f"{plan.pipelines} pipelines"] * (plan.pipelines > 1)
+    parts += [f"fan-in {plan.fan_in}"] * (plan.fan_in > 2)
+    parts += [f"a batch of {plan.batch}"] * (plan.batch > 1)
+    return listed(parts)

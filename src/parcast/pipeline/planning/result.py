@@ -8,11 +8,11 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.pipeline.planning.costs import Costs
+from parcast.pipeline.planning.grid import Stage
 from parcast.show.result import Result
 
 SCHEMA: Final = "parcast/pipeline-plan/1"
 Schedule = Literal["adaptive", "source"]
-Stage = Literal["task", "merge", "communication", "fetch"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +92,7 @@ class PipelinePlan(Result):
     fastest: int | None  # place of the plan of the least time
     nearest: Plan | None  # where no plan is balanced: that of the least ratio
     most_ranks: int
+    per_node: int | None  # ranks; None: nodes do not matter
     within: float | None  # [s]
     efficiency: float | None  # least [1]
     reasons: tuple[str, ...]  # why this plan, in sentences
@@ -106,6 +107,12 @@ class PipelinePlan(Result):
     def best(self) -> Plan | None:
         """The recommended plan, None if no plan is balanced within the limits."""
         return None if self.chosen is None else self.plans[self.chosen]
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the recommended plan, if it is known how many ranks one has. [1]."""
+        best = self.best
+        return None if best is None or not self.per_node else -(-best.ranks // self.per_node)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -151,11 +158,13 @@ class PipelinePlan(Result):
             "costs": self.costs.to_document(),
             "limits": {
                 "ranks": self.most_ranks,
+                "per_node": self.per_node,
                 "within_s": self.within,
                 "efficiency": self.efficiency,
             },
             "arguments": self.arguments,
             "options": self.options,
+            "nodes": self.nodes,
             "best": None if self.best is None else self.best.row(),
             "least_time": None if self.fastest is None else self.plans[self.fastest].row(),
             "reasons": list(self.reasons),

@@ -5,7 +5,7 @@ from typing import Final
 
 from parcast.pipeline.planning.result import PipelinePlan, Plan
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table, interval_column
-from parcast.units import TIME_UNITS, format_interval, format_quantity, percent
+from parcast.units import TIME_UNITS, format_quantity, percent
 from parcast.words import common_unit, rounded, rounded_interval, whole_percent
 
 MOST_ROWS: Final = 8
@@ -15,15 +15,15 @@ DIGITS: Final = 3
 STAGES: Final = ("merge", "communication", "fetch")
 
 
-def sheet_of(result: PipelinePlan) -> Sheet:
-    """Everything that is said of a plan."""
-    shown = rows_shown(result)
+def sheet_of(result: PipelinePlan, *, show_all: bool = False) -> Sheet:
+    """Everything that is said of a plan, with some rank counts or all."""
+    shown = [*range(len(result.plans))] if show_all else rows_shown(result)
     left_out = ""
     if len(shown) < len(result.plans):
         left_out = f"{len(shown)} of {len(result.plans)} rank counts are shown. All of them"
     plans = [result.plans[i] for i in shown]
     return Sheet(
-        title=f"{title_of(result)}: {_answer(result.best)}",
+        title=f"{title_of(result)}: {_answer(result)}",
         tables=(_plans_table(result, shown, plans), _stages_table(plans)),
         facts=tuple(_facts(result)),
         warnings=result.warnings,
@@ -118,16 +118,13 @@ def _stages_table(plans: Sequence[Plan]) -> Table:
     columns.append(
         Column(title="channel", unit="[%]", cells=[_share(x.utilisation) for x in plans])
     )
+    legend = ["a share above 100: not balanced", "channel: its utilization"]
     if any(x.memory for x in plans):
         sizes = [format_quantity(x.memory, "size") if x.memory else "" for x in plans]
         columns.append(Column(title="memory", unit="per rank", cells=sizes))
-    return Table(
-        forms=(
-            Form(columns=columns, caption="Stages in the time of a batch, as shares of its task"),
-        ),
-        legend="a share above 100: not balanced; channel: its utilization; memory: results that a "
-        "rank may hold",
-    )
+        legend.append("memory: results that a rank may hold")
+    caption = "Stages in the time of a batch, as shares of its task"
+    return Table(forms=(Form(columns=columns, caption=caption),), legend="; ".join(legend))
 
 
 def _share(ratio: float) -> str:
@@ -141,7 +138,7 @@ def _facts(result: PipelinePlan) -> Iterator[Fact]:
     """Say how many ranks to ask for, how to run, and why; or why there is no plan."""
     best = result.best
     if best is not None:
-        yield Fact("ask for", _figures(best))
+        yield Fact("ask for", _figures(result, best))
         yield Fact("run", f"parcast run ... {result.options}")
     for i, text in enumerate(result.verdict):
         yield Fact("" if i else "no plan", text, is_marked=not i)
@@ -153,19 +150,27 @@ def _facts(result: PipelinePlan) -> Iterator[Fact]:
         yield Fact("" if i else "based on", text)
 
 
-def _answer(best: Plan | None) -> str:
+def _answer(result: PipelinePlan) -> str:
     """Say how many ranks to ask for, which is the answer."""
+    best = result.best
     if best is None:
         return "no plan"
-    return f"{best.ranks} rank{'s' if best.ranks > 1 else ''}"
+    ranks = f"{best.ranks} rank{'s' if best.ranks > 1 else ''}"
+    if result.nodes is None:
+        return ranks
+    return f"{ranks} on {result.nodes} node{'s' if result.nodes > 1 else ''}"
 
 
-def _figures(best: Plan) -> str:
+def _figures(result: PipelinePlan, best: Plan) -> str:
     """Say what the ranks give."""
     time = format_quantity(best.time, "time")
     if best.upper > best.lower:
-        time = format_interval(best.time, best.lower, best.upper, "time")
+        unit = common_unit([best.time])
+        ends = (x / TIME_UNITS[unit] for x in (best.time, best.lower, best.upper))
+        time = "{} {unit} (90 % interval {} to {} {unit})".format(
+            *rounded_interval(*ends, most=4), unit=unit
+        )
     return (
-        f"{_answer(best)}: {time}, speedup {rounded(best.speedup, DIGITS)}, efficiency "
+        f"{_answer(result)}: {time}, speedup {rounded(best.speedup, DIGITS)}, efficiency "
         f"{percent(best.efficiency)}"
     )

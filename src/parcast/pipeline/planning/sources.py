@@ -14,8 +14,10 @@ from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.from_trace import measured_costs
 from parcast.pipeline.planning.result import Schedule
 from parcast.pipeline.trace import Trace, read_trace
+from parcast.words import rounded
 
 TRACES: Final = (".jsonl", ".jsonl.gz", ".gz")
+FAR: Final = 10.0  # times the largest result of a trace, from which growth is a guess
 OF_PHASE: Final = ("task", "merge", "message", "fetch", "overhead", "startup", "communication")
 
 
@@ -32,18 +34,21 @@ class Known:
 
 def costs_of(source: Any, machine: Any, *, n: float | None, **given: Any) -> Known:
     """Take the costs of a program or a trace, or none, and what is given in their place."""
-    costs: dict[str, Any] = {}
+    costs: dict[str, Any] = {"shares_channel": True}  # unless pipelines are said to have their own
     origins: list[str] = []
     warnings: list[str] = []
     inputs: dict[str, Any] = {}
     schedule: Schedule = "adaptive"
+    largest = 0
     described = None if machine is None else as_machine(machine)
     if isinstance(source, Trace) or (
         isinstance(source, str | PathLike) and fspath(source).lower().endswith(TRACES)
     ):
         trace = source if isinstance(source, Trace) else read_trace(source)
         measured = measured_costs(trace)
-        costs, origins, warnings = dict(measured.costs), [*measured.origins], [*measured.warnings]
+        costs |= measured.costs
+        origins, warnings = [*measured.origins], [*measured.warnings]
+        largest = measured.largest
         inputs["trace"] = {"file": trace.path}
     elif source is not None:
         program = as_program(source)
@@ -69,8 +74,15 @@ def costs_of(source: Any, machine: Any, *, n: float | None, **given: Any) -> Kno
     ):
         if name not in own and name not in costs:
             raise ParameterError(name, must="be given", hint=hint)
+    final = Costs.of(**{**costs, **own, "spreads": spreads})
+    if largest and not own.keys() & {"merge_growth"} and final.items > FAR * largest:
+        warnings.append(
+            f"The results of the traced run have up to {largest:,} items, the planned ones "
+            f"{final.items:,}: their growth is extrapolated "
+            f"{rounded(final.items / largest, 2)} times. Trace more items."
+        )
     return Known(
-        costs=Costs.of(**{**costs, **own, "spreads": spreads}),
+        costs=final,
         schedule=schedule,
         origins=tuple(origins),
         warnings=tuple(warnings),
