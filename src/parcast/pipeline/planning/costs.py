@@ -72,10 +72,7 @@ class Costs:
                     spreads[name] = spread
         for name in GROWTHS:
             if name in given:
-                hint = "0 for sums, 1 for concatenated results."
-                value = as_number(name, given[name], hint=hint)
-                ok = 0 <= value <= MOST_GROWTH
-                require(name, value, ok, must=f"lie between 0 and {MOST_GROWTH:g}", hint=hint)
+                values[name] = checked_growth(name, given[name])
         values["items"] = as_whole("items", given["items"], least=1, hint="Count items from 1.")
         if given.get("cores") is not None:
             values["cores"] = as_whole("cores", given["cores"], least=1, hint="Or leave it out.")
@@ -134,6 +131,15 @@ class Costs:
             )
             for x in fields(self)
         }
+
+
+def checked_growth(name: str, given: Any) -> float:
+    """Check an exponent."""
+    hint = "0 is for sums, 1 for concatenated results."
+    value = as_number(name, given, hint=hint)
+    ok = 0 <= value <= MOST_GROWTH
+    require(name, value, ok, must=f"lie between 0 and {MOST_GROWTH:g}", hint=hint)
+    return value
 
 
 def _amount(name: str, given: Any, dimension: Dimension) -> tuple[float, float]:
@@ -224,7 +230,7 @@ def _node(costs: Costs, grown: Array, below: Array, fan_in: Array, most: Array |
     """
     mean = costs.merge * grown * (below / 2.0) ** costs.merge_growth
     is_whole = below * fan_in <= most * (1 + SLACK)
-    return np.where(is_whole, mean, np.minimum(mean, costs.merge_of(most)))
+    return np.asarray(np.where(is_whole, mean, np.minimum(mean, costs.merge_of(most))))
 
 
 def _most(levels: Array) -> int:

@@ -62,8 +62,7 @@ def measured_costs(trace: Trace) -> Measured:
     message = _message(trace)
     work, items = _spent(trace.tasks, clock), _length(trace.tasks)
     count = int(items.sum())
-    growths = {"merge": merge.value, "merge_growth": merge.growth}
-    local = _local(growths, header.fan_in, items)
+    local = _local(merge, header.fan_in, items)
     task = max(work.sum() - local, LEAST_TASK * work.sum()) / count
     each = work / items
     known = len(each) > 1 and each.mean() > 0
@@ -82,7 +81,8 @@ def measured_costs(trace: Trace) -> Measured:
     costs: dict[str, Any] = {
         "items": header.items if header.items else count,
         "task": max(task, SHORTEST),
-        **growths,
+        "merge": merge.value,
+        "merge_growth": merge.growth,
         "message": message.value,
         "message_growth": message.growth,
         "fetch": _fetch(trace),
@@ -164,12 +164,13 @@ def _message(trace: Trace) -> Power:
     return fit_power(np.maximum(_length(sent), 1.0), np.asarray(sent["bytes"], dtype=np.float64))
 
 
-def _local(merge: dict[str, float], fan_in: int, items: Array) -> float:
+def _local(merge: Power, fan_in: int, items: Array) -> float:
     """Time of the merges within the batches of a run [s]."""
-    if not merge["merge"]:
+    if not merge.value:
         return 0.0
     sizes, number = np.unique(items, return_counts=True)
-    costs = Costs(items=int(sizes.max()), task=1.0, **merge)
+    largest = int(sizes.max())
+    costs = Costs(items=largest, task=1.0, merge=merge.value, merge_growth=merge.growth)
     tree = tree_of(costs, np.full(len(sizes), float(fan_in)), sizes)
     return float(np.sum(np.broadcast_to(tree.local, sizes.shape) * number))
 

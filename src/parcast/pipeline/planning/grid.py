@@ -112,8 +112,8 @@ def shapes_of(items: int, counts: NDArray[np.int64], schedule: str) -> Shapes:
     """All plans for numbers of ranks.
 
     Pipelines have at least two ranks each and are equally large. Batches are powers of the fan-in
-    and at most all items; the published schedule has fan-in 2 and no batches, and pipelines of a
-    power of two.
+    of which every rank gets one, if there are so many items; the published schedule has fan-in 2
+    and no batches, and pipelines of a power of two.
     """
     ranks, pipelines = _divided(tuple(counts.tolist()))
     if schedule == "source":
@@ -127,12 +127,13 @@ def shapes_of(items: int, counts: NDArray[np.int64], schedule: str) -> Shapes:
             dtype=np.float64,
         )
     where, pair = (x.ravel() for x in np.indices((len(ranks), len(pairs))))
-    return Shapes(
+    every = Shapes(
         ranks=ranks[where].astype(np.float64),
         pipelines=pipelines[where].astype(np.float64),
         fan_in=pairs[pair, 0],
         batch=pairs[pair, 1],
     )
+    return every[(np.ceil(items / every.batch) >= every.ranks) | (every.batch == 1)]
 
 
 @cache

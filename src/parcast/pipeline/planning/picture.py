@@ -6,7 +6,7 @@ import numpy as np
 
 from parcast.pipeline.planning.grid import Stage
 from parcast.pipeline.planning.result import PipelinePlan
-from parcast.pipeline.planning.sheet import title_of
+from parcast.pipeline.planning.sheet import legend_of_others, title_of
 from parcast.show.canvas import (
     add_legend,
     entries_of,
@@ -79,13 +79,13 @@ def _draw_times(ax: "Axes", result: PipelinePlan) -> None:
             ls="none",
             marker=".",
             ms=4,
-            label="not balanced within the limits",
+            label=legend_of_others(result),
         )
     if fits.any():
         ax.plot(ranks, within, lw=1.9, label="best plan", **style)
-    if result.within is not None:
-        label = f"longest time, {format_quantity(result.within, 'time')}"
-        ax.axhline(result.within, color=GREY, lw=1.3, ls="--", label=label)
+    if result.limits.within is not None:
+        label = f"longest time, {format_quantity(result.limits.within, 'time')}"
+        ax.axhline(result.limits.within, color=GREY, lw=1.3, ls="--", label=label)
     bottom = max(float(np.min(low)), float(np.min(times)) / FARTHEST)
     top = min(float(np.max(high)), float(np.max(times)) * FARTHEST)
     if result.best is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -20,8 +21,8 @@ from parcast.pipeline.planning.grid import (
     shapes_of,
 )
 from parcast.pipeline.planning.reasons import limits_of, reasons_of, verdict_of, warnings_of
-from parcast.pipeline.planning.result import Curves, PipelinePlan, Plan
-from parcast.pipeline.planning.sources import costs_of
+from parcast.pipeline.planning.result import Curves, Limits, PipelinePlan, Plan
+from parcast.pipeline.planning.sources import Known, costs_of
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -119,8 +120,8 @@ def plan_pipeline(
     -------
     PipelinePlan
         ``best``, ``arguments`` (of `run_pipeline`), ``plans`` (the best one for each number of
-        ranks), ``reasons`` and ``limits``. If no plan is balanced within the limits, ``best`` is
-        None and ``verdict`` says which stage takes too long.
+        ranks), ``reasons`` and ``to_use_more``. If no plan is balanced within the limits,
+        ``best`` is None and ``verdict`` says which stage takes too long.
 
     Raises
     ------
@@ -137,47 +138,43 @@ def plan_pipeline(
     >>> round(plan.best.time, 1)
     32.5
     """
-    most = _most("ranks", MOST_RANKS if ranks is None else ranks)
-    each = 1 if per_node is None else _most("per_node", per_node)
+    limits = Limits(
+        ranks=_most("ranks", MOST_RANKS if ranks is None else ranks),
+        per_node=None if per_node is None else _most("per_node", per_node),
+        within=_limit("within", within, np.inf),
+        efficiency=_limit("efficiency", efficiency, 1.0),
+    )
+    sampling = as_whole("samples", samples, least=2, hint="256 are usual."), seed
     given = {
         **{"items": items, "task": task, "merge": merge, "message": message, "fetch": fetch},
         **{"overhead": overhead, "startup": startup, "bandwidth": bandwidth, "latency": latency},
         **{"cores": cores, "growth": growth, "channel": channel, "schedule": schedule},
     }
-    sampling = as_whole("samples", samples, least=2, hint="256 are usual."), seed
-    known = costs_of(source, machine, n=n, **given)
-    longest, least = _limit("within", within, np.inf), _limit("efficiency", efficiency, 1.0)
+    return _planned(costs_of(source, machine, n=n, **given), limits, sampling)
+
+
+def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> PipelinePlan:
+    """Evaluate all plans, and choose."""
     costs, own = known.costs, known.schedule
-    counts = counts_up_to(most, each)
-    shapes = shapes_of(costs.items, counts, own)
+    shapes = shapes_of(costs.items, counts_up_to(limits.ranks, limits.per_node or 1), own)
     figures = figures_of(costs, shapes, own)
-    cores_used = shapes.ranks if costs.cores is None else np.minimum(shapes.ranks, costs.cores)
-    achieved = costs.sequential / figures.time / cores_used
-    meets = np.ones(len(shapes), dtype=bool)
-    if longest is not None:
-        meets &= figures.time <= longest
-    if least is not None:
-        meets &= achieved >= least
-    balanced = figures.is_balanced
-    several = shapes.ranks > 1
-    is_possible = most == 1 or bool(np.any(balanced & several))
+    balanced, meets = figures.is_balanced, _meeting(costs, shapes, figures, limits)
     rows = _best_of_each(shapes, figures, balanced & meets, balanced)
-    plans = _plans(costs, shapes[rows], own, meets[rows] & balanced[rows], sampling)
-    chosen, fastest = (
-        _recommended(plans, by_ranks=longest is not None) if is_possible else (None,) * 2
-    )
-    nearest = None
-    if not is_possible:
-        beside = np.flatnonzero(several)
-        at = beside[[np.argmin(figures.ratio[beside])]]
-        [nearest] = _plans(costs, shapes[at], own, meets[at] & balanced[at], sampling)
-    best = None if chosen is None else plans[chosen]
-    answer: dict[str, Any] = {}
-    if best is None or fastest is None:
-        answer["verdict"] = tuple(verdict_of(plans, nearest, within=longest, efficiency=least))
+    plans = _plans(costs, shapes[rows], own, (meets & balanced)[rows], sampling)
+    several = np.flatnonzero(shapes.ranks > 1)
+    chosen = fastest = nearest = None
+    if not len(several) or balanced[several].any():
+        chosen, fastest = _recommended(plans, by_ranks=limits.within is not None)
     else:
-        answer["reasons"] = tuple(reasons_of(costs, own, best, plans[fastest], longest))
-        answer["limits"] = tuple(limits_of(costs, own, best, most))
+        at = several[[np.argmin(figures.ratio[several])]]
+        [nearest] = _plans(costs, shapes[at], own, np.zeros(1, dtype=bool), sampling)
+    best = None if chosen is None else plans[chosen]
+    reasons = to_use_more = verdict = tuple[str, ...]()
+    if best is None or fastest is None:
+        verdict = tuple(verdict_of(plans, nearest, limits))
+    else:
+        reasons = tuple(reasons_of(costs, own, best, plans[fastest], limits))
+        to_use_more = tuple(limits_of(costs, own, best, _twice(costs, own, best), limits))
     shown = best or nearest
     return PipelinePlan(
         costs=costs,
@@ -186,16 +183,39 @@ def plan_pipeline(
         chosen=chosen,
         fastest=fastest,
         nearest=nearest,
-        most_ranks=most,
-        per_node=per_node,
-        within=longest,
-        efficiency=least,
+        limits=limits,
+        reasons=reasons,
+        to_use_more=to_use_more,
+        verdict=verdict,
         curves=None if shown is None else _curves(costs, own, shown, plans),
         origins=known.origins,
         warnings=(*known.warnings, *warnings_of(costs, shown)),
         inputs=known.inputs,
-        **{"reasons": (), "limits": (), "verdict": (), **answer},
     )
+
+
+def _twice(costs: Costs, schedule: str, plan: Plan) -> Plan:
+    """Give the best plan of twice as many ranks."""
+    shapes = shapes_of(costs.items, np.array([2 * plan.ranks]), schedule)
+    figures = figures_of(costs, shapes, schedule)
+    rows = _best_of_each(shapes, figures, figures.is_balanced, figures.is_balanced)
+    [found] = _plans(replace(costs, spreads={}), shapes[rows], schedule, np.ones(1, bool), (2, 0))
+    return found
+
+
+def _meeting(costs: Costs, shapes: Shapes, figures: Figures, limits: Limits) -> NDArray[np.bool_]:
+    """Whether plans meet the limits."""
+    meets = np.ones(len(shapes), dtype=bool)
+    if limits.within is not None:
+        meets &= figures.time <= limits.within
+    if limits.efficiency is not None:
+        meets &= costs.sequential / figures.time / _cores(costs, shapes) >= limits.efficiency
+    return meets
+
+
+def _cores(costs: Costs, shapes: Shapes) -> Array:
+    """Cores that plans use [1]."""
+    return shapes.ranks if costs.cores is None else np.minimum(shapes.ranks, costs.cores)
 
 
 def _most(name: str, value: Any) -> int:
@@ -264,7 +284,7 @@ def _plans(
         low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
         lower, upper = np.minimum(low, figures.time), np.maximum(high, figures.time)
     speedup = costs.sequential / figures.time
-    cores = shapes.ranks if costs.cores is None else np.minimum(shapes.ranks, costs.cores)
+    cores = _cores(costs, shapes)
     stages = {name: np.broadcast_to(getattr(figures, name), lower.shape) for name in STAGES}
     balanced = figures.is_balanced
     return tuple(

@@ -1,6 +1,6 @@
 """Why a plan, what would have to change to use more ranks, and why there is none: in sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.grid import Figures, Shapes, figures_of
-from parcast.pipeline.planning.result import Plan
+from parcast.pipeline.planning.result import Limits, Plan
 from parcast.units import format_quantity, percent
 from parcast.words import listed
 
@@ -25,20 +25,30 @@ DOES: Final = {"merge": "a merge", "communication": "communication", "fetch": "f
 
 
 def figures_at(
-    costs: Costs, schedule: str, plan: Plan, *, drain: bool = True, **changes: int
+    costs: Costs,
+    schedule: str,
+    plan: Plan,
+    changes: Mapping[str, int],
+    *,
+    drain: bool = True,
 ) -> Figures:
     """Evaluate one plan with some of its numbers changed."""
     own = {name: getattr(plan, name) for name in ("ranks", "pipelines", "fan_in", "batch")}
-    shapes = Shapes(**{name: np.array([float(x)]) for name, x in (own | changes).items()})
+    shapes = Shapes(**{name: np.array([float(x)]) for name, x in {**own, **changes}.items()})
     return figures_of(costs, shapes, schedule, drain=drain)
 
 
 def reasons_of(
-    costs: Costs, schedule: str, best: Plan, fastest: Plan, within: float | None
+    costs: Costs, schedule: str, best: Plan, fastest: Plan, limits: Limits
 ) -> Iterator[str]:
     """Say why a plan is recommended."""
     if best.ranks == 1:
-        yield "no balanced plan of several ranks is faster than one rank"
+        if limits.ranks == 1 or costs.items == 1:
+            yield "there is only one rank" if limits.ranks == 1 else "there is only one item"
+        elif limits.within is None and limits.efficiency is None:
+            yield "no balanced plan of several ranks is faster than one rank"
+        else:
+            yield "the fewest ranks that meet the limits"
         return
     stage, ratio = best.longest
     if ratio > 0:
@@ -66,13 +76,15 @@ def reasons_of(
             yield from _instead(costs, best, "one pipeline", pipelines=1)
     if fastest.ranks != best.ranks:
         least = format_quantity(fastest.time, "time")
-        why = "meet the limit" if within is not None else "come within 5 % of the least time"
+        why = (
+            "meet the limit" if limits.within is not None else "come within 5 % of the least time"
+        )
         yield f"the fewest ranks that {why}; {fastest.ranks} ranks take the least, {least}"
 
 
 def _instead(costs: Costs, best: Plan, what: str, **changes: int) -> Iterator[str]:
     """Say what another plan would be worse in, if it is."""
-    other = figures_at(costs, "adaptive", best, **changes)
+    other = figures_at(costs, "adaptive", best, changes)
     stage, ratio = longest(other)
     if ratio > 1.0 + 1e-9:
         yield f"with {what}, {DOES[stage]} would take {_times(ratio)} the task"
@@ -87,50 +99,46 @@ def longest(figures: Figures) -> tuple[str, float]:
     return stage, stages[stage] / float(np.ravel(figures.task)[0])
 
 
-def limits_of(costs: Costs, schedule: str, best: Plan, most: int) -> Iterator[str]:
-    """Say what would have to change to use more ranks."""
+def limits_of(
+    costs: Costs, schedule: str, best: Plan, twice: Plan, limits: Limits
+) -> Iterator[str]:
+    """Say what would have to change to use more ranks; `twice` is the best plan of 2x as many."""
+    most, ranks = limits.ranks, twice.ranks
     if best.ranks == 1:
-        yield "longer tasks, more items, or less costly messages and merges"
+        if limits.within is None and limits.efficiency is None and most > 1:
+            yield "more items, longer tasks, or less costly messages and merges"
         return
-    twice = figures_at(costs, schedule, best, ranks=2 * best.ranks)
-    time = float(twice.time[0])
-    stage, ratio = longest(twice)
-    cores = costs.cores
-    if cores is not None and best.ranks >= cores:
-        yield f"more cores than {cores}, which the ranks share"
+    if costs.cores is not None and best.ranks >= costs.cores:
+        yield f"more cores than {costs.cores}, which the ranks share"
         return
-    if ratio <= 1.0 + 1e-9 and best.time / time >= 2 * USED:
-        text = f"{2 * best.ranks} ranks would take {format_quantity(time, 'time')}"
-        more = f"nothing but a higher limit than {most} ranks: " if 2 * best.ranks > most else ""
-        yield f"{more}{text}"
+    if twice.is_balanced and best.time / twice.time >= 2 * USED:
+        more = f"nothing but a higher limit than {most} ranks: " if ranks > most else ""
+        yield f"{more}{ranks} ranks would take {format_quantity(twice.time, 'time')}"
         return
-    if ratio > 1.0 + 1e-9:
-        text = f"with {2 * best.ranks} ranks {DOES[stage]} would take {_times(ratio)} the task"
-        if stage == "communication" and schedule == "adaptive":
-            text += "; a larger batch sends fewer messages"
-        yield f"{text}. {ADVICE[stage]}"
-    for stage, saving in _savings(costs, schedule, best, time):
-        if saving >= SAVING:
-            yield _limit(stage, saving, 2 * best.ranks)
-    if schedule == "adaptive" and costs.items / best.batch < FEW * 2 * best.ranks:
-        count = costs.items / best.batch / (2 * best.ranks)
+    stage, ratio = twice.longest
+    if not twice.is_balanced:
         yield (
-            f"more items, or a smaller batch: {2 * best.ranks} ranks get {count:.2g} batches each"
+            f"no plan of {ranks} ranks is balanced: {DOES[stage]} would take {_times(ratio)} the "
+            f"task at best. {ADVICE[stage]}"
         )
+    for other, saving in _savings(costs, schedule, twice):
+        if saving >= SAVING and (twice.is_balanced or other != stage):
+            yield _limit(other, saving, ranks)
+    if (count := costs.items / twice.batch / ranks) < FEW:
+        yield f"more items: {ranks} ranks get {count:.2g} batches each"
 
 
-def _savings(costs: Costs, schedule: str, best: Plan, time: float) -> Iterator[tuple[str, float]]:
-    """What each stage adds to the time of twice as many ranks, the largest first [1]."""
+def _savings(costs: Costs, schedule: str, plan: Plan) -> Iterator[tuple[str, float]]:
+    """What stages add to the time of a plan, the largest first [1]."""
     free = {
         "fetch": replace(costs, fetch=0.0),
         "communication": replace(
             costs, bandwidth=None, latency=0.0, communication=None, overhead=0.0
         ),
     }
-    twice = 2 * best.ranks
-    times = {x: figures_at(y, schedule, best, ranks=twice).time for x, y in free.items()}
-    times["merge"] = figures_at(costs, schedule, best, ranks=twice, drain=False).time
-    savings = {stage: 1.0 - float(each[0]) / time for stage, each in times.items()}
+    times = {x: figures_at(y, schedule, plan, {}).time for x, y in free.items()}
+    times["merge"] = figures_at(costs, schedule, plan, {}, drain=False).time
+    savings = {stage: 1.0 - float(each[0]) / plan.time for stage, each in times.items()}
     yield from sorted(savings.items(), key=lambda each: -each[1])
 
 
@@ -150,11 +158,10 @@ def _limit(stage: str, saving: float, ranks: int) -> str:
 def verdict_of(
     plans: Sequence[Plan],
     nearest: Plan | None,
-    *,
-    within: float | None,
-    efficiency: float | None,
+    limits: Limits,
 ) -> Iterator[str]:
     """Say why there is no plan, and what comes nearest."""
+    within = limits.within
     if nearest is not None:
         stage, ratio = nearest.longest
         task, own = (format_quantity(nearest.stages[x], "time", 2) for x in ("task", stage))
@@ -177,8 +184,8 @@ def verdict_of(
     best = max(quick, key=lambda plan: plan.efficiency)
     yield (
         f"the highest efficiency {'within the time ' if within else ''}is "
-        f"{percent(best.efficiency)}, with {_shape(best)}; the least allowed is "
-        f"{percent(efficiency or 0.0)}"
+        f"{_share(best.efficiency)}, with {_shape(best)}; the least allowed is "
+        f"{_share(limits.efficiency or 0.0)}"
     )
 
 
@@ -208,6 +215,11 @@ def warnings_of(costs: Costs, plan: Plan | None) -> Iterator[str]:
 def _named(stage: str) -> str:
     """Name a stage."""
     return {"fetch": "fetching the items of all ranks"}.get(stage, DOES.get(stage, stage))
+
+
+def _share(value: float) -> str:
+    """Write an efficiency: 99.9 %, not 100 %."""
+    return f"{100 * value:.3g} %"
 
 
 def _items(count: int) -> str:

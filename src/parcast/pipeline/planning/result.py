@@ -78,6 +78,16 @@ class Curves:
     stages: Mapping[Stage, Array]  # [s]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What plans have to meet."""
+
+    ranks: int = 1024  # most
+    per_node: int | None = None  # ranks; None: nodes do not matter
+    within: float | None = None  # longest time [s]
+    efficiency: float | None = None  # least [1]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PipelinePlan(Result):
     """Plans of a pipeline: the best one for each number of ranks."""
@@ -91,12 +101,9 @@ class PipelinePlan(Result):
     chosen: int | None  # place of the recommended plan; None: none is balanced within the limits
     fastest: int | None  # place of the plan of the least time
     nearest: Plan | None  # where no plan is balanced: that of the least ratio
-    most_ranks: int
-    per_node: int | None  # ranks; None: nodes do not matter
-    within: float | None  # [s]
-    efficiency: float | None  # least [1]
+    limits: Limits
     reasons: tuple[str, ...]  # why this plan, in sentences
-    limits: tuple[str, ...]  # what would have to change to use more ranks
+    to_use_more: tuple[str, ...]  # what would have to change to use more ranks
     verdict: tuple[str, ...]  # why there is none
     curves: Curves | None
     origins: tuple[str, ...] = ()  # where the costs come from
@@ -112,7 +119,11 @@ class PipelinePlan(Result):
     def nodes(self) -> int | None:
         """Nodes of the recommended plan, if it is known how many ranks one has. [1]."""
         best = self.best
-        return None if best is None or not self.per_node else -(-best.ranks // self.per_node)
+        return (
+            None
+            if best is None or not self.limits.per_node
+            else -(-best.ranks // self.limits.per_node)
+        )
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -157,10 +168,10 @@ class PipelinePlan(Result):
             "schedule": self.schedule,
             "costs": self.costs.to_document(),
             "limits": {
-                "ranks": self.most_ranks,
-                "per_node": self.per_node,
-                "within_s": self.within,
-                "efficiency": self.efficiency,
+                "ranks": self.limits.ranks,
+                "per_node": self.limits.per_node,
+                "within_s": self.limits.within,
+                "efficiency": self.limits.efficiency,
             },
             "arguments": self.arguments,
             "options": self.options,
@@ -168,7 +179,7 @@ class PipelinePlan(Result):
             "best": None if self.best is None else self.best.row(),
             "least_time": None if self.fastest is None else self.plans[self.fastest].row(),
             "reasons": list(self.reasons),
-            "to_use_more": list(self.limits),
+            "to_use_more": list(self.to_use_more),
             "verdict": list(self.verdict),
             "origins": list(self.origins),
             "warnings": list(self.warnings),

@@ -33,13 +33,13 @@ def sheet_of(result: PipelinePlan, *, show_all: bool = False) -> Sheet:
 
 def title_of(result: PipelinePlan) -> str:
     """Say what is planned, and under which limits."""
-    limits = [f"up to {result.most_ranks} ranks"]
-    if result.within is not None:
-        limits.append(f"within {format_quantity(result.within, 'time')}")
-    if result.efficiency is not None:
-        limits.append(f"efficiency of at least {percent(result.efficiency)}")
+    limits = [f"up to {_many(result.limits.ranks, 'rank')}"]
+    if result.limits.within is not None:
+        limits.append(f"within {format_quantity(result.limits.within, 'time')}")
+    if result.limits.efficiency is not None:
+        limits.append(f"efficiency of at least {100 * result.limits.efficiency:.3g} %")
     kind = ", published schedule" if result.schedule == "source" else ""
-    return f"Pipeline of {result.costs.items:,} items{kind}, {', '.join(limits)}"
+    return f"Pipeline of {_many(result.costs.items, 'item')}{kind}, {', '.join(limits)}"
 
 
 def rows_shown(result: PipelinePlan) -> list[int]:
@@ -89,13 +89,15 @@ def _plans_table(result: PipelinePlan, shown: Sequence[int], plans: Sequence[Pla
     if result.chosen is not None:
         legend.append(f"{MARK}: recommended")
     if not all(x.fits for x in plans):
-        why = (
-            "not balanced"
-            if result.within is None and result.efficiency is None
-            else ("not balanced within the limits")
-        )
-        legend.append(f"{FAILS}: {why}")
+        legend.append(f"{FAILS}: {legend_of_others(result)}")
     return Table(forms=(Form(columns=columns),), legend="; ".join(legend))
+
+
+def legend_of_others(result: PipelinePlan) -> str:
+    """Say why plans are not recommended."""
+    if result.limits.within is None and result.limits.efficiency is None:
+        return "not balanced"
+    return "not balanced, or not within the limits"
 
 
 def _stages_table(plans: Sequence[Plan]) -> Table:
@@ -144,7 +146,7 @@ def _facts(result: PipelinePlan) -> Iterator[Fact]:
         yield Fact("" if i else "no plan", text, is_marked=not i)
     for i, text in enumerate(result.reasons):
         yield Fact("" if i else "why", text)
-    for i, text in enumerate(result.limits):
+    for i, text in enumerate(result.to_use_more):
         yield Fact("" if i else "to use more", text)
     for i, text in enumerate(result.origins):
         yield Fact("" if i else "based on", text)
@@ -155,10 +157,15 @@ def _answer(result: PipelinePlan) -> str:
     best = result.best
     if best is None:
         return "no plan"
-    ranks = f"{best.ranks} rank{'s' if best.ranks > 1 else ''}"
+    ranks = _many(best.ranks, "rank")
     if result.nodes is None:
         return ranks
-    return f"{ranks} on {result.nodes} node{'s' if result.nodes > 1 else ''}"
+    return f"{ranks} on {_many(result.nodes, 'node')}"
+
+
+def _many(count: int, noun: str) -> str:
+    """Write how many there are."""
+    return f"{count:,} {noun}{'s' if count != 1 else ''}"
 
 
 def _figures(result: PipelinePlan, best: Plan) -> str:

@@ -10,7 +10,7 @@ from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import as_machine, as_program
 from parcast.errors import ParameterError, require
 from parcast.pipeline.law import PipelinePhase
-from parcast.pipeline.planning.costs import Costs
+from parcast.pipeline.planning.costs import GROWTHS, Costs, checked_growth
 from parcast.pipeline.planning.from_trace import measured_costs
 from parcast.pipeline.planning.result import Schedule
 from parcast.pipeline.trace import Trace, read_trace
@@ -59,7 +59,7 @@ def costs_of(source: Any, machine: Any, *, n: float | None, **given: Any) -> Kno
         origins.append(f"network of {described.name}" if described.name else "machine file")
     own = {name: value for name, value in given.items() if value is not None}
     if (growth := own.pop("growth", None)) is not None:
-        own |= {"merge_growth": growth, "message_growth": growth}
+        own |= dict.fromkeys(GROWTHS, checked_growth("growth", growth))
     if (channel := own.pop("channel", None)) is not None:
         require_one_of("channel", channel, ("own", "shared"))
         own["shares_channel"] = channel == "shared"
