@@ -185,10 +185,10 @@ def _channel(trace: Trace) -> tuple[float, float | None]:
     order = np.argsort(size, kind="stable")
     parts = np.array_split(order, min(BINS, max(len(order) // FEW, 1)))
     quick = np.array([np.quantile(delay[part], QUARTILE) for part in parts])
-    mean = np.array([size[part].mean() for part in parts])
-    if len(parts) < FEWEST or mean[-1] < 2 * mean[0] or np.any(quick <= 0):
+    small = np.array([np.quantile(size[part], QUARTILE) for part in parts])
+    if len(parts) < FEWEST or small[-1] < 2 * small[0] or np.any(quick <= 0):
         return float(np.quantile(delay, QUARTILE)), None
-    fitted = fit_non_negative(np.stack([np.ones(len(parts)), mean], axis=1), quick)
+    fitted = fit_non_negative(np.stack([np.ones(len(parts)), small], axis=1), quick)
     latency, slope = (float(x) for x in fitted.coefficients)
     return latency, 1.0 / slope if slope > 0 else None
 
@@ -256,7 +256,8 @@ def _warnings(trace: Trace, merge: Power) -> Iterator[str]:
         )
     if header.ranks > header.cores:
         yield (
-            f"In the traced run {header.ranks} ranks shared {header.cores} cores: delays of "
+            f"In the traced run {header.ranks} ranks shared {header.cores} "
+            f"core{'s' if header.cores > 1 else ''}: delays of "
             "messages may be too long. Trace a run with a core for each rank."
         )
     if merge.width is None and len(trace.merges):

@@ -66,7 +66,9 @@ def _draw_times(ax: "Axes", result: PipelinePlan) -> None:
     )
     fits = np.array([plan.fits for plan in plans])
     if np.any(high > low):
-        ax.fill_between(ranks, low, high, color=BLUE, alpha=0.18, lw=0, label="90 % interval")
+        ax.fill_between(
+            ranks, low, high, where=fits, color=BLUE, alpha=0.18, lw=0, label="90 % interval"
+        )
     ideal = times[0] / ranks
     ax.plot(ranks, ideal, color=GREY, lw=1.0, ls=(0, (1, 1.5)), label="ideal")
     within = np.where(fits, times, np.nan)

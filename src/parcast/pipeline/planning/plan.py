@@ -156,7 +156,9 @@ def plan_pipeline(
 def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> PipelinePlan:
     """Evaluate all plans, and choose."""
     costs, own = known.costs, known.schedule
-    shapes = shapes_of(costs.items, counts_up_to(limits.ranks, limits.per_node or 1), own)
+    each = limits.per_node or 1
+    most = min(limits.ranks, -(-costs.items // each) * each)  # that have an item
+    shapes = shapes_of(costs.items, counts_up_to(most, each), own)
     figures = figures_of(costs, shapes, own)
     balanced, meets = figures.is_balanced, _meeting(costs, shapes, figures, limits)
     rows = _best_of_each(shapes, figures, balanced & meets, balanced)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -124,7 +125,7 @@ def limits_of(
     for other, saving in _savings(costs, schedule, twice):
         if saving >= SAVING and (twice.is_balanced or other != stage):
             yield _limit(other, saving, ranks)
-    if (count := costs.items / twice.batch / ranks) < FEW:
+    if (count := ceil(costs.items / twice.batch) / ranks) < FEW:
         yield f"more items: {ranks} ranks get {count:.2g} batches each"
 
 
