@@ -104,6 +104,11 @@ class Costs:
         n = self.items
         return np.asarray(n * (self.task + self.fetch) + (n - 1) * tree.merge)
 
+    @property
+    def on_one(self) -> Array:
+        """Time of a run on one rank, of which speedups are. [s]."""
+        return np.asarray(self.sequential + self.startup)
+
     def samples(self, count: int, seed: int) -> Self:
         """Give samples of the uncertain costs, columns that broadcast against plans.
 

@@ -6,8 +6,8 @@ of all results of equally many items, weighted by the square root of their numbe
 scales. The power then gives the time that all merges of the run took together.
 
 A message takes latency and size over bandwidth: the lower quartiles of its delays, since most wait
-for a rank that is busy. Its processor time is the lower quartile of the gaps between a task or a
-merge and the next one of a rank.
+for a rank that is busy. Its processor time is what lies between a task or a merge and the next one
+of a rank: the median gap, times the tasks and merges over the messages that the law counts.
 """
 
 from collections.abc import Iterator
@@ -21,15 +21,17 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90
 from parcast.errors import FitFailed
 from parcast.numerics import fit_non_negative
+from parcast.pipeline.adaptive import batches
 from parcast.pipeline.planning.costs import MOST_GROWTH, Costs, tree_of
 from parcast.pipeline.trace import Trace
-from parcast.units import format_quantity
+from parcast.units import format_quantity, percent
 
 FEW: Final = 8  # results below which a growth is not fitted
 FEWEST: Final = 3  # different sizes of results, for the same
 SHORTEST: Final = 1e-9  # a time that a clock tells [s]
 QUARTILE: Final = 0.25
 LEAST_TASK: Final = 0.05  # of the time of a batch that is its tasks, whatever its merges take
+BUSY: Final = 0.9  # of a core, that tasks use if they wait for nothing
 BINS: Final = 8  # of message sizes
 
 
@@ -195,7 +197,8 @@ def _channel(trace: Trace) -> tuple[float, float | None]:
 
 def _overhead(trace: Trace) -> float:
     """Processor time of a message [s]."""
-    if trace.header.ranks == 1:
+    ranks = trace.header.ranks
+    if ranks == 1:
         return 0.0
     work = [(x["rank"], x["start"], x["end"]) for x in (trace.tasks, trace.merges)]
     rank, start, end = (np.concatenate(x) for x in zip(*work, strict=True))
@@ -203,7 +206,11 @@ def _overhead(trace: Trace) -> float:
     same = rank[order][1:] == rank[order][:-1]
     gaps = (start[order][1:] - end[order][:-1])[same]
     gaps = gaps[gaps > 0]
-    return float(np.quantile(gaps, QUARTILE)) if len(gaps) else 0.0
+    if not len(gaps):
+        return 0.0
+    number = len(trace.tasks)
+    messages = batches(number, ranks).messages
+    return float(np.median(gaps)) * len(rank) / float(messages)
 
 
 def _fetch(trace: Trace) -> float:
@@ -260,6 +267,14 @@ def _warnings(trace: Trace, merge: Power) -> Iterator[str]:
             f"core{'s' if header.cores > 1 else ''}: delays of "
             "messages may be too long. Trace a run with a core for each rank."
         )
+    else:
+        spent = float(_spent(trace.tasks, "processor").sum())
+        share = spent / max(float(_spent(trace.tasks, "wall").sum()), SHORTEST)
+        if 0 < share < BUSY:
+            yield (
+                f"The traced tasks used {percent(share)} of a core: they waited for files, or "
+                "other programs used the cores. In the latter case repeat the run."
+            )
     if merge.width is None and len(trace.merges):
         yield (
             "Too few merges of different sizes to fit how merges grow: constant times are "

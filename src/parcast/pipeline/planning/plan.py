@@ -211,7 +211,7 @@ def _meeting(costs: Costs, shapes: Shapes, figures: Figures, limits: Limits) -> 
     if limits.within is not None:
         meets &= figures.time <= limits.within
     if limits.efficiency is not None:
-        meets &= costs.sequential / figures.time / _cores(costs, shapes) >= limits.efficiency
+        meets &= costs.on_one / figures.time / _cores(costs, shapes) >= limits.efficiency
     return meets
 
 
@@ -285,7 +285,7 @@ def _plans(
         # The middle of the samples may lie beside the time of the middle costs.
         low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
         lower, upper = np.minimum(low, figures.time), np.maximum(high, figures.time)
-    speedup = costs.sequential / figures.time
+    speedup = costs.on_one / figures.time
     cores = _cores(costs, shapes)
     stages = {name: np.broadcast_to(getattr(figures, name), lower.shape) for name in STAGES}
     balanced = figures.is_balanced
