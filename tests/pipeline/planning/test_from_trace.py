@@ -115,6 +115,9 @@ def test_ranks_that_share_cores_are_timed_by_their_processors():
     assert alone.costs["task"] == pytest.approx(2 * TASK, rel=1e-6)
     assert any("The traced tasks used 50% of a core" in text for text in alone.warnings)
     assert not any("of a core" in text for text in measured_costs(made()).warnings)
+    chosen = plan_pipeline(made(cores=2, slow=2.0), clock="processor", ranks=2)
+    assert chosen.costs.task == pytest.approx(TASK, rel=1e-6)
+    assert not any("of a core" in text for text in chosen.warnings)
     assert alone.origins[0] == "wall times of a run of 256 items on 2 ranks"
 
 

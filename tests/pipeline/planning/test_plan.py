@@ -267,6 +267,11 @@ def test_limits_of_time_and_efficiency():
     efficient = plan_pipeline(**REDUCTION, ranks=64, efficiency=0.9)
     assert efficient.best.efficiency >= 0.9
     assert all(x.efficiency >= 0.9 for x in efficient.plans if x.fits)
+    unsure = plan_pipeline(**REDUCTION | {"task": "5 ms +- 20%"}, ranks=64, within=2.0)
+    [warning] = [text for text in unsure.warnings if "above the limit" in text]
+    sure = next(x for x in unsure.plans if x.upper <= 2.0)
+    assert unsure.best.upper > 2.0
+    assert f"From {sure.ranks} ranks on" in warning
     none = plan_pipeline(**REDUCTION, ranks=64, within=0.01)
     assert none.best is None
     assert none.verdict[0].startswith("the least time of a balanced plan is ")
@@ -300,7 +305,10 @@ def test_arguments_are_those_of_a_run():
 def test_memory_is_the_window_and_the_last_merge():
     plan = plan_pipeline(items=1000, task="5 ms", message="1 MB", growth=1.0, ranks=4)
     best = plan.best
-    assert best.memory == pytest.approx(16e6 * best.batch + 2e9)
+    waiting = min(16, -(-1000 // (best.batch * best.ranks)))
+    assert best.memory == pytest.approx(waiting * 1e6 * best.batch + 2e9)
+    small = plan_pipeline(items=1000, task="5 ms", message="1 MB", ranks=4)
+    assert small.best.memory == pytest.approx(18e6)
 
 
 def test_one_rank_is_a_plan_where_no_other_is_faster():

@@ -56,6 +56,7 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line d
     "machine": "MACHINE",
     "n": "-n",
     "per_node": "--per-node",
+    "clock": "--clock",
 }
 FILES: Final = (
     Place(PROGRAM.argument, PROGRAM.wanted, PROGRAM.kinds, least=0),
@@ -94,6 +95,12 @@ def cost_options(function: Any) -> Any:
 @cli_command(name="pipeline", help=HELP, short_help="Ranks, pipelines and batch of a pipeline.")
 @click.argument("files", nargs=-1, metavar="[PROGRAM] [MACHINE]", type=A_FILE)
 @click.option("--trace", type=A_FILE, metavar="PATH", help="Costs from this traced run.")
+@click.option(
+    "--clock",
+    type=OneOf(["wall", "processor"]),
+    metavar="NAME",
+    help="Times of the trace: wall or processor. By default by its ranks and cores.",
+)
 @click.option("--items", type=Whole(1), metavar="COUNT", help="Items to reduce.")
 @cost_options
 @text_option(

@@ -1,9 +1,9 @@
 """Costs of a pipeline from the trace of a small run.
 
-Times are those of the processor where ranks shared cores, and wall times otherwise, so that waits
-for files count. Merges and messages are fitted by powers of the items in a result: by the medians
-of all results of equally many items, weighted by the square root of their number, on logarithmic
-scales. The power then gives the time that all merges of the run took together.
+By default times are those of the processor where ranks shared cores, and wall times otherwise, so
+that waits for files count. Merges and messages are fitted by powers of the items in a result: by
+the medians of all results of equally many items, weighted by the square root of their number, on
+logarithmic scales. The power then gives the time that all merges of the run took together.
 
 A message takes latency and size over bandwidth: the lower quartiles of its delays, since most wait
 for a rank that is busy. Its processor time is what lies between a task or a merge and the next one
@@ -12,7 +12,7 @@ of a rank: the median gap, times the tasks and merges over the messages that the
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
@@ -26,6 +26,7 @@ from parcast.pipeline.planning.costs import MOST_GROWTH, Costs, tree_of
 from parcast.pipeline.trace import Trace
 from parcast.units import format_quantity, percent
 
+Clock: TypeAlias = Literal["wall", "processor"]
 FEW: Final = 8  # results below which a growth is not fitted
 FEWEST: Final = 3  # different sizes of results, for the same
 SHORTEST: Final = 1e-9  # a time that a clock tells [s]
@@ -54,12 +55,13 @@ class Measured:
     largest: int  # items of a result that was merged; 0: none [1]
 
 
-def measured_costs(trace: Trace) -> Measured:
-    """Take the costs of a run from its trace."""
+def measured_costs(trace: Trace, clock: Clock | None = None) -> Measured:
+    """Take the costs of a run from its trace, by a clock or the one that suits the run."""
     header = trace.header
     if not len(trace.tasks):
         raise FitFailed("The trace has no task. Trace a run of some items.", outcome="No plan.")
-    clock = "processor" if header.ranks > header.cores else "wall"
+    if clock is None:
+        clock = "processor" if header.ranks > header.cores else "wall"
     merge = _merge(trace, clock)
     message = _message(trace)
     work, items = _spent(trace.tasks, clock), _length(trace.tasks)
@@ -98,7 +100,7 @@ def measured_costs(trace: Trace) -> Measured:
     return Measured(
         costs=costs,
         origins=tuple(_origins(trace, clock, costs, merge, message)),
-        warnings=tuple(_warnings(trace, merge)),
+        warnings=tuple(_warnings(trace, clock, merge)),
         largest=int(_length(trace.merges).max()) if len(trace.merges) else 0,
     )
 
@@ -133,7 +135,7 @@ def fit_power(x: Array, y: Array) -> Power:
     return Power(value, growth, spread, width)
 
 
-def _spent(events: Any, clock: str) -> Array:
+def _spent(events: Any, clock: Clock) -> Array:
     """Time of tasks or merges [s]."""
     wall = events["end"] - events["start"]
     return np.asarray(events["processor"] if clock == "processor" else wall, dtype=np.float64)
@@ -144,7 +146,7 @@ def _length(events: Any) -> Array:
     return np.asarray(events["stop"] - events["first"], dtype=np.float64)
 
 
-def _merge(trace: Trace, clock: str) -> Power:
+def _merge(trace: Trace, clock: Clock) -> Power:
     """Time of a merge of the results of two items, and its growth; 0 where there was none."""
     merges = trace.merges
     some = merges[merges["inputs"] > 1]
@@ -227,7 +229,7 @@ def _startup(trace: Trace) -> float:
 
 
 def _origins(
-    trace: Trace, clock: str, costs: dict[str, Any], merge: Power, message: Power
+    trace: Trace, clock: Clock, costs: dict[str, Any], merge: Power, message: Power
 ) -> Iterator[str]:
     """Say what was measured, in sentences."""
     header = trace.header
@@ -253,7 +255,7 @@ def _grow(power: Power) -> str:
     return f"grow as items^{power.growth:.2f} ({low:.2f} to {high:.2f})"
 
 
-def _warnings(trace: Trace, merge: Power) -> Iterator[str]:
+def _warnings(trace: Trace, clock: Clock, merge: Power) -> Iterator[str]:
     """Say what the run does not determine."""
     header = trace.header
     if header.ranks == 1:
@@ -267,13 +269,13 @@ def _warnings(trace: Trace, merge: Power) -> Iterator[str]:
             f"core{'s' if header.cores > 1 else ''}: delays of "
             "messages may be too long. Trace a run with a core for each rank."
         )
-    else:
+    elif clock == "wall":
         spent = float(_spent(trace.tasks, "processor").sum())
         share = spent / max(float(_spent(trace.tasks, "wall").sum()), SHORTEST)
         if 0 < share < BUSY:
             yield (
                 f"The traced tasks used {percent(share)} of a core: they waited for files, or "
-                "other programs used the cores. In the latter case repeat the run."
+                "other programs used the cores. In the latter case plan by processor times."
             )
     if merge.width is None and len(trace.merges):
         yield (

@@ -208,7 +208,8 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
     per_message = np.where(share > 0, sent + costs.overhead, 0.0)
     carried = split.busy * share * service / channels
     alone = split.working <= 1
-    held = WINDOW * costs.message_of(size) + (2.0 * costs.message_of(costs.items))
+    waiting = np.minimum(WINDOW, np.ceil(split.number / split.working))
+    held = waiting * costs.message_of(size) + 2.0 * costs.message_of(costs.items)
     return Figures(
         time=time + costs.startup,
         task=item,

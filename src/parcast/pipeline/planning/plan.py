@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.pipeline.planning.costs import Costs
+from parcast.pipeline.planning.from_trace import Clock
 from parcast.pipeline.planning.grid import (
     STAGES,
     Figures,
@@ -53,6 +54,7 @@ def plan_pipeline(
     cores: int | None = None,
     channel: Literal["own", "shared"] | None = None,
     schedule: Literal["adaptive", "source"] | None = None,
+    clock: Clock | None = None,
     ranks: int | None = None,
     per_node: int | None = None,
     within: float | None = None,
@@ -103,6 +105,9 @@ def plan_pipeline(
     schedule : {"adaptive", "source"}, optional
         Schedule of the run. "source", the published one, takes pipelines of a power of two and no
         batches. By default "adaptive", or that of the program.
+    clock : {"wall", "processor"}, optional
+        Times of a trace that are used. By default those of the processor where ranks shared cores,
+        else wall times, in which waits for files count.
     ranks : int, default 1024
         Most ranks. [1]
     per_node : int, optional
@@ -150,7 +155,7 @@ def plan_pipeline(
         **{"overhead": overhead, "startup": startup, "bandwidth": bandwidth, "latency": latency},
         **{"cores": cores, "growth": growth, "channel": channel, "schedule": schedule},
     }
-    return _planned(costs_of(source, machine, n=n, **given), limits, sampling)
+    return _planned(costs_of(source, machine, n=n, clock=clock, **given), limits, sampling)
 
 
 def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> PipelinePlan:
@@ -191,7 +196,7 @@ def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> Pipelin
         verdict=verdict,
         curves=None if shown is None else _curves(costs, own, shown, plans),
         origins=known.origins,
-        warnings=(*known.warnings, *warnings_of(costs, shown)),
+        warnings=(*known.warnings, *warnings_of(costs, shown, plans, limits)),
         inputs=known.inputs,
     )
 

@@ -190,10 +190,20 @@ def verdict_of(
     )
 
 
-def warnings_of(costs: Costs, plan: Plan | None) -> Iterator[str]:
+def warnings_of(
+    costs: Costs, plan: Plan | None, plans: Sequence[Plan], limits: Limits
+) -> Iterator[str]:
     """Say what a reader of a plan must know."""
     if plan is None or plan.ranks == 1:
         return
+    within = limits.within
+    if within is not None and plan.fits and plan.upper > within:
+        sure = next((x for x in plans if x.fits and x.upper <= within), None)
+        more = "" if sure is None else f" From {sure.ranks} ranks on it is met throughout."
+        yield (
+            f"The 90 % interval reaches {format_quantity(plan.upper, 'time')}, above the limit."
+            f"{more}"
+        )
     is_free = costs.bandwidth is None and not costs.latency and costs.communication is None
     if is_free and not costs.overhead:
         yield (

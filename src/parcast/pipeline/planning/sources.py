@@ -11,7 +11,7 @@ from parcast.descriptions.toml_files import as_machine, as_program
 from parcast.errors import ParameterError, require
 from parcast.pipeline.law import PipelinePhase
 from parcast.pipeline.planning.costs import GROWTHS, Costs, checked_growth
-from parcast.pipeline.planning.from_trace import measured_costs
+from parcast.pipeline.planning.from_trace import Clock, measured_costs
 from parcast.pipeline.planning.result import Schedule
 from parcast.pipeline.trace import Trace, read_trace
 from parcast.words import rounded
@@ -32,7 +32,9 @@ class Known:
     inputs: dict[str, Any] = field(default_factory=dict)
 
 
-def costs_of(source: Any, machine: Any, *, n: float | None, **given: Any) -> Known:
+def costs_of(
+    source: Any, machine: Any, *, n: float | None, clock: Clock | None, **given: Any
+) -> Known:
     """Take the costs of a program or a trace, or none, and what is given in their place."""
     costs: dict[str, Any] = {"shares_channel": True}  # unless pipelines are said to have their own
     origins: list[str] = []
@@ -40,12 +42,14 @@ def costs_of(source: Any, machine: Any, *, n: float | None, **given: Any) -> Kno
     inputs: dict[str, Any] = {}
     schedule: Schedule = "adaptive"
     largest = 0
+    if clock is not None:
+        require_one_of("clock", clock, ("wall", "processor"))
     described = None if machine is None else as_machine(machine)
     if isinstance(source, Trace) or (
         isinstance(source, str | PathLike) and fspath(source).lower().endswith(TRACES)
     ):
         trace = source if isinstance(source, Trace) else read_trace(source)
-        measured = measured_costs(trace)
+        measured = measured_costs(trace, clock)
         costs |= measured.costs
         origins, warnings = [*measured.origins], [*measured.warnings]
         largest = measured.largest
