@@ -41,6 +41,13 @@ def test_the_answer_comes_first_and_fits_the_width(plan):
     assert max(map(len, wide.out.splitlines())) <= 80
 
 
+def test_a_narrow_page_has_an_entry_for_each_plan(plan, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    said = plan(*COSTS, *CHANNEL, "--ranks", "4")
+    assert max(map(len, said.out.splitlines())) <= 50
+    assert "* 4 ranks" in said.out
+
+
 def test_the_document_is_that_of_python(plan):
     told = document(plan(*COSTS, *CHANNEL, "--ranks", "12", "--json"))
     result = plan_pipeline(

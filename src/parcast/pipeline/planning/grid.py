@@ -266,9 +266,11 @@ def _published(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
     shape = whole.shape
     held = 2.0 * costs.message_of(cycle)
     sent = np.where(is_parallel, sent + costs.overhead, 0.0)
-    delivered = np.zeros(())  # by all pipelines to the server, on its channel
-    if costs.bandwidth is not None:
-        delivered = is_parallel * g / levels * costs.message_of(cycle) / costs.bandwidth
+    # All pipelines deliver to one server.
+    delivered = costs.overhead + (
+        0.0 if costs.bandwidth is None else costs.message_of(cycle) / costs.bandwidth
+    )
+    delivered = is_parallel * g / levels * delivered
     named = {
         "task": busy,
         "merge": merge,

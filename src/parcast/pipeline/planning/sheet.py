@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.pipeline.planning.result import PipelinePlan, Plan
-from parcast.show.sheet import Column, Fact, Form, Sheet, Table, interval_column
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS, format_quantity, percent
 from parcast.words import common_unit, rounded, rounded_interval, whole_percent
 
@@ -43,7 +43,9 @@ def title_of(result: PipelinePlan) -> str:
 
 
 def rows_shown(result: PipelinePlan) -> list[int]:
-    """Places of the plans that are shown: the recommended, the fastest, and doublings of ranks."""
+    """Places of the plans that are shown: all, or the recommended, the fastest and doublings."""
+    if len(result.plans) <= MOST_ROWS:
+        return [*range(len(result.plans))]
     place = {plan.ranks: i for i, plan in enumerate(result.plans)}
     most = result.plans[-1].ranks
     at = result.best.ranks if result.best else most
@@ -90,7 +92,23 @@ def _plans_table(result: PipelinePlan, shown: Sequence[int], plans: Sequence[Pla
         legend.append(f"{MARK}: recommended")
     if not all(x.fits for x in plans):
         legend.append(f"{FAILS}: {legend_of_others(result)}")
-    return Table(forms=(Form(columns=columns),), legend="; ".join(legend))
+    return Table(
+        forms=(Form(columns=columns),),
+        in_full=tuple(_entry(columns, i) for i in range(len(plans))),
+        legend="; ".join(legend),
+    )
+
+
+def _entry(columns: Sequence[Column], i: int) -> Entry:
+    """Give a row in full, for a page too narrow for the table."""
+    cells = [(column, column.cells[i]) for column in columns if column.title]
+    [mark] = [column.cells[i] for column in columns if not column.title] or [""]
+    [(_, ranks), *others] = cells
+    title = f"{mark} {_many(int(ranks), 'rank')}".strip()
+    facts = tuple(
+        Fact(column.title, f"{cell} {column.unit.strip('[]')}".strip()) for column, cell in others
+    )
+    return Entry(title=title, facts=facts)
 
 
 def legend_of_others(result: PipelinePlan) -> str:
@@ -126,7 +144,11 @@ def _stages_table(plans: Sequence[Plan]) -> Table:
         columns.append(Column(title="memory", unit="per rank", cells=sizes))
         legend.append("memory: results that a rank may hold")
     caption = "Stages in the time of a batch, as shares of its task"
-    return Table(forms=(Form(columns=columns, caption=caption),), legend="; ".join(legend))
+    return Table(
+        forms=(Form(columns=columns, caption=caption),),
+        in_full=tuple(_entry(columns, i) for i in range(len(plans))),
+        legend="; ".join(legend),
+    )
 
 
 def _share(ratio: float) -> str:
