@@ -14,7 +14,7 @@ from parcast.mpi.launched import is_rank, require_one_world
 from parcast.pipeline.arguments import amount, job_of, require_ranks
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.session import Outcome, run_here
-from parcast.pipeline.engine.tree import EMPTY
+from parcast.pipeline.engine.tree import EMPTY, Merge
 from parcast.pipeline.outcome import result_of, traced
 from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.trace import write_trace
@@ -33,7 +33,7 @@ Told = Callable[[int, "int | None", "float | None"], object]
 def run_pipeline(
     items: Iterable[Any],
     task: Callable[..., Any],
-    merge: Callable[[Any, Any], Any] | str = "sum",
+    merge: Callable[[Any, Any], Any] | Merge | str = "sum",
     *,
     zero: Any = UNSET,
     setup: Callable[[], Any] | None = None,

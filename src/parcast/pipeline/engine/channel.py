@@ -37,6 +37,10 @@ class Channel(Protocol):
     rank: int
     size: int
 
+    @property
+    def leaving(self) -> int:
+        """Length of what was sent and has not left. [B]."""
+
     def send(self, target: int, content: tuple[Any, ...], value: Any = EMPTY) -> int:
         """Send a message, and possibly a value; give its length [B]."""
 
@@ -52,6 +56,7 @@ class Alone:
 
     rank = 0
     size = 1
+    leaving = 0
 
     def __init__(self) -> None:
         self._own: list[Message] = []
@@ -109,6 +114,11 @@ class MpiChannel:
         self._heads: dict[int, deque[Arriving]] = {}  # of each rank, in the order they were sent
         self._bodies: list[Arriving] = []
         self._status = MPI.Status()
+
+    @property
+    def leaving(self) -> int:
+        """Length of what was sent and has not left. [B]."""
+        return sum(len(kept) for _, kept in self._leaving)
 
     def send(self, target: int, content: tuple[Any, ...], value: Any = EMPTY) -> int:
         """Send a message, and possibly a value; give its length [B]."""

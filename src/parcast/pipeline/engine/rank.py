@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ SHARE: Final = 0.2  # of the time of a block, after which the other thread looks
 SHORTEST_REST: Final = 2e-5  # of a rank with nothing to do [s]
 LONGEST_REST: Final = 1e-3  # [s]
 GRACE: Final = 3.0  # for a task that runs when the run fails [s]
+LEAVING: Final = 0.25  # of the memory for results, for those on their way to a rank [1]
 FETCHING: Final = 0.005  # at a time, before messages are looked after [s]
 
 
@@ -87,6 +89,9 @@ class Rank:
         self._promised: dict[
             Node, tuple[Input, int]
         ] = {}  # values that are sent when they are here
+        self._outgoing: deque[tuple[Input, int]] = deque()  # values, and ranks that want them
+        others = max(channel.size - 1, 1)
+        self._most_leaving = inf if job.memory is None else LEAVING * job.memory / others  # [B]
         self._parts: dict[int, Parts] = {}  # of reductions that are not whole, by first item
         self._served = 0  # items whose reductions were passed on, in their order
         self._lock = threading.RLock()
@@ -173,6 +178,7 @@ class Rank:
             for message in self._channel.poll():
                 self._rest = SHORTEST_REST
                 self._take(message)
+            self._send_values()
             if self._root is not None and self._failure is None:
                 self._follow()
 
@@ -235,10 +241,18 @@ class Rank:
         self._ready()
 
     def _on_send(self, _: Message, item: Input, target: int) -> None:
-        """Send a value to the rank that merges it, now or when it is there."""
+        """Send a value to the rank that merges it: when it is here, and memory allows."""
         if item.name not in self._store:
             self._promised[item.name] = (item, target)
-            return
+        else:
+            self._outgoing.append((item, target))
+
+    def _send_values(self) -> None:
+        """Send values that other ranks want, no more at a time than memory allows."""
+        while self._outgoing and self._channel.leaving <= self._most_leaving:
+            self._send_value(*self._outgoing.popleft())
+
+    def _send_value(self, item: Input, target: int) -> None:
         value = self._store.take(item.name)
         content = ("value", item.name, time.perf_counter(), item.first, item.stop)
         size = self._sent(target, content, value, item.first, item.stop)
@@ -324,12 +338,12 @@ class Rank:
         if waiting.steps and all(name in self._store for name in waiting.steps[0][0]):
             _, run = waiting.steps.popleft()
             run()
+        elif waiting.deliveries:  # before merges, as they free memory
+            self._deliver(*waiting.deliveries.popleft())
         elif waiting.merges:
             self._merge(waiting.merges.popleft())
         elif self._root is not None and self._root.fetch(FETCHING, self.notes):
             pass
-        elif waiting.deliveries:
-            self._deliver(*waiting.deliveries.popleft())
         elif waiting.reductions:
             self._serve(waiting.reductions.popleft())
         elif waiting.saves:
@@ -346,6 +360,8 @@ class Rank:
             try:
                 done = self._work.on(block, items)
             except ItemFailed as failed:
+                if isinstance(failed.__cause__, ParcastError):  # its text is complete
+                    raise failed.__cause__ from None
                 self._say(("failed", failed.failure))
                 return
         self._interval = lap.seconds
@@ -392,6 +408,8 @@ class Rank:
             try:
                 args = (value,) if self._job.shards == 1 else (value, shard)
                 value = self._job.finish(*args)
+            except ParcastError:  # its text is complete
+                raise
             except Exception as error:
                 what = f"finish() of items {first} to {stop - 1}"
                 self._say(("failed", described(first, what, error)))

@@ -169,6 +169,8 @@ class _Host:
             if self._progress is not None:
                 self._progress(*facts)
         elif kind == "failed":
+            with suppress(Exception):  # the ranks end by themselves, and remove their files
+                self._started.process.wait(LAST)
             refusal: ParcastError = facts[0]
             raise refusal
         else:
