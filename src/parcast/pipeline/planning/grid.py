@@ -118,7 +118,8 @@ def shapes_of(items: int, counts: NDArray[np.int64], schedule: str) -> Shapes:
     ranks, pipelines = _divided(tuple(counts.tolist()))
     if schedule == "source":
         p = ranks // pipelines
-        keep = (p & (p - 1)) == 0
+        # A pipeline of two delivers every item by itself: several of them would reduce nothing.
+        keep = ((p & (p - 1)) == 0) & ((p > 2) | (pipelines == 1))
         ranks, pipelines = ranks[keep], pipelines[keep]
         pairs = np.array([[2.0, 1.0]])
     else:

@@ -135,12 +135,12 @@ def _draw_stages(ax: "Axes", result: PipelinePlan) -> None:
             lw=0,
             label="longer than the task",
         )
-    if plan.ranks > 1:
+    if result.best is not None and plan.ranks > 1:
         ax.axvline(plan.ranks, color=GREEN, lw=1.2, zorder=1)
     values = np.concatenate(drawn)
     ranks = np.array([x.ranks for x in result.plans], dtype=np.float64)
     _scale(ax, ranks, float(values.min()), float(values.max()))
-    title = "Stages in a step, of the best plans"
+    title = "Stages in a step, with one pipeline"
     if result.schedule == "adaptive":
         title = f"Stages in the time of a batch, with batch {plan.batch}, fan-in {plan.fan_in}"
         title += f", {plan.pipelines} pipelines" if plan.pipelines > 1 else ""

@@ -331,12 +331,13 @@ def _recommended(plans: tuple[Plan, ...], *, by_ranks: bool) -> tuple[int | None
 
 
 def _curves(costs: Costs, schedule: str, plan: Plan, plans: tuple[Plan, ...]) -> Curves:
-    """Stages of a plan at other numbers of ranks; of the published schedule, of all plans.
+    """Stages of a plan at other numbers of ranks.
 
-    It has no other plan with as many pipelines at most numbers of ranks.
+    Of the published schedule they are those of one pipeline, which differ in no other number.
     """
     several = [each for each in plans if each.ranks > 1] or [plan]
     if schedule == "source":
+        several = [each for each in several if each.pipelines == 1]
         return Curves(
             ranks=np.array([float(each.ranks) for each in several]),
             stages={name: np.array([each.stages[name] for each in several]) for name in STAGES},
