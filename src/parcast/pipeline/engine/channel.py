@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from parcast.errors import RunFailed
 from parcast.pipeline.engine.payload import packed, unpacked
 from parcast.pipeline.engine.tree import EMPTY
 
@@ -198,5 +199,12 @@ class MpiChannel:
         size = len(arriving.head) + sum(map(len, arriving.buffers))
         value: Any = EMPTY
         if arriving.pickled is not None:
-            value = unpacked(arriving.pickled, arriving.buffers)
+            try:
+                value = unpacked(arriving.pickled, arriving.buffers)
+            except Exception as error:
+                raise RunFailed(
+                    f"What rank {arriving.source} sent cannot be unpickled on another rank: "
+                    f"{type(error).__name__}: {error}. Define the classes of items and results in "
+                    "a module that every rank can import."
+                ) from error
         return Message(arriving.source, arriving.content, value, size)
