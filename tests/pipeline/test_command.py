@@ -52,6 +52,25 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+BAD_ITEM = """
+items = range(40)
+
+def task(item):
+    return 1 // (30 - item)
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_failure_is_mended_with_options(parcast, folder, ranks):
+    """Its advice is what can be written in a command line, not an argument of Python."""
+    kept = () if ranks == 1 else ("--checkpoint", "kept", "--checkpoint-every", "1ms")
+    said = parcast("run", "pipeline", job(folder, BAD_ITEM), "-np", ranks, *kept)
+    assert said.status == 4
+    assert said.err.startswith("parcast: Item 30 failed")
+    assert "Correct it, or skip such items with --skip-errors.\nTraceback" in said.err
+    assert said.err.endswith("go on with --resume.\n") == (ranks == 2)
+
+
 def job(folder, text):
     """Write a job."""
     (folder / "job_of_test.py").write_text(text)

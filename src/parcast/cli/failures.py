@@ -160,7 +160,7 @@ def meaning(failure: BaseException) -> tuple[str, int]:
         case FileProblems():
             text, status = in_options(failure), BAD_FILE
         case FitFailed() | RunFailed():
-            status = NO_FORECAST
+            text, status = in_options(failure), NO_FORECAST
         case ParameterError():
             text = in_options(failure)
         case OSError():

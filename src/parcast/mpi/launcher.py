@@ -32,6 +32,11 @@ GRACE: Final = 3.0  # for mpiexec to end its ranks by itself when it is told to 
 MOST_RANKS: Final = 4096
 LONGEST: Final = 400  # characters of what a rank said
 _WORD: Final = re.compile(r"\w")  # that a line of dashes has not
+_BANNER: Final = re.compile(  # what MPICH and Intel MPI say of ranks that failed, line by line
+    r"Abort\(-?\d+\) on node \d+|=   (BAD TERMINATION|PID \d|EXIT CODE|CLEANING UP|"
+    r"YOU CAN IGNORE)|YOUR APPLICATION TERMINATED WITH|This typically refers to a problem with "
+    r"your application\.|Please see the FAQ page for debugging"
+)
 _SIGNAL: Final = re.compile(r"\bsignal (\d+)")
 _HINTS: Final[dict[int, str]] = {
     signal.SIGKILL: ", as happens when memory runs out",
@@ -185,20 +190,38 @@ def started_ranks(
 
 def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:
     """Say why ranks failed, in the words of the first that said something."""
-    lines = [line.strip() for line in stderr.splitlines() if _WORD.search(line)]
+    lines = _lines(stderr)
     for line in lines:
         if REFUSAL in line:
             facts = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
             kind = _KINDS.get(facts["kind"])
             return kind(**facts["facts"]) if kind else RunFailed(facts["message"])
-    words = next((line for line in lines if _is_exception(line)), "")
-    if not words:
-        words = _signal_of(status, f"{stderr}\n{stdout}") or (lines[-1] if lines else "")
+    words = reason_of(status, stdout, stderr) or (lines[-1] if lines else "")
     reason = f": {shown(words, limit=LONGEST)}" if words else ""
     return RunFailed(
         f"{called} on {ranks} ranks ended with status {status}{reason}. All its processes were "
         "stopped. Use fewer ranks, or read its message."
     )
+
+
+def _lines(text: str) -> list[str]:
+    """Lines that say something."""
+    return [line.strip() for line in text.splitlines() if _WORD.search(line)]
+
+
+def reason_of(status: int, stdout: str, stderr: str) -> str:
+    """Name the exception or the signal that ended ranks; nothing where neither is known."""
+    words = next((line for line in _lines(stderr) if _is_exception(line)), "")
+    return words or _signal_of(status, f"{stderr}\n{stdout}")
+
+
+def is_banner(line: str) -> bool:
+    """Tell a line with which mpiexec says that ranks failed, whatever the reason.
+
+    >>> is_banner("Abort(1) on node 0 (rank 0 in comm 0): application called MPI_Abort")
+    True
+    """
+    return _BANNER.match(line) is not None
 
 
 def _signal_of(status: int, words: str) -> str:

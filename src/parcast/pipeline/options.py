@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, WRITTEN, OneOf, Whole
-from parcast.cli.failures import ANSWERED, INTERRUPTED, NO_FORECAST, in_options
+from parcast.cli.failures import ANSWERED, INTERRUPTED, NO_FORECAST, Spelling, in_options
 from parcast.cli.options import above_0, time_limit, understood
 from parcast.cli.screen import Progress
 from parcast.errors import ParameterError, ParcastError
@@ -18,20 +18,22 @@ from parcast.mpi.launched import is_first, is_rank
 if TYPE_CHECKING:
     from parcast.pipeline.result import PipelineResult
 
-ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
+ARGUMENTS: Final[
+    dict[str, Spelling]
+] = {  # what Python calls an argument, and what the command line calls it
     "ranks": "-np",
     "fan_in": "--fan-in",
     "batch": "--batch",
     "pipelines": "--pipelines",
     "schedule": "--schedule",
-    "on_error": "--skip-errors",
+    "on_error": lambda _: "--skip-errors",
     "retries": "--retries",
     "timeout": "--item-timeout",
     "memory": "--memory",
     "directory": "--directory",
     "checkpoint": "--checkpoint",
     "checkpoint_every": "--checkpoint-every",
-    "resume": "--resume",
+    "resume": lambda _: "--resume",
     "check": "--check",
     "trace": "--trace",
     "time_limit": "--time-limit",
@@ -47,6 +49,8 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "fields": "--field",
     "identifier": "--identifier",
     "encoding": "--encoding",
+    "document": "--document",
+    "largest": lambda _: "",  # no option gives it
 }
 MOST_RANKS: Final = 4096
 
@@ -101,8 +105,9 @@ class Running:
                 return run(arguments)
         except ParameterError as refusal:
             raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
-        except ParcastError:
+        except ParcastError as failure:
             if is_first():
+                failure.text = in_options(failure, ARGUMENTS)
                 raise
             raise click.exceptions.Exit(NO_FORECAST) from None
 

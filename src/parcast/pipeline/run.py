@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from parcast.errors import Argument, RunFailed, as_whole, require, require_kind
+from parcast.errors import Argument, RunFailed, as_whole, parts, require, require_kind
 from parcast.files.document import check_place
 from parcast.mpi.find import INSTALL
 from parcast.mpi.launched import is_rank, require_one_world
@@ -199,7 +199,7 @@ def run_pipeline(
         if job.checkpoint is None or not has_manifest(job.checkpoint):
             raise
         hint = "\nIts checkpoint is kept: go on with ", Argument("resume", True), "."
-        raise RunFailed((str(failure), *hint)) from failure
+        raise RunFailed((*parts(failure.text), *hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
         write_trace(trace, *traced(job, outcome, started))

@@ -112,6 +112,7 @@ def test_a_file_that_cannot_be_read_is_an_item_that_is_refused(tmp_path):
     names = [str(tmp_path / "missing"), str(tmp_path / "a.jsonl"), "a\0b"]
     items = list(work_items(names, chunk=10))
     assert items == [WorkItem(name) for name in names]
+    assert repr(items[0]) == f"WorkItem(path={names[0]!r}, line=1)"
     for item in items:
         with pytest.raises(DocumentError):
             list(read_documents(item))

@@ -33,3 +33,30 @@ def test_a_script_without_standard_streams_starts_ranks(started, tmp_path):
     process.communicate(timeout=60)
     assert process.returncode == 0
     assert (tmp_path / "out.txt").read_text() == "36"
+
+
+PRINTING = """
+import os, parcast
+
+def task(item):
+    if item == 2:
+        print("=" * 80, "", "said", "", sep="\\n", flush=True)
+    return %s
+
+try:
+    print(parcast.run_pipeline(range(3), task, ranks=2).value)
+except parcast.RunFailed as failure:
+    print(failure)
+"""
+
+
+def test_what_mpiexec_says_of_a_failure_that_is_explained_is_left_out(started):
+    """What tasks print is passed on, whatever it looks like."""
+    out, err = started(PRINTING % "item").communicate(timeout=60)
+    assert (out, err) == ("3\n", "=" * 80 + "\n\nsaid\n\n")
+    out, err = started(PRINTING % "1 // (1 - item)").communicate(timeout=60)
+    assert out.startswith("Item 1 failed on rank ")
+    assert "Abort" not in err
+    out, err = started(PRINTING % "os.kill(os.getpid(), 9)").communicate(timeout=60)
+    assert "a rank was ended by a signal: Killed" in out
+    assert err in ("", "=" * 80 + "\n\nsaid\n\n")

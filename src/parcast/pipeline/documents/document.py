@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from parcast.errors import FileProblems, ParameterError, Problem
+from parcast.errors import FileProblems, ParameterError, Problem, Text
 from parcast.pipeline.documents.encodings import codec_of
 from parcast.pipeline.documents.offsets import Field
 from parcast.words import did_you_mean
@@ -45,11 +45,17 @@ class DocumentError(FileProblems):
     """
 
     def __init__(
-        self, path: str, message: str, *, line: int | None = None, offset: int | None = None
+        self,
+        path: str,
+        message: str,
+        *,
+        line: int | None = None,
+        offset: int | None = None,
+        hint: Text = "",
     ) -> None:
         self.line = line  # counted from 1; None: the whole file
         self.offset = offset  # in the original text; None: the whole file
-        super().__init__(path, [Problem(message=message, line=line)])
+        super().__init__(path, [Problem(message=message, line=line, hint=hint)])
 
 
 Skipped: TypeAlias = Callable[[DocumentError], None]

@@ -8,7 +8,7 @@ compressed file, and a file that is one document, is one item.
 import codecs
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from parcast.pipeline.documents.boundaries import TAIL, boundaries_of, with_last
@@ -26,12 +26,12 @@ class WorkItem:
     """A file, or a part of one that holds whole documents."""
 
     path: str
-    offset: int = 0  # bytes
-    length: int | None = None  # bytes; None: to the end
-    number: int = 1  # of its first document
-    character: int = 0  # offset of its beginning in the original text
+    offset: int = field(default=0, repr=False)  # bytes
+    length: int | None = field(default=None, repr=False)  # bytes; None: to the end
+    number: int = field(default=1, repr=False)  # of its first document
+    character: int = field(default=0, repr=False)  # offset of its beginning in the original text
     line: int = 1  # of its beginning
-    layout: Layout | None = None  # None: not looked at yet
+    layout: Layout | None = field(default=None, repr=False)  # None: not looked at yet
 
     @property
     def encoding(self) -> str:

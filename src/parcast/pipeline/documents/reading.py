@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from parcast.errors import Argument
 from parcast.files.decoding import in_shell, name_of
 from parcast.pipeline.documents.boundaries import Piece, boundaries_of, cut
 from parcast.pipeline.documents.document import Document, DocumentError, Reading, Skipped
@@ -125,11 +126,13 @@ class _Reader:
         advice = {
             "text": split[0].upper() + split[1:],
             "jsonl": "Write smaller objects",
-        }.get(self._layout.format, "Name the element that separates documents (document=)")
+        }.get(self._layout.format)
+        separator = ("Name the element that separates documents with ", Argument("document"))
+        more = Argument("largest", python=", or allow more with largest=")
         return DocumentError(
             name_of(self._path),
-            f"must be at most {self._largest:,} characters a document, got {size}. "
-            f"{advice}, or allow more (largest=).",
+            f"must be at most {self._largest:,} characters a document, got {size}.",
             line=line,
             offset=start,
+            hint=(*(separator if advice is None else (advice,)), more, "."),
         )

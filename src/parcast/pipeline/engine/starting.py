@@ -23,7 +23,7 @@ from typing import IO, Any, Final
 from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
-from parcast.mpi.launcher import Placement, Started, started_ranks
+from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
 from parcast.mpi.rank import REFUSAL
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Server
@@ -111,8 +111,16 @@ def _pickled(job: Job, total: int | None, has_server: bool) -> bytes:
         ) from error
 
 
+def _print(*lines: str) -> None:
+    """Print what a task or mpiexec has printed."""
+    print(*lines, sep="", end="", file=sys.stderr)  # noqa: T201 - it is what they print
+
+
 class _Said:
-    """Passes on to standard error what ranks print, and keeps its last lines."""
+    """Passes on to standard error what ranks print, and keeps its last lines.
+
+    The banners of mpiexec are held back, with the empty lines and rules around them.
+    """
 
     def __init__(self, started: Started) -> None:
         process = started.process
@@ -120,20 +128,32 @@ class _Said:
         assert process.stderr is not None
         self.out: deque[str] = deque(maxlen=KEPT)
         self.err: deque[str] = deque(maxlen=KEPT)
+        self._held: tuple[list[str], list[str]] = [], []
+        streams = (process.stdout, self.out), (process.stderr, self.err)
         self._threads = [
-            threading.Thread(target=self._pass_on, args=pair, daemon=True)
-            for pair in ((process.stdout, self.out), (process.stderr, self.err))
+            threading.Thread(target=self._pass_on, args=(*pair, held), daemon=True)
+            for pair, held in zip(streams, self._held, strict=True)
         ]
         for thread in self._threads:
             thread.start()
 
     @staticmethod
-    def _pass_on(stream: IO[str], lines: deque[str]) -> None:
+    def _pass_on(stream: IO[str], lines: deque[str], held: list[str]) -> None:
         with suppress(ValueError, OSError):  # it was closed
             for line in stream:
                 lines.append(line)
-                if REFUSAL not in line:
-                    print(line, end="", file=sys.stderr)  # noqa: T201 - it is what a task prints
+                if is_banner(line) or not line.strip("=\n"):
+                    held.append(line)
+                elif REFUSAL not in line:
+                    rules = [] if any(map(is_banner, held)) else held
+                    _print(*rules, line)
+                    rules.clear()
+            if not any(map(is_banner, held)):
+                _print(*held)
+
+    def show_banners(self) -> None:
+        """Pass on what was held back."""
+        _print(*self._held[0], *self._held[1])
 
     def all(self) -> tuple[str, str]:
         """Give what was said on standard output and on standard error."""
@@ -236,4 +256,8 @@ class _Host:
             self._started.process.wait(LAST)
         if self._started.process.poll() is None:
             self._started.stop()
-        return self._started.failure(*self._said.all())
+        out, err = self._said.all()
+        status = self._started.process.returncode
+        if REFUSAL not in err and not reason_of(status, out, err):
+            self._said.show_banners()
+        return self._started.failure(out, err)

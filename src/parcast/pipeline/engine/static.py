@@ -25,13 +25,14 @@ from parcast.pipeline.schedule import (
     steps,
 )
 
+WITH_SOURCE: Final = Argument("schedule", "source")
 OTHERWISE: Final = ("Leave it out, or use ", Argument("schedule", "adaptive"), ".")
 
 
 def require_static(job: Job, ranks: int) -> None:
     """Refuse what the static schedule has no place for."""
     if ranks % job.pipelines:
-        must = "divide the number of ranks with schedule='source'"
+        must = "divide the number of ranks with ", WITH_SOURCE
         hint = f"There are {ranks} ranks."
         raise ParameterError("pipelines", must=must, got=str(job.pipelines), hint=hint)
     check_size(ranks // job.pipelines)
@@ -44,7 +45,7 @@ def require_static(job: Job, ranks: int) -> None:
         ("server_rank", job.server_rank, None),
     ):
         if value != usual:
-            must = f"be {usual} with schedule='source'"
+            must = f"be {usual} with ", WITH_SOURCE
             raise ParameterError(name, must=must, got=str(value), hint=OTHERWISE)
 
 

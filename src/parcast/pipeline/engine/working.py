@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.errors import Argument, ParameterError, ParcastError, RunFailed
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.engine.job import Job, Reduction, Skipped
@@ -158,9 +158,14 @@ def span(first: int, stop: int) -> str:
 
 def item_failed(failure: Skipped, where: str) -> RunFailed:
     """Say which item failed, where, and what its traceback was."""
+    lines = f"\n{failure.traceback}".rstrip()
     return RunFailed(
-        f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
-        f'skip such items with on_error="skip".\n{failure.traceback}'.rstrip()
+        (
+            f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
+            "skip such items with ",
+            Argument("on_error", "skip", python='on_error="skip"'),
+            f".{lines}",
+        )
     )
 
 
