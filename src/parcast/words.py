@@ -102,6 +102,15 @@ def disturbance(slowdown: float, waiting: float) -> str:
     return ", and ".join(parts)
 
 
+def counted(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "rank"), counted(20_000, "item")
+    ('1 rank', '20,000 items')
+    """
+    return f"{count:,} {noun}{'s' if count != 1 else ''}"
+
+
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Suggest the nearest of the `known` names, as a sentence; nothing where none is near."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)

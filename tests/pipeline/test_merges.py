@@ -16,7 +16,6 @@ from parcast.pipeline.merges import (
     merge_named,
     shard_of,
     split_counts,
-    split_sorted,
     split_sum,
 )
 
@@ -74,12 +73,8 @@ def test_a_shard_does_not_depend_on_the_process():
     assert found == {f"{shard_of('a b', 7)}\n"}
 
 
-def test_arrays_are_split_along_their_first_axis_and_sorted_ones_at_bounds():
+def test_arrays_are_split_along_their_first_axis():
     assert [x.tolist() for x in split_sum(np.arange(5), 2)] == [[0, 1, 2], [3, 4]]
-    parts = split_sorted(np.array([1, 2, 2, 5, 9]), 3, bounds=[2, 6])
-    assert [x.tolist() for x in parts] == [[1], [2, 2, 5], [9]]
-    with pytest.raises(ParameterError, match="bounds must be 1, one less than shards, got 2"):
-        split_sorted(np.array([1]), 2, bounds=[2, 6])
 
 
 @pytest.mark.parametrize("name", ["summ", "top", "top:0", "top:x", 5, None])

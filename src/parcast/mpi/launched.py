@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from parcast.errors import RunFailed
+from parcast.mpi.find import INSTALL
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -26,18 +27,19 @@ def is_first() -> bool:
 
 
 def world() -> "MPI.Intracomm | None":
-    """Ranks that this process was started with, None if it was started alone or without MPI."""
+    """Ranks that this process was started with, None if it was started alone."""
     if not is_rank():
         return None
     try:
         from mpi4py import MPI
-    except ImportError:
-        return None
+    except ImportError as missing:
+        raise RunFailed(f"Running on ranks needs mpi4py. {INSTALL}") from missing
+    require_one_world(MPI.COMM_WORLD.Get_size())
     return MPI.COMM_WORLD
 
 
 def require_one_world(size: int) -> None:
-    """Refuse ranks that srun has started and that do not know of each other.
+    """Refuse ranks that srun has started and that MPI does not connect.
 
     Each would take itself for the only one, and do all the work.
     """

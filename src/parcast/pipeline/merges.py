@@ -115,20 +115,6 @@ def split_sum(total: Any, shards: int) -> list[Any]:
     return np.array_split(total, shards)
 
 
-def split_sorted(run: Any, shards: int, *, bounds: Sequence[Any]) -> list[Any]:
-    """Parts of a sorted array between bounds, of which there are one less than shards."""
-    import numpy as np
-
-    if len(bounds) != shards - 1:
-        raise ParameterError(
-            "bounds",
-            must=f"be {shards - 1}, one less than shards",
-            got=str(len(bounds)),
-            hint="Choose quantiles of a sample.",
-        )
-    return np.split(run, np.searchsorted(run, np.asarray(bounds), side="left"))
-
-
 SPLITS: Final[Mapping[str, Callable[[Any, int], Sequence[Any]]]] = {
     "counts": split_counts,
     "sum": split_sum,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from parcast.pipeline.engine.job import Skipped
 from parcast.show.result import Result
+from parcast.words import counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +45,7 @@ class PipelineResult(Result):
 
     def __repr__(self) -> str:
         """Say in one line what ran."""
-        on = f"{len(self.ranks)} rank{'s' if len(self.ranks) != 1 else ''}"
+        on = counted(len(self.ranks), "rank")
         return f"PipelineResult({self.program}: {self.items} items on {on}, {self.seconds:.3g} s)"
 
     @property

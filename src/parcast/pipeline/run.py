@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from parcast.errors import Argument, RunFailed, as_whole, parts, require, require_kind
 from parcast.files.document import check_place
-from parcast.mpi.find import INSTALL
-from parcast.mpi.launched import is_rank, require_one_world
+from parcast.mpi.launched import world
 from parcast.pipeline.arguments import amount, job_of, require_ranks
 from parcast.pipeline.engine.checkpoint import has_manifest
 from parcast.pipeline.engine.job import Job, Reduction
@@ -187,7 +186,7 @@ def run_pipeline(
     332833500
     """
     given = locals()
-    comm = _checked(comm) or _world()
+    comm = _checked(comm) or world()
     with agreed(comm):
         job = job_of(given)
         if trace is not None:
@@ -242,18 +241,6 @@ def _checked(comm: MPI.Intracomm | None) -> MPI.Intracomm | None:
         hint = "Give for example MPI.COMM_WORLD of mpi4py, or leave it out."
         require_kind("comm", comm, MPI.Intracomm, hint=hint)
     return comm
-
-
-def _world() -> MPI.Intracomm | None:
-    """Ranks that this process was started with, None if it was started alone."""
-    if not is_rank():
-        return None
-    try:
-        from mpi4py import MPI
-    except ImportError as missing:
-        raise RunFailed(f"Running on ranks needs mpi4py. {INSTALL}") from missing
-    require_one_world(MPI.COMM_WORLD.Get_size())
-    return MPI.COMM_WORLD
 
 
 def _teller(progress: Told) -> Callable[[Root], object]:

@@ -1,12 +1,12 @@
 """A run of a pipeline as a sheet: what each rank did, and what was skipped."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.pipeline.result import PipelineResult
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, shown
-from parcast.words import common_unit, rounded, whole_percent
+from parcast.words import common_unit, counted, rounded, whole_percent
 
 MOST_SKIPPED: Final = 5  # that are listed
 MOST_SHOWN: Final = 200  # characters of a value
@@ -17,15 +17,11 @@ def sheet_of(result: PipelineResult, *, with_value: bool = False) -> Sheet:
     """Everything that is said of a run, and possibly the beginning of its value."""
     value = (Fact("value", shown(repr(result.value), limit=MOST_SHOWN)),) if with_value else ()
     return Sheet(
-        title=f"{result.program}: {result.items} items on {_on(len(result.ranks))}",
+        title=f"{result.program}: {result.items} items on {counted(len(result.ranks), 'rank')}",
         tables=(Table(forms=(Form(columns=list(_columns(result))),)),) if result.ranks else (),
         facts=(*_facts(result), *value),
         warnings=result.warnings,
     )
-
-
-def _on(ranks: int) -> str:
-    return f"{ranks} rank{'s' if ranks != 1 else ''}"
 
 
 def _columns(result: PipelineResult) -> Iterator[Column]:
@@ -64,6 +60,12 @@ def _facts(result: PipelineResult) -> Iterator[Fact]:
             f"{x.index} {shown(x.item, limit=40)}: {shown(x.error, limit=60)}"
             for x in result.skipped[:MOST_SKIPPED]
         ]
-        more = len(result.skipped) - len(listed)
-        listed += [f"and {more} more"] if more else []
-        yield Fact(f"skipped {len(result.skipped)}", "; ".join(listed), True)
+        yield skipped(len(result.skipped), listed)
+
+
+def skipped(count: int, listed: Sequence[str]) -> Fact:
+    """Warn of what was skipped, with the first of its faults."""
+    more = count - len(listed)
+    return Fact(
+        f"skipped {count}", "; ".join([*listed, *([f"and {more} more"] if more else [])]), True
+    )

@@ -9,7 +9,7 @@ from parcast.pipeline.explaining.tree import tree_of
 from parcast.pipeline.schedule import Items, cycle_length, items_per_step, message_counts
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import percent
-from parcast.words import listed
+from parcast.words import counted, listed
 
 NOTHING: Final = "."
 MOST_COLUMNS: Final = 32  # ranks with a column of their own
@@ -49,8 +49,8 @@ def sheet_of(result: PipelineSchedule) -> Sheet:
 def title_of(result: PipelineSchedule) -> str:
     """Name the schedule."""
     pipelines = f"{result.pipelines} pipelines of " if result.pipelines > 1 else ""
-    ranks = _many(result.ranks, "rank")
-    items = "" if result.items is None else f", {_many(result.items, 'item')}"
+    ranks = counted(result.ranks, "rank")
+    items = "" if result.items is None else f", {counted(result.items, 'item')}"
     if result.items is not None and result.pipelines > 1:
         items += " each"
     kind = "published schedule" if result.is_source else "schedule adaptive"
@@ -172,7 +172,7 @@ def _stages_table(result: PipelineSchedule) -> Table:
         Column(title="", cells=["".join(x or " " for x in row) for row in rows], align="left")
     ]
     legend = "; ".join(f"{letter}: {stage}" for letter, stage in STAGES.items())
-    caption = f"Stages of {_many(taken, 'item')} each over time, all stages equally long"
+    caption = f"Stages of {counted(taken, 'item')} each over time, all stages equally long"
     forms = (
         Form(columns=[column, *each], caption=caption, legend=legend),
         Form(columns=[column, *lines], caption=caption, legend=legend),
@@ -223,7 +223,7 @@ def _facts_of_source(result: PipelineSchedule) -> Iterator[Fact]:
     yield Fact(
         "work",
         f"in each step {half} of {size} ranks (50 %) work on items and {half} merge; a cycle of "
-        f"{_many(length, 'step')} takes {_many(half * length, 'item')}",
+        f"{counted(length, 'step')} takes {counted(half * length, 'item')}",
     )
     counts = message_counts(size)
     yield Fact(
@@ -256,19 +256,10 @@ def _run(result: PipelineSchedule) -> str:
     taken = f"in step {last}" if last else "at the start"
     more = result.steps - last
     return (
-        f"{_many(result.items or 0, 'item')}, {_many(result.steps, 'step')} after the start: the "
-        f"last item is taken {taken}, and {_many(more, 'more step')} until all results are "
+        f"{counted(result.items or 0, 'item')}, {counted(result.steps, 'step')} after the start: "
+        f"the last item is taken {taken}, and {counted(more, 'more step')} until all results are "
         f"together; ranks are busy {percent(result.busy)} of the time"
     )
-
-
-def _many(count: int, noun: str) -> str:
-    """Write how many there are.
-
-    >>> _many(1, "step"), _many(2, "step")
-    ('1 step', '2 steps')
-    """
-    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def _facts_of_adaptive(result: PipelineSchedule) -> Iterator[Fact]:
@@ -276,8 +267,8 @@ def _facts_of_adaptive(result: PipelineSchedule) -> Iterator[Fact]:
     kinds = Counter(activity.kind for activity in result.activities)
     yield Fact(
         "work",
-        f"{_many(kinds['task'], 'task')} and {_many(kinds['merge'], 'merge')} in "
-        f"{_many(result.steps + 1, 'step')}; ranks are busy {percent(result.busy)} of the time",
+        f"{counted(kinds['task'], 'task')} and {counted(kinds['merge'], 'merge')} in "
+        f"{counted(result.steps + 1, 'step')}; ranks are busy {percent(result.busy)} of the time",
     )
     yield Fact(
         "rule",
@@ -285,7 +276,7 @@ def _facts_of_adaptive(result: PipelineSchedule) -> Iterator[Fact]:
         "item. The merge tree depends on the item numbers only, so that the result is the same "
         "to the last bit for any number of ranks",
     )
-    yield Fact("messages", f"{_many(len(result.messages), 'result')} moved to another rank")
+    yield Fact("messages", f"{counted(len(result.messages), 'result')} moved to another rank")
     several = f" on {result.pipelines} pipelines" if result.pipelines > 1 else ""
     yield Fact(
         "speedup",

@@ -15,6 +15,7 @@ from parcast.aliases import Array
 from parcast.pipeline.trace import Events, Trace
 from parcast.show.result import Result
 from parcast.units import percent
+from parcast.words import counted
 
 SCHEMA: Final = "parcast/pipeline-timeline/1"
 MOSTLY: Final = 0.85  # share of the time that ranks work on a core, from which work is the limit
@@ -226,5 +227,5 @@ def _competitors(timeline: Timeline) -> str:
     """Say who shares the cores."""
     cores, ranks = timeline.trace.header.cores, len(timeline.ranks)
     if ranks > cores:
-        return f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}"
+        return f"{ranks} ranks on {counted(cores, 'core')}"
     return "tasks that wait for files, or interference from other processes"

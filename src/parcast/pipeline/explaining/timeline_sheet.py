@@ -6,7 +6,7 @@ from typing import Final
 from parcast.pipeline.explaining.timeline import RankUse, Timeline
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, percent, shown
-from parcast.words import whole_percent
+from parcast.words import counted, whole_percent
 
 MOST_ROWS: Final = 64  # ranks that are shown
 KINDS: Final = {  # of time, and their titles
@@ -38,7 +38,7 @@ def sheet_of(result: Timeline) -> Sheet:
 def title_of(result: Timeline) -> str:
     """Name the run."""
     header = result.trace.header
-    ranks = f"{header.ranks} rank{'s' if header.ranks > 1 else ''}"
+    ranks = counted(header.ranks, "rank")
     pipelines = f", {header.pipelines} pipelines" if header.pipelines > 1 else ""
     time = format_quantity(result.seconds, "time", digits=3)
     return f"{shown(header.program)}, schedule {header.schedule}: {ranks}{pipelines}, {time}"
@@ -104,9 +104,7 @@ def _facts(result: Timeline) -> Iterator[Fact]:
             float((trace.messages["received"] - trace.messages["sent"]).mean()), "time", digits=3
         )
         yield Fact("messages", f"{count}, mean size {size}, mean delay {delay}")
-    cores = f"{header.cores} core{'s' if header.cores > 1 else ''}"
-    hosts = len(set(header.hosts))
-    where = f"{cores} on {hosts} host{'s' if hosts > 1 else ''}"
+    where = f"{counted(header.cores, 'core')} on {counted(len(set(header.hosts)), 'host')}"
     text = f"{where}; tasks and merges got {percent(result.core_share)} of a core each"
     yield Fact("cores", text, is_marked=header.cores < header.ranks)
     yield Fact(

@@ -6,9 +6,10 @@ import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
-from parcast.cli.options import json_option, output_option, repeated_option
+from parcast.cli.options import json_option, output_option
 from parcast.cli.outputs import Outputs, print_pieces
 from parcast.cli.screen import show_sheet
+from parcast.pipeline.documents.options import document_options, reading_of
 from parcast.pipeline.options import Running, run_options, status_of
 
 FORMATS = ("parquet", "json", "jsonl", "csv")
@@ -47,17 +48,7 @@ Examples:
     show_default=True,
     help="Parts of the lexicon, each reduced and written by a rank of its own.",
 )
-@repeated_option("--field", "NAME", "Element or key to read. By default all text.", None, "fields")
-@click.option("--document", metavar="NAME", help="Element that separates documents in a file.")
-@click.option("--identifier", metavar="NAME", help="Attribute, element or key that names one.")
-@click.option(
-    "--format",
-    "kind",
-    type=OneOf(["text", "html", "xml", "sgml", "jsonl"]),
-    metavar="NAME",
-    help="Format of the files. By default found out.",
-)
-@click.option("--encoding", metavar="NAME", help="Encoding of the files. By default found out.")
+@document_options
 @click.option(
     "--tagger",
     metavar="NAME",
@@ -106,7 +97,6 @@ def command(
     **how: Any,
 ) -> int:
     """Find the phrases and return the exit status."""
-    from parcast.pipeline.documents.document import Reading
     from parcast.pipeline.features.extract import extract_features
     from parcast.pipeline.features.task import Features
 
@@ -116,19 +106,12 @@ def command(
     skip = running.arguments.get("on_error") == "skip"
 
     def run(arguments: dict[str, Any]) -> Any:
-        reading = Reading(
-            fields=tuple(how["fields"]) or None,
-            document=how["document"],
-            identifier=how["identifier"],
-            format=how["kind"],
-            encoding=how["encoding"],
-        )
         settings = Features(
             tagger=how["tagger"],
             grammar=how["grammar"],
             fold=not how["keep_case"],
             occurrences=not how["frequencies"],
-            reading=reading,
+            reading=reading_of(how),
             skip=skip,
         )
         return extract_features(

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from parcast.pipeline.features.extract import FeaturesResult
+from parcast.pipeline.sheet import skipped
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, shown
+from parcast.words import counted
 
 MOST_FAULTS: Final = 5  # that are listed
 
@@ -20,7 +22,7 @@ def sheet_of(result: FeaturesResult) -> Sheet:
         ),
     ]
     totals = result.totals
-    documents = f"{totals.documents:,} document{'s' if totals.documents != 1 else ''}"
+    documents = counted(totals.documents, "document")
     phrases = sum(part.phrases for part in result.parts)
     return Sheet(
         title=f"Noun phrases of {documents}: {phrases:,} different",
@@ -35,7 +37,7 @@ def _facts(result: FeaturesResult) -> Iterator[Fact]:
     totals, run = result.totals, result.run
     yield Fact("tokens", f"{totals.tokens:,}")
     yield Fact("occurrences", f"{sum(part.occurrences for part in result.parts):,}")
-    ranks = f"{len(run.ranks)} rank{'s' if len(run.ranks) != 1 else ''}"
+    ranks = counted(len(run.ranks), "rank")
     speed = f", {totals.tokens / run.seconds:,.0f} tokens/s" if run.seconds else ""
     yield Fact("time", f"{format_quantity(run.seconds, 'time')} on {ranks}{speed}")
     paths = [path for part in result.parts for path in part.paths]
@@ -45,6 +47,4 @@ def _facts(result: FeaturesResult) -> Iterator[Fact]:
         yield Fact("stopped", "by Ctrl-C; the result is of the documents read until then", True)
     if totals.skipped:
         listed = [" ".join(fault.split()) for fault in totals.faults[:MOST_FAULTS]]
-        more = totals.skipped - len(listed)
-        listed += [f"and {more} more"] if more else []
-        yield Fact(f"skipped {totals.skipped}", "; ".join(listed), True)
+        yield skipped(totals.skipped, listed)

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
+from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import answer_options, repeated_option
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.errors import FileProblems, Problem
+from parcast.pipeline.documents.options import document_options, reading_of
 from parcast.pipeline.options import Running, run_options
 
 if TYPE_CHECKING:
@@ -75,17 +76,7 @@ Examples:
     show_default=True,
     help="Characters of the piece of text of a hit.",
 )
-@repeated_option("--field", "NAME", "Element or key to read. By default all text.", None, "fields")
-@click.option("--document", metavar="NAME", help="Element that separates documents in a file.")
-@click.option("--identifier", metavar="NAME", help="Attribute, element or key that names one.")
-@click.option(
-    "--format",
-    "kind",
-    type=OneOf(["text", "html", "xml", "sgml", "jsonl"]),
-    metavar="NAME",
-    help="Format of the files. By default found out.",
-)
-@click.option("--encoding", metavar="NAME", help="Encoding of the files. By default found out.")
+@document_options
 @run_options
 @answer_options(TABLES)
 def command(
@@ -108,18 +99,10 @@ def command(
         return ANSWERED
 
     def search(arguments: dict[str, Any]) -> "SearchResult":
-        from parcast.pipeline.documents.document import Reading
         from parcast.pipeline.search.search_documents import search_documents
 
-        reading = Reading(
-            fields=tuple(how["fields"]) or None,
-            document=how["document"],
-            identifier=how["identifier"],
-            format=how["kind"],
-            encoding=how["encoding"],
-        )
         chosen = {name: how[name] for name in ("count", "k1", "b", "snippet")}
-        return search_documents(docs, wanted, reading=reading, **chosen, **arguments)
+        return search_documents(docs, wanted, reading=reading_of(how), **chosen, **arguments)
 
     result: SearchResult = running.ended(search, "searching")
     if not result.is_root:

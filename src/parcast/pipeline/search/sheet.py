@@ -6,8 +6,10 @@ from typing import Final
 from parcast.pipeline.search.result import QueryHits, SearchResult
 from parcast.pipeline.search.snippets import Match, Snippet
 from parcast.pipeline.search.tasks import Hit
+from parcast.pipeline.sheet import skipped
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import shown
+from parcast.words import counted
 
 NAME: Final = 32  # characters of a word in a message
 TEXT: Final = 64  # characters of a query or of a piece of text
@@ -18,7 +20,7 @@ MOST_FAULTS: Final = 3
 def sheet_of(result: SearchResult) -> Sheet:
     """Everything that is said of a search."""
     return Sheet(
-        title=f"{_count(result.documents, 'document')} searched",
+        title=f"{counted(result.documents, 'document')} searched",
         tables=tuple(_table(each) for each in result.queries if each.hits),
         facts=tuple(_facts(result)),
     )
@@ -68,9 +70,7 @@ def _facts(result: SearchResult) -> Iterator[Fact]:
     yield Fact("score", f"BM25, k1 = {model.k1:g}, b = {model.b:g}")
     if result.faults:
         listed = [shown(fault, limit=2 * TEXT) for fault in result.faults[:MOST_FAULTS]]
-        more = len(result.faults) - len(listed)
-        listed += [f"and {more} more"] if more else []
-        yield Fact(f"skipped {len(result.faults)}", "; ".join(listed), True)
+        yield skipped(len(result.faults), listed)
 
 
 def _score(hit: Hit) -> str:
@@ -113,7 +113,3 @@ def _words_from(snippet: Snippet, first: int, width: int) -> set[str]:
 
 def _fits(marks: Sequence[Match], first: int, last: int, width: int) -> bool:
     return marks[last][1] - marks[first][0] <= width
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"

@@ -7,6 +7,7 @@ from parcast.pipeline.sheet import sheet_of as sheet_of_run
 from parcast.pipeline.sorting.result import SortedFile
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, shown
+from parcast.words import counted
 
 UNKNOWN: Final = "unknown"
 
@@ -25,15 +26,11 @@ def sheet_of(result: SortedFile) -> Sheet:
             Fact("rate", format_quantity(rate, "rate")),
             Fact("memory", f"{format_quantity(result.memory, 'size')} a rank at most allowed"),
             Fact(
-                "cut into", f"{_count(result.chunks, 'chunk')}, {_count(result.shards, 'shard')}"
+                "cut into", f"{counted(result.chunks, 'chunk')}, {counted(result.shards, 'shard')}"
             ),
         ),
         warnings=result.warnings,
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
 def _with_peaks(table: Table, result: SortedFile) -> Table:
