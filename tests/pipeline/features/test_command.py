@@ -87,7 +87,7 @@ def test_options_reach_the_task(parcast, docs):
 def test_bad_documents_end_it_or_are_listed(parcast, docs):
     (docs / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     said = parcast("run", "features", docs)
-    assert said.status == 4
+    assert said.status == 3
     assert "must be text, got a PNG picture. Leave it out." in said.err
     assert "Traceback" not in said.err
     said = parcast("run", "features", docs, "--skip-errors", "-np", 2)

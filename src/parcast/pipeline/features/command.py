@@ -27,7 +27,8 @@ X other.
 Exit status: 0  all documents were read
              1  documents were skipped, with --skip-errors
              2  wrong use, or an output that cannot be written
-             4  a document cannot be read, or a rank failed
+             3  a document cannot be read
+             4  no MPI, a rank failed, or not enough time
              130  interrupted; the result is of the documents read until then
 
 \b
