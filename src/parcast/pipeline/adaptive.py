@@ -47,11 +47,12 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.errors import require
-from parcast.queueing.arguments import mean_time, whole
+from parcast.queueing.arguments import at_least, mean_time, whole
 from parcast.queueing.open import mg1
 
 SLACK: Final = 1e-9  # of a batch by which a quotient may exceed a whole number by rounding
@@ -78,12 +79,17 @@ class Batches:
 
     @property
     def results(self) -> Array:
-        """Results that move [1]."""
-        return np.asarray((self.number - 1) * self.shared)
+        """Results that move, the whole one to rank 0 included [1]."""
+        return np.asarray(self.number * self.shared)
+
+    @property
+    def granted(self) -> Array:
+        """Batches that rank 0 grants to others [1]."""
+        return np.asarray(self.number * self.shared)
 
     @property
     def messages(self) -> Array:
-        """Results that move and batches that are granted, M. [1]."""
+        """Results that are merged elsewhere and batches that are granted, M. [1]."""
         return np.asarray((2 * self.number - 1) * self.shared)
 
     @property
@@ -150,6 +156,8 @@ def adaptive_time(
     cores: ArrayLike | None = None,
     fan_in: ArrayLike = 2,
     channel: ArrayLike = 0.0,
+    latency: ArrayLike = 0.0,
+    task_cv: ArrayLike = 0.0,
     drain: bool = True,
 ) -> Breakdown:
     """Time of a reduction by the default schedule, by what it is spent on [D].
@@ -179,6 +187,10 @@ def adaptive_time(
         Results that a merge joins. [1]
     channel : array_like
         Time that the channel is occupied by all messages together, see `channel_time`. [s]
+    latency : array_like
+        Time of a report to rank 0 or an order from it. [s]
+    task_cv : array_like
+        Coefficient of variation of the time of a task. [1]
     drain : bool
         Whether to include the fill and drain of the tree.
 
@@ -200,7 +212,7 @@ def adaptive_time(
     array([614.4,  41.1,  38.4])
     """
     split = batches(items, p, batch=batch, cores=cores, fan_in=fan_in)
-    t, m, sent, own, got, taken = (
+    t, m, sent, own, got, taken, tau = (
         mean_time(name, x)
         for name, x in (
             ("task", task),
@@ -209,26 +221,36 @@ def adaptive_time(
             ("overhead", overhead),
             ("fetch", fetch),
             ("channel", channel),
+            ("latency", latency),
         )
     )
+    cv = at_least("task_cv", task_cv, 0, hint="0 is no variation, 1 exponential.")
     ahead = got if prefetch else np.zeros(())
     item = t if prefetch else t + got
     n, share = split.items, split.shared
     work = n * (t + got) + (n - 1) * m
-    messages = split.messages * own
-    levels = split.levels if drain else np.zeros(())
-    hops = np.where(share > 0, levels * (sent + (split.fan_in - 1) * own), 0.0)
-    path = levels * (split.fan_in - 1) * m + hops
     block, last = (size * (item + m) - m for size in (split.size, split.last))
+    # A processor has two batches at a time: the next one is there unless its order takes longer.
+    late = np.maximum(tau - (block + m) / 2, 0.0)
+    messages = split.messages * own + split.granted * late
+    levels = split.levels if drain else np.zeros(())
+    once = np.where(share > 0, sent + 2 * tau, 0.0)
+    join = (split.fan_in - 1) * m + np.where(share > 0, (split.fan_in - 1) * own, 0.0)
+    hops = (levels + 1) * once if drain else np.zeros(())
+    path = levels * join + hops
     # Processors in the last round share the cores among themselves only.
     cores = np.inf if cores is None else np.asarray(cores, dtype=np.float64)
     first = (split.rounds - 1) * block * np.maximum(split.working / cores, 1.0)
     rounds = first + last * np.maximum(split.left / cores, 1.0)
+    varied = cv * t * np.sqrt(split.size) * (_harmonic(split.busy) - 1)
     busy = (work + messages) / split.busy
-    # A lone processor fetches before it works: its fetching is in the work already.
-    idle = np.maximum(rounds + path, (n - 1) * ahead + share * (block + path))
-    unshared = np.maximum(busy + share * path, idle)
-    whole = np.maximum(unshared, taken + share * path) + share * ahead
+    # Rank 0 fetches and grants for all. A lone processor fetches before it works: its fetching
+    # is in the work already.
+    served = (n - 1) * ahead + split.granted * own / 2
+    idle = np.maximum(rounds + path, served + share * (block + path))
+    unshared = np.maximum(busy + share * path + varied, idle)
+    last_message = share * (block + join + once) if drain else np.zeros(())
+    whole = np.maximum(unshared, taken + last_message) + share * ahead
     compute = work / np.minimum(np.asarray(p, dtype=np.float64), cores)
     seen = messages / split.busy + share * hops + (whole - share * ahead - unshared)
     seen = np.minimum(seen, whole - compute)
@@ -239,11 +261,16 @@ def adaptive_time(
     )
 
 
+def _harmonic(number: Array) -> Array:
+    """Harmonic number: mean of the longest of so many exponential times with mean 1. [1]."""
+    return np.asarray(special.digamma(number + 1) + np.euler_gamma)
+
+
 def channel_time(split: Batches, *, service: ArrayLike, channels: ArrayLike = 1) -> Array:
     """Time that the moving results occupy their channels, each for `service` [s].
 
     >>> channel_time(batches(1000, 16), service=1e-3).round(3)
-    np.float64(0.937)
+    np.float64(0.938)
     """
     return np.asarray(split.results * mean_time("service", service) / np.asarray(channels))
 
