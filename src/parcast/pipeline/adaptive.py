@@ -248,7 +248,7 @@ def adaptive_time(
     # is in the work already.
     served = (n - 1) * ahead + split.granted * own / 2
     idle = np.maximum(rounds + path, served + share * (block + path))
-    unshared = np.maximum(busy + share * path + varied, idle)
+    unshared = np.maximum(busy + share * levels * join + np.maximum(share * hops, varied), idle)
     last_message = share * (block + join + once) if drain else np.zeros(())
     whole = np.maximum(unshared, taken + last_message) + share * ahead
     compute = work / np.minimum(np.asarray(p, dtype=np.float64), cores)
