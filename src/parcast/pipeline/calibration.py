@@ -251,7 +251,8 @@ def run_terms(
         levels = tree_levels(each, fan_in=fan_in)
     elif schedule == "adaptive":
         split = batches(items, p, batch=batch, cores=cores, fan_in=fan_in)
-        counts, levels = split.items / split.busy, np.where(split.working > 1, split.levels, 0.0)
+        counts = split.items / split.busy
+        levels = np.where(split.working > 1, split.levels + 1, 0.0)  # and the way to rank 0
     else:
         must = 'be "source" or "adaptive"'
         raise ParameterError("schedule", must=must, got=repr(schedule), hint="Choose one.")
