@@ -321,8 +321,8 @@ def test_the_default_form_needs_no_warning():
         ({"items": 100, "batch": 10}, "some processors have no work (at p = 16)"),
         ({"cores": 4}, "p = 16 exceeds the 4 cores"),
         (
-            {"form": "serial", "pipelines": "p / 2", "items": 100},
-            "One pipeline gets 13 of the items, not N/G = 12.5",
+            {"form": "serial", "pipelines": "p / 2", "items": 20},
+            "One pipeline gets 3 of the items, not N/G = 2.5",
         ),
     ],
 )

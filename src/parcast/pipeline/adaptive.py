@@ -1,31 +1,48 @@
 """The law of the default schedule: a processor takes new items whenever no merge waits.
 
-    T      = T_0 + max(W/c + u*drain, rounds + drain, V/C + u*drain)                            [D]
-    W      = N*(T_comp + T_fetch) + (N - 1)*T_merge + M*o
-    rounds = ceil(B/p) batches of b tasks and b - 1 merges
-    drain  = log_f B*((f - 1)*(T_merge + o) + T_comm)
-    u      = 1 - 1/w
+    T      = T_0 + max(W/c + end, rounds + drain, R + u*(block + drain), block + V/C + last)    [D]
+    W      = N*(T_comp + T_fetch) + (N - 1)*T_merge + M*o + B*u*late
+    rounds = ceil(B/p) batches (blocks) of b tasks and b - 1 merges
+    drain  = log_f B*join + (log_f B + 1)*hop
+    join   = (f - 1)*(T_merge + o) ,   hop = T_comm + 2*tau
+    end    = u*log_f B*join + max(u*(log_f B + 1)*hop, longest)
+    R      = B*u*o/2 , with `prefetch` and N*T_fetch
+    last   = u*(join + hop)
 
 N items are reduced by one tree on p processors. There are B = N/b batches of b items, rounded up;
-w = min(p, B) processors have work, on c = min(w, cores) cores. Pipelines are groups of processors
-that work on items of their own, so that most messages stay within a group; they share the tree,
-and count where each has a channel. The law is derived as follows.
+w = min(p, B) processors have work, on c = min(w, cores) cores, and u = 1 - 1/w. Pipelines are
+groups of processors that work on items of their own, so that most messages stay within a group;
+they share the tree, and count where each has a channel. The law is derived as follows.
 
 *Work.* The schedule is work conserving: all cores are busy until the items run out, and share the
 work W of tasks, merges and messages. Each batch is granted by a message, and the tree over the
-batches moves B - 1 results. One of w of these is local: M = (2*B - 1)*u.
+batches moves B - 1 results. One of w of these is local: M = (2*B - 1)*u. A processor has two
+batches at a time, so that an order with the latency tau of the network comes in time, unless
+the report and the order take longer than a batch and its merge: late = max(tau - (block +
+T_merge)/2, 0).
 
 *Drain.* The merge tree depends on the items only, so that the result is the same for any p. When
 the last batch ends, its path to the root remains: log_f B merges of f results, each after a
 message. Meanwhile the others have nothing to do. These merges are in W as well, so Graham's bound
-for work-conserving schedules, T <= W/p + (1 - 1/p)*T_inf, gives the factor u [1]_.
+for work-conserving schedules, T <= W/p + (1 - 1/p)*T_inf, gives the factor u [1]_; of messages it
+is the share that leaves its processor. A message is sent after a report to rank 0 and an order
+from it, and the whole result goes to rank 0 in the same way.
 
 *Rounds.* A batch is not divided. Where the processor with most batches, ceil(B/p), ends later than
 an even share of the work, the drain follows its last batch. This is the critical path as well.
 
-*Stages of their own.* All results, V = (B - 1)*u*L bytes, pass a channel of rate C. With
-`prefetch` one rank fetches all items: a run also takes at least N*T_fetch and, after the last of
-them, a batch and the drain, and begins with the first of them.
+*Tasks that vary.* When the items run out, every processor still has a part of a batch. Of
+exponential times this is the same as a whole one, and the longest of c of them H_c = 1 + 1/2 + ..
++ 1/c times the mean, of which 1 is in W: longest = cv*sqrt(b)*T_comp*(H_c - 1), exact for
+exponential tasks without merges, in proportion to the standard deviation of a batch otherwise.
+Messages of the other processors move meanwhile.
+
+*Rank 0.* It sends all grants, for B*u*o/2, which the others cannot do for it. With `prefetch` it
+fetches all items: a run also takes at least N*T_fetch and, after the last of them, a batch and the
+drain, and begins with the first of them.
+
+*Channel.* V = B*u*L bytes pass a channel of rate C, after the first batch and before the last
+merge. They include the messages of the drain.
 
 On one processor T is T_seq, equation (1). Without merges, messages and fetching it is N*T_comp/p
 where the batches divide evenly. Waiting for the channel counts in the drain only, since before
@@ -33,8 +50,7 @@ it a processor has other work; there a path waits for at most one message of eac
 
 Compared with list schedules of the same tree (`tests/pipeline/greedy.py`), with constant times, 2
 to 16 processors and merges of up to twice a task: median error 0.3 %, at worst 2.6 % for 1000
-items; 1.2 % and 20 % for 100. Times that vary leave processors idle at the end for about half a
-task more, which the law does not include.
+items; 1.4 % and 20 % for 100.
 
 References
 ----------

@@ -22,8 +22,8 @@ with `prefetch` one rank fetches all items ahead, which then bounds each step of
 p processors on fewer `cores` share them, P*G/2 tasks and merges a step [D].
 
 Assumed: items and merges take the mean times given here, whatever their place in the tree; the
-published schedule needs P a power of the fan-in. Ignored: times that vary, unequal processors,
-other traffic.
+published schedule needs P a power of the fan-in. Ignored: times that vary, but for those of tasks
+(`task_cv`) in `adaptive`; unequal processors, other traffic.
 
 References
 ----------
@@ -161,7 +161,7 @@ class PipelinePhase(Phase):
         default="own", description="Whether each pipeline has a channel, or all share one."
     )
     overhead: Time = parameter(
-        "0 s", "Processor time of a message, sending and receiving, which nothing overlaps."
+        "0 s", "Processor time of a message, half of it to send and half to receive."
     )
     startup: Time = parameter("0 s", "Time of a run that depends on nothing else, T_0.")
     drain: bool = Field(
