@@ -24,10 +24,10 @@ of its stages [D]::
     step  = max(T_comp + o/2, T_merge + o/2, T_comm)
 
 with o the processor time of a message, half of it on either side. Items are dealt to pipelines in
-whole cycles of lg P steps, and k is that of the pipeline with most; (6) has N/G. A tree of fan-in f has log_f P
-levels; a merge takes f - 1 results from other processors, and P*(f - 1)/f processors take new
-items in a step [D]. Arrivals at the channel are lambda = P/T_comp in the source's example [S]; a
-step sends P/2 messages, lambda = P/(2*step) [D].
+whole cycles of lg P steps, and k is that of the pipeline with most; (6) has N/G. A tree of fan-in
+f has log_f P levels; a merge takes f - 1 results from other processors, and P*(f - 1)/f processors
+take new items in a step [D]. Arrivals at the channel are lambda = P/T_comp in the source's example
+[S]; a step sends P/2 messages, lambda = P/(2*step) [D].
 
 Use them for the published schedule, `schedule="source"`; the law of the default schedule is
 `parcast.pipeline.adaptive`. All times are means.

@@ -177,7 +177,8 @@ class PipelinePhase(Phase):
     )
     batch: Count = parameter("1", "Items that a processor takes at a time.")
     task_cv: Annotated[Amount, Of("count")] | None = parameter(
-        None, "Standard deviation of the time of a task over its mean, 0 by default; adaptive only."
+        None,
+        "Standard deviation of the time of a task over its mean, 0 by default; adaptive only.",
     )
     cores: Count | None = parameter(
         None, "Cores that all processors share; by default each has its own."
