@@ -189,6 +189,7 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
         "fetch": fetch,
         "prefetch": costs.prefetch,
         "overhead": costs.overhead,
+        "latency": costs.latency,
         "channel": channel_time(split, service=service, channels=channels),
         **shape,
     }
@@ -247,7 +248,7 @@ def _published(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
         full = used * step
         delay = message_delay(rate, service=service * is_open, propagation=costs.latency)
         sent = np.where(is_open, delay, full)
-    k = steps(costs.items, p, pipelines=g)
+    k = steps(costs.items, p, pipelines=g, whole_cycles=True)
     own = costs.overhead
     each = step_time(
         task=np.maximum(busy, fetch),
