@@ -419,8 +419,14 @@ class Coordinator:
         return True
 
     def _span_size(self, span: Span) -> int:
-        """Items of a new span. [1]."""
-        return SPAN * span.ranks * int(self.fan_in**self._level)
+        """Items of a new span: of the last items each pipeline gets some. [1]."""
+        size = int(self.fan_in**self._level)
+        most = SPAN * span.ranks * size
+        known = self._end if self._end is not None else self._known
+        if known is None:
+            return most
+        left = (known - self._front) * span.ranks // (2 * len(self.loads))
+        return max(min(most, left), size)
 
     def _level_at(self, first: int) -> int:
         """Level of the block that begins at an item."""
