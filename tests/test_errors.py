@@ -28,6 +28,7 @@ from parcast.errors import (
 )
 from parcast.expressions import Overflow
 from parcast.importers.content import MissingLibrary
+from parcast.pipeline.documents.document import DocumentError
 from parcast.show.canvas import MissingPackage
 from parcast.units import OtherDimension
 
@@ -174,6 +175,7 @@ ERRORS = [
     RunFailed("It did not end."),
     RunFailed(("Run it with ", Argument("cpu", python="cpu=None"), ".")),
     FileProblems("a.csv", [Problem(message="must be text.", line=3, field="p")], unlisted=2),
+    DocumentError("a.jsonl", "must be a JSON object.", line=3, offset=120),
     _missing_library(),
     MissingPackage("Figures need matplotlib.", name="matplotlib"),
     NoAnswer("There is none."),

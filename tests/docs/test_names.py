@@ -29,7 +29,9 @@ HISTORY = ("CHANGELOG.md", "0013-one-folder-a-question.md")
 # To be made by whoever reads it: examples of the how-tos, and words that stand for a name.
 YOURS = re.compile(r"NAME|FOLDER|[./](?:farm|stopwatch)\b|parcast_demo")
 DOTTED = re.compile(r"(?<![\w/.:-])parcast(?:\.[A-Za-z_]\w*)+")
-FILE = re.compile(r"(?<![\w/.:-])(?:[\w.-]+/)+[\w.*-]*\w\.(?:py|toml|csv|txt|json|jsonl|sh|c)\b")
+FILE = re.compile(
+    r"(?<![\w/.:-])(?:[\w.-]+/)+[\w.*-]*\w\.(?:py|toml|csv|txt|json|jsonl|sh|c)(?:\.gz)?\b"
+)
 FOLDER = re.compile(r"(?<![\w/.:-])(?:src|tests|benchmarks|docs|examples)(?:/[\w-]+)+(?![\w.*-])")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)

@@ -10,6 +10,7 @@ import pytest
 
 import parcast as package
 from parcast.errors import RunFailed
+from parcast.kernels.command import PARTS
 from parcast.kernels.ledger import Alone
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.worker import Task, runs_of
@@ -35,10 +36,14 @@ def asked(monkeypatch):
 
 def test_without_a_name_the_programs_are_listed(parcast, monkeypatch):
     monkeypatch.setattr("parcast.kernels.command.KERNELS", {"sort": KERNELS["sort"]})
+    for part in list(PARTS):
+        if part != "pipeline":
+            monkeypatch.delitem(PARTS, part)
     said = parcast("run")
     assert (said.status, said.err) == (0, "")
     assert said.out == (
-        "sort  sort the keys of a file by merging, O(n log n); n: keys, such as 4e6\n"
+        "sort      sort the keys of a file by merging, O(n log n); n: keys, such as 4e6\n"
+        "pipeline  run a task on many items, merge the results; see parcast run pipeline --help\n"
     )
 
 

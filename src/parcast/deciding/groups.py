@@ -6,6 +6,7 @@ from parcast.cli.parts import Parts
 
 EXPLAIN: Final = {
     "pipeline": "parcast.pipeline.explaining.command:command",
+    "traffic": "parcast.pipeline.traffic.command:command",
 }
 
 EXPLAIN_HELP: Final = """Explain how a parallel program works, or what a traced run did.
@@ -14,8 +15,10 @@ EXPLAIN_HELP: Final = """Explain how a parallel program works, or what a traced 
 
 \b
 Exit status: 0  answered
+             1  answered, and the answer is no
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
+             4  nothing can be decided
 
 \b
 Examples:

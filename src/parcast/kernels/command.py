@@ -35,6 +35,7 @@ OPTIONS: Final = {
 }  # what Python calls an argument, and what the command line does
 PARTS: Final = {  # commands of their own below `run`, by place
     "pipeline": "parcast.pipeline.command:command",
+    "features": "parcast.pipeline.features.command:command",
 }
 
 *_NAMES, _LAST = KERNELS
@@ -209,7 +210,11 @@ def _list_programs() -> None:
 
     kernels = [kernel_named(name) for name in KERNELS]
     named = [program_words(x.name, x.title, x.size, x.example) for x in kernels]
-    show(listing([*named, *command.summaries()], page_of_stdout()))
+    named += [
+        (name, f"{words[0].lower()}{words[1:].rstrip('.')}; see parcast run {name} --help")
+        for name, words in command.summaries()
+    ]
+    show(listing(named, page_of_stdout()))
 
 
 command = with_parts(run_program, PARTS, names=KERNELS)

@@ -23,7 +23,7 @@ import gzip
 import json
 import os
 import zlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,6 +74,7 @@ GZIP: Final = b"\x1f\x8b"
 PIECE: Final = 2**22  # read at a time [B]
 LONGEST: Final = 2**26  # of a line: a header of a million ranks [B]
 HOPELESS: Final = 1_000  # faults after which no more lines are looked at
+GROWTH: Final = 1.25  # of an array that has no room for more events
 NANOSECONDS: Final = 9  # decimals of a time
 
 
@@ -388,7 +389,8 @@ class _Reader:
     def __init__(self, header: TraceHeader, faults: Faults) -> None:
         self.faults = faults
         self.header = header
-        self._chunks: dict[str, deque[Events]] = {kind: deque() for kind in EVENTS}
+        self._kept = {kind: np.empty(0, dtype) for kind, dtype in EVENTS.items()}
+        self._counts = dict.fromkeys(EVENTS, 0)  # of the events in each, which has room for more
         self._residual = np.asarray(header.residual)
         self._unknown: Counter[str] = Counter()
         self._early: list[tuple[int, float]] = []  # messages, the longest time [s]
@@ -456,7 +458,7 @@ class _Reader:
                     message = f"must be {must}, got {events[name][i]:.12g}."
                     self.faults.add(message, line=numbers[int(i)], field=name, kind=must)
         if len(self.faults) == before:
-            self._chunks[kind].append(events)
+            self._keep(kind, events)
             if kind == "message":
                 self._note_early(events, numbers)
 
@@ -494,7 +496,7 @@ class _Reader:
         count = sum(x for x, _ in self._early)
         if count:
             most = format_quantity(max(x for _, x in self._early), "time")
-            of = sum(map(len, self._chunks["message"]))
+            of = self._counts["message"]
             text = f"{count:,} of {of:,} messages arrive before they are sent, by up to {most}"
             if 2 * count > of:
                 self.faults.refuse(
@@ -514,16 +516,20 @@ class _Reader:
             path=name,
         )
 
+    def _keep(self, kind: str, events: Events) -> None:
+        """Append events; the array grows in place, so that it never exists twice."""
+        kept, before = self._kept[kind], self._counts[kind]
+        count = before + len(events)
+        if count > len(kept):
+            kept.resize(max(count, int(GROWTH * before)), refcheck=False)
+        kept[before:count] = events
+        self._counts[kind] = count
+
     def _joined(self, kind: str) -> Events:
-        """Join the pieces of one kind, each released as soon as it is copied."""
-        chunks = self._chunks[kind]
-        events = np.empty(sum(map(len, chunks)), EVENTS[kind])
-        at = 0
-        while chunks:
-            chunk = chunks.popleft()
-            events[at : at + len(chunk)] = chunk
-            at += len(chunk)
-        return events
+        """Give all events of one kind."""
+        kept = self._kept[kind]
+        kept.resize(self._counts[kind], refcheck=False)
+        return kept
 
 
 def _limits(kind: str, events: Events, ranks: int) -> Iterator[tuple[str, NDArray[np.bool_], str]]:

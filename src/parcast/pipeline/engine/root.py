@@ -39,7 +39,7 @@ class Root:
         progress: "Callable[[Root], object] | None" = None,
         report: Callable[[ParcastError], object] = lambda _: None,
     ) -> None:
-        """Begin on rank 0 of some; `report` is told of a failure as soon as it is known."""
+        """Begin on rank 0 of some; `report` is called with a failure at once."""
         self._job, self._items, self._ranks = job, items, ranks
         self._server = 0 if job.server_rank is None else job.server_rank
         self.coordinator = _coordinator(job, items, ranks)

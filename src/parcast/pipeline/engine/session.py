@@ -2,7 +2,7 @@
 
 import platform
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -145,7 +145,7 @@ def run_here(
             was_stopped=fetched.was_stopped,
             notes=tuple(place.notes for place in places),
             begun=begun,
-            clocks=(Clock(), *map(clock_from, trips, last)) if job.is_traced else (),
+            clocks=_clocks(places, trips, last) if job.is_traced else (),
             hosts=tuple(place.host for place in places),
             cores=len({(place.host, core) for place in places for core in place.cores}),
         )
@@ -158,6 +158,16 @@ class Place(NamedTuple):
     seconds: float
     host: str
     cores: tuple[int, ...]
+
+
+def _clocks(
+    places: Sequence[Place], start: Sequence[Sequence[Sample]], end: Sequence[Sequence[Sample]]
+) -> tuple[Clock, ...]:
+    """Clocks of all ranks; those on the host of rank 0 have the same monotonic clock."""
+    host = places[0].host
+    others = zip(places[1:], start, end, strict=True)
+    estimated = (Clock() if x.host == host else clock_from(a, b) for x, a, b in others)
+    return (Clock(), *estimated)
 
 
 def _round_trips(comm: "MPI.Intracomm") -> list[list[Sample]]:

@@ -129,6 +129,7 @@ class _Host:
         self._started, self._items = started, items
         self._said = _Said(started)
         self._server, self._progress = server, progress
+        self._most = 1  # items that are sent together, by the size of the last one
 
     def serve(self, listener: socket, time_limit: float) -> Outcome:
         """Answer rank 0 until the run has ended."""
@@ -178,14 +179,10 @@ class _Host:
     def _next(self, most: int) -> tuple[list[Any], bool, bool]:
         """Take items that are sent together, and tell whether they have ended, and by Ctrl-C."""
         items, begin = self._items, self._items.fetched
-        size = 0.0
-        taken: list[Any] = []
-        while not items.has_ended and len(taken) < most and size < LARGEST:
-            items.fetch(items.fetched + 1, patience=PATIENCE)
-            taken += items.take(begin + len(taken), items.fetched)
-            size += size_of(taken[-1]) if taken else 0.0
-            if items.is_slow:
-                break
+        items.fetch(begin + min(most, self._most), patience=PATIENCE)
+        taken = items.take(begin, items.fetched)
+        if taken:
+            self._most = max(int(LARGEST / size_of(taken[-1])), 1)
         return taken, items.has_ended, items.was_stopped
 
     def _failure(self) -> ParcastError:

@@ -20,7 +20,7 @@ from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.session import Outcome, run_here
 from parcast.pipeline.engine.starting import JOB, SOCKET
 
-MOST: Final = 256  # items that are asked for together [1]
+MOST: Final = 1024  # items that are asked for together [1]
 
 
 class Host:

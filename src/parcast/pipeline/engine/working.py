@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, ParcastError
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.engine.job import Job, Skipped
@@ -139,6 +139,8 @@ class Work:
 
 def described(index: int, item: str, error: BaseException) -> Skipped:
     """Describe a failure for another rank, without the frames of parcast itself."""
+    if isinstance(error, ParcastError):  # its text says what was wrong, where, and what to do
+        return Skipped(index, item, str(error).removesuffix("."), "")
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next

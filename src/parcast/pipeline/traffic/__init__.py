@@ -1,0 +1,1 @@
+"""The traffic of a traced run: what its messages say of the formulas for their delay."""
