@@ -33,6 +33,8 @@ WAYS: Final[dict[Schedule, tuple[str, ...]]] = {
     "source": ("mm1", "md1", "given", "overlapped", "calibrated"),
 }
 CALIBRATED: Final = "calibrated"
+Z: Final = 1.645  # of the middle 90 % of a normal law
+LAUNCHES: Final = 0.03  # standard deviation of what launches and sizes differ in, relative [1] [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,6 +142,15 @@ def predicted(
     times = {way: _time(phase, machine, layout.total) for way, phase in phases.items()}
     at = (point.items, layout.total)
     return times | {CALIBRATED: float(calibration.time(*at, pipelines=layout.pipelines))}
+
+
+def expected_in(point: Point, calibration: Calibration) -> tuple[float, float]:
+    """90 % interval of a run: that of the regression, and what one launch does not show [s]."""
+    at, pipelines = (point.items, point.layout.total), point.layout.pipelines
+    time = float(calibration.time(*at, pipelines=pipelines))
+    _, upper = calibration.interval(*at, pipelines=pipelines)
+    width = float(np.hypot(float(upper) - time, Z * LAUNCHES * time))
+    return max(time - width, 0.0), time + width
 
 
 def _time(phase: Mapping[str, Any] | None, machine: Machine, p: int) -> float | None:

@@ -272,8 +272,14 @@ def _schedule(each: ValidatedSchedule) -> dict[str, Any]:
             "overhead_s": costs.overhead,
         },
         "constants": {
-            name: {"value_s": x.value, "lower_s": x.lower, "upper_s": x.upper}
-            for name, x in (("startup", found.startup), ("step", found.step))
+            name: None
+            if x is None
+            else {"value_s": x.value, "lower_s": x.lower, "upper_s": x.upper}
+            for name, x in (
+                ("startup", found.startup),
+                ("step", found.step),
+                ("level", found.level),
+            )
         },
         "accuracy": {
             way: None

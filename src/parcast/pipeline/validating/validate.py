@@ -23,7 +23,7 @@ from parcast.mpi.leftovers import as_interrupts
 from parcast.pipeline.formulas import steps
 from parcast.pipeline.validating.launches import Request, Runner, launch, tolerated
 from parcast.pipeline.validating.observation import Layout, Observed, Point, Schedule
-from parcast.pipeline.validating.predicting import calibration_of, costs_of, predicted
+from parcast.pipeline.validating.predicting import calibration_of, costs_of, expected_in, predicted
 from parcast.pipeline.validating.result import Compared, PipelineValidation, ValidatedSchedule
 from parcast.pipeline.validating.work import Work
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
@@ -342,8 +342,7 @@ def _predicted_rows(
         if point.schedule != each.schedule:
             continue
         layout = point.layout
-        at = (point.items, layout.total)
-        lower, upper = each.calibration.interval(*at, pipelines=layout.pipelines)
+        lower, upper = expected_in(point, each.calibration)
         is_stated = _is_possible("source", layout)
         k = (
             float(steps(point.items, layout.ranks, pipelines=layout.pipelines))
@@ -355,8 +354,8 @@ def _predicted_rows(
                 point=point,
                 steps=k,
                 predicted=predicted(point, each.costs, each.calibration, cores=study.cores),
-                lower=float(lower),
-                upper=float(upper),
+                lower=lower,
+                upper=upper,
                 is_shared=layout.total > study.cores,
                 is_calibrated=layout in calibrated,
             )
