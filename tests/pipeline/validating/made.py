@@ -53,11 +53,11 @@ class Engine:
     launches: list = field(default_factory=list)  # points, and whether traced
     made: dict = field(default_factory=dict)  # how often each point was run
 
-    def __call__(self, points, *, work, launch, time_limit, is_traced):
+    def __call__(self, points, *, work, launch, batch, time_limit, is_traced):
         """Make the runs of a launch."""
         if self.fails_after is not None and len(self.launches) >= self.fails_after:
             raise KeyboardInterrupt
-        assert time_limit > 0
+        assert time_limit > 0 < batch
         self.launches.append((tuple(points), is_traced, work))
         random = np.random.default_rng(len(self.launches))
         return [self._run(point, launch, is_traced, random) for point in points]

@@ -88,8 +88,18 @@ def test_runs_that_are_always_disturbed_decide_nothing():
     assert row.is_disturbed
     assert len(row.runs) > 3  # it was repeated
     assert "measured rows were disturbed" in result.schedules[0].reason
-    small = validated(Engine(disturbed=lambda point, _: point.items < 64), sizes=[64, 128])
+    engine = Engine(disturbed=lambda point, _: point.items < 64)
+    small = validated(engine, sizes=[64, 128])
     assert "small runs were disturbed" in small.schedules[0].reason
+    assert sum(is_traced for _, is_traced, _ in engine.launches) > 3  # they were repeated
+
+
+def test_one_disturbed_small_run_of_three_does_not_count():
+    engine = Engine(disturbed=lambda point, number: point.items < 64 and number == 2)
+    result = validated(engine)
+    assert result.holds is True
+    for each in result.schedules:
+        assert not any(run.waiting for run in each.small)
 
 
 def test_ranks_that_share_cores_take_longer_in_all_ways():

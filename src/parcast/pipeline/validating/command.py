@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.answering import OneOf, Whole, cli_command
+from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.options import (
     Sizes,
@@ -31,6 +31,9 @@ A synthetic job of known processor time is run small, larger runs are predicted 
 table of the source for this machine: predicted and measured times, and errors. The law agrees if
 the calibrated one has a median error of at most 10 % and a worst of at most 25 %.
 
+JOB is a Python file in place of the synthetic job, and ARGUMENTs are its items, as parcast run
+pipeline takes them; runs take the first of them.
+
 LIST are layouts PxG: ranks of a pipeline, times pipelines. SIZES are numbers of items. With more
 ranks than cores, the cores are part of the prediction. Takes two to three minutes.
 
@@ -46,6 +49,7 @@ Exit status: 0    answered: the law agrees
 Examples:
   parcast validate pipeline
   parcast validate pipeline --schedule source --layouts 2x1,4x2 -o law.svg
+  parcast validate pipeline count_words.py texts --schedule adaptive
   parcast testbed --hosts 8 -- parcast validate pipeline --schedule adaptive
 """
 ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
@@ -58,6 +62,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "message": "--message",
     "repetitions": "--repetitions",
     "cores": "--cores",
+    "batch": "--batch",
 }
 
 
@@ -89,6 +94,8 @@ def message_size(text: str, option: str) -> int:
     help=HELP,
     short_help="Test whether the law of the pipeline predicts its runs here.",
 )
+@click.argument("job", required=False, type=A_FILE)
+@click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
 @text_option("--layouts", "LIST", layouts, "PxG.  [default: 2x1,4x1,4x2,8x2, as many as fit]")
 @size_option("Items to predict. By default 4, 8 and 16 for each rank of the largest layout.")
 @text_option(
@@ -120,6 +127,14 @@ def message_size(text: str, option: str) -> int:
     show_default=True,
 )
 @click.option("--growing", is_flag=True, help="Results grow with their items, as a lexicon does.")
+@click.option(
+    "--batch",
+    type=Whole(1),
+    default=1,
+    show_default=True,
+    metavar="COUNT",
+    help="Items taken at a time, in the default schedule.",
+)
 @click.option(
     "--repetitions",
     type=Whole(1, 1000),
@@ -181,8 +196,15 @@ def _validated(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
         )
         raise
-    asked = {"schedule": schedule, "n": n, "calibrate_with": calibrate_with, "task": task}
-    asked |= {"merge": merge, "message": message, "growing": growing} | options
+    asked: dict[str, Any] = {
+        "schedule": schedule,
+        "n": n,
+        "calibrate_with": calibrate_with,
+        "task": task,
+    }
+    asked |= {"job": options["job"], "arguments": list(options["arguments"])}
+    asked |= {"merge": merge, "message": message, "growing": growing}
+    asked |= {name: x for name, x in options.items() if name not in asked}
     return with_inputs(validation, options={name: plain(value) for name, value in asked.items()})
 
 

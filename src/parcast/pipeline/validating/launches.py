@@ -10,7 +10,7 @@ from parcast.mpi.find import available_cores, find_mpi
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import Placement, run_ranks
 from parcast.pipeline.validating.observation import Observed, Point
-from parcast.pipeline.validating.work import Work
+from parcast.pipeline.validating.work import Job
 from parcast.pipeline.validating.worker import lines_of
 from parcast.testbed.testbed import testbed_here
 from parcast.timings.disturbed import WAITING
@@ -18,6 +18,7 @@ from parcast.timings.disturbed import WAITING
 WORKER: Final = "parcast.pipeline.validating.worker"
 PREFIX: Final = "parcast-validating-"
 SHARE: Final = 0.15  # below its share of a core, that a host of a testbed may be [1] [D]
+DAY: Final = 86400.0  # [s]
 LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]
 
 
@@ -28,8 +29,9 @@ class Runner(Protocol):
         self,
         points: Sequence[Point],
         *,
-        work: Work,
+        work: Job,
         launch: int,
+        batch: int,
         time_limit: float,
         is_traced: bool,
     ) -> Sequence[Observed]:
@@ -37,7 +39,13 @@ class Runner(Protocol):
 
 
 def launch(
-    points: Sequence[Point], *, work: Work, launch: int, time_limit: float, is_traced: bool
+    points: Sequence[Point],
+    *,
+    work: Job,
+    launch: int,
+    batch: int,
+    time_limit: float,
+    is_traced: bool,
 ) -> Sequence[Observed]:
     """Start ranks, make runs, and end the ranks."""
     ranks = points[0].layout.total
@@ -47,6 +55,7 @@ def launch(
             "work": work.to_document(),
             "runs": [asdict(point) for point in points],
             "launch": launch,
+            "batch": batch,
             "answer": str(answer),
             "trace": str(desk / "trace.jsonl") if is_traced else None,
         }
@@ -87,8 +96,9 @@ class Request:
 
     points: tuple[Point, ...]
     expected: float  # [s]
+    is_known: bool = True  # whether that is more than a guess
 
     @property
     def time_limit(self) -> float:
         """Limit of a launch [s]."""
-        return LIMIT[0] + LIMIT[1] * self.expected
+        return LIMIT[0] + LIMIT[1] * self.expected if self.is_known else DAY

@@ -93,7 +93,9 @@ def _median(values: Sequence[float | None]) -> float:
     return median(known) if known else 0.0
 
 
-def calibration_of(runs: Sequence[Observed], schedule: Schedule, *, cores: int) -> Calibration:
+def calibration_of(
+    runs: Sequence[Observed], schedule: Schedule, *, cores: int, batch: int = 1
+) -> Calibration:
     """Fit T_0, the time of a step or item and that of a level of the tree to small runs."""
     table = {
         "p": [run.point.layout.total for run in runs],
@@ -102,6 +104,7 @@ def calibration_of(runs: Sequence[Observed], schedule: Schedule, *, cores: int) 
     }
     pipelines = np.array([run.point.layout.pipelines for run in runs], dtype=np.float64)
     options: dict[str, Any] = {"pipelines": pipelines, "schedule": schedule, "cores": cores}
+    options["batch"] = batch
     try:
         return calibrate(table, **options, drain=True)
     except FitFailed:  # the runs have one depth of the tree
@@ -109,7 +112,7 @@ def calibration_of(runs: Sequence[Observed], schedule: Schedule, *, cores: int) 
 
 
 def predicted(
-    point: Point, costs: Costs, calibration: Calibration, *, cores: int
+    point: Point, costs: Costs, calibration: Calibration, *, cores: int, batch: int = 1
 ) -> dict[str, float | None]:
     """Time of a run in all ways of its schedule [s]; None where a formula does not apply."""
     layout = point.layout
@@ -125,10 +128,10 @@ def predicted(
     spent = {"overhead": _seconds(costs.overhead)}
     stated = {**common, **sized, "form": "serial", "delay": "mm1"}
     if point.schedule == "adaptive":
-        exposed = {"communication": _seconds(costs.exposed)}
+        exposed = {"communication": _seconds(costs.exposed), "batch": batch}
         phases = {
             "stated": stated if _is_power_of_two(layout.ranks) else None,
-            "law": {**common, **sized, "form": "adaptive"},
+            "law": {**common, **sized, "batch": batch, "form": "adaptive"},
             "given": {**common, **exposed, **spent, "form": "adaptive"},
         }
     else:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 from parcast.pipeline.calibration import Calibration
 from parcast.pipeline.validating.observation import Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS, Costs
-from parcast.pipeline.validating.work import Work
+from parcast.pipeline.validating.work import Job
 from parcast.show.result import Result
 
 MEDIAN: Final = 0.10  # absolute error, up to which a law agrees: the mean of the source's [1]
@@ -127,7 +127,7 @@ class PipelineValidation(Result):
     _picture: ClassVar[str] = "parcast.pipeline.validating.picture:figure_of"
 
     schedules: tuple[ValidatedSchedule, ...]
-    work: Work
+    work: Job
     cores: int  # that ranks share; hosts of a testbed whose processors are capped [1]
     place: str = ""  # the testbed in words, "" on the machine itself
     load: tuple[float, float] | None = None  # of the system, before and after [1]

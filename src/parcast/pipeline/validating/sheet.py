@@ -64,13 +64,8 @@ def sheet_of(result: PipelineValidation) -> Sheet:
 
 def _part(each: ValidatedSchedule, result: PipelineValidation) -> Sheet:
     """Everything that is said of one schedule."""
-    work = result.work
-    costs = [f"{format_quantity(work.task, 'time')} a task"]
-    costs.append(f"{format_quantity(work.merge, 'time')} a merge")
-    growing = " an item" if work.grows else ""
-    costs.append(f"{format_quantity(work.message, 'size')} a message{growing}")
     return Sheet(
-        title=f"Pipeline, {NAMES[each.schedule]} schedule: {', '.join(costs)}",
+        title=f"Pipeline, {NAMES[each.schedule]} schedule: {result.work}",
         name=each.schedule,
         tables=(_times(each), _errors(each)),
         facts=tuple(_facts(each)),
@@ -185,8 +180,10 @@ def _errors(each: ValidatedSchedule) -> Table:
     legend = "predicted / measured - 1; median and worst: of the absolute errors"
     if not all(row.is_inside for row in rows):
         legend += "; *: measured outside the 90 % interval"
-    if any(row.is_disturbed for row in rows):
-        legend += f"; {MARK}: runs {OTHERS}, not in median and worst"
+    disturbed = sum(row.is_disturbed for row in rows)
+    if disturbed:
+        legend += f"; {MARK}: runs {OTHERS}"
+        legend += ", not in median and worst" if disturbed < len(rows) else ""
     means = "; ".join(f"{TITLES[way]}: {MEANINGS[each.schedule][way]}" for way in ways)
     return Table(
         title="Errors",

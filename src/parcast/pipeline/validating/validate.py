@@ -20,12 +20,13 @@ import numpy as np
 from parcast.errors import FitFailed, ParameterError, as_list, as_number, as_whole, require
 from parcast.mpi.find import available_cores
 from parcast.mpi.leftovers import as_interrupts
+from parcast.pipeline.engine.tree import level_of
 from parcast.pipeline.formulas import steps
 from parcast.pipeline.validating.launches import Request, Runner, launch, tolerated
 from parcast.pipeline.validating.observation import Layout, Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import calibration_of, costs_of, expected_in, predicted
 from parcast.pipeline.validating.result import Compared, PipelineValidation, ValidatedSchedule
-from parcast.pipeline.validating.work import Work
+from parcast.pipeline.validating.work import Job, OwnJob, Work
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
 
 SCHEDULES: Final[tuple[Schedule, ...]] = ("adaptive", "source")
@@ -38,7 +39,9 @@ LAUNCHES: Final = 2  # of a layout, at most [1]
 ENOUGH: Final = 2  # undisturbed runs of a row, as far as so many are asked for [1]
 ROUNDS: Final = 3  # of repeating disturbed runs, at most [1]
 PATIENCE: Final = 0.5  # for them, of the time that all took until then [1]
+GUESS: Final = 0.1  # of an item of an unknown job, for the progress line [s]
 START: Final = 3.0  # of ranks, expected [s]
+FEWEST: Final = 64  # items of a job of the user's own [1]
 MOST_RANKS: Final = 4096
 TASK: Final = 0.02  # processor time of a task [s]
 SLOW_TASK: Final = 0.05  # where hosts get a share of a core, in slices of a millisecond [s]
@@ -54,7 +57,9 @@ class Study:
     layouts: tuple[Layout, ...]
     sizes: tuple[int, ...]
     small: tuple[int, ...]
-    work: Work
+    work: Job
+    each: float | None  # processor time of an item, as far as it is known [s]
+    batch: int
     repetitions: int
     cores: int
     share: float  # of a core that a rank has [1]
@@ -68,7 +73,7 @@ class Study:
         busy = min(point.layout.total, self.cores)
         if point.schedule == "source":
             busy = min(max(point.layout.total // 2, 1), self.cores)
-        return point.items * (self.work.task + self.work.merge) / busy / self.share
+        return point.items * (self.each or GUESS) / busy / self.share
 
 
 @dataclass(kw_only=True, slots=True)
@@ -107,10 +112,13 @@ def validate_pipeline(
     layouts: Iterable[tuple[int, int]] | None = None,
     sizes: Iterable[int] | None = None,
     calibrate_with: Iterable[int] | None = None,
+    job: str | None = None,
+    arguments: Sequence[str] = (),
     task: float | None = None,
     merge: float = 0.001,
     message: int = 24_000,
     grows: bool = False,
+    batch: int = 1,
     repetitions: int = 3,
     quick: bool = False,
     seed: int = 0,
@@ -122,7 +130,9 @@ def validate_pipeline(
     """Test the law of the pipeline on this machine: calibrate, predict larger runs, run, compare.
 
     The job takes `task` and `merge` seconds of processor time and sends `message` bytes for an
-    item; with `grows` a result of k items is k times as long. `layouts` are pairs (P, G): ranks of
+    item; with `grows` a result of k items is k times as long. `job` is a file of the user's own in
+    its place, as `parcast run pipeline` takes it with `arguments`: runs take its first items.
+    `batch` items are taken at a time in the default schedule. `layouts` are pairs (P, G): ranks of
     a pipeline, and pipelines; of the published schedule those whose P is a power of two are taken.
     `sizes` are items to predict, `calibrate_with` those of the small runs. `cores` are those that
     ranks share, by default of this machine, or the hosts of a testbed. `runner` makes the runs.
@@ -133,12 +143,15 @@ def validate_pipeline(
         layouts,
         sizes,
         calibrate_with,
-        Work(
-            task=task or (TASK if bed is None or bed.cap is None else SLOW_TASK),
+        OwnJob(path=job, arguments=tuple(arguments))
+        if job is not None
+        else Work(
+            task=(TASK if bed is None or bed.cap is None else SLOW_TASK) if task is None else task,
             merge=merge,
             message=message,
             grows=grows,
         ),
+        batch=2 ** level_of(as_whole("batch", batch, least=1, hint="1 is one item at a time."), 2),
         repetitions=as_whole("repetitions", repetitions, least=1, hint="Give 1 or more."),
         cores=cores,
         is_quick=quick,
@@ -183,6 +196,7 @@ def _validated(study: Study, clock: Clock) -> tuple[ValidatedSchedule, ...]:
     clock.total = sum(START + request.expected for request in (*first, *second))
     with as_interrupts():
         observed = _made(study, first, clock, is_traced=True)
+        observed += _again(study, small, observed, clock, is_traced=True)
         if clock.ended_by and len({run.point for run in observed}) < len(set(small)):
             if clock.interrupted:
                 raise KeyboardInterrupt
@@ -191,9 +205,14 @@ def _validated(study: Study, clock: Clock) -> tuple[ValidatedSchedule, ...]:
                 outcome="No prediction.",
             )
         started = [_calibrated(study, schedule, observed) for schedule in study.schedules]
+        costs = started[0].costs
+        study = replace(study, each=costs.processor + costs.merge * study.share)
+        second = [
+            replace(x, expected=sum(map(study.seconds, x.points)), is_known=True) for x in second
+        ]
         rows = {row.point: row for each in started for row in _predicted_rows(study, each, large)}
         runs = _made(study, second, clock, is_traced=False)
-        runs += _again(study, large, runs, clock)
+        runs += _again(study, large, runs, clock, is_traced=False)
     return tuple(
         _with_rows(each, [_with_runs(rows[x], runs) for x in large if x.schedule == each.schedule])
         for each in started
@@ -201,7 +220,12 @@ def _validated(study: Study, clock: Clock) -> tuple[ValidatedSchedule, ...]:
 
 
 def _again(
-    study: Study, points: Sequence[Point], runs: Sequence[Observed], clock: Clock
+    study: Study,
+    points: Sequence[Point],
+    runs: Sequence[Observed],
+    clock: Clock,
+    *,
+    is_traced: bool,
 ) -> list[Observed]:
     """Make runs again of which too few were undisturbed, in a few rounds and for a while."""
     more: list[Observed] = []
@@ -213,7 +237,9 @@ def _again(
         for request in _grouped(study, few):
             if clock.ended_by or clock.seconds > end:
                 return more
-            more += _made(study, [request], clock, is_traced=False, launch=LAUNCHES + 1 + number)
+            more += _made(
+                study, [request], clock, is_traced=is_traced, launch=LAUNCHES + 1 + number
+            )
     return more
 
 
@@ -248,6 +274,7 @@ def _made(
                 request.points,
                 work=study.work,
                 launch=launch or number[layout],
+                batch=study.batch,
                 time_limit=request.time_limit,
                 is_traced=is_traced,
             )
@@ -277,6 +304,7 @@ def _requests(
                     request.points[i] for i in random.permutation(len(request.points)).tolist()
                 ),
                 expected=request.expected,
+                is_known=request.is_known,
             )
             for request in (requests[i] for i in random.permutation(len(requests)).tolist())
         ]
@@ -286,7 +314,11 @@ def _requests(
 def _grouped(study: Study, points: Sequence[Point]) -> list[Request]:
     """One launch for each layout."""
     return [
-        Request(points=own, expected=sum(map(study.seconds, own)))
+        Request(
+            points=own,
+            expected=sum(map(study.seconds, own)),
+            is_known=study.each is not None,
+        )
         for layout in dict.fromkeys(x.layout for x in points)
         for own in [tuple(x for x in points if x.layout == layout)]
     ]
@@ -310,12 +342,11 @@ def _calibrated(
     study: Study, schedule: Schedule, observed: Sequence[Observed]
 ) -> ValidatedSchedule:
     """Fit a schedule to the small runs, the undisturbed ones where there are enough."""
-    points = {run.point for run in observed}
-    counting = [
-        run
-        for point in sorted(points, key=repr)
-        for run in (_quiet(observed, point) or [x for x in observed if x.point == point])
-    ]
+    counting = []
+    for point in sorted({run.point for run in observed}, key=repr):
+        quiet = _quiet(observed, point)
+        is_enough = len(quiet) >= ENOUGH
+        counting += quiet if is_enough else [x for x in observed if x.point == point]
     own = [
         run
         for run in counting
@@ -325,7 +356,7 @@ def _calibrated(
     return ValidatedSchedule(
         schedule=schedule,
         costs=costs_of(counting, schedule, cores=study.cores, link=study.link),
-        calibration=calibration_of(own, schedule, cores=study.cores),
+        calibration=calibration_of(own, schedule, cores=study.cores, batch=study.batch),
         small=tuple(own),
         rows_=(),
         most_disturbed=2 * sum(map(is_disturbed, own)) > len(own),
@@ -353,7 +384,9 @@ def _predicted_rows(
             Compared(
                 point=point,
                 steps=k,
-                predicted=predicted(point, each.costs, each.calibration, cores=study.cores),
+                predicted=predicted(
+                    point, each.costs, each.calibration, cores=study.cores, batch=study.batch
+                ),
                 lower=lower,
                 upper=upper,
                 is_shared=layout.total > study.cores,
@@ -406,8 +439,9 @@ def _study(
     layouts: Iterable[tuple[int, int]] | None,
     sizes: Iterable[int] | None,
     calibrate_with: Iterable[int] | None,
-    work: Work,
+    work: Job,
     *,
+    batch: int,
     repetitions: int,
     cores: int | None,
     is_quick: bool,
@@ -422,9 +456,7 @@ def _study(
     chosen = _layouts(layouts, most=bed.hosts if bed is not None else LAYOUTS[-1].total)
     every = _schedules(schedules, chosen)
     largest = max(layout.total for layout in chosen)
-    to_predict = _sizes("sizes", sizes) or tuple(
-        factor * largest for factor in (QUICK if is_quick else FACTORS)
-    )
+    to_predict = _sizes("sizes", sizes) or _chosen_sizes(work, largest, is_quick=is_quick)
     small = _sizes("calibrate_with", calibrate_with) or tuple(
         max(to_predict[0] // factor, 4) for factor in SMALLER
     )
@@ -441,6 +473,8 @@ def _study(
         sizes=to_predict,
         small=small,
         work=work,
+        each=work.seconds,
+        batch=batch,
         repetitions=1 if is_quick else repetitions,
         cores=number,
         share=bed.cap if bed is not None and bed.cap is not None else 1.0,
@@ -449,6 +483,21 @@ def _study(
         runner=runner,
         rounds=1 if is_quick else ROUNDS,
     )
+
+
+def _chosen_sizes(work: Job, ranks: int, *, is_quick: bool) -> tuple[int, ...]:
+    """Sizes by the number of ranks; of a job of the user's own, parts of its items."""
+    if not isinstance(work, OwnJob):
+        return tuple(factor * ranks for factor in (QUICK if is_quick else FACTORS))
+    count = work.count()
+    if count < FEWEST:
+        raise ParameterError(
+            "sizes",
+            must=f"be of a job with {FEWEST} items or more",
+            got=str(count),
+            hint="Name more items.",
+        )
+    return (count // 4, count // 2, count)
 
 
 def _layouts(given: Iterable[tuple[int, int]] | None, *, most: int) -> tuple[Layout, ...]:

@@ -1,17 +1,44 @@
-"""The synthetic job: tasks and merges of a known processor time, messages of a known length.
+"""What is run: a synthetic job of known costs, or a job of the user's own.
 
-Time is counted on the clock of the thread, so that a task takes as much processor time on a slow
-processor, or a shared one, as on a fast one.
+The synthetic one counts time on the clock of the thread, so that a task takes as much processor
+time on a slow processor, or a shared one, as on a fast one.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
 from time import thread_time
-from typing import Any, Self
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.errors import require
+from parcast.errors import ParameterError, require
+from parcast.pipeline.job_file import functions_of, items_of, job_module
+from parcast.units import format_quantity
+
+MOST: Final = 1_000_000  # items of a job that are counted [1]
+
+
+class Job(Protocol):
+    """What an item costs, and how it is run."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Processor time of an item, if it is known [s]."""
+
+    def items(self, count: int) -> Iterable[Any]:
+        """Give so many items."""
+
+    def functions(self) -> dict[str, Any]:
+        """Arguments of `run_pipeline`."""
+
+    def warm_up(self) -> "Job":
+        """A job that takes no time, as far as there is one."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as it stands in a JSON document."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,14 +71,85 @@ class Work:
         earlier += later
         return earlier
 
+    @property
+    def seconds(self) -> float | None:
+        """Processor time of an item with its merge [s]."""
+        return self.task + self.merge
+
+    def __str__(self) -> str:
+        """What an item costs, in words."""
+        growing = " an item" if self.grows else ""
+        return (
+            f"{format_quantity(self.task, 'time')} a task, {format_quantity(self.merge, 'time')} "
+            f"a merge, {format_quantity(self.message, 'size')} a message{growing}"
+        )
+
+    def items(self, count: int) -> Iterable[Any]:
+        """Give so many items."""
+        return range(count)
+
+    def functions(self) -> dict[str, Any]:
+        """Arguments of `run_pipeline`."""
+        return {"task": self.on, "merge": self.of}
+
+    def warm_up(self) -> "Work":
+        """The same with short tasks."""
+        return replace(self, task=min(self.task, 1e-3), merge=0.0)
+
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
         return asdict(self)
 
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """Make it again from what `to_document` gave."""
-        return cls(**document)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnJob:
+    """A job of the user's own, as `parcast run pipeline` takes it; runs take its first items."""
+
+    path: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float | None:
+        """Not known before the small runs."""
+        return None
+
+    def __str__(self) -> str:
+        """Name of the job."""
+        return f"job {Path(self.path).stem}"
+
+    def items(self, count: int) -> Iterable[Any]:
+        """Give the first items of the job, as many of them."""
+        return list(islice(items_of(job_module(self.path), self.arguments), count))
+
+    def count(self) -> int:
+        """Count the items of the job [1]."""
+        count = sum(1 for _ in islice(items_of(job_module(self.path), self.arguments), MOST))
+        if count == MOST:
+            raise ParameterError(
+                "sizes",
+                must=f"be given for a job of {MOST:,} items or more",
+                hint="Say how many of them to run.",
+            )
+        return count
+
+    def functions(self) -> dict[str, Any]:
+        """Arguments of `run_pipeline`, without a server stage of the job."""
+        return {k: x for k, x in functions_of(job_module(self.path)).items() if k != "server"}
+
+    def warm_up(self) -> "OwnJob":
+        """The same: its costs are unknown."""
+        return self
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as it stands in a JSON document."""
+        return {"path": self.path, "arguments": list(self.arguments)}
+
+
+def job_from(document: dict[str, Any]) -> Job:
+    """Make a job again from its document."""
+    if "path" in document:
+        return OwnJob(path=document["path"], arguments=tuple(document["arguments"]))
+    return Work(**document)
 
 
 def spend(seconds: float) -> None:

@@ -9,7 +9,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final
@@ -21,13 +21,13 @@ from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.trace import read_trace
 from parcast.pipeline.validating.observation import Layout, Observed, Point
 from parcast.pipeline.validating.parts import parts_of
-from parcast.pipeline.validating.work import Work
+from parcast.pipeline.validating.work import Job, job_from
 from parcast.testbed.testbed import testbed_here
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-TINY: Final = 4  # items a rank in the run that is not counted [1]
+TINY: Final = 2  # items a rank in the run that is not counted [1]
 STAT: Final = Path("/proc/stat")
 TICKS: Final = 100.0  # of the kernel's accounts a second; the same on all of Linux [1/s]
 BUSY: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, interrupts and what the host has stolen
@@ -64,10 +64,11 @@ def main(arguments: Sequence[str]) -> None:
     comm = MPI.COMM_WORLD
     text = Path(arguments[0]).read_text(encoding="utf-8") if comm.Get_rank() == 0 else ""
     task = json.loads(comm.bcast(text))
-    work = Work.from_document(task["work"])
-    tiny = replace(work, task=min(work.task, 1e-3), merge=0.0)
+    work = job_from(task["work"])
+    tiny = work.warm_up()
+    items = tiny.items(TINY * comm.Get_size())
     for schedule in dict.fromkeys(run["schedule"] for run in task["runs"]):
-        run_pipeline(range(TINY * comm.Get_size()), tiny.on, tiny.of, comm=comm, schedule=schedule)
+        run_pipeline(items, **tiny.functions(), comm=comm, schedule=schedule)
     for run in task["runs"]:
         point = Point(**{**run, "layout": Layout(*run["layout"])})
         observed = _observed(comm, point, work, task)
@@ -76,19 +77,19 @@ def main(arguments: Sequence[str]) -> None:
                 print(json.dumps(observed.to_document()), file=answer, flush=True)
 
 
-def _observed(comm: "MPI.Intracomm", point: Point, work: Work, task: dict[str, Any]) -> Observed:
+def _observed(comm: "MPI.Intracomm", point: Point, work: Job, task: dict[str, Any]) -> Observed:
     """Make a run."""
-    trace = task["trace"]
+    trace, items = task["trace"], work.items(point.items)
+    functions = work.functions()
     comm.Barrier()
     before = Accounts.now()
     result = run_pipeline(
-        range(point.items),
-        work.on,
-        work.of,
+        items,
+        **functions,
         comm=comm,
         schedule=point.schedule,
         pipelines=point.layout.pipelines,
-        batch=1 if point.schedule == "adaptive" else "auto",
+        batch=task["batch"] if point.schedule == "adaptive" else "auto",
         trace=trace,
     )
     places = comm.gather((available_cores(), before, Accounts.now()))
