@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from parcast.matching.match import match
     from parcast.pipeline.result import PipelineResult
     from parcast.pipeline.run import run_pipeline
+    from parcast.pipeline.search.result import SearchResult
+    from parcast.pipeline.search.search_documents import search_documents
+    from parcast.pipeline.sorting.result import SortedFile
+    from parcast.pipeline.sorting.sort_file import sort_file
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
@@ -58,7 +62,9 @@ __all__ = [
     "PipelineResult",
     "Prediction",
     "Program",
+    "SearchResult",
     "Simulation",
+    "SortedFile",
     "Validation",
     "best_processors",
     "calibrate",
@@ -82,7 +88,9 @@ __all__ = [
     "region",
     "run_kernel",
     "run_pipeline",
+    "search_documents",
     "simulate",
+    "sort_file",
     "validate",
 ]
 
@@ -101,7 +109,9 @@ _HOME = {
     "PipelineResult": "parcast.pipeline.result",
     "Prediction": "parcast.prediction.result",
     "Program": "parcast.descriptions.program",
+    "SearchResult": "parcast.pipeline.search.result",
     "Simulation": "parcast.simulation.result",
+    "SortedFile": "parcast.pipeline.sorting.result",
     "Validation": "parcast.validation.result",
     "best_processors": "parcast.prediction.best_processors",
     "calibrate": "parcast.calibration.calibrate",
@@ -125,7 +135,9 @@ _HOME = {
     "region": "parcast.instrument",
     "run_kernel": "parcast.kernels.run",
     "run_pipeline": "parcast.pipeline.run",
+    "search_documents": "parcast.pipeline.search.search_documents",
     "simulate": "parcast.simulation.simulate",
+    "sort_file": "parcast.pipeline.sorting.sort_file",
     "validate": "parcast.validation.validate",
 }
 if FormerModules not in sys.meta_path:

@@ -96,6 +96,46 @@ def test_processes_share_the_work_and_give_the_same_times(process):
     assert json.loads(alone.out)["rows"] == json.loads(shared.out)["rows"]
 
 
+def test_distributions_of_times_are_given_by_word_number_and_file(parcast, tmp_path):
+    measured = tmp_path / "bursts.txt"
+    measured.write_text("# of one processor, in seconds\n1.38\n\n1.41\n2.21\n")
+    said = parcast(
+        *QUESTION, "--times", f"compute={measured}", "--times", "io=none", "--times",
+        "communication=0.5", "--json", "--seed", "3",
+    )  # fmt: skip
+    assert (said.status, said.err) == (0, "")
+    answered = document(said)
+    laws = {"compute": [1.38, 1.41, 2.21], "io": "none", "communication": 0.5}
+    program, machine = read_program(PROGRAM), read_machine(MACHINE)
+    told = simulate(program, machine, p=[4, 16], d=[3], laws=laws, seed=3)
+    assert [row["time_s"] for row in answered["rows"]] == told.time.ravel().tolist()
+    assert answered["inputs"]["options"]["times"] == {
+        "compute": str(measured), "io": "none", "communication": "0.5",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says"),
+    [
+        ("compute", 2, "--times must be a part and its distribution"),
+        ("disk=none", 4, "--times must name compute, communication, io, got 'disk'."),
+        ("io=-1", 4, "--times io must be a cv in [0, 100], got -1."),
+        ("io=absent.txt", 3, "must exist, but is not in"),
+        ("io=FILE", 3, "must be a time of at least 0, got '-2'. Write one number on each line."),
+        ("io=EMPTY", 3, "must have times above 0. Write one on each line."),
+    ],
+)
+def test_distributions_that_are_none_are_refused(parcast, tmp_path, text, status, says):
+    (tmp_path / "FILE").write_text("1\n-2\n3\n")
+    (tmp_path / "EMPTY").write_text("# no times\n0\n")
+    part, equals, law = text.partition("=")
+    if law in {"FILE", "EMPTY"}:
+        law = tmp_path / law
+    said = parcast(*QUESTION, "--times", f"{part}{equals}{law}")
+    assert (said.status, said.out) == (status, "")
+    assert says in said.err
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupt_ends_it_with_130_and_prints_nothing(jobs):
     asked = [*COMMAND, *map(str, BOTH), "-p", "256,512", "--precision", "0.0001%", "--jobs", jobs]

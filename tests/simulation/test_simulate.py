@@ -16,8 +16,10 @@ from parcast.prediction.grid import Grid
 from parcast.prediction.predict import predict
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs
 from parcast.simulation import notes as simulate_notes
-from parcast.simulation import phase as simulate_phase
-from parcast.simulation.simulate import simulate, uniform
+from parcast.simulation import spmd as simulate_spmd
+from parcast.simulation.phase import NOTHING
+from parcast.simulation.simulate import simulate
+from parcast.simulation.spmd import SpmdSimulator, uniform
 
 MACHINE = Machine(name="gort")
 LONG = 10**6  # cycles: the long run is simulated
@@ -337,13 +339,13 @@ def test_where_the_law_has_no_answer_there_is_none(monkeypatch):
 
 
 def test_a_run_that_does_not_warm_up_is_made_longer_and_then_told(monkeypatch):
-    real, cycles = simulate_phase.simulate_steady, []
+    real, cycles = simulate_spmd.simulate_steady, []
 
     def cold(*args, **keys):
         cycles.append(keys["cycles"])
         return replace(real(*args, **keys | {"cycles": 20}), warmed_up=False)
 
-    monkeypatch.setattr(simulate_phase, "simulate_steady", cold)
+    monkeypatch.setattr(simulate_spmd, "simulate_steady", cold)
     told = simulate(program("striped", cycles=LONG), MACHINE, p=[2], precision=0.5)
     assert cycles == [100, 400, 1600]
     assert any("had not settled after half of the cycles" in text for text in told.warnings)
@@ -365,12 +367,12 @@ def test_many_names_are_cut_short():
 
 
 def test_many_cycles_at_most_are_told():
-    one = replace(simulate_phase.NOTHING, ended_by="most_cycles")
+    one = replace(NOTHING, ended_by="most_cycles")
     (said,) = simulate_notes.warnings_of_simulation(
         program(),
         MACHINE,
         Grid(axes={"p": np.array([4.0])}, dimensions={}),
-        [[one]],
+        [(SpmdSimulator(), [], [one])],
         replaced=[],
         refused=(0, ""),
     )
@@ -381,14 +383,14 @@ def test_many_cycles_at_most_are_told():
 
 
 def test_joined_runs_and_cycles_have_the_same_parts():
-    task = simulate_phase.Task
+    task = simulate_spmd.SpmdTask
     of = program(bursts_per_io=3).phase[0]
     asked = of.demands(MACHINE, {"p": np.array([4.0])})
     asked = type(asked)(
         **{k: np.broadcast_to(getattr(asked, k), (1,)) for k in type(asked).__slots__}
     )
     laws = dict.fromkeys(("compute", "communication", "io"), "exponential")
-    one = simulate_phase.task_of(of, asked, np.ones(1), place=(0,), laws=laws)
+    one = simulate_spmd.task_of(of, asked, np.ones(1), place=(0,), laws=laws)
     assert isinstance(one, task)
     cycles = simulate_joined(one.cycle, replications=4000)
     runs = simulate_runs(one.cycle, cycles=4, replications=1000)
@@ -473,8 +475,8 @@ def test_other_laws_are_refused():
     with pytest.raises(ParameterError) as caught:
         simulate(other, MACHINE, p=[4])
     assert str(caught.value) == (
-        "law must be \"spmd\" for a phase to be simulated, got 'other' in phase 2. Simulate the "
-        "other phases alone, or use predict."
+        'law must be "spmd" or "pipeline" for a phase to be simulated, got \'other\' in phase 2. '
+        "Simulate the other phases alone, or use predict."
     )
 
 

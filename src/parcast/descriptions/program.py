@@ -49,6 +49,7 @@ class Phase(Description):
 
     source: ClassVar[str] = ""  # where the law comes from
     is_compact: ClassVar[bool | None] = None  # search-space compact; None: not known
+    simulator: ClassVar[str] = ""  # place of the class that simulates it; "": it cannot be
     fitted: ClassVar[tuple[str, ...]] = ()  # parameters that `fit` changes, beside those of tables
 
     @property

@@ -36,6 +36,8 @@ OPTIONS: Final = {
 PARTS: Final = {  # commands of their own below `run`, by place
     "pipeline": "parcast.pipeline.command:command",
     "features": "parcast.pipeline.features.command:command",
+    "sort-file": "parcast.pipeline.sorting.command:command",
+    "search": "parcast.pipeline.search.command:command",
 }
 
 *_NAMES, _LAST = KERNELS

@@ -1,9 +1,12 @@
 """Whether this process is a rank that mpiexec or srun has started."""
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from parcast.errors import RunFailed
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 # What the process managers of MPICH, Intel MPI, Open MPI and Slurm set for every rank.
 VARIABLES: Final = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID")
@@ -20,6 +23,17 @@ def is_first() -> bool:
     numbers = (os.environ.get(name) for name in (*VARIABLES[:3], "SLURM_PROCID"))
     number = next((x for x in numbers if x is not None), "0")
     return not is_rank() or number == "0"
+
+
+def world() -> "MPI.Intracomm | None":
+    """Ranks that this process was started with, None if it was started alone or without MPI."""
+    if not is_rank():
+        return None
+    try:
+        from mpi4py import MPI
+    except ImportError:
+        return None
+    return MPI.COMM_WORLD
 
 
 def require_one_world(size: int) -> None:

@@ -8,13 +8,13 @@ from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.static import require_static
 from parcast.pipeline.merges import SPLITS, merge_named
-from parcast.pipeline.serving import file_server
+from parcast.pipeline.serving import server_stage
 from parcast.units import shown
 
 
 def job_of(given: Mapping[str, Any]) -> Job:
     """Make the job of the arguments of `run_pipeline`, by their names."""
-    merge, server, batch = given["merge"], given["server"], given["batch"]
+    merge, batch = given["merge"], given["batch"]
     folders = {name: given[name] for name in ("directory", "checkpoint")}
     return Job(
         task=_function(given, "task", is_needed=True),
@@ -23,7 +23,7 @@ def job_of(given: Mapping[str, Any]) -> Job:
         setup=_function(given, "setup"),
         finish=_function(given, "finish"),
         split=_function(given, "split") or SPLITS.get(str(merge)),
-        server=file_server(server) if isinstance(server, str | Path) else server,
+        server=server_stage(given["server"]),
         server_rank=_whole(given, "server_rank", least=0),
         name=str(given["name"]),
         schedule=_one_of(given, "schedule", ("adaptive", "source")),
@@ -48,15 +48,15 @@ def job_of(given: Mapping[str, Any]) -> Job:
 
 def require_ranks(job: Job, count: int) -> None:
     """Refuse what so many ranks cannot do."""
-    workers = count - (job.server_rank is not None)
-    must, hint = f"be at most {workers}, the ranks that work", "Use fewer, or more ranks."
-    require("pipelines", job.pipelines, job.pipelines <= workers, must=must, hint=hint)
     if job.server_rank is not None:
         ok = count > 1 and 0 < job.server_rank < count
         must = f"lie in 1 to {count - 1}" if count > 1 else "be None on one rank"
         require("server_rank", job.server_rank, ok, must=must, hint="Rank 0 coordinates.")
         if job.server is None:
             raise ParameterError("server", must="be given with server_rank", hint="Name a file.")
+    workers = count - (job.server_rank is not None)
+    must, hint = f"be at most {workers}, the ranks that work", "Use fewer, or more ranks."
+    require("pipelines", job.pipelines, job.pipelines <= workers, must=must, hint=hint)
     if job.shards > 1 and job.split is None:
         raise ParameterError(
             "split",

@@ -120,6 +120,7 @@ class PipelinePhase(Phase):
         "Kuntraruk, Pottenger and Ross 2005, doi:10.1109/TPDS.2005.143, and parcast's schedule"
     )
     fitted = ("task", "merge", "communication", "fetch", "overhead", "startup")
+    simulator = "parcast.simulation.pipeline:PipelineSimulator"
     law: Literal["pipeline"] = LAW_KEY
     form: Literal["adaptive", "overlapped", "serial"] = Field(
         default="adaptive",
@@ -193,10 +194,14 @@ class PipelinePhase(Phase):
             )
         return self
 
+    def described(self, machine: Machine, at: Point) -> tuple[Reduction, Channel]:
+        """What a cycle reduces, and how its messages travel, at every point of a grid."""
+        own = self.values(at)
+        return self._reduction(at, own), self._channel(machine, at, own)
+
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle at every point of a grid [s]."""
-        own = self.values(at)
-        run, channel = self._reduction(at, own), self._channel(machine, at, own)
+        run, channel = self.described(machine, at)
         here = self._adaptive if self.form == "adaptive" else self._published
         parts = here(run, channel)
         return Breakdown(

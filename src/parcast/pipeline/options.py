@@ -39,6 +39,14 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "every": "--every",
     "merge": "--merge",
     "server": "--server",
+    "output": "-o",
+    "by": "--by",
+    "queries": "-q",
+    "k1": "--k1",
+    "b": "--b",
+    "fields": "--field",
+    "identifier": "--identifier",
+    "encoding": "--encoding",
 }
 MOST_RANKS: Final = 4096
 
@@ -78,7 +86,7 @@ class Running:
         click.echo(f"Check the lines marked EDIT, then submit it: sbatch {self.script}")
         return True
 
-    def ended(self, run: Callable[[dict[str, Any]], "PipelineResult"], name: str) -> Any:
+    def ended(self, run: Callable[[dict[str, Any]], Any], name: str) -> Any:
         """Run with these arguments and a line that says how far it is; give the result.
 
         On ranks other than the first a failure is not told again, and the result is empty.
@@ -129,19 +137,29 @@ def status_of(result: "PipelineResult") -> int:
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options of a pipeline, given to the command as `running`."""
+    return some_run_options(*NAMES)(function)
 
-    @wraps(function)
-    def answering(*args: Any, **given: Any) -> Any:
-        own = {name: given.pop(name) for name in NAMES}
-        script = own.pop("slurm")
-        own["on_error"] = "skip" if own.pop("skip_errors") else "raise"
-        own = {name: value for name, value in own.items() if value is not None}
-        return function(*args, running=Running(own, script), **given)
 
-    decorated: Callable[..., Any] = answering
-    for option in reversed(OPTIONS):
-        decorated = option(decorated)
-    return decorated
+def some_run_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Some of the options of a pipeline, given to the command as `running`."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def answering(*args: Any, **given: Any) -> Any:
+            own = {name: given.pop(name) for name in names}
+            script = own.pop("slurm")
+            own["on_error"] = "skip" if own.pop("skip_errors", False) else "raise"
+            own = {name: value for name, value in own.items() if value is not None}
+            return function(*args, running=Running(own, script), **given)
+
+        decorated: Callable[..., Any] = answering
+        for option in reversed(
+            [option for name, option in zip(NAMES, OPTIONS, strict=True) if name in names]
+        ):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 def _count(spelling: str, name: str, help: str, *, least: int = 1) -> Callable[..., Any]:

@@ -7,14 +7,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from parcast.errors import RunFailed, as_whole, require
+from parcast.errors import Argument, RunFailed, as_whole, require, require_kind
 from parcast.files.document import check_place
 from parcast.mpi.find import INSTALL
 from parcast.mpi.launched import is_rank, require_one_world
 from parcast.pipeline.arguments import amount, job_of, require_ranks
+from parcast.pipeline.engine.checkpoint import has_manifest
 from parcast.pipeline.engine.job import Job, Reduction
-from parcast.pipeline.engine.session import Outcome, run_here
-from parcast.pipeline.engine.tree import EMPTY
+from parcast.pipeline.engine.session import Outcome, agreed, run_here
+from parcast.pipeline.engine.tree import EMPTY, Merge
 from parcast.pipeline.outcome import result_of, traced
 from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.trace import write_trace
@@ -33,7 +34,7 @@ Told = Callable[[int, "int | None", "float | None"], object]
 def run_pipeline(
     items: Iterable[Any],
     task: Callable[..., Any],
-    merge: Callable[[Any, Any], Any] | str = "sum",
+    merge: Callable[[Any, Any], Any] | Merge | str = "sum",
     *,
     zero: Any = UNSET,
     setup: Callable[[], Any] | None = None,
@@ -101,10 +102,12 @@ def run_pipeline(
     server : callable or path, optional
         What receives every completed reduction, in order and during the run: a function of a
         `Reduction` (`first`, `stop`, `value`), or a file to which they are added, ``.jsonl`` or
-        ``.pickle``. With `every`, reductions are not kept after that.
+        ``.pickle``. With `every`, reductions are not kept after that. A resumed run cuts the file
+        to what it held at the checkpoint; a function gets the reductions after the checkpoint
+        again.
     server_rank : int, optional
-        Rank that calls `server` and does nothing else. By default rank 0 calls it, or the process
-        that has started the ranks.
+        Rank that calls `server` and runs no tasks; the value of the result is then None. By
+        default rank 0 calls it, or the process that has started the ranks.
     ranks : int, optional
         MPI ranks to start here. By default one process does all, without MPI; under ``mpiexec`` or
         ``srun`` the ranks that call this are used. [1]
@@ -157,8 +160,8 @@ def run_pipeline(
     Returns
     -------
     PipelineResult
-        Its `value` is that of the only reduction, None with `every`. Under ``mpiexec`` it is known
-        on rank 0 alone.
+        Its `value` is that of the only reduction, None with `every` or `server_rank`. Under
+        ``mpiexec`` it is known on rank 0 alone.
 
     Raises
     ------
@@ -183,11 +186,20 @@ def run_pipeline(
     >>> parcast.run_pipeline(range(1000), lambda x: x * x, "sum").value
     332833500
     """
-    job = job_of(locals())
-    if trace is not None:
-        check_place(trace)
+    given = locals()
+    comm = _checked(comm) or _world()
+    with agreed(comm):
+        job = job_of(given)
+        if trace is not None:
+            check_place(trace)
     started = datetime.now().astimezone()
-    outcome, is_root = _run(job, items, ranks, comm, progress=progress, limit=time_limit)
+    try:
+        outcome, is_root = _run(job, items, ranks, comm, progress=progress, limit=time_limit)
+    except RunFailed as failure:
+        if job.checkpoint is None or not has_manifest(job.checkpoint):
+            raise
+        hint = "\nIts checkpoint is kept: go on with ", Argument("resume", True), "."
+        raise RunFailed((str(failure), *hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
         write_trace(trace, *traced(job, outcome, started))
@@ -204,7 +216,6 @@ def _run(
     limit: float,
 ) -> tuple[Outcome, bool]:
     """Run a job where it was asked for; tell also whether this process is rank 0 of the run."""
-    comm = comm or _world()
     if comm is not None:
         count = comm.Get_size()
         hint = "Leave ranks out under mpiexec and srun."
@@ -221,6 +232,16 @@ def _run(
 
     limit = amount("time_limit", limit, hint="Give it in seconds.") or DAY
     return run_started(job, items, ranks=count, time_limit=limit, progress=progress), True
+
+
+def _checked(comm: MPI.Intracomm | None) -> MPI.Intracomm | None:
+    """Refuse what is no communicator."""
+    if comm is not None:
+        from mpi4py import MPI
+
+        hint = "Give for example MPI.COMM_WORLD of mpi4py, or leave it out."
+        require_kind("comm", comm, MPI.Intracomm, hint=hint)
+    return comm
 
 
 def _world() -> MPI.Intracomm | None:

@@ -4,10 +4,11 @@ A resumed run keeps what was delivered up to its checkpoint, and no more.
 """
 
 import json
-import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.files.document import check_place
@@ -21,39 +22,59 @@ class FileServer:
 
     def __init__(self, path: Path, written: Callable[[Reduction], bytes]) -> None:
         self._path, self._written = path, written
-        self._is_begun = False
 
     def resume(self, delivered: int) -> None:
         """Keep the first reductions of the file, as many as were delivered."""
-        self._is_begun = True
-        end = self._end_of(delivered) if delivered and self._path.exists() else 0
-        with self._path.open("ab") as stream:
-            stream.truncate(end)
+        with self._failing(), self._path.open("ab+") as stream:
+            stream.seek(0)
+            for number in range(delivered):
+                if not self._has_next(stream):
+                    raise RunFailed(
+                        f"{self._path} has {number} reductions in place of the {delivered} that "
+                        "the interrupted run delivered before its checkpoint. Restore the file, "
+                        "or run all again without resuming."
+                    )
+            stream.truncate(stream.tell())
 
     def __call__(self, reduction: Reduction) -> None:
         """Add a reduction."""
+        with self._failing(), self._path.open("ab") as stream:
+            stream.write(self._written(reduction))
+
+    def _has_next(self, stream: IO[bytes]) -> bool:
+        """Move past the next reduction of the file, if there is a whole one."""
+        if self._written is as_line:
+            return stream.readline().endswith(b"\n")
         try:
-            if not self._is_begun:
-                self.resume(0)
-            with self._path.open("ab") as stream:
-                stream.write(self._written(reduction))
-                stream.flush()
-                os.fsync(stream.fileno())
+            pickle.load(stream)
+        except Exception:
+            return False
+        return True
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Say in words that the file cannot be used."""
+        try:
+            yield
         except OSError as failure:
             why = (failure.strerror or str(failure)).lower()
             raise RunFailed(
                 f"Reductions cannot be written to {self._path}: {why}. Choose another file."
             ) from failure
 
-    def _end_of(self, delivered: int) -> int:
-        """Find where a number of reductions ends in the file [B]."""
-        with self._path.open("rb") as stream:
-            for _ in range(delivered):
-                if self._written is as_line:
-                    stream.readline()
-                else:
-                    pickle.load(stream)
-            return stream.tell()
+
+class Callback:
+    """Calls a function of the user with every completed reduction."""
+
+    def __init__(self, call: Callable[[Reduction], Any]) -> None:
+        self._call = call
+
+    def resume(self, delivered: int) -> None:
+        """Begin after reductions that were delivered; what they led to is the user's."""
+
+    def __call__(self, reduction: Reduction) -> None:
+        """Call the function."""
+        self._call(reduction)
 
 
 def as_line(reduction: Reduction) -> bytes:
@@ -65,6 +86,22 @@ def as_line(reduction: Reduction) -> bytes:
 def as_pickle(reduction: Reduction) -> bytes:
     """Pickle a reduction."""
     return pickle.dumps(reduction, protocol=5)
+
+
+def server_stage(server: object) -> FileServer | Callback | None:
+    """Make the server stage of a function, a file or None."""
+    if server is None:
+        return None
+    if isinstance(server, str | Path):
+        return file_server(server)
+    if callable(server):
+        return Callback(server)
+    raise ParameterError(
+        "server",
+        must="be a function, or a file that ends in .jsonl or .pickle",
+        got=shown(repr(server)),
+        hint="A function gets every completed reduction.",
+    )
 
 
 def file_server(path: str | Path) -> FileServer:

@@ -1,7 +1,7 @@
 """`parcast simulate`: simulated times of a described program, as a check of its law."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,14 @@ from parcast.cli.options import (
     above_0,
     all_option,
     answer_options,
+    repeated_option,
     seed_option,
     text_option,
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, with_inputs
 from parcast.prediction.command import Configurations, configurations, read_configurations
+from parcast.simulation.distributions import distributions, law_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -30,7 +32,8 @@ HELP = """Simulate a described program event by event, as a check of its predict
 
 Prints the simulated mean time at each processor count with its 90 % interval, next to the time
 that `parcast predict` gives. Each burst, message and I/O request is drawn at random as described,
-and queues form at the network and the disks. This takes seconds to minutes.
+and queues form at the network and the disks. For a pipeline, the schedule of
+`parcast.run_pipeline` is executed. This takes seconds to minutes.
 
 PROGRAM and MACHINE are TOML files that describe the program and the machine, in any order. "-" is
 standard input, for one of them. LIST, SIZES and RANGE are as in `parcast predict`.
@@ -39,13 +42,14 @@ standard input, for one of them. LIST, SIZES and RANGE are as in `parcast predic
 Exit status: 0  answered
              2  wrong use, or an output that cannot be written
              3  PROGRAM or MACHINE cannot be read, or something in it is wrong
-             4  it cannot be simulated: a rate is missing, a law is not
-                "spmd", or there are too many points
+             4  it cannot be simulated: a rate is missing, a law is neither
+                "spmd" nor "pipeline", or there are too many points
 
 \b
 Examples:
   parcast simulate program.toml sp2.toml -p 1..256x4 -d 3
   parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --jobs 4
+  parcast simulate reduction.toml sp2.toml -p 2..64x2 --times task=0.5
 """
 
 
@@ -67,6 +71,13 @@ def precision(text: str, option: str) -> float:
     "Half width of the interval, relative to the mean time, at which simulation stops.",
     default="1%",
     show_default=True,
+)
+@repeated_option(
+    "--times",
+    "PART=LAW",
+    "Distribution of the times of a part, such as compute or task: none, exponential, a "
+    "coefficient of variation, or a FILE of measured times, one on each line.",
+    distributions,
 )
 @text_option(
     "--time-limit",
@@ -90,6 +101,7 @@ def command(
     /,
     *,
     precision: float,
+    times: dict[str, str],
     time_limit: float | None,
     seed: int,
     jobs: int,
@@ -99,20 +111,23 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     question = Configurations.of(ctx, **configured)
-    outputs.check([question.program, question.machine])
+    outputs.check([question.program, question.machine, *times.values()])
     options = {"precision": precision, "time_limit": time_limit, "seed": seed, "jobs": jobs}
-    outputs.give(_simulated(question, **options), show_all=show_all)
+    outputs.give(_simulated(question, times, **options), show_all=show_all)
     return ANSWERED
 
 
-def _simulated(question: Configurations, **options: Any) -> "Simulation":
+def _simulated(question: Configurations, times: Mapping[str, str], **options: Any) -> "Simulation":
     """Read the files and simulate."""
     from parcast.cli.screen import Progress
     from parcast.simulation.simulate import simulate
 
-    read = read_configurations(question, **options)
+    given = {"times": dict(times)} if times else {}
+    read = read_configurations(question, **options, **given)
+    laws = {part: law_of(text) for part, text in times.items()}
+    spelt = {f"laws[{part!r}]": f"--times {part}" for part in times}
     with (
-        spelled_with(OPTIONS | AXES, NoAnswer),
+        spelled_with(OPTIONS | AXES | {"laws": "--times"} | spelt, NoAnswer),
         workers(options["jobs"]) as executor,
         Progress("simulating") as progress,
     ):
@@ -124,6 +139,7 @@ def _simulated(question: Configurations, **options: Any) -> "Simulation":
             most_seconds=options["time_limit"],
             seed=options["seed"],
             executor=executor,
+            laws=laws,
             progress=progress,
         )
     return with_inputs(simulation, **read.inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Final, TypeAlias
@@ -18,14 +18,11 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError, as_number, require
-from parcast.laws.spmd.demands import Demands
-from parcast.laws.spmd.law import SpmdPhase
-from parcast.laws.spmd.tables import Variability
 from parcast.prediction.grid import grid_of, require_times
 from parcast.queueing.arguments import whole
 from parcast.queueing.simulation.cycle import Law, sampler
 from parcast.simulation.notes import ends_of, simulated_of, warnings_of_simulation
-from parcast.simulation.phase import Effort, Simulated, Task, run_task, task_of
+from parcast.simulation.phase import Effort, Simulated, Simulator, Task, Where, simulators_of
 from parcast.simulation.result import Simulation
 from parcast.units import shown
 
@@ -33,7 +30,6 @@ Tasks: TypeAlias = list[list[Task]]  # of each phase, at every point
 
 MOST_POINTS: Final = 10_000
 LEAST_SECONDS: Final = 1e-9  # that a simulation can be given
-PARTS: Final = ("compute", "communication", "io")
 
 
 def simulate(
@@ -57,7 +53,8 @@ def simulate(
     Parameters
     ----------
     program : Program or path
-        The program, or the path of its TOML file; the law of its phases must be "spmd".
+        The program, or the path of its TOML file; the law of its phases must be "spmd"
+        or "pipeline".
     machine : Machine or path
         The machine, or the path of its TOML file.
     p, d, n, vary
@@ -77,7 +74,8 @@ def simulate(
         process. The result does not depend on it, unless there is a time limit.
     laws : mapping of str to distribution, optional
         Distributions to use instead of the variability in the descriptions, for "compute",
-        "communication" or "io" (with several phases "solve.compute"). A distribution is "none",
+        "communication" or "io", of a pipeline for "task", "merge", "message" or "fetch" (with
+        several phases "solve.compute"). A distribution is "none",
         "exponential", a coefficient of variation, an array of measured times, or a function of a
         `numpy.random.Generator` and a size. The means remain those of the descriptions.
     progress : callable, optional
@@ -93,8 +91,8 @@ def simulate(
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, there are too many points, a law is not "spmd", or
-        a description lacks what the simulation needs.
+        If an argument lies outside its domain, there are too many points, a law cannot be
+        simulated, or a description lacks what the simulation needs.
     FileProblems
         If a file cannot be read, or something in it is wrong.
 
@@ -110,9 +108,9 @@ def simulate(
     True
     """
     program, machine = as_program(program), as_machine(machine)
-    phases = _spmd_phases(program)
+    simulators = simulators_of(program.phase)
     _require_effort(precision, replications, most_seconds, seed)
-    given = _laws_of(program, laws or {})
+    given = _laws_of(program, simulators, laws or {})
     grid = grid_of(
         program,
         machine,
@@ -123,8 +121,8 @@ def simulate(
     )
     axes, shape, at = grid.axes, grid.shape, grid.at()
     tasks = [
-        _tasks(phase, machine, program.at_phase(i, at), shape, given[i])
-        for i, phase in enumerate(phases)
+        simulator.tasks(program.phase[i], machine, program.at_phase(i, at), shape, given[i])
+        for i, simulator in enumerate(simulators)
     ]
     predicted, refused = _law_times(program, machine, at, shape)
     effort = Effort(
@@ -133,6 +131,10 @@ def simulate(
     simulated = _run_all(tasks, effort, executor, progress)
     breakdown, half_width, cycles = _of_program(simulated, shape)
     require_times(breakdown.time, axes)
+    phases = list(zip(simulators, tasks, simulated, strict=True))
+    warnings = warnings_of_simulation(
+        program, machine, grid, phases, replaced=list(laws or {}), refused=refused
+    )
     return Simulation(
         axes=axes,
         breakdown=breakdown,
@@ -143,38 +145,14 @@ def simulate(
         ended_by=np.array(ends_of(simulated)).reshape(shape),
         precision=precision,
         seed=int(seed),
-        simulated=simulated_of(program, tasks, simulated),
-        warnings=tuple(
-            warnings_of_simulation(
-                program, machine, grid, simulated, replaced=list(laws or {}), refused=refused
-            )
-        ),
+        simulated=simulated_of(program, phases),
+        warnings=tuple(warnings),
         law=program.law,
         sources=program.sources_of_law,
         program=program.name,
         machine=machine.name,
         dimensions=grid.dimensions,
     )
-
-
-def uniform(rng: np.random.Generator, size: int) -> Array:
-    """Draw times of mean 1 that are uniform on [0, 2]."""
-    return np.asarray(2.0 * rng.random(size))
-
-
-def _spmd_phases(program: Program) -> list[SpmdPhase]:
-    """Refuse phases that are no queueing networks."""
-    phases = []
-    for i, phase in enumerate(program.phase):
-        if not isinstance(phase, SpmdPhase):
-            raise ParameterError(
-                "law",
-                must='be "spmd" for a phase to be simulated',
-                got=f"{shown(repr(phase.law))} in phase {i + 1}",
-                hint="Simulate the other phases alone, or use predict.",
-            )
-        phases.append(phase)
-    return phases
 
 
 def _require_effort(
@@ -191,22 +169,19 @@ def _require_effort(
     whole("seed", seed, 0, hint="Use any such number.")
 
 
-def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
+def _laws_of(
+    program: Program, simulators: Sequence[Simulator], laws: Mapping[str, Law]
+) -> list[dict[str, Law]]:
     """How times vary in each phase: as described, unless another law is given."""
     chosen: list[dict[str, Law]] = []
     known: dict[str, None] = {}
-    for i, phase in enumerate(_spmd_phases(program)):
+    for i, (simulator, phase) in enumerate(zip(simulators, program.phase, strict=True)):
         label = program.label(i)
-        described = (
-            phase.compute.variability,
-            phase.communication.variability,
-            phase.io.variability,
-        )
         of_phase: dict[str, Law] = {}
-        for part, variability in zip(PARTS, described, strict=True):
+        for part, described in simulator.described(phase).items():
             own = f"{label}.{part}" if label else part
             known |= {part: None, own: None}
-            of_phase[part] = laws.get(own, laws.get(part, _law(variability)))
+            of_phase[part] = laws.get(own, laws.get(part, described))
         chosen.append(of_phase)
     for name, law in laws.items():
         if name not in known:
@@ -218,36 +193,6 @@ def _laws_of(program: Program, laws: Mapping[str, Law]) -> list[dict[str, Law]]:
             )
         sampler(f"laws[{name!r}]", law)
     return chosen
-
-
-def _law(variability: Variability) -> Law:
-    """Law by the name that a description gives it."""
-    return uniform if variability == "uniform" else variability
-
-
-def _tasks(
-    phase: SpmdPhase,
-    machine: Machine,
-    at: Mapping[str, Array],
-    shape: tuple[int, ...],
-    laws: Mapping[str, Law],
-) -> list[Task]:
-    """Tasks of a phase at every point."""
-    demands = phase.demands(machine, at)
-    io = np.broadcast_to(phase.io_service(demands), shape)
-    cycles = np.broadcast_to(phase.cycles(at), shape)
-    demands = Demands(
-        **{x.name: np.broadcast_to(getattr(demands, x.name), shape) for x in fields(demands)}
-    )
-    idle = (cycles > 0) & (demands.computing + demands.delay + demands.queue + io <= 0)
-    if idle.any():
-        raise ParameterError(
-            "a cycle",
-            must="take time",
-            got=f"services that are all 0 at p = {demands.p[idle].flat[0]:g}",
-            hint="Give compute, communication or io.",
-        )
-    return [task_of(phase, demands, cycles, place=place, laws=laws) for place in np.ndindex(shape)]
 
 
 def _law_times(
@@ -329,7 +274,7 @@ def _here(
         within = None
         if progress is not None:
             within = partial(_within, progress, k, len(flat))
-        yield k, run_task(task, effort, executor, within)
+        yield k, task.run(effort, Where(executor=executor, progress=within))
 
 
 def _within(progress: Callable[[float, int], object], done: int, total: int, share: float) -> None:
@@ -342,8 +287,9 @@ def _elsewhere(
 ) -> Iterator[tuple[int, Simulated]]:
     """Simulations as they end, each with an equal share of the time."""
     share = None if most_seconds is None else max(most_seconds / len(flat), LEAST_SECONDS)
+    alone = Where(executor=None, progress=None)
     futures = {
-        executor.submit(run_task, task, replace(effort, most_seconds=share)): k
+        executor.submit(task.run, replace(effort, most_seconds=share), alone): k
         for k, (task, effort) in enumerate(flat)
     }
     try:

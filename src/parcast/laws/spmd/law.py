@@ -40,6 +40,8 @@ class SpmdPhase(SpmdTables):
     array([40., 10.])
     """
 
+    simulator = "parcast.simulation.spmd:SpmdSimulator"
+
     def demands(self, machine: Machine, at: Point) -> Demands:
         """What a cycle asks for at every point of a grid."""
         return demands(self, machine, at)

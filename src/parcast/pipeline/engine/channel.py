@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from parcast.errors import RunFailed
 from parcast.pipeline.engine.payload import packed, unpacked
 from parcast.pipeline.engine.tree import EMPTY
 
@@ -37,6 +38,10 @@ class Channel(Protocol):
     rank: int
     size: int
 
+    @property
+    def leaving(self) -> int:
+        """Length of what was sent and has not left. [B]."""
+
     def send(self, target: int, content: tuple[Any, ...], value: Any = EMPTY) -> int:
         """Send a message, and possibly a value; give its length [B]."""
 
@@ -52,6 +57,7 @@ class Alone:
 
     rank = 0
     size = 1
+    leaving = 0
 
     def __init__(self) -> None:
         self._own: list[Message] = []
@@ -109,6 +115,11 @@ class MpiChannel:
         self._heads: dict[int, deque[Arriving]] = {}  # of each rank, in the order they were sent
         self._bodies: list[Arriving] = []
         self._status = MPI.Status()
+
+    @property
+    def leaving(self) -> int:
+        """Length of what was sent and has not left. [B]."""
+        return sum(len(kept) for _, kept in self._leaving)
 
     def send(self, target: int, content: tuple[Any, ...], value: Any = EMPTY) -> int:
         """Send a message, and possibly a value; give its length [B]."""
@@ -188,5 +199,12 @@ class MpiChannel:
         size = len(arriving.head) + sum(map(len, arriving.buffers))
         value: Any = EMPTY
         if arriving.pickled is not None:
-            value = unpacked(arriving.pickled, arriving.buffers)
+            try:
+                value = unpacked(arriving.pickled, arriving.buffers)
+            except Exception as error:
+                raise RunFailed(
+                    f"What rank {arriving.source} sent cannot be unpickled on another rank: "
+                    f"{type(error).__name__}: {error}. Define the classes of items and results in "
+                    "a module that every rank can import."
+                ) from error
         return Message(arriving.source, arriving.content, value, size)

@@ -8,13 +8,14 @@ they hold, then rank 0 writes the manifest, and files that it does not name are 
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import FileProblems, ParameterError, Problem, RunFailed
 from parcast.files.document import write_document
-from parcast.pipeline.engine.coordinator import Coordinator
+from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.job import Skipped
 from parcast.pipeline.engine.tree import Node
 
@@ -30,7 +31,13 @@ class Earlier:
 
     nodes: tuple[tuple[Node, Path | None, float], ...]  # with file, None: no item; and size [B]
     delivered: int  # reductions
+    fetched: int  # items that there were at least
     skipped: tuple[Skipped, ...]
+
+
+def has_manifest(folder: Path) -> bool:
+    """Tell whether a folder has a checkpoint to go on from."""
+    return (folder / MANIFEST).is_file()
 
 
 class Checkpoint:
@@ -41,6 +48,8 @@ class Checkpoint:
         self._folder, self._every, self._signature = folder, every, dict(signature)
         self._last = time.monotonic()
         self._expected = 0  # ranks that have not answered
+        self._is_due = False
+        self._written: tuple[int, AbstractSet[Node]] = (0, set())  # delivered, nodes
         self._files: dict[Node, tuple[str | None, float]] = {}
 
     def read(self) -> Earlier | None:
@@ -74,7 +83,12 @@ class Checkpoint:
                 message = "is named in the checkpoint and is missing. Start without --resume."
                 raise FileProblems(str(self._folder / file), [Problem(message=message)])
         skipped = tuple(Skipped(**each) for each in document["skipped"])
-        return Earlier(nodes=tuple(nodes), delivered=document["delivered"], skipped=skipped)
+        return Earlier(
+            nodes=tuple(nodes),
+            delivered=document["delivered"],
+            fetched=document["items"],
+            skipped=skipped,
+        )
 
     def clear(self) -> None:
         """Remove what another run left, or this one, which has ended well."""
@@ -82,30 +96,36 @@ class Checkpoint:
         for path in self._folder.glob(f"*{ENDING}*"):
             path.unlink(missing_ok=True)
 
-    def due(self, coordinator: Coordinator) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
-        """Give what each rank is to write now; nothing before it is time."""
+    @property
+    def is_awaited(self) -> bool:
+        """Whether ranks are writing what they hold."""
+        return self._expected > 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the manifest is to be written, as all ranks have written what they hold."""
+        return self._is_due and not self._expected
+
+    def due(self, held: Iterable[Held]) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
+        """Give what each rank is to write now of what they hold; nothing before it is time."""
         if self._expected or time.monotonic() - self._last < self._every:
             return
         self._last = time.monotonic()
         wanted: dict[int, list[tuple[Node, Path]]] = {}
-        for held in coordinator.held():
-            if held.name in self._files:
+        for each in held:
+            if each.name in self._files:
                 continue
-            if held.rank < 0:
-                self._files[held.name] = (None, 0.0)
+            if each.rank < 0:
+                self._files[each.name] = (None, 0.0)
             else:
-                file = "-".join(map(str, held.name)) + ENDING
-                wanted.setdefault(held.rank, []).append((held.name, self._folder / file))
+                file = "-".join(map(str, each.name)) + ENDING
+                wanted.setdefault(each.rank, []).append((each.name, self._folder / file))
         self._expected = len(wanted)
+        self._is_due = True
         yield from wanted.items()
 
-    def saved(
-        self,
-        files: Iterable[tuple[Node, str, float]],
-        delivered: int,
-        skipped: Sequence[Skipped],
-    ) -> None:
-        """Take note of what a rank has written; when all have, write the manifest."""
+    def saved(self, files: Iterable[tuple[Node, str, float]]) -> None:
+        """Take note of what a rank has written."""
         for node, file, size in files:
             if not (self._folder / file).is_file():
                 raise RunFailed(
@@ -114,11 +134,12 @@ class Checkpoint:
                 )
             self._files[node] = (file, size)
         self._expected -= 1
-        if self._expected == 0:
-            self._write(delivered, skipped)
 
-    def _write(self, delivered: int, skipped: Sequence[Skipped]) -> None:
+    def write(self, delivered: int, fetched: int, skipped: Sequence[Skipped]) -> None:
         """Write the manifest of the nodes that no other contains, and remove other files."""
+        self._is_due = False
+        if self._written == (delivered, self._files.keys()):
+            return
         kept = {
             node: file
             for node, file in self._files.items()
@@ -128,6 +149,7 @@ class Checkpoint:
             "schema": SCHEMA,
             "signature": self._signature,
             "delivered": delivered,
+            "items": fetched,
             "nodes": [[*node, *file] for node, file in sorted(kept.items())],
             "skipped": [asdict(each) for each in skipped],
         }
@@ -138,6 +160,7 @@ class Checkpoint:
                 f"The checkpoint cannot be written to {self._folder}: {failure.strerror}. "
                 "Choose another folder."
             ) from failure
+        self._written = (delivered, set(kept))
         for node in self._files.keys() - kept.keys():
             file, _ = self._files.pop(node)
             if file:

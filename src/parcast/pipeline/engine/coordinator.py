@@ -26,8 +26,16 @@ BATCH_TIME_A_RANK: Final = 0.002  # and with many ranks, so that rank 0 keeps up
 LONG: Final = 1.0  # a block that takes so long is not granted in advance [s]
 FASTEST_GROWTH: Final = 8  # of a batch from one measurement to the next [1]
 PARTS: Final = 3  # blocks that a rank gets at least, where the number of items is known [1]
-WINDOW: Final = 16  # blocks for each rank that may be open at a time [1]
+# Blocks for each rank from the oldest that is not done to the last granted. Completed nodes behind
+# a straggler merge with each other, so that few values wait; completed reductions, however, wait
+# for their turn to be delivered. [1]
+WINDOW: Final = 1024
+WINDOW_OF_REDUCTIONS: Final = 64
+GRANTED_TIME: Final = 0.05  # of blocks that a rank has, so that none waits for rank 0 [s]
+MOST_GRANTED: Final = 8  # blocks that a rank has [1]
 AHEAD: Final = 2  # blocks for each rank whose items are fetched before they are asked for [1]
+MOST_AHEAD: Final = 64
+LASTING: Final = 0.9  # of the time of the longest block, from one block to the next [1]
 SPAN: Final = 4  # blocks for each rank of a pipeline in its span [1]
 
 
@@ -101,6 +109,8 @@ class Load:
     pipeline: int
     blocks: int = 0
     merges: int = 0
+    seconds: float | None = None  # of an item on this rank, once a block is done [s]
+    longest: float = 0.0  # of recent blocks [s]
 
     @property
     def all(self) -> int:
@@ -165,11 +175,24 @@ class Coordinator:
         size = self.fan_in**self._level
         wants = 0
         for span in self._spans:
-            ahead = AHEAD * span.ranks * size
+            ahead = self._ahead * span.ranks * size
             is_open = span.first < span.stop
             wants = max(wants, min(span.first + ahead, span.stop) if is_open else 0)
             wants = max(wants, self._front + ahead if not is_open or len(self._spans) == 1 else 0)
         return wants
+
+    @property
+    def _ahead(self) -> int:
+        """Blocks for each rank that are fetched in advance.
+
+        Rank 0 fetches nothing while it runs a block, during which the others may run many.
+        """
+        first, *others = (self.loads[rank] for rank in sorted(self.loads))
+        known = [each.seconds for each in others if each.seconds]
+        if not known or first.longest == 0.0:
+            return AHEAD
+        block = min(known) * int(self.fan_in**self._level)
+        return int(min(max(AHEAD, 1 + first.longest / block), MOST_AHEAD))
 
     @property
     def items_done(self) -> int:
@@ -239,10 +262,15 @@ class Coordinator:
 
     def done(self, rank: int, block: Block, sizes: Sequence[float | None], seconds: float) -> None:
         """Hear that a rank holds the results of a block; sizes of its shards, None: no item."""
-        self.loads[rank].blocks -= 1
+        load = self.loads[rank]
+        load.blocks -= 1
         del self._open[block.first]
         count = block.stop - block.first
         self._done += count
+        load.longest = max(seconds, LASTING * load.longest)
+        if count > 0:
+            each = seconds / count
+            load.seconds = each if load.seconds is None else (load.seconds + each) / 2
         self._learn(count, seconds)
         for shard, size in enumerate(sizes):
             if self.is_covered(block.first, shard):
@@ -361,18 +389,29 @@ class Coordinator:
 
     def _grant(self, partial: bool) -> None:
         """Give blocks to ranks that have too few, those that have none first."""
-        for depth in range(self._depth):
-            for rank, load in self.loads.items():
-                if load.blocks == depth:
+        most = self._most
+        limits = [(rank, load, min(self._depth(load), most)) for rank, load in self.loads.items()]
+        for depth in range(max(limit for _, _, limit in limits)):
+            for rank, load, limit in limits:
+                if load.blocks == depth < limit:
                     self._grant_to(rank, load, partial)
 
-    @property
-    def _depth(self) -> int:
-        """Blocks that a rank has at a time: one in advance, but not of long ones or at the end."""
-        if self._seconds * self.fan_in**self._level > LONG:
+    def _depth(self, load: Load) -> int:
+        """Blocks that a rank has at a time: some in advance, but not of a rank that takes long."""
+        if load.seconds is None or len(self.loads) == 1:
             return 1
-        left = (self._end if self._end is not None else inf) - self._front
-        return 1 if left < len(self.loads) * self.fan_in**self._level else 2
+        block = load.seconds * int(self.fan_in**self._level)
+        if block > LONG:
+            return 1
+        return min(max(int(GRANTED_TIME / block), 2), MOST_GRANTED) if block else 2
+
+    @property
+    def _most(self) -> int:
+        """Blocks that a rank has at most, so that the last ones are not hoarded by a few. [1]."""
+        if self._end is None:
+            return MOST_GRANTED
+        left = self._end - self._front + sum(span.stop - span.first for span in self._spans)
+        return 1 + left // (len(self.loads) * int(self.fan_in**self._level))
 
     def _grant_to(self, rank: int, load: Load, partial: bool) -> None:
         """Give a rank the next block of its pipeline, if there is one."""
@@ -437,10 +476,12 @@ class Coordinator:
             level = min(level, level_of(max(left, 1), self.fan_in))
         local = first % self.every if self.every else first
         level = aligned_level(local, level, self.fan_in)
-        for covered in self._covered:
+        for shard, covered in enumerate(self._covered):  # of a block, all items or none
             i = bisect_right(covered, (first, inf))
-            if i < len(covered):
-                level = min(level, level_of(covered[i][0] - first, self.fan_in))
+            begins = [covered[i][0]] if i < len(covered) else []
+            until = self._covered_until(first, shard)
+            for change in (*begins, *([until] if until > first else ())):
+                level = min(level, level_of(change - first, self.fan_in))
         return level
 
     @property
@@ -449,7 +490,8 @@ class Coordinator:
         size = int(self.fan_in**self._level)
         if self._window is not None:
             return max(self._window, size)
-        return max(WINDOW * len(self.loads) * size, 2 * sum(map(self._span_size, self._spans)))
+        blocks = WINDOW if self.every is None else WINDOW_OF_REDUCTIONS
+        return max(blocks * len(self.loads) * size, 2 * sum(map(self._span_size, self._spans)))
 
     def _block(self, first: int, level: int) -> Block:
         """Block at an item."""

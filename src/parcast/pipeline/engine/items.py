@@ -8,27 +8,40 @@ from time import perf_counter
 from types import FrameType
 from typing import Any, Final
 
-from parcast.errors import RunFailed
+from parcast.errors import ParameterError, RunFailed
+from parcast.units import shown
 
 SLOW: Final = 0.002  # an item that takes longer to get is passed on at once [s]
 
 
 class Stopped(BaseException):
-    """The wait for the next item was interrupted."""
+    """The wait for the next item was interrupted; the items that were taken are all."""
 
 
 class Items:
     """The items of a run on rank 0: those that were fetched and not yet granted."""
 
     def __init__(self, items: Iterable[Any]) -> None:
+        try:
+            self._iterator: Iterator[Any] = iter(items)
+        except TypeError:
+            hint = "Give a list, a generator or another iterable."
+            got = shown(repr(items))
+            raise ParameterError("items", must="be iterable", got=got, hint=hint) from None
         self.total = len(items) if isinstance(items, Sized) else None
         self.fetched = 0
         self.has_ended = False
-        self.is_slow = False
         self.was_stopped = False
-        self._iterator: Iterator[Any] = iter(items)
         self._waiting: dict[int, Any] = {}
         self._is_fetching = False
+        self._asked = 0.0  # when the last item was asked for [s]
+        self._was_slow = False
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the last item took long, or the next one does."""
+        waits = self._is_fetching and perf_counter() - self._asked > SLOW
+        return self._was_slow or waits
 
     def fetch(
         self,
@@ -38,46 +51,50 @@ class Items:
         is_needed: Callable[[int], bool] = lambda _: True,
     ) -> None:
         """Take items up to a number since the beginning, for a while [s] or until one is slow."""
-        begun = before = perf_counter()
-        self.is_slow = False
+        begun = perf_counter()
         while not self.has_ended and self.fetched < wanted:
+            self._asked = perf_counter()
             item = self._next()
             if self.has_ended:
                 return
+            now = perf_counter()
+            self._was_slow = now - self._asked > SLOW
             if is_needed(self.fetched):
                 self._waiting[self.fetched] = item
             self.fetched += 1
-            now = perf_counter()
-            self.is_slow = now - before > SLOW
-            if self.is_slow or now - begun > patience:
+            if self._was_slow or now - begun > patience:
                 return
-            before = now
 
     def _next(self) -> Any:
         """Take one item, or note that there are no more."""
         try:
-            self._is_fetching = True
-            if not self.was_stopped:
-                return next(self._iterator)
-        except (StopIteration, Stopped):
+            return self._awaited()
+        except StopIteration:
             pass
+        except Stopped:
+            self.was_stopped = True
         except Exception as error:
+            why = f"{type(error).__name__}: {error}".rstrip(": ")
             raise RunFailed(
-                f"The items ended with an error after {self.fetched}: "
-                f"{type(error).__name__}: {error}. Correct what provides them."
+                f"The items ended with an error after {self.fetched}: {why}. Correct what "
+                "provides them."
             ) from error
-        finally:
-            self._is_fetching = False
         self.has_ended = True
         return None
+
+    def _awaited(self) -> Any:
+        """Wait for the next item, during which an interrupt raises Stopped."""
+        if self.was_stopped:
+            raise Stopped
+        try:
+            self._is_fetching = True
+            return next(self._iterator)
+        finally:
+            self._is_fetching = False
 
     def take(self, first: int, stop: int) -> list[Any]:
         """Give the items [first, stop) away."""
         return [self._waiting.pop(index) for index in range(first, stop)]
-
-    def stop(self) -> None:
-        """End the items after those that were fetched."""
-        self.was_stopped = True
 
     def interrupt(self) -> None:
         """End the items, also while the next one is waited for; for a signal handler."""

@@ -3,11 +3,21 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from parcast.pipeline.engine.tree import EMPTY, Merge
 
 Schedule = Literal["adaptive", "source"]
+
+
+class Server(Protocol):
+    """The server stage: what receives completed reductions in their order."""
+
+    def resume(self, delivered: int) -> None:
+        """Begin after so many reductions, which an interrupted run has delivered."""
+
+    def __call__(self, reduction: "Reduction") -> None:
+        """Take a reduction."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +30,7 @@ class Job:
     setup: Callable[[], Any] | None = None
     finish: Callable[..., Any] | None = None  # of a completed reduction, and its shard
     split: Callable[[Any, int], Sequence[Any]] | None = None
-    server: Callable[[Any], Any] | None = None  # of a `Reduction`
+    server: Server | None = None
     server_rank: int | None = None  # that does nothing else
     name: str = "pipeline"
     schedule: Schedule = "adaptive"

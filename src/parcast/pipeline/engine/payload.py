@@ -3,16 +3,19 @@
 NumPy arrays and other objects with buffers are pickled by protocol 5 with the buffers out of band,
 so that they are sent from where they lie and received where they stay. Small ones are pickled with
 the rest, as a message costs more than a copy.
+
+Functions and classes of a script or a notebook have no module that another process could import
+them from: what pickle refuses is pickled by value, where cloudpickle is installed.
 """
 
 import os
 import pickle
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 LEAST_BUFFER: Final = 1 << 16  # that travels by itself [B]
 SAMPLE: Final = 32  # members of a collection that are looked at for its size
@@ -41,7 +44,31 @@ def packed(value: Any) -> Packed:
         buffers.append(raw)
         return False
 
-    return Packed(pickle.dumps(value, protocol=5, buffer_callback=keep), tuple(buffers))
+    try:
+        head = pickle.dumps(value, protocol=5, buffer_callback=keep)
+    except Exception:
+        buffers.clear()
+        head = _by_value(value, keep)
+    return Packed(head, tuple(buffers))
+
+
+def portable(value: Any) -> bytes:
+    """Pickle a value for a process that lacks what the main program of this one defines."""
+    try:
+        text = pickle.dumps(value, protocol=5)
+    except Exception:
+        return _by_value(value)
+    return _by_value(value) if b"__main__" in text else text
+
+
+def _by_value(value: Any, keep: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """Pickle a value with the functions and classes that it refers to, or raise as pickle does."""
+    try:
+        import cloudpickle
+    except ImportError:
+        return pickle.dumps(value, protocol=5, buffer_callback=keep)
+    text: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=keep)
+    return text
 
 
 def unpacked(head: bytes | bytearray, buffers: Sequence[Any]) -> Any:
@@ -81,7 +108,7 @@ def write_value(path: Path, value: Any, *, durable: bool = False) -> int:
     temporary = path.with_name(f"{path.name}.part")
     try:
         with temporary.open("wb") as stream:
-            pickle.dump(value, stream, protocol=5)
+            _dump(value, stream)
             size = stream.tell()
             if durable:
                 stream.flush()
@@ -91,6 +118,18 @@ def write_value(path: Path, value: Any, *, durable: bool = False) -> int:
         temporary.unlink(missing_ok=True)
         raise
     return size
+
+
+def _dump(value: Any, stream: IO[bytes]) -> None:
+    """Pickle a value into a file; its buffers are written from where they lie."""
+    try:
+        pickle.dump(value, stream, protocol=5)
+    except OSError:
+        raise
+    except Exception:
+        stream.seek(0)
+        stream.truncate()
+        stream.write(_by_value(value))
 
 
 def read_value(path: Path) -> Any:

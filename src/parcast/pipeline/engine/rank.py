@@ -13,26 +13,27 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import ParcastError, RunFailed
 from parcast.pipeline.engine.channel import Channel, Message
 from parcast.pipeline.engine.coordinator import Block, Input
-from parcast.pipeline.engine.job import Job, Reduction, Skipped
-from parcast.pipeline.engine.payload import size_of
+from parcast.pipeline.engine.job import Job, Reduction
+from parcast.pipeline.engine.payload import packed, size_of
 from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import EMPTY, Node
-from parcast.pipeline.engine.working import ItemFailed, Work, described, sendable
+from parcast.pipeline.engine.working import Work, function_failed, sendable, server_failed, span
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
-SELDOM: Final = (0.02, 0.5)  # by the other thread: at least and at most [s]
-SHARE: Final = 0.2  # of the time of a block, after which the other thread looks after messages
+SELDOM: Final = 0.02  # by the other thread, during a task [s]
 SHORTEST_REST: Final = 2e-5  # of a rank with nothing to do [s]
 LONGEST_REST: Final = 1e-3  # [s]
 GRACE: Final = 3.0  # for a task that runs when the run fails [s]
+LEAVING: Final = 0.25  # of the memory for results, for those on their way to a rank [1]
 FETCHING: Final = 0.005  # at a time, before messages are looked after [s]
 
 
@@ -52,7 +53,6 @@ class Waiting:
     merges: deque[Merging] = field(default_factory=deque)
     deliveries: deque[tuple[Any, ...]] = field(default_factory=deque)
     reductions: deque[Reduction] = field(default_factory=deque)
-    saves: deque[list[tuple[Node, Path]]] = field(default_factory=deque)
     # Of the static schedule, in its order: what must be here, and what is done then.
     steps: deque[tuple[tuple[Node, ...], Callable[[], None]]] = field(default_factory=deque)
 
@@ -76,26 +76,34 @@ class Rank:
         *,
         root: Root | None = None,
         server: Callable[[Reduction], Any] | None = None,
+        served: int = 0,
     ) -> None:
-        """Begin on a rank; rank 0 has the root, and that of the server stage what it calls."""
+        """Begin on a rank; rank 0 has the root, and that of the server stage what it calls.
+
+        `served` is the number of items whose reductions an interrupted run has delivered.
+        """
         self._job, self._channel, self._store, self._root = job, channel, store, root
         self._server = server
         self._is_static = job.schedule == "source"
-        self._work = Work(job, self._pulse)
+        self._where = f" on rank {channel.rank}" if channel.size > 1 else ""
+        self._work = Work(job, where=self._where, pulse=self._pulse)
         self._waiting = Waiting()
         self._incomplete: dict[Node, Merging] = {}
-        self._promised: dict[
-            Node, tuple[Input, int]
-        ] = {}  # values that are sent when they are here
+        self._promised: dict[Node, tuple[Input, int]] = {}  # sent when they are here
+        self._outgoing: deque[tuple[Input, int]] = deque()  # values, and ranks that want them
+        others = max(channel.size - 1, 1)
+        self._most_leaving = inf if job.memory is None else LEAVING * job.memory / others  # [B]
         self._parts: dict[int, Parts] = {}  # of reductions that are not whole, by first item
-        self._served = 0  # items whose reductions were passed on, in their order
+        self._served = served  # items whose reductions were passed on, in their order
         self._lock = threading.RLock()
         self._pumped = time.perf_counter()
-        self._interval = SELDOM[0]
+        self._block_time = SELDOM  # of the last block [s]
+        self._fetch_time = 0.0  # spent on items since then [s]
         self._rest = SHORTEST_REST
         self._is_over = False
         self._failure: ParcastError | None = None
         self._failed_at = 0.0
+        self._has_refused = False  # to go on, and waits for rank 0 to end the run
         self._heard: dict[str, Callable[..., None]] = {
             "work": self._on_work,
             "combine": self._on_combine,
@@ -103,10 +111,8 @@ class Rank:
             "send": self._on_send,
             "deliver": self._on_deliver,
             "reduction": self._on_reduction,
-            "delivered from": lambda _, first: setattr(self, "_served", first),
-            "save": lambda _, names: self._waiting.saves.append(names),
+            "save": self._on_save,
             "load": self._on_load,
-            "failed": self._on_failed,
             "refused": lambda _, refusal: self._stop(refusal),
             "stop": self._on_stop,
             "end": lambda _: setattr(self, "_is_over", True),
@@ -121,19 +127,30 @@ class Rank:
                 self.pump()
                 self._raise()
                 try:
-                    self._rest = SHORTEST_REST if self._step() else self._rested()
+                    is_busy = not self._has_refused and self._step()
+                    self._rest = SHORTEST_REST if is_busy else self._rested()
                 except ParcastError as refusal:  # rank 0 tells all, this one as well
-                    self._say(("refused", refusal))
+                    self._refuse(refusal)
         except BaseException as crash:
-            if crash is not self._failure:
-                what = f"{type(crash).__name__}: {crash}".rstrip(": ")
-                self._say(("refused", RunFailed(f"Rank {self._channel.rank} ended: {what}.")))
-                self.pump()
+            if crash not in (self._failure, self.crash):
+                self._refuse(self._refusal(crash))
             raise
         finally:
             end = time.monotonic() + GRACE
             while not self._channel.drain() and time.monotonic() < end:
                 time.sleep(SHORTEST_REST)
+
+    def crashed(self, crash: BaseException) -> None:
+        """Tell rank 0 that looking after messages has failed, and end this rank."""
+        self.crash, self._failed_at = crash, time.monotonic()
+        self._refuse(self._refusal(crash))
+
+    def _refusal(self, crash: BaseException) -> ParcastError:
+        """Describe the end of this rank."""
+        if isinstance(crash, ParcastError):
+            return crash
+        what = f"{type(crash).__name__}: {crash}".rstrip(": ")
+        return RunFailed(f"Rank {self._channel.rank} ended: {what}.")
 
     def _raise(self) -> None:
         """Raise what ended the run, if something did."""
@@ -142,7 +159,7 @@ class Rank:
             raise ended_by
 
     def _say(self, content: tuple[Any, ...]) -> None:
-        """Tell rank 0 something, from the main thread."""
+        """Tell rank 0 something."""
         with self._lock:
             self._channel.send(0, content)
 
@@ -160,8 +177,7 @@ class Rank:
 
     def attend(self) -> None:
         """Look after messages from the other thread, if the main thread has not for a while."""
-        due = max(SELDOM[0], min(SHARE * self._interval, SELDOM[1]))
-        if time.perf_counter() - self._pumped >= due:
+        if self.crash is None and time.perf_counter() - self._pumped >= SELDOM:
             self.pump()
         if self._failed_at and time.monotonic() - self._failed_at > GRACE:
             self._abort()
@@ -173,6 +189,7 @@ class Rank:
             for message in self._channel.poll():
                 self._rest = SHORTEST_REST
                 self._take(message)
+            self._send_values()
             if self._root is not None and self._failure is None:
                 self._follow()
 
@@ -186,8 +203,10 @@ class Rank:
             self._stop(refusal)
 
     def _order(self, target: int, content: tuple[Any, ...], value: Any) -> None:
-        """Send an order; items that cannot be pickled fail on the rank that would have them."""
+        """Send an order; items that cannot be pickled fail, whatever rank would have them."""
         try:
+            if content[0] == "work" and target == self._channel.rank and self._channel.size > 1:
+                packed(value)
             self._channel.send(target, content, value)
         except Exception:
             if content[0] != "work":
@@ -235,22 +254,44 @@ class Rank:
         self._ready()
 
     def _on_send(self, _: Message, item: Input, target: int) -> None:
-        """Send a value to the rank that merges it, now or when it is there."""
+        """Send a value to the rank that merges it: when it is here, and memory allows."""
         if item.name not in self._store:
             self._promised[item.name] = (item, target)
-            return
+        else:
+            self._outgoing.append((item, target))
+
+    def _send_values(self) -> None:
+        """Send values that other ranks want, no more at a time than memory allows."""
+        while self._outgoing and self._channel.leaving <= self._most_leaving:
+            self._send_value(*self._outgoing.popleft())
+
+    def _send_value(self, item: Input, target: int) -> None:
         value = self._store.take(item.name)
         content = ("value", item.name, time.perf_counter(), item.first, item.stop)
         size = self._sent(target, content, value, item.first, item.stop)
         self.notes.messages += 1
         self.notes.sent += size
 
+    def _on_save(self, _: Message, names: list[tuple[Node, Path]]) -> None:
+        """Write values to files of a checkpoint; those that are gone are left out."""
+        saved = []
+        for name, path in names:
+            if name not in self._store:
+                continue
+            try:
+                size = self._store.save(name, path)
+            except Exception as failure:
+                why = f"{type(failure).__name__}: {failure}"
+                if isinstance(failure, OSError):
+                    why = (failure.strerror or why).lower()
+                self._channel.send(0, ("unsaved", f"{path.parent}: {why}"))
+                return
+            saved.append((name, path.name, size))
+        self._channel.send(0, ("saved", saved))
+
     def _on_load(self, _: Message, files: Sequence[tuple[Node, Path, float]]) -> None:
         for name, path, size in files:
             self._store.adopt(name, path, size)
-
-    def _on_failed(self, message: Message, failure: Skipped) -> None:
-        self._fail(failure, message.source)
 
     def _on_stop(self, _: Message, failure: ParcastError) -> None:
         self._failure, self._failed_at = failure, time.monotonic()
@@ -268,8 +309,8 @@ class Rank:
         try:
             return self._channel.send(target, content, value)
         except Exception as error:
-            what = f"the result of items {first} to {stop - 1}, which cannot be sent"
-            self._fail(described(first, what, error), self._channel.rank)
+            what = f"Sending the result of {span(first, stop)}"
+            self._refuse(function_failed(what, self._where, error))
             return 0
 
     def _on_reduction(self, message: Message, shard: int, first: int, stop: int) -> None:
@@ -286,12 +327,14 @@ class Rank:
                 return
             self._served = whole.stop
 
-    def _fail(self, failure: Skipped, source: int) -> None:
-        """Tell all ranks that an item failed for good, or have rank 0 tell them."""
-        if self._root is None:
-            self._channel.send(0, ("failed", failure))
-        else:
-            self._stop(failure_of(failure, source, self._channel.size))
+    def _refuse(self, refusal: ParcastError) -> None:
+        """End the run: tell all ranks, or have rank 0 tell them."""
+        self._has_refused = True
+        with self._lock:
+            if self._root is None:
+                self._channel.send(0, ("refused", refusal))
+            else:
+                self._stop(refusal)
 
     def _stop(self, refusal: ParcastError) -> None:
         """Tell all ranks, from rank 0, that the run has failed."""
@@ -324,31 +367,44 @@ class Rank:
         if waiting.steps and all(name in self._store for name in waiting.steps[0][0]):
             _, run = waiting.steps.popleft()
             run()
+        elif waiting.deliveries:  # before merges, as they free memory
+            self._deliver(*waiting.deliveries.popleft())
         elif waiting.merges:
             self._merge(waiting.merges.popleft())
-        elif self._root is not None and self._root.fetch(FETCHING, self.notes):
-            pass
-        elif waiting.deliveries:
-            self._deliver(*waiting.deliveries.popleft())
         elif waiting.reductions:
             self._serve(waiting.reductions.popleft())
-        elif waiting.saves:
-            self._save(waiting.saves.popleft())
+        elif (not waiting.blocks or self._fetch_time < self._block_time) and self._fetch():
+            pass
         elif waiting.blocks:
             self._run_block(*waiting.blocks.popleft())
         else:
             return False
         return True
 
+    def _fetch(self) -> bool:
+        """Fetch items for a moment, if more are wanted; tell whether there were.
+
+        Where items come slowly, blocks of this rank have their turn in between.
+        """
+        root = self._root
+        if root is None:
+            return False
+        with self._lock:
+            wanted = root.wanted()
+        if wanted is None:
+            return False
+        before = root.items.fetched
+        with Lap() as lap:
+            root.items.fetch(wanted, patience=FETCHING, is_needed=root.coordinator.is_needed)
+        self._fetch_time += lap.seconds
+        self.notes.fetch(root.items.fetched - before, lap)
+        return True
+
     def _run_block(self, block: Block, shards: tuple[int, ...], items: Sequence[Any]) -> None:
         """Run the task on a block, and tell rank 0."""
         with Lap() as lap:
-            try:
-                done = self._work.on(block, items)
-            except ItemFailed as failed:
-                self._say(("failed", failed.failure))
-                return
-        self._interval = lap.seconds
+            done = self._work.on(block, items)
+        self._block_time, self._fetch_time = lap.seconds, 0.0
         self.notes.task(block.first, block.stop, lap)
         with self._lock:
             sizes: list[float | None] = [None] * self._job.shards
@@ -368,9 +424,8 @@ class Rank:
             try:
                 value = self._job.merge.of(values)
             except Exception as error:
-                what = f"the merge of items {first} to {stop - 1}"
-                self._say(("failed", described(first, what, error)))
-                return
+                what = f"The merge of {span(first, stop)}"
+                raise function_failed(what, self._where, error) from error
         values.clear()
         self.notes.merge(first, stop, len(merging.inputs), lap)
         with self._lock:
@@ -392,10 +447,11 @@ class Rank:
             try:
                 args = (value,) if self._job.shards == 1 else (value, shard)
                 value = self._job.finish(*args)
+            except ParcastError:  # its text is complete
+                raise
             except Exception as error:
-                what = f"finish() of items {first} to {stop - 1}"
-                self._say(("failed", described(first, what, error)))
-                return
+                what = f"finish() of {span(first, stop)}"
+                raise function_failed(what, self._where, error) from error
         with self._lock:
             self._sent(server, ("reduction", shard, first, stop), value, first, stop)
 
@@ -407,37 +463,9 @@ class Rank:
                 try:
                     self._server(reduction)
                 except Exception as error:
-                    what = f"server() of items {reduction.first} to {reduction.stop - 1}"
-                    failure = described(reduction.first, what, error)
-                    self._say(("failed", failure))
-                    return
+                    raise server_failed(reduction, self._where, error) from error
         self.notes.deliver(reduction.first, reduction.stop, size, lap)
         self._say(("delivered", reduction.first, reduction.stop))
-
-    def _save(self, names: list[tuple[Node, Path]]) -> None:
-        """Write values to files of a checkpoint; those that are gone are left out."""
-        saved = []
-        for name, path in names:
-            with self._lock:
-                if name not in self._store:
-                    continue
-                try:
-                    size = self._store.save(name, path)
-                except OSError as failure:
-                    why = (failure.strerror or str(failure)).lower()
-                    self._channel.send(0, ("unsaved", f"{path.parent}: {why}"))
-                    return
-            saved.append((name, path.name, size))
-        self._say(("saved", saved))
-
-
-def failure_of(failure: Skipped, rank: int, ranks: int) -> RunFailed:
-    """Say which item failed, where, and what its traceback was."""
-    where = f" on rank {rank}" if ranks > 1 else ""
-    return RunFailed(
-        f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
-        f'skip such items with on_error="skip".\n{failure.traceback}'.rstrip()
-    )
 
 
 class Attendant:
@@ -458,9 +486,8 @@ class Attendant:
         self._thread.join()
 
     def _attend(self) -> None:
-        while not self._is_over.wait(SELDOM[0]):
+        while not self._is_over.wait(SELDOM):
             try:
                 self._rank.attend()
             except BaseException as error:
-                self._rank.crash = error
-                return
+                self._rank.crashed(error)

@@ -17,7 +17,6 @@ from parcast.pipeline.engine.coordinator import (
 )
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
-from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.static import StaticCoordinator
 from parcast.pipeline.engine.tree import EMPTY, Node
 
@@ -40,7 +39,7 @@ class Root:
         report: Callable[[ParcastError], object] = lambda _: None,
     ) -> None:
         """Begin on rank 0 of some; `report` is called with a failure at once."""
-        self._job, self._items, self._ranks = job, items, ranks
+        self._job, self.items, self._ranks = job, items, ranks
         self._server = 0 if job.server_rank is None else job.server_rank
         self.coordinator = _coordinator(job, items, ranks)
         self.skipped: list[Skipped] = []
@@ -51,6 +50,7 @@ class Root:
         self.reductions = 0  # delivered
         self._ordered = 0  # to be delivered
         self._is_over = False
+        self._least = 0  # items, as far as an interrupted run has taken them
         self._begun = list(self._resumed()) if checkpoint is not None else []
         self.task_seconds = 0.0  # of all ranks, with merges inside blocks [s]
         self.merge_seconds = 0.0  # of all ranks [s]
@@ -64,7 +64,15 @@ class Root:
     def total(self) -> int | None:
         """Number of items, if it is known. [1]."""
         end = self.coordinator.end
-        return self._items.total if end is None else end
+        return self.items.total if end is None else end
+
+    @property
+    def _is_closing(self) -> bool:
+        """Whether no more checkpoints are written.
+
+        What an interrupt has cut short is no part of a run that goes on, nor is its whole result.
+        """
+        return self.items.was_stopped or (self._job.every is None and self.reductions > 0)
 
     @property
     def remaining(self) -> float | None:
@@ -92,25 +100,19 @@ class Root:
             if path is not None:
                 files.setdefault(rank, []).append((node, path, size))
         self._ordered = self.reductions = earlier.delivered
+        self._least = earlier.fetched
         self.coordinator.resume(held, delivered=earlier.delivered)
         needed = self.coordinator.is_needed
         self.skipped += [each for each in earlier.skipped if not needed(each.index)]
-        yield self._server, ("delivered from", earlier.delivered * (self._job.every or 0)), EMPTY
         for rank, own in files.items():
             yield rank, ("load", own), EMPTY
 
-    def fetch(self, patience: float, notes: Notes) -> bool:
-        """Fetch items if more are wanted; tell whether there were."""
-        items, before = self._items, self._items.fetched
-        wants = self.coordinator.wants
-        if items.has_ended or (before >= wants and not items.was_stopped):
-            return False
-        with Lap() as lap:
-            wanted = max(wants, before + 1)
-            items.fetch(wanted, patience=patience, is_needed=self.coordinator.is_needed)
-        notes.fetch(items.fetched - before, lap)
-        self.coordinator.fetched(items.fetched, ended=items.has_ended)
-        return items.fetched > before or items.has_ended
+    def wanted(self) -> int | None:
+        """Items that should be fetched now, since the beginning; None: no more than there are."""
+        fetched, wants = self.items.fetched, self.coordinator.wants
+        if self.items.has_ended or (fetched >= wants and not self.items.was_stopped):
+            return None
+        return max(wants, fetched + 1)
 
     def hear(self, source: int, kind: str, facts: Sequence[Any]) -> None:
         """Take note of what a rank says it has done."""
@@ -127,7 +129,7 @@ class Root:
             self.reductions += 1
         elif kind == "saved":
             assert self.checkpoint is not None
-            self.checkpoint.saved(facts[0], self.reductions, self.skipped)
+            self.checkpoint.saved(facts[0])
         else:  # "unsaved"
             raise RunFailed(
                 f"The checkpoint cannot be written to {facts[0]}. Choose another folder."
@@ -137,15 +139,28 @@ class Root:
         """Give what is to be sent now."""
         yield from self._begun
         self._begun.clear()
-        for order in self.coordinator.orders(partial=self._items.is_slow):
+        ended = self.items.has_ended  # first: the number may grow until then
+        if ended and self.items.fetched < self._least and not self.items.was_stopped:
+            raise RunFailed(
+                f"There are {self.items.fetched} items, and the interrupted run had taken "
+                f"{self._least}. Give the same items, or start anew without resuming."
+            )
+        self.coordinator.fetched(self.items.fetched, ended=ended)
+        for order in self.coordinator.orders(partial=self.items.is_slow):
             yield from self._posted(order)
-        if self.checkpoint is not None and isinstance(self.coordinator, Coordinator):
-            for rank, names in self.checkpoint.due(self.coordinator):
+        if self.checkpoint is not None and not self._is_closing:
+            assert isinstance(self.coordinator, Coordinator)
+            for rank, names in self.checkpoint.due(self.coordinator.held()):
                 yield rank, ("save", names), EMPTY
+            if self.checkpoint.is_complete:
+                self.checkpoint.write(self.reductions, self.items.fetched, self.skipped)
         if self._progress is not None and time.monotonic() - self._told > OFTEN:
             self._told = time.monotonic()
             self._progress(self)
-        if self.coordinator.is_over and self.reductions == self._ordered and not self._is_over:
+        is_over = self.coordinator.is_over and self.reductions == self._ordered
+        if self.checkpoint is not None and self.checkpoint.is_awaited:
+            return
+        if is_over and not self._is_over:
             self._is_over = True
             for rank in range(self._ranks):
                 yield rank, ("end",), EMPTY
@@ -154,7 +169,7 @@ class Root:
         """Give the messages of an order."""
         match order:
             case Grant(rank, block, shards):
-                items = self._items.take(block.first, block.stop)
+                items = self.items.take(block.first, block.stop)
                 yield rank, ("work", block, shards), items
             case Combine(rank, node, inputs):
                 yield rank, ("combine", node, inputs), EMPTY

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from parcast.errors import ParcastError
+from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.pipeline.clocks import Clock, Sample, clock_from
 from parcast.pipeline.engine.channel import Alone, Channel, MpiChannel
 from parcast.pipeline.engine.checkpoint import Checkpoint
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
-from parcast.pipeline.engine.job import Job, Reduction, Skipped
+from parcast.pipeline.engine.job import Job, Reduction, Server, Skipped
 from parcast.pipeline.engine.rank import Attendant, Rank
 from parcast.pipeline.engine.recording import Notes
 from parcast.pipeline.engine.root import Root
@@ -55,7 +55,7 @@ class Served:
     """
 
     job: Job
-    call: Callable[[Reduction], Any] | None
+    call: Server | None
     value: Any = None
     total: Combiner[Any] | None = None
 
@@ -89,41 +89,45 @@ def run_here(
     comm: "MPI.Intracomm | None" = None,
     progress: Callable[[Root], object] | None = None,
     report: Callable[[ParcastError], object] = lambda _: None,
-    server: Callable[[Reduction], Any] | None = None,
+    server: Server | None = None,
 ) -> Outcome:
     """Run a job on all ranks of a communicator, each of which calls this; None is one rank.
 
     `items`, `progress`, `report` and `server`, which takes the place of that of the job, are those
     of rank 0.
     """
-    require_main_thread(job.timeout)
     with ExitStack() as stack:
         channel: Channel = Alone()
         own = None
         if comm is not None and comm.Get_size() > 1:
             own = comm.Dup()
-            stack.callback(own.Free)
             channel = MpiChannel(own)
         is_root = channel.rank == 0
         serves = channel.rank == (job.server_rank or 0)
         served = Served(job, server or job.server) if serves else None
-        store = stack.enter_context(_store(job))
-        fetched = Items(items) if is_root else None
         root = None
-        if fetched is not None:
-            root = Root(
-                job,
-                fetched,
-                channel.size,
-                checkpoint=_checkpoint(job),
-                progress=progress,
-                report=report,
-            )
-        rank = Rank(job, channel, store, root=root, server=served)
-        stack.enter_context(stopped_by_interrupt(fetched))
-        trips = _round_trips(own) if own is not None and job.is_traced else []
+        with agreed(own):
+            require_main_thread(job.timeout)
+            store = stack.enter_context(_store(job))
+            if is_root:
+                root = Root(
+                    job,
+                    Items(items),
+                    channel.size,
+                    checkpoint=_checkpoint(job),
+                    progress=progress,
+                    report=report,
+                )
+        delivered = root.reductions if root is not None else 0
         if own is not None:
-            own.Barrier()
+            delivered = own.bcast(delivered)
+        with agreed(own):
+            if served is not None and served.call is not None:
+                served.call.resume(delivered)
+        done = delivered * (job.every or 0)
+        rank = Rank(job, channel, store, root=root, server=served, served=done)
+        stack.enter_context(stopped_by_interrupt(root.items if root is not None else None))
+        trips = _round_trips(own) if own is not None and job.is_traced else []
         begun = perf_counter()
         with ExitStack() as attended:
             if own is not None and _may_use_threads():
@@ -132,23 +136,59 @@ def run_here(
         place = Place(rank.notes, perf_counter() - begun, platform.node(), available_cores())
         places = [place] if own is None else own.gather(place)
         last = _round_trips(own) if own is not None and job.is_traced else []
-        if root is None or fetched is None or places is None:
+        if own is not None:
+            own.Free()  # not after a failure: messages on their way would reach its successor
+        if root is None or places is None:
             return Outcome()
-        if root.checkpoint is not None and not fetched.was_stopped:
+        if root.checkpoint is not None and not root.items.was_stopped:
             root.checkpoint.clear()
-        return Outcome(
-            value=served.result() if served is not None else None,
-            items=root.done,
-            seconds=max(place.seconds for place in places),
-            reductions=root.reductions,
-            skipped=tuple(sorted(root.skipped, key=lambda each: each.index)),
-            was_stopped=fetched.was_stopped,
-            notes=tuple(place.notes for place in places),
-            begun=begun,
-            clocks=_clocks(places, trips, last) if job.is_traced else (),
-            hosts=tuple(place.host for place in places),
-            cores=len({(place.host, core) for place in places for core in place.cores}),
-        )
+        value = served.result() if served is not None else None
+        clocks = _clocks(places, trips, last) if job.is_traced else ()
+        return _outcome(root, places, value=value, begun=begun, clocks=clocks)
+
+
+def _outcome(
+    root: Root, places: "Sequence[Place]", *, value: Any, begun: float, clocks: tuple[Clock, ...]
+) -> Outcome:
+    """Gather on rank 0 what the run gave."""
+    return Outcome(
+        value=value,
+        items=root.done,
+        seconds=max(place.seconds for place in places),
+        reductions=root.reductions,
+        skipped=tuple(sorted(root.skipped, key=lambda each: each.index)),
+        was_stopped=root.items.was_stopped,
+        notes=tuple(place.notes for place in places),
+        begun=begun,
+        clocks=clocks,
+        hosts=tuple(place.host for place in places),
+        cores=len({(place.host, core) for place in places for core in place.cores}),
+    )
+
+
+@contextmanager
+def agreed(comm: "MPI.Intracomm | None") -> Iterator[None]:
+    """Let the block fail on all ranks if it does on one, so that none waits for it.
+
+    All ranks of the communicator must enter it.
+    """
+    failure: Exception | None = None
+    try:
+        yield
+    except Exception as error:
+        failure = error
+    if comm is not None:
+        for other in comm.allgather(None if failure is None else _sent(failure)):
+            failure = failure or other
+    if failure is not None:
+        raise failure
+
+
+def _sent(failure: Exception) -> ParcastError:
+    """Give a failure that every rank can read."""
+    if isinstance(failure, ParcastError):
+        return failure
+    return RunFailed(f"{type(failure).__name__}: {failure}")
 
 
 class Place(NamedTuple):

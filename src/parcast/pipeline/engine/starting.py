@@ -8,13 +8,15 @@ of the program that called.
 import os
 import pickle
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from socket import AF_UNIX, socket
 from typing import IO, Any, Final
 
@@ -24,13 +26,16 @@ from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import Placement, Started, started_ranks
 from parcast.mpi.rank import PLACEMENT, REFUSAL
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
-from parcast.pipeline.engine.job import Job, Reduction
-from parcast.pipeline.engine.payload import size_of
+from parcast.pipeline.engine.job import Job, Server
+from parcast.pipeline.engine.payload import portable, size_of
 from parcast.pipeline.engine.session import Outcome
+from parcast.pipeline.engine.working import sendable, server_failed
 
 WORKER: Final = "parcast.pipeline.engine.worker"
 JOB: Final = "job.pickle"
 SOCKET: Final = "items"
+LONGEST_ADDRESS: Final = 100  # of a Unix socket [B]
+OPEN_FILES: Final = Path("/proc/self/fd")
 TICK: Final = 0.1  # between looks at whether the ranks still run [s]
 PATIENCE: Final = 0.005  # to collect items that are sent together [s]
 LARGEST: Final = 1e6  # items that are sent together [B]
@@ -56,18 +61,38 @@ def run_started(
     placement: Placement = "spread" if is_crowded else "auto"
     server = job.server if job.server_rank is None else None
     source = Items(items)
-    with folder_for("parcast-pipeline-") as desk, failing_for(desk, "the run"):
-        sent = job if server is None else replace(job, server=None)
-        (desk / JOB).write_bytes(_pickled(sent, source.total, server is not None))
-        with socket(AF_UNIX) as listener:
-            listener.bind(str(desk / SOCKET))
+    sent = job if server is None else replace(job, server=None)
+    with ExitStack() as stack:
+        with failing_for(tempfile.gettempdir(), "the run"):
+            desk = stack.enter_context(folder_for("parcast-pipeline-"))
+            (desk / JOB).write_bytes(_pickled(sent, source.total, server is not None))
+            listener = stack.enter_context(socket(AF_UNIX))
+            with address(desk) as name:
+                listener.bind(name)
             listener.listen()
-            with started_ranks(
-                WORKER, [str(desk)], ranks=ranks, placement=placement, called=job.name
-            ) as started:
-                host = _Host(started, source, server, progress)
-                with stopped_by_interrupt(source):
-                    return host.serve(listener, time_limit)
+        started = stack.enter_context(
+            started_ranks(WORKER, [str(desk)], ranks=ranks, placement=placement, called=job.name)
+        )
+        host = _Host(started, source, server, progress)
+        stack.enter_context(stopped_by_interrupt(source))
+        return host.serve(listener, time_limit)
+
+
+@contextmanager
+def address(desk: Path) -> Iterator[str]:
+    """Give the name of the socket in the folder of a run, short enough for every system.
+
+    That of a socket may have some 100 characters; on Linux an open folder has a short name.
+    """
+    name = str(desk / SOCKET)
+    if len(os.fsencode(name)) <= LONGEST_ADDRESS or not OPEN_FILES.is_dir():
+        yield name
+        return
+    descriptor = os.open(desk, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield str(OPEN_FILES / str(descriptor) / SOCKET)
+    finally:
+        os.close(descriptor)
 
 
 def _pickled(job: Job, total: int | None, has_server: bool) -> bytes:
@@ -125,7 +150,7 @@ class _Host:
         self,
         started: Started,
         items: Items,
-        server: Callable[[Reduction], Any] | None,
+        server: Server | None,
         progress: Callable[[int, int | None, float | None], object] | None,
     ) -> None:
         self._started, self._items = started, items
@@ -162,21 +187,40 @@ class _Host:
         """Answer a message of rank 0; give the outcome if it is that."""
         kind, *facts = message
         if kind == "items":
-            connection.send(self._next(facts[0]))
+            connection.send_bytes(self._pickled(facts[0]))
+        elif kind == "resume":
+            assert self._server is not None
+            self._server.resume(facts[0])
+            connection.send(None)
         elif kind == "reduction":
             assert self._server is not None
-            self._server(facts[0])
-            connection.send(True)
+            try:
+                self._server(facts[0])
+            except Exception as error:
+                raise server_failed(facts[0], "", error) from error
+            connection.send(None)
         elif kind == "progress":
             if self._progress is not None:
                 self._progress(*facts)
         elif kind == "failed":
+            with suppress(Exception):  # the ranks end by themselves, and remove their files
+                self._started.process.wait(LAST)
             refusal: ParcastError = facts[0]
             raise refusal
         else:
             outcome: Outcome = facts[0]
             return outcome
         return None
+
+    def _pickled(self, most: int) -> bytes:
+        """Pickle the next items; those that cannot be are replaced by why."""
+        items, *facts = self._next(most)
+        try:
+            return portable((items, *facts))
+        except Exception:
+            first = self._items.fetched - len(items)
+            items = [sendable(i, item) for i, item in enumerate(items, start=first)]
+            return portable((items, *facts))
 
     def _next(self, most: int) -> tuple[list[Any], bool, bool]:
         """Take items that are sent together, and tell whether they have ended, and by Ctrl-C."""

@@ -1,4 +1,4 @@
-"""What a rank holds: the values of completed nodes, the largest of them on disk if they are many.
+"""What a rank holds: the values of completed nodes, the oldest of them on disk if they are many.
 
 Values above a budget are written to files of a folder of the run and read again when they are
 merged or sent; values of a checkpoint are read from it when they are first needed.
@@ -33,6 +33,7 @@ class Store:
         """Keep values in memory up to a budget [B], and the others in a folder."""
         self._folder, self._budget = folder, budget
         self._kept: dict[Node, Kept] = {}
+        self._here: dict[Node, None] = {}  # those in memory that may be spilled, oldest first
         self._in_memory = 0.0
         self.spilled = 0.0  # written to files since the beginning [B]
 
@@ -48,6 +49,8 @@ class Store:
         """Keep a value; give its size [B]."""
         size = size_of(value)
         self._kept[name] = Kept(size, value)
+        if size >= SMALLEST_SPILLED:
+            self._here[name] = None
         self._in_memory += size
         self._spill()
         return size
@@ -59,6 +62,7 @@ class Store:
     def take(self, name: Node) -> Any:
         """Give a value away."""
         kept = self._kept.pop(name)
+        self._here.pop(name, None)
         if kept.in_memory:
             self._in_memory -= kept.size
             value = kept.value
@@ -78,14 +82,12 @@ class Store:
         return write_value(path, read_value(kept.path), durable=True)
 
     def _spill(self) -> None:
-        """Write the largest values to files until the others are within the budget."""
-        if self._budget is None or self._in_memory <= self._budget:
-            return
-        here = [(kept.size, name) for name, kept in self._kept.items() if kept.in_memory]
-        for size, name in sorted(here, reverse=True):
-            if self._in_memory <= self._budget or size < SMALLEST_SPILLED:
-                return
-            self._spill_one(name)
+        """Write the oldest values to files until the others are within the budget.
+
+        Those just made are wanted next: they are merged with what is made after them.
+        """
+        while self._budget is not None and self._in_memory > self._budget and self._here:
+            self._spill_one(next(iter(self._here)))
 
     def _spill_one(self, name: Node) -> None:
         """Write a value to a file, and forget it in memory."""
@@ -101,4 +103,5 @@ class Store:
                 "Choose a directory with more space, allow more memory, or use more shards."
             ) from failure
         kept.value, kept.in_memory, kept.is_ours = None, False, True
+        del self._here[name]
         self._in_memory -= kept.size

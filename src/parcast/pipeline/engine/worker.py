@@ -8,17 +8,18 @@ import pickle
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from socket import AF_UNIX, socket
 from typing import Any, Final
 
-from parcast.errors import ParcastError
+from parcast.errors import ParcastError, RunFailed
+from parcast.pipeline.engine.items import Stopped
 from parcast.pipeline.engine.job import Job, Reduction
+from parcast.pipeline.engine.payload import portable
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.session import Outcome, run_here
-from parcast.pipeline.engine.starting import JOB, SOCKET
+from parcast.pipeline.engine.starting import JOB, address
 
 MOST: Final = 1024  # items that are asked for together [1]
 
@@ -29,32 +30,39 @@ class Host:
     def __init__(self, connection: Connection, total: int | None) -> None:
         self._connection = connection
         self._sending = threading.Lock()
+        self._is_asked = False  # it is in a function of the user, and reads nothing meanwhile
         self.total = total
-        self.was_stopped = False
 
     def say(self, *message: Any) -> None:
         """Send a message that has no answer, from any thread."""
         with self._sending:
-            self._connection.send(message)
+            self._connection.send_bytes(portable(message))
 
     def ask(self, *message: Any) -> Any:
         """Send a message and wait for its answer, in the main thread."""
-        self.say(*message)
-        return self._connection.recv()
+        self._is_asked = True
+        try:
+            self.say(*message)
+            return pickle.loads(self._connection.recv_bytes())
+        finally:
+            self._is_asked = False
 
     def items(self) -> Iterator[Any]:
         """Give the items one by one; more are asked for together where they come fast."""
         most = 1
         while True:
-            items, has_ended, self.was_stopped = self.ask("items", most)
+            items, has_ended, was_stopped = self.ask("items", most)
             yield from items
+            if was_stopped:
+                raise Stopped
             if has_ended:
                 return
             most = min(2 * most, MOST) if len(items) == most else max(len(items), 1)
 
     def progress(self, root: Root) -> None:
         """Tell how far the run is."""
-        self.say("progress", root.done, root.total, root.remaining)
+        if not self._is_asked:
+            self.say("progress", root.done, root.total, root.remaining)
 
     def report(self, refusal: ParcastError) -> None:
         """Tell of a failure."""
@@ -62,7 +70,23 @@ class Host:
 
     def end(self, outcome: Outcome) -> None:
         """Tell the outcome."""
-        self.say("ended", outcome)
+        try:
+            self.say("ended", outcome)
+        except (TypeError, AttributeError, ValueError, pickle.PicklingError) as error:
+            self.report(
+                RunFailed(
+                    "The result of all items cannot be pickled for the process that started the "
+                    f"ranks: {type(error).__name__}: {error}. Return from finish= what can be."
+                )
+            )
+
+    def resume(self, delivered: int) -> None:
+        """Prepare the server stage, which is in that process."""
+        self.ask("resume", delivered)
+
+    def __call__(self, reduction: Reduction) -> None:
+        """Give a reduction to the server stage."""
+        self.ask("reduction", reduction)
 
 
 class Counted:
@@ -95,13 +119,10 @@ def main(arguments: Sequence[str]) -> None:
         run_here(job, (), comm=comm)
         return
     channel = socket(AF_UNIX)
-    channel.connect(str(desk / SOCKET))
+    with address(desk) as name:
+        channel.connect(name)
     with Connection(channel.detach()) as connection:
         host = Host(connection, total)
-
-        def serve(reduction: Reduction) -> None:
-            host.ask("reduction", reduction)
-
         items = host.items()
         outcome = run_here(
             job,
@@ -109,9 +130,9 @@ def main(arguments: Sequence[str]) -> None:
             comm=comm,
             progress=host.progress,
             report=host.report,
-            server=serve if has_server else None,
+            server=host if has_server else None,
         )
-        host.end(replace(outcome, was_stopped=host.was_stopped))
+        host.end(outcome)
 
 
 if __name__ == "__main__":

@@ -7,22 +7,24 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from parcast.errors import ParameterError, ParcastError
+from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
-from parcast.pipeline.engine.job import Job, Skipped
+from parcast.pipeline.engine.job import Job, Reduction, Skipped
 from parcast.pipeline.engine.payload import packed
 from parcast.pipeline.engine.tree import EMPTY, Combiner
 from parcast.units import shown
 
+ENGINE: Final = Path(__file__).parent
 LONGEST: Final = 200  # characters of an item in a message
 
 
-class ItemFailed(Exception):  # noqa: N818 - it carries a failure from rank to rank
-    """A task, or a merge, failed for good."""
+class ItemFailed(Exception):  # noqa: N818 - it carries what failed
+    """A task failed for good."""
 
     def __init__(self, failure: Skipped) -> None:
         self.failure = failure
@@ -56,9 +58,11 @@ class Done:
 class Work:
     """Runs tasks on this rank."""
 
-    def __init__(self, job: Job, pulse: Callable[[], object] = lambda: None) -> None:
-        """Begin; `pulse` is called between items."""
-        self._job, self._pulse = job, pulse
+    def __init__(
+        self, job: Job, *, where: str = "", pulse: Callable[[], object] = lambda: None
+    ) -> None:
+        """Begin; messages say `where`, as " on rank 1" does; `pulse` is called between items."""
+        self._job, self._where, self._pulse = job, where, pulse
         self._has_state = job.setup is not None
         self._state: Any = None
         self._is_set_up = False
@@ -66,42 +70,44 @@ class Work:
         self.current: tuple[int, float] | None = None  # item, and when its task began [s]
 
     def on(self, block: Block, items: Sequence[Any]) -> Done:
-        """Run the task on all items of a block; ItemFailed says which failed for good."""
+        """Run the task on all items of a block; RunFailed says which failed for good."""
         job = self._job
         if not self._is_set_up:
-            self._set_up(block.first)
+            self._set_up()
         combiners = [Combiner(job.merge.of, job.fan_in) for _ in range(job.shards)]
         skipped: list[Skipped] = []
         for index, item in enumerate(items, start=block.first):
             self._pulse()
             try:
-                parts = self._parts(self._result(index, item))
+                parts = self._parts(index, self._result(index, item))
             except ItemFailed as failed:
                 if not job.skips:
-                    raise
+                    if isinstance(failed.__cause__, ParcastError):  # its text is complete
+                        raise failed.__cause__ from None
+                    raise item_failed(failed.failure, self._where) from failed.__cause__
                 skipped.append(failed.failure)
                 parts = [EMPTY] * job.shards
-            if self._checked is not None and parts[0] is not EMPTY:
-                self._checked.see(index, parts[0])
             try:
+                if self._checked is not None and parts[0] is not EMPTY:
+                    self._checked.see(index, parts[0])
                 for combiner, part in zip(combiners, parts, strict=True):
                     combiner.add(part)
             except Exception as error:
-                what = f"the merge of items {block.first} to {index}"
-                raise ItemFailed(described(index, what, error)) from error
+                what = f"The merge of {span(block.first, index + 1)}"
+                raise function_failed(what, self._where, error) from error
         try:
             return Done([combiner.total() for combiner in combiners], skipped)
         except Exception as error:
-            what = f"the merge of items {block.first} to {block.stop - 1}"
-            raise ItemFailed(described(block.first, what, error)) from error
+            what = f"The merge of {span(block.first, block.stop)}"
+            raise function_failed(what, self._where, error) from error
 
-    def _set_up(self, index: int) -> None:
+    def _set_up(self) -> None:
         """Prepare this rank, once."""
         if self._job.setup is not None:
             try:
                 self._state = self._job.setup()
             except Exception as error:
-                raise ItemFailed(described(index, "setup()", error)) from error
+                raise function_failed("setup()", self._where, error) from error
         self._is_set_up = True
 
     def _result(self, index: int, item: Any) -> Any:
@@ -122,11 +128,15 @@ class Work:
                 self.current = None
         raise AssertionError
 
-    def _parts(self, result: Any) -> Sequence[Any]:
-        """Split a result into its shards."""
+    def _parts(self, index: int, result: Any) -> Sequence[Any]:
+        """Split the result of an item into its shards."""
         if self._job.shards == 1 or self._job.split is None:
             return [result]
-        parts = self._job.split(result, self._job.shards)
+        try:
+            parts = self._job.split(result, self._job.shards)
+        except Exception as error:
+            what = f"split() of the result of item {index}"
+            raise function_failed(what, self._where, error) from error
         if len(parts) != self._job.shards:
             raise ParameterError(
                 "split",
@@ -137,15 +147,51 @@ class Work:
         return parts
 
 
+def span(first: int, stop: int) -> str:
+    """Name consecutive items.
+
+    >>> span(3, 4), span(3, 9)
+    ('item 3', 'items 3 to 8')
+    """
+    return f"items {first} to {stop - 1}" if stop - first > 1 else f"item {first}"
+
+
+def item_failed(failure: Skipped, where: str) -> RunFailed:
+    """Say which item failed, where, and what its traceback was."""
+    return RunFailed(
+        f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
+        f'skip such items with on_error="skip".\n{failure.traceback}'.rstrip()
+    )
+
+
+def function_failed(what: str, where: str, error: BaseException) -> ParcastError:
+    """Say which other function failed, where, and what its traceback was."""
+    if isinstance(error, ParcastError):
+        return error
+    last, lines = _traced(error)
+    return RunFailed(f"{what} failed{where}: {last}. Correct it.\n{lines}".rstrip())
+
+
+def server_failed(reduction: Reduction, where: str, error: BaseException) -> ParcastError:
+    """Say that the server stage failed, and at which reduction."""
+    what = f"server() of {span(reduction.first, reduction.stop)}"
+    return function_failed(what, where, error)
+
+
 def described(index: int, item: str, error: BaseException) -> Skipped:
-    """Describe a failure for another rank, without the frames of parcast itself."""
+    """Describe the failure of an item for another rank."""
+    return Skipped(index, item, *_traced(error))
+
+
+def _traced(error: BaseException) -> tuple[str, str]:
+    """Give the last line of a traceback and all of it, without the first frames of the engine."""
     if isinstance(error, ParcastError):  # its text says what was wrong, where, and what to do
-        return Skipped(index, item, str(error).removesuffix("."), "")
+        return str(error).removesuffix("."), ""
     frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+    while frames and Path(frames.tb_frame.f_code.co_filename).parent == ENGINE:
         frames = frames.tb_next
     lines = traceback.format_exception(type(error), error, frames)
-    return Skipped(index, item, lines[-1].strip(), "".join(lines))
+    return lines[-1].strip(), "".join(lines)
 
 
 def shortened(item: Any) -> str:

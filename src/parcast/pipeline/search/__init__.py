@@ -1,0 +1,1 @@
+"""Documents that match a query, by the parallel pipeline."""

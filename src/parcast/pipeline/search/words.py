@@ -1,0 +1,36 @@
+"""Words of a text as a search compares them: lower-cased, in one form of their accents.
+
+A word is a run of letters, digits and underscores in any script, with apostrophes between them.
+Nothing is stemmed and no word is left out.
+
+>>> words_of("The node's CPUs weren't idle: 93 % of Ω-cycles, Straße")
+['the', "node's", 'cpus', "weren't", 'idle', '93', 'of', 'ω', 'cycles', 'strasse']
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from unicodedata import is_normalized, normalize
+
+LETTER: Final = r"[\w\u0300-\u036f]"  # with accents that are written apart
+WORD: Final = re.compile(rf"{LETTER}+(?:['\u2019]{LETTER}+)*")
+
+
+def words_of(text: str) -> list[str]:
+    """Words of a text, in their order."""
+    if not text.isascii():
+        return [form_of(word) for word in WORD.findall(text)]
+    found: list[str] = WORD.findall(text.lower())
+    return found
+
+
+def form_of(word: str) -> str:
+    """Form in which words are compared."""
+    word = word.casefold().replace("\u2019", "'")
+    return word if is_normalized("NFC", word) else normalize("NFC", word)
+
+
+def places_of(text: str) -> Iterator[tuple[str, int, int]]:
+    """Words of a text with their first character and the one after their last."""
+    for match in WORD.finditer(text):
+        yield form_of(match[0]), match.start(), match.end()

@@ -1,0 +1,1 @@
+"""Arrays larger than memory, sorted by the parallel pipeline."""

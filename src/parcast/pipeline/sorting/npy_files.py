@@ -1,0 +1,160 @@
+"""Arrays in .npy files as bytes: read in ranges and written in parts, without a mapping.
+
+Nothing is mapped into memory, so that the resident memory of a rank is what it has read.
+"""
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.errors import FileProblems, Problem, RunFailed
+
+AT_ONCE: Final = 1 << 22  # bytes that are converted and written together
+NO_COPY: Final = {errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
+SAVE: Final = 'Write it with numpy.save("FILE.npy", array).'
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFile:
+    """A one-dimensional array in a .npy file."""
+
+    path: Path
+    dtype: "np.dtype[Any]"
+    length: int  # [1]
+    offset: int  # of its first element [B]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its elements. [B]."""
+        return self.length * self.dtype.itemsize
+
+    def read(self, start: int, stop: int) -> "np.ndarray[Any, Any]":
+        """Read the elements [start, stop)."""
+        offset = self.offset + start * self.dtype.itemsize
+        rows = np.fromfile(self.path, self.dtype, stop - start, offset=offset)
+        if len(rows) < stop - start:
+            message = f"must stay as it is while it is sorted, got no element {start + len(rows)}."
+            raise FileProblems(str(self.path), [Problem(message=message)])
+        return rows
+
+    def read_each(self, indices: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """Read single elements."""
+        width = self.dtype.itemsize
+        with self.path.open("rb", buffering=0) as stream:
+            places = (self.offset + int(i) * width for i in indices)
+            read = b"".join(os.pread(stream.fileno(), width, place) for place in places)
+        return np.frombuffer(read, self.dtype)
+
+
+def array_file(path: str | os.PathLike[str]) -> ArrayFile:
+    """Look at a .npy file, and refuse what cannot be sorted."""
+    place = Path(path).absolute()
+    try:
+        found = np.lib.format.open_memmap(place, mode="r")
+    except OSError as failure:
+        why = (failure.strerror or str(failure)).lower()
+        raise FileProblems(str(path), [Problem(message=f"cannot be read: {why}.")]) from failure
+    except ValueError as failure:
+        raise FileProblems(str(path), [Problem(message=_remedy(place))]) from failure
+    shape, dtype = found.shape, found.dtype
+    offset = found.offset
+    del found
+    if len(shape) != 1:
+        message = f"must hold an array of one dimension, got {len(shape)} with shape {shape}."
+        hint = " Save array.ravel(), or rows as records: numpy.rec.fromarrays(array.T)."
+        raise FileProblems(str(path), [Problem(message=message + hint)])
+    return ArrayFile(place, dtype, shape[0], offset)
+
+
+def _remedy(path: Path) -> str:
+    """Say why NumPy cannot map a file, by looking at it."""
+    with path.open("rb") as stream:
+        start = stream.read(len(np.lib.format.MAGIC_PREFIX))
+        if not start:
+            return f"is empty. {SAVE}"
+        if start != np.lib.format.MAGIC_PREFIX:
+            return f"must be a .npy file, got other bytes. {SAVE}"
+        try:
+            stream.seek(0)
+            version = np.lib.format.read_magic(stream)
+            header = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+                version, np.lib.format.read_array_header_2_0
+            )
+            shape, _, dtype = header(stream)
+        except ValueError:
+            return f"must have a valid header. {SAVE}"
+        if dtype.hasobject:
+            return (
+                "must hold numbers, strings of fixed width or records, got Python objects. "
+                'Convert it: array.astype("U") or array.astype(float).'
+            )
+        whole = stream.tell() + int(np.prod(shape)) * dtype.itemsize
+        size = path.stat().st_size
+        if size < whole:
+            return f"is cut off: it must have {whole} bytes, got {size}. Copy it again."
+    return f"cannot be read by NumPy. {SAVE}"
+
+
+def write_header(path: Path, like: ArrayFile) -> None:
+    """Begin a .npy file, as `numpy.save` does, and leave it at the length of its header."""
+    if like.size == 0:
+        with path.open("wb") as stream:
+            np.save(stream, np.empty(like.length, like.dtype))
+        return
+    made = np.lib.format.open_memmap(path, mode="w+", dtype=like.dtype, shape=(like.length,))
+    offset: int = made.offset
+    del made
+    os.truncate(path, offset)
+
+
+def write_part(path: Path, rows: "np.ndarray[Any, Any]") -> None:
+    """Write elements to a file of their own; their bytes alone."""
+    try:
+        with path.open("wb", buffering=0) as stream:
+            step = max(AT_ONCE // max(rows.dtype.itemsize, 1), 1)
+            for begin in range(0, len(rows), step):
+                left = memoryview(rows[begin : begin + step].tobytes())
+                while left:
+                    left = left[stream.write(left) :]
+    except OSError as failure:
+        raise not_written(path.parent, failure) from failure
+
+
+def append_part(part: Path, stream: Any) -> None:
+    """Move the bytes of a part to where a file is open for writing, unbuffered."""
+    with part.open("rb", buffering=0) as source:
+        left = os.fstat(source.fileno()).st_size
+        while left:
+            left -= _copied(source.fileno(), stream.fileno(), left)
+    part.unlink()
+
+
+def _copied(source: int, target: int, count: int) -> int:
+    """Copy bytes within the kernel where it can; give how many it were."""
+    if hasattr(os, "copy_file_range"):
+        try:
+            done = os.copy_file_range(source, target, count)
+        except OSError as failure:
+            if failure.errno not in NO_COPY:
+                raise
+        else:
+            if done:
+                return done
+    block = os.read(source, min(AT_ONCE, count))
+    left = memoryview(block)
+    while left:
+        left = left[os.write(target, left) :]
+    return len(block)
+
+
+def not_written(place: Path, failure: OSError) -> RunFailed:
+    """Say that a sorted array cannot be written."""
+    why = (failure.strerror or str(failure)).lower()
+    return RunFailed(
+        f"The sorted array cannot be written to {place}: {why}. Nothing was left there. "
+        "Free some space, or choose another place."
+    )

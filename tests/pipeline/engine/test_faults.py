@@ -1,0 +1,122 @@
+"""What fails is told on every rank, with its place and what to do, and nothing is left behind."""
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+FAILING = HERE / "failing.py"
+
+TOLD = {
+    "task": r"RunFailed: Item 30 failed.*: 30: ValueError: this item is bad\. Correct it, or skip "
+    r'such items with on_error="skip"\.',
+    "odd exception": r"RunFailed: Item 30 failed.*: 30: OddError: odd\. Correct it",
+    "exit": r"RunFailed: Item 30 failed.*: 30: SystemExit: no more\. Correct it",
+    "memory": r"RunFailed: Item 30 failed.*: 30: MemoryError\. Correct it",
+    "timeout": r"RunFailed: Item \d failed.*: \d: TimeoutError: the task took longer than 0\.2 s",
+    "items": r"RunFailed: The items ended with an error after 20: OSError: the disk is gone\. ",
+    "no items": r"ParameterError: items must be iterable, got 5\. Give a list, a generator",
+    "setup": r"RunFailed: setup\(\) failed.*: ValueError: this one is bad\. Correct it\.",
+    "merge": r"RunFailed: The merge of items \d+ to \d+ failed.*: ValueError: this one is bad\.",
+    "split": r"RunFailed: split\(\) of the result of item \d failed.*: ValueError: this",
+    "wrong split": r"ParameterError: split must give 2 parts, got 1\. One for each shard\.",
+    "finish": r"RunFailed: finish\(\) of items 0 to 49 failed.*: ValueError: this one is bad\.",
+    "server": r"RunFailed: server\(\) of items 0 to 4 failed.*: ValueError: this one is bad\.",
+    "json": r"RunFailed: server\(\) of items 0 to 4 failed.*: TypeError: a complex cannot be "
+    r"written as JSON; use a \.pickle file\.",
+    "mean": r"RunFailed: The merge is not associative: of items .* is .* and .* is .*\. Correct ",
+    "lock as item": r"RunFailed: Item \d failed.*: <unlocked _thread.lock.*>: TypeError: cannot "
+    r"pickle '_thread\.lock' object\. Correct it, or skip such",
+    "lock as result": r"RunFailed: Sending the result of .* failed.*: TypeError: cannot pickle",
+    "odd result": r"RunFailed: What rank \d sent cannot be unpickled on another rank: ValueError",
+    "too many": r"ParameterError: pipelines must be at most \d, the ranks that work, got 9\. ",
+    "no folder": r"RunFailed: .*missing/folder cannot be used for the files of the run: no such "
+    r"file or directory\. Choose another directory\.",
+    "no place": r"ParameterError: missing/trace\.jsonl must be in a folder that exists\. Make it",
+    "checkpoint": r"RunFailed: .*file/below cannot be used for the files of the checkpoint: not ",
+    "disk": r"RunFailed: A result of .* bytes cannot be written to .*: no space left on device\. "
+    r"Choose a directory with more space, allow more memory, or use more shards\.",
+    "disk of checkpoint": r"RunFailed: The checkpoint cannot be written to .*small: no space left "
+    r"on device\. Choose another folder\.",
+    "skipped locks": r"PipelineResult\(pipeline: (30|0) items on \d ranks?",
+}
+AT_ONCE = [kind for kind in TOLD if kind not in ("disk", "disk of checkpoint")]
+
+
+def told(out, number):
+    """Give the messages of the ranks for a run, by its number."""
+    texts = re.findall(rf"^@{number} (.*(?:\n(?!@).*)*)", out, re.MULTILINE)
+    return [text.strip() for text in texts]
+
+
+def left_in_temporary(folder):
+    return [path.name for path in folder.iterdir() if path.name.startswith("parcast-")]
+
+
+def test_every_rank_is_told_what_failed_and_another_run_may_follow(ran, tmp_path):
+    kinds = [*AT_ONCE, "disk of checkpoint", "disk"]
+    (tmp_path / "temporary").mkdir()
+    variables = {"TMPDIR": str(tmp_path / "temporary")}
+    status, out, err = ran(FAILING, *kinds, ranks=3, **variables)
+    assert status == 1
+    for number, kind in enumerate(kinds):
+        messages = told(out, number)
+        assert len(messages) == 3, (kind, messages)
+        if kind != "skipped locks":
+            assert all(re.match(TOLD[kind], text) for text in messages), (kind, messages)
+    assert 'raise ValueError("this item is bad")' in told(out, 0)[0]  # of its traceback
+    assert "no space left on device" in err
+    assert left_in_temporary(tmp_path / "temporary") == []
+
+
+def test_a_process_that_started_ranks_is_told_what_failed_and_may_start_others(ran, tmp_path):
+    kinds = ["task", "server", "items", "lock as item", "skipped locks", "mean", "disk"]
+    (tmp_path / "temporary").mkdir()
+    status, out, _ = ran(FAILING, *kinds, TMPDIR=str(tmp_path / "temporary"))
+    assert status == 1
+    for number, kind in enumerate(kinds):
+        (message,) = told(out, number)
+        assert re.match(TOLD[kind], message), (kind, message)
+    assert 'raise ValueError("this item is bad")' in told(out, 0)[0]
+    assert left_in_temporary(tmp_path / "temporary") == []
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_a_failure_ends_ranks_that_are_in_a_long_task(started, gone, ranks):
+    begun = time.monotonic()
+    process = started(FAILING, "busy", ranks=ranks)
+    out, err = process.communicate(timeout=40)
+    assert process.returncode != 0
+    assert time.monotonic() - begun < 20
+    assert "this item is bad" in out
+    assert gone(process)
+    if ranks is not None:
+        assert "was stopped in the task of item 0" in err
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_a_rank_that_is_killed_ends_all(started, gone, ranks, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    process = started(FAILING, "killed", ranks=ranks, TMPDIR=str(tmp_path / "temporary"))
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert gone(process)
+    if ranks is None:
+        (message,) = told(out, 0)
+        assert "a rank was ended by a signal: Killed, as happens when memory runs out" in message
+        assert left_in_temporary(tmp_path / "temporary") == []
+
+
+def test_ranks_end_with_the_process_that_started_them(started, gone, tmp_path):
+    process = started(FAILING, "busy forever")
+    end = time.monotonic() + 30
+    while not (tmp_path / "ready").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert (tmp_path / "ready").exists()
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert gone(process)

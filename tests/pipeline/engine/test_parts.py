@@ -1,0 +1,395 @@
+"""The parts of the engine by themselves: tree, payload, store, items, checkpoint, checks."""
+
+import errno
+import json
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parcast.errors import FileProblems, ParameterError, RunFailed
+from parcast.pipeline.engine import payload, store
+from parcast.pipeline.engine.associativity import Checked, same
+from parcast.pipeline.engine.channel import Alone
+from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
+from parcast.pipeline.engine.coordinator import Held
+from parcast.pipeline.engine.items import SLOW, Items, stopped_by_interrupt
+from parcast.pipeline.engine.job import Job, Skipped
+from parcast.pipeline.engine.payload import packed, portable, read_value, size_of, unpacked
+from parcast.pipeline.engine.starting import LONGEST_ADDRESS, address
+from parcast.pipeline.engine.store import Store
+from parcast.pipeline.engine.tree import EMPTY, Combiner, Merge, Node, aligned_level, root_level
+from parcast.pipeline.engine.working import Unsendable, Work, sendable
+
+PAIR = Merge(lambda a, b: f"({a}{b})")
+
+
+def by_definition(values, fan_in):
+    """Merge groups of neighbours, level by level."""
+    while len(values) > 1:
+        values = [PAIR.of(values[i : i + fan_in]) for i in range(0, len(values), fan_in)]
+    return values[0]
+
+
+@given(count=st.integers(1, 200), fan_in=st.integers(2, 17))
+def test_items_that_come_one_by_one_are_merged_as_the_tree_is_defined(count, fan_in):
+    combiner = Combiner(PAIR.of, fan_in)
+    for i in range(count):
+        combiner.add(f"{i},")
+    assert combiner.total() == by_definition([f"{i}," for i in range(count)], fan_in)
+
+
+@given(items=st.integers(1, 10**6), fan_in=st.integers(2, 16), first=st.integers(0, 10**6))
+def test_nodes_hold_the_items_below_them(items, fan_in, first):
+    level = root_level(items, fan_in)
+    root = Node(0, level, 0)
+    assert root.stop(fan_in) >= items > (root.stop(fan_in) // fan_in if level else 0)
+    assert root.stop(fan_in, items) == items
+    aligned = aligned_level(first, 5, fan_in)
+    assert first % fan_in**aligned == 0
+    assert aligned == 5 or first % fan_in ** (aligned + 1)
+    node = Node(0, aligned, first // fan_in**aligned)
+    parent = node.parent(fan_in)
+    assert parent.first(fan_in) <= node.first(fan_in) < node.stop(fan_in) <= parent.stop(fan_in)
+    assert parent.children(fan_in, None) == fan_in
+
+
+def test_merges_leave_out_what_is_empty():
+    assert Merge(lambda a, b: a + b).of([EMPTY, 1, EMPTY, 2]) == 3
+    assert Merge(lambda a, b: a + b).of([EMPTY]) is EMPTY
+    assert Merge(max, max).of([3, 9, EMPTY, 5]) == 9
+
+
+VALUES = {
+    "small": np.arange(5),
+    "large": np.arange(100_000.0),
+    "Fortran": np.asfortranarray(np.arange(90_000.0).reshape(300, 300)),
+    "strided": np.arange(400_000)[::3],
+    "zero": np.zeros((0, 7)),
+    "objects": np.array([{"a": 1}, None, "x"], dtype=object),
+    "nested": {"a": [np.ones(20_000), "x"], 3: (np.float32(1.5), None)},
+    "records": np.zeros(9000, dtype=[("a", "i4"), ("b", "f8")]),
+    "bytes": bytearray(200_000),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_travel_as_they_are_and_large_buffers_by_themselves(name):
+    value = VALUES[name]
+    head, buffers = packed(value)
+    again = unpacked(head, [bytearray(buffer) for buffer in buffers])
+    np.testing.assert_equal(again, value)
+    large = name in ("large", "Fortran", "nested", "records")  # a strided one is copied
+    assert bool(buffers) == large
+    assert not large or len(head) < 1000
+    if isinstance(value, np.ndarray):
+        assert again.dtype == value.dtype
+        assert again.flags.f_contiguous or not value.flags.f_contiguous
+        assert again.flags.writeable
+
+
+def test_what_has_no_module_travels_by_value():
+    scale = 3
+    head, buffers = packed(lambda x: scale * x)
+    assert unpacked(head, buffers)(5) == 15
+    assert pickle.loads(portable([1, "a"])) == [1, "a"]
+    assert pickle.loads(portable(lambda: scale))() == 3
+    assert pickle.loads(portable("only the text __main__")) == "only the text __main__"
+    for refused in (threading.Lock(), (x for x in "a")):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            packed(refused)
+
+
+def test_sizes_are_estimated_from_samples():
+    assert size_of(np.zeros(10**6)) >= 8e6
+    assert 1e5 < size_of([str(i) for i in range(10_000)]) < 2e6
+    assert size_of(Skipped(1, "a" * 1000, "", "")) > 1000
+    assert size_of(None) < 100
+
+
+def test_results_above_the_budget_lie_on_disk_until_they_are_taken(tmp_path):
+    kept = Store(tmp_path, 20_000)
+    names = [Node(0, 0, i) for i in range(6)]
+    for i, name in enumerate(names):
+        assert kept.put(name, np.full(1000, float(i))) >= 8000
+    assert len(kept) == 6
+    assert names[0] in kept
+    assert len(list(tmp_path.iterdir())) == 4
+    assert kept.spilled > 32_000
+    for i, name in enumerate(names):
+        assert kept.take(name).tolist() == [i] * 1000
+    assert not list(tmp_path.iterdir())
+    assert len(kept) == 0
+    assert kept._in_memory == 0
+
+
+def test_a_value_of_a_checkpoint_is_read_when_it_is_needed_and_saved_again(tmp_path):
+    path, again = tmp_path / "a", tmp_path / "b"
+    payload.write_value(path, {"x": 1}, durable=True)
+    kept = Store(None, None)
+    kept.adopt(Node(0, 1, 0), path, 99.0)
+    assert kept.save(Node(0, 1, 0), again) == again.stat().st_size
+    assert kept.take(Node(0, 1, 0)) == {"x": 1} == read_value(again)
+    assert path.exists()  # the checkpoint removes it
+    kept.put(Node(0, 0, 0), lambda: 5)
+    kept.save(Node(0, 0, 0), again)
+    assert read_value(again)() == 5
+
+
+def test_a_full_disk_is_told_and_leaves_no_part_of_a_file(tmp_path, monkeypatch):
+    def full(_, stream, **__):
+        stream.write(b"some of it")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(payload.pickle, "dump", full)
+    with pytest.raises(RunFailed, match=r"A result of 8.*e\+04 bytes cannot be written to .*: no"):
+        Store(tmp_path, 100.0).put(Node(0, 0, 0), np.zeros(10_000))
+    assert not list(tmp_path.iterdir())
+    assert store.SMALLEST_SPILLED > 100
+
+
+def test_items_are_taken_one_by_one_and_slow_ones_passed_on_at_once():
+    items = Items(iter("abcdef"))
+    assert items.total is None
+    items.fetch(2, patience=1.0)
+    assert items.take(0, 2) == ["a", "b"]
+    items.fetch(99, patience=1.0, is_needed=lambda i: i == 4)
+    assert (items.fetched, items.has_ended) == (6, True)
+    assert items.take(4, 5) == ["e"]
+
+    def slow():
+        for i in range(3):
+            time.sleep(2 * SLOW)
+            yield i
+
+    items = Items(slow())
+    items.fetch(99, patience=1.0)
+    assert (items.fetched, items.is_slow) == (1, True)
+    assert Items(range(7)).total == 7
+
+
+def test_an_interrupt_ends_the_items_while_the_next_one_is_awaited():
+    def endless():
+        yield 1
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+        yield 2
+
+    items = Items(endless())
+    before = signal.getsignal(signal.SIGINT)
+    begun = time.monotonic()
+    with stopped_by_interrupt(items):
+        items.fetch(99, patience=1.0)
+    assert time.monotonic() - begun < 5
+    assert (items.fetched, items.has_ended, items.was_stopped) == (1, True, True)
+    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt), stopped_by_interrupt(None):  # the second ends the run
+        interrupt_twice()
+
+
+def interrupt_twice():
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1)
+
+
+def checkpoint_of(folder, every=0.0, **signature):
+    return Checkpoint(folder, every, {"fan_in": 2, "name": "x"} | signature)
+
+
+def test_a_checkpoint_names_the_nodes_that_no_other_contains(tmp_path):
+    kept = Store(None, None)
+    nodes = [Node(0, 0, 0), Node(0, 0, 1), Node(0, 0, 2), Node(0, 1, 0)]
+    first = checkpoint_of(tmp_path)
+    for held in (nodes[:3], nodes[2:]):
+        for name in held:
+            if name not in kept:
+                kept.put(name, str(name))
+        for rank, names in first.due([Held(1, name, 1.0) for name in held]):
+            assert first.is_awaited
+            files = [(name, path.name, kept.save(name, path)) for name, path in names]
+            assert rank == 1
+            first.saved(files)
+        assert first.is_complete
+        first.write(0, 5, [Skipped(7, "a", "b", "c")])
+    assert {x.name for x in tmp_path.iterdir()} == {
+        "0-0-2-0.node",
+        "0-1-0-0.node",
+        "checkpoint.json",
+    }
+    again = checkpoint_of(tmp_path).read()
+    assert [(node, path.name) for node, path, _ in again.nodes] == [
+        (nodes[2], "0-0-2-0.node"),
+        (nodes[3], "0-1-0-0.node"),
+    ]
+    assert (again.delivered, again.fetched) == (0, 5)
+    assert again.skipped == (Skipped(7, "a", "b", "c"),)
+    assert has_manifest(tmp_path)
+    first.clear()
+    assert not list(tmp_path.iterdir())
+
+
+def test_nodes_without_items_and_delivered_reductions_need_no_files(tmp_path):
+    mine = checkpoint_of(tmp_path)
+    assert list(mine.due([Held(-1, Node(3, 0, 1), 0.0)])) == []
+    mine.write(3, 9, [])
+    found = checkpoint_of(tmp_path).read()
+    assert found.nodes == ((Node(3, 0, 1), None, 0.0),)
+    assert found.delivered == 3
+    assert list(mine.due([])) == []
+    mine.write(4, 12, [])
+    assert checkpoint_of(tmp_path).read().nodes == ()
+    waiting = checkpoint_of(tmp_path, every=60.0)
+    assert list(waiting.due([Held(0, Node(0, 0, 0), 1.0)])) == []
+    assert not waiting.is_complete
+
+
+def test_a_checkpoint_of_another_job_or_a_broken_one_is_refused(tmp_path):
+    assert checkpoint_of(tmp_path).read() is None
+    mine = checkpoint_of(tmp_path)
+    ((_, ((_, path),)),) = mine.due([Held(0, Node(0, 0, 0), 1.0)])
+    payload.write_value(path, 1)
+    mine.saved([(Node(0, 0, 0), path.name, 1)])
+    mine.write(0, 1, [])
+    with pytest.raises(
+        ParameterError, match="fan_in must be that of the interrupted run, got 3 in"
+    ):
+        checkpoint_of(tmp_path, fan_in=3).read()
+    path.unlink()
+    with pytest.raises(FileProblems, match=r"0-0-0-0\.node.*\n.*is missing\. Start without"):
+        checkpoint_of(tmp_path).read()
+    (tmp_path / "checkpoint.json").write_text("{")
+    with pytest.raises(FileProblems, match="cannot be read: "):
+        checkpoint_of(tmp_path).read()
+    (tmp_path / "checkpoint.json").write_text(json.dumps({"schema": "other"}))
+    with pytest.raises(FileProblems, match="must have the schema"):
+        checkpoint_of(tmp_path).read()
+    with pytest.raises(
+        RunFailed, match="rank 0 does not see gone, which another rank has written"
+    ):
+        mine.saved([(Node(0, 0, 1), "gone", 1)])
+
+
+class Total:
+    def __init__(self, total):
+        self.total = total
+
+
+def test_a_merge_that_is_not_associative_is_found():
+    checked = Checked(lambda a, b: (a + b) / 2)
+    checked.see(0, 1.0)
+    checked.see(1, 2.0)
+    with pytest.raises(
+        RunFailed, match=r"not associative: of items 0, 1, 2, .* is 2\.25 and .*1\.75"
+    ):
+        checked.see(2, 3.0)
+
+
+def test_a_merge_that_rounds_or_changes_its_arguments_passes_the_check():
+    def add(a, b):
+        a["x"] += b["x"]
+        return a
+
+    merges = [
+        (lambda a, b: a + b, lambda i: 0.1 * i),
+        (lambda a, b: a + b, lambda i: np.full(3, 0.1 * i)),
+        (add, lambda i: {"x": [i]}),
+        (lambda a, b: Total(a.total + b.total), lambda i: Total(0.1 * i)),
+    ]
+    for merge, value in merges:
+        checked = Checked(merge)
+        for i in range(60):
+            checked.see(i, value(i))
+
+
+def test_a_merge_may_refuse_results_that_are_not_neighbours():
+    def join(a, b):
+        assert a[1] == b[0]
+        return a[0], b[1]
+
+    checked = Checked(join)
+    for i in (0, 2, 4, 5, 6, 7):
+        checked.see(i, (i, i + 1))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "are"),
+    [
+        (1, 1, True),
+        (1, 2, False),
+        (float("nan"), float("nan"), True),
+        (1.0, 1.0 + 1e-14, True),
+        ({"a": 1}, {"b": 1}, False),
+        ([1, 2], (1, 2), True),
+        (np.array([1, 2]), np.array([1, 3]), False),
+        (np.array([1, 2]), np.array([1.0, 2]), False),
+        (np.array([np.nan, 1e9]), np.array([np.nan, 1e9 + 1e-3]), True),
+        ("a", "b", False),
+    ],
+)
+def test_results_are_the_same_but_for_rounding(a, b, are):
+    assert same(a, b) is are
+
+
+def test_a_message_of_one_rank_to_itself_keeps_its_value():
+    channel, value = Alone(), threading.Lock()
+    channel.send(0, ("work", 1), value)
+    (message,) = channel.poll()
+    assert message.value is value
+    assert channel.drain()
+    assert channel.poll() == []
+
+
+def test_items_that_cannot_be_sent_are_replaced_by_why():
+    assert sendable(3, "a") == "a"
+    stands = sendable(3, threading.Lock())
+    assert isinstance(stands, Unsendable)
+    assert stands.failure.index == 3
+    assert stands.failure.error == "TypeError: cannot pickle '_thread.lock' object"
+
+    class Rude:
+        def __repr__(self):
+            raise ValueError
+
+        def __reduce__(self):
+            raise TypeError("no")
+
+    assert sendable(0, Rude()).failure.item == "<Rude>"
+
+
+def test_a_task_is_tried_again_and_setup_runs_once():
+    from parcast.pipeline.engine.coordinator import Block
+
+    tries, setups = [], []
+
+    def task(i, state):
+        tries.append(i)
+        if len(tries) < 3:
+            raise ValueError(i)
+        return [state, i]
+
+    job = Job(
+        task=task, merge=Merge(lambda a, b: a + b), retries=2, setup=lambda: setups.append(1) or 9
+    )
+    work = Work(job)
+    assert work.on(Block(Node(0, 0, 0), 4, 5), [4]).values == [[9, 4]]
+    assert work.on(Block(Node(0, 1, 0), 6, 8), [6, 7]).values == [[9, 6, 9, 7]]
+    assert (tries, setups) == ([4, 4, 4, 6, 7], [1])
+
+
+def test_a_socket_has_a_short_name_in_a_folder_with_a_long_one(tmp_path):
+    folder = tmp_path / ("x" * LONGEST_ADDRESS)
+    folder.mkdir()
+    with address(folder) as name:
+        assert len(name) <= LONGEST_ADDRESS
+        (folder / "items").touch()
+        assert os.path.exists(name)
+    assert not os.path.exists(name)
+    with address(tmp_path) as name:
+        assert os.path.dirname(name) == str(tmp_path)

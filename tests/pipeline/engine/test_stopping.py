@@ -1,0 +1,84 @@
+"""Items without an end give results during the run, and Ctrl-C gives what was taken until then."""
+
+import ast
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+ENDLESS = Path(__file__).parent / "endless.py"
+
+
+def stopped(process, folder, lines):
+    """Stop a program as Ctrl-C in a terminal does, once so much was served; give all."""
+    served, end = folder / "served", time.monotonic() + 30
+    while not served.exists() or len(served.read_text().splitlines()) < lines:
+        assert time.monotonic() < end
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    said = [line for line in out.splitlines() if "Ctrl-C" not in line]  # mpiexec tells of it
+    assert (process.returncode, said, err) == (0, [], "")
+    reductions = [tuple(map(int, line.split())) for line in served.read_text().splitlines()]
+    served.unlink()
+    assert all(value == sum(range(first, stop)) for first, stop, value in reductions)
+    return reductions
+
+
+@pytest.mark.parametrize(
+    ("ranks", "arguments"),
+    [
+        (None, ["ranks=1"]),
+        (None, ["ranks=2"]),
+        (None, ["ranks=2", "pause=0.05"]),
+        (None, ["ranks=3", "server_rank=1", "counted=True"]),
+        (2, []),
+        (3, ["pause=0.03", "pipelines=2"]),
+        (3, ["server_rank=2"]),
+    ],
+)
+def test_endless_items_give_results_until_they_are_stopped(
+    started, gone, tmp_path, ranks, arguments
+):
+    process = started(ENDLESS, "every=5", *arguments, ranks=ranks)
+    served = stopped(process, tmp_path, 4)
+    items, reductions, was_stopped, value = ast.literal_eval((tmp_path / "result.txt").read_text())
+    assert was_stopped
+    assert value is None
+    assert reductions == len(served) == -(-items // 5)
+    assert [first for first, _, _ in served] == list(range(0, items, 5))
+    assert served[-1][1] == items
+    assert gone(process)
+
+
+def test_a_second_interrupt_ends_the_run_at_once(started, gone):
+    program = (
+        "import parcast, time, itertools\n"
+        "def task(i):\n    print('begun', flush=True)\n    time.sleep(60)\n"
+        "parcast.run_pipeline(itertools.count(), task, ranks=2)\n"
+    )
+    process = started(program)
+    assert process.stderr.readline() == "begun\n"
+    begun = time.monotonic()
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    _, err = process.communicate(timeout=20)
+    assert time.monotonic() - begun < 15
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in err
+    assert gone(process)
+
+
+def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(started, tmp_path):
+    keys = ["every=7", "checkpoint='kept'", "checkpoint_every=0.01", "resume=True"]
+    seen = {}
+    for ranks in (None, 2):
+        process = started(ENDLESS, *keys, *(["ranks=2"] if ranks is None else []), ranks=ranks)
+        seen[ranks] = stopped(process, tmp_path, 5)
+        assert (tmp_path / "kept" / "checkpoint.json").exists()
+    assert 0 < seen[2][0][0] <= seen[None][-1][0] + 7
+    assert seen[2][0][0] % 7 == 0

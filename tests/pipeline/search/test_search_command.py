@@ -1,0 +1,100 @@
+"""`parcast run search`: hits for a person, as JSON and CSV, and its exit statuses."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Three texts."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("Latency is the time of an empty message.")
+    (tmp_path / "docs" / "b.txt").write_text("Bandwidth and latency; latency again.")
+    (tmp_path / "docs" / "c.txt").write_text("Nothing of the kind.")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_hits_are_shown_with_the_words_marked(parcast):
+    said = parcast("run", "search", "docs", "-q", "latency message", "-q", "absent")
+    assert (said.status, said.err) == (0, "")
+    assert "3 documents searched" in said.out
+    assert "docs/a.txt  *Latency* is the time of an empty *message*." in said.out
+    assert "docs/b.txt  Bandwidth and *latency*; *latency* again." in said.out
+    assert "absent: no document has any of its words" in said.out
+    assert "BM25, k1 = 1.2, b = 0.75" in said.out
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_and_csv_have_the_same_facts(parcast):
+    said = parcast("run", "search", "docs", "-q", "latency", "-n", 1, "--json", "-o", "hits.csv")
+    document = json.loads(said.out)
+    with open("hits.csv", newline="") as stream:
+        (row,) = csv.DictReader(stream)
+    assert document["schema"] == "parcast/search/1"
+    assert document["rows"][0].pop("matches") == [[14, 21], [23, 30]]
+    assert {key: str(value) for key, value in document["rows"][0].items()} == row
+    assert row["document"] == "docs/b.txt"
+
+
+@pytest.mark.usefixtures("folder")
+def test_several_ranks_write_the_same_bytes(parcast):
+    texts = set()
+    for ranks in (1, 2):
+        parcast("run", "search", "docs", "-q", "latency of", "-np", ranks, "-o", "hits.json")
+        texts.add(Path("hits.json").read_text())
+    assert len(texts) == 1
+
+
+def test_queries_are_read_from_a_file(parcast, folder):
+    (folder / "queries.txt").write_text("latency\n\n  kind of  \n")
+    said = parcast("run", "search", "docs", "--queries", "queries.txt", "--json")
+    assert [row["query"] for row in json.loads(said.out)["queries"]] == ["latency", "kind of"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["docs", "-q", "absent"], 1, ""),
+        (["docs"], 2, "-q or --queries must be given."),
+        (["docs", "-q", "!"], 2, "-q must hold a word, got '!'."),
+        (["docs", "-q", "a", "--b", "2"], 2, "--b must lie in [0, 1], got 2."),
+        (["docs", "-q", "a", "--k1", "x"], 2, "--k1"),
+        (["docs", "-q", "a", "-n", "0"], 2, "-n must be a whole number of at least 1"),
+        (["docs", "-q", "a", "--encoding", "nine"], 2, "--encoding must be an encoding"),
+        (["docs", "-q", "a", "-o", "hits.txt"], 2, "-o must be a path that ends in .csv, .json"),
+        (["none", "-q", "a"], 3, "must exist"),
+        (["docs", "--queries", "none.txt"], 3, "none.txt: 1 problem"),
+        (["docs", "--queries", "docs/empty"], 3, "must hold a query on a line, got none."),
+        (["docs", "-q", "a", "--format", "jsonl"], 3, "must be a JSON object"),
+    ],
+)
+def test_what_cannot_be_answered_has_its_status(parcast, folder, arguments, status, says):
+    if "docs/empty" in arguments:
+        (folder / "docs" / "empty").write_text("\n \n")
+    said = parcast("run", "search", *arguments)
+    assert said.status == status, said.err
+    assert says in said.err
+    assert "Traceback" not in said.err
+    if status > 1:
+        assert said.out == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_documents_that_cannot_be_read_may_be_skipped(parcast, folder):
+    (folder / "docs" / "d.pdf").write_bytes(b"%PDF-1.4")
+    assert parcast("run", "search", "docs", "-q", "latency").status == 3
+    said = parcast("run", "search", "docs", "-q", "latency", "--skip-errors")
+    assert said.status == 0
+    assert "skipped 1   docs/d.pdf: must be text, got a PDF." in said.out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_batch_script_is_written(parcast):
+    said = parcast("run", "search", "docs", "-q", "a b", "-np", 8, "--slurm", "job.sh")
+    assert said.status == 0
+    assert "run search docs -q 'a b'" in Path("job.sh").read_text()

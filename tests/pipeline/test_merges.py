@@ -1,0 +1,95 @@
+"""Merges by name, and how results are split into shards."""
+
+import subprocess
+import sys
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parcast
+from parcast.errors import ParameterError
+from parcast.pipeline.merges import (
+    merge_named,
+    shard_of,
+    split_counts,
+    split_sorted,
+    split_sum,
+)
+
+lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=6)
+
+
+@given(runs=lists)
+def test_sorted_runs_are_merged_into_one(runs):
+    expected = sorted(x for run in runs for x in run)
+    merge = merge_named("sorted")
+    assert merge.of([sorted(run) for run in runs]) == expected
+    arrays = [np.array(sorted(run), dtype=float) for run in runs]
+    assert merge.of(arrays).tolist() == expected
+    assert reduce(merge.two, arrays).tolist() == expected
+
+
+@given(runs=lists, count=st.integers(1, 9))
+def test_the_largest_are_kept_and_of_equal_ones_those_of_earlier_items(runs, count):
+    merge = merge_named(f"top:{count}")
+    scored = [[(x, i) for x in run] for i, run in enumerate(runs)]
+    expected = sorted((x for run in scored for x in run), key=lambda pair: (-pair[0], pair[1]))
+    merged = merge.of([[], *scored])
+    assert [x[0] for x in merged] == [x[0] for x in expected[:count]]
+    assert merged == expected[:count]
+    assert merge.of([[3, 1], [2]]) == sorted([3, 1, 2], reverse=True)[:count]
+
+
+@given(counts=st.lists(st.dictionaries(st.text(max_size=2), st.integers(-5, 5)), min_size=1))
+def test_counts_are_added_by_key(counts):
+    merged = merge_named("counts").of([dict(x) for x in counts])
+    for key in {key for x in counts for key in x}:
+        assert merged[key] == sum(x.get(key, 0) for x in counts)
+
+
+@given(keys=st.dictionaries(st.text(), st.integers()), shards=st.integers(1, 5))
+def test_each_key_is_in_the_shard_that_it_has_everywhere(keys, shards):
+    parts = split_counts(keys, shards)
+    assert len(parts) == shards
+    assert {key: x for part in parts for key, x in part.items()} == keys
+    assert all(shard_of(key, shards) == i for i, part in enumerate(parts) for key in part)
+
+
+def test_a_shard_does_not_depend_on_the_process():
+    program = "from parcast.pipeline.merges import shard_of\nprint(shard_of('a b', 7))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONPATH": str(Path(parcast.__file__).parents[1]), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert found == {f"{shard_of('a b', 7)}\n"}
+
+
+def test_arrays_are_split_along_their_first_axis_and_sorted_ones_at_bounds():
+    assert [x.tolist() for x in split_sum(np.arange(5), 2)] == [[0, 1, 2], [3, 4]]
+    parts = split_sorted(np.array([1, 2, 2, 5, 9]), 3, bounds=[2, 6])
+    assert [x.tolist() for x in parts] == [[1], [2, 2, 5], [9]]
+    with pytest.raises(ParameterError, match="bounds must be 1, one less than shards, got 2"):
+        split_sorted(np.array([1]), 2, bounds=[2, 6])
+
+
+@pytest.mark.parametrize("name", ["summ", "top", "top:0", "top:x", 5, None])
+def test_a_merge_that_is_not_known_is_refused(name):
+    with pytest.raises(
+        ParameterError, match=r"merge must be a function of two results, .* Define"
+    ):
+        merge_named(name)
+
+
+def test_a_name_that_is_nearly_right_is_suggested():
+    with pytest.raises(ParameterError, match="Did you mean sorted"):
+        merge_named("sortd")

@@ -1,0 +1,326 @@
+"""`run_pipeline` on one process, and what it refuses."""
+
+import asyncio
+import json
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import parcast
+from parcast.errors import FileProblems, ParameterError, RunFailed
+from parcast.mpi.launched import VARIABLES, is_rank, require_one_world
+
+
+@pytest.fixture(autouse=True)
+def no_rank(monkeypatch):
+    """These tests are no ranks, even where they run on one."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_results_are_merged_in_the_order_of_the_items():
+    result = parcast.run_pipeline("abcdefg", str.upper, lambda a, b: f"({a}{b})")
+    assert result.value == "(((AB)(CD))((EF)G))"
+    assert (result.items, result.reductions, result.skipped) == (7, 1, ())
+    assert not result.was_stopped
+    assert result.is_root
+
+
+def test_no_items_give_zero_and_one_gives_its_result():
+    assert parcast.run_pipeline([], len).value is None
+    assert parcast.run_pipeline([], len, zero=0).value == 0
+    assert parcast.run_pipeline(["abc"], len).value == 3
+    assert parcast.run_pipeline([], len, every=5).reductions == 0
+    assert parcast.run_pipeline([], list, "counts", shards=2, zero={}).value == [{}, {}]
+
+
+def test_items_are_taken_as_they_are_needed():
+    taken, done = [], []
+
+    def items():
+        for i in range(50):
+            taken.append(i)
+            yield i
+
+    def task(i):
+        done.append(len(taken) - i)
+        time.sleep(0.03)
+        return i
+
+    parcast.run_pipeline(items(), task)
+    assert max(done) <= 8
+
+
+def test_reductions_are_served_during_the_run_and_in_order():
+    seen = []
+
+    def items():
+        for i in range(20):
+            yield i, len(seen)
+
+    def task(pair):
+        time.sleep(0.005)
+        return [pair]
+
+    result = parcast.run_pipeline(items(), task, every=3, batch=1, server=seen.append)
+    assert [(x.first, x.stop) for x in seen] == [(i, min(i + 3, 20)) for i in range(0, 20, 3)]
+    assert [x[0] for one in seen for x in one.value] == list(range(20))
+    assert max(served for one in seen for _, served in one.value) >= 4  # before the items ended
+    assert (result.value, result.reductions) == (None, 7)
+
+
+def test_finish_gets_the_completed_reduction_and_its_shard():
+    result = parcast.run_pipeline(range(4), lambda i: i, finish=lambda x: -x)
+    assert result.value == -6
+    counts = [{"a": 1, "b": 2}, {"a": 3}]
+    shards = parcast.run_pipeline(
+        counts, dict, "counts", shards=2, finish=lambda part, shard: (shard, part)
+    )
+    assert [shard for shard, _ in shards.value] == [0, 1]
+    assert shards.value[0][1] | shards.value[1][1] == {"a": 4, "b": 2}
+
+
+def test_items_that_fail_are_listed_or_end_the_run():
+    result = parcast.run_pipeline(["1", "x", "3"], int, on_error="skip")
+    assert result.value == 4
+    (skipped,) = result.skipped
+    assert (skipped.index, skipped.item) == (1, "'x'")
+    assert skipped.error == "ValueError: invalid literal for int() with base 10: 'x'"
+    assert "skipped 1" in str(result)
+    with pytest.raises(RunFailed, match=r"^Item 1 failed: 'x': ValueError: invalid literal"):
+        parcast.run_pipeline(["1", "x", "3"], int)
+
+
+def test_a_task_has_a_time_limit_and_may_be_tried_again():
+    slept = []
+
+    def task(i):
+        slept.append(i)
+        if len(slept) == 1:
+            time.sleep(10)
+        return i
+
+    assert parcast.run_pipeline([5], task, timeout=0.1, retries=1).value == 5
+    assert slept == [5, 5]
+
+
+def test_a_run_outside_the_main_thread_keeps_no_time_limit_for_tasks():
+    found = []
+
+    def run(**keys):
+        try:
+            found.append(parcast.run_pipeline(range(5), lambda i: i, **keys).value)
+        except ParameterError as error:
+            found.append(str(error))
+
+    for keys in ({}, {"timeout": 1.0}):
+        thread = threading.Thread(target=run, kwargs=keys)
+        thread.start()
+        thread.join()
+    assert found[0] == 10
+    assert found[1].startswith("timeout must be None outside the main thread, got 1. Call ")
+
+
+def test_a_run_fits_into_an_event_loop():
+    async def main():
+        return parcast.run_pipeline(range(5), lambda i: i).value
+
+    assert asyncio.run(main()) == 10
+
+
+def test_results_above_the_memory_go_to_a_folder_that_is_removed(tmp_path):
+    result = parcast.run_pipeline(
+        range(40),
+        lambda i: np.full(1000, i),
+        lambda a, b: np.concatenate([a, b]),
+        memory=20_000,
+        directory=tmp_path,
+    )
+    assert result.value.tolist() == [i for i in range(40) for _ in range(1000)]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("every", [None, 6])
+@pytest.mark.parametrize("shards", [1, 2])
+def test_an_interrupted_run_repeats_only_what_its_checkpoint_lacks(tmp_path, every, shards):
+    ran, broken = [], [True]
+
+    def task(i):
+        ran.append(i)
+        if i == 30 and broken[0]:
+            raise ValueError(i)
+        return {f"k{i % 5}": 0.1 * i}
+
+    def run(name):
+        return parcast.run_pipeline(
+            range(50),
+            task,
+            "counts",
+            every=every,
+            shards=shards,
+            batch=1,
+            server=tmp_path / f"{name}.jsonl",
+            checkpoint=tmp_path / "kept",
+            checkpoint_every=0.0,
+            resume=True,
+        )
+
+    with pytest.raises(RunFailed, match=r"Item 30 failed.*\n.*(.*\n)*.*go on with resume=True\."):
+        run("a")
+    broken[0] = False
+    before = len(ran)
+    result = run("a")
+    again = ran[before:]
+    assert len(again) <= 25
+    assert min(again) > 20
+    assert not list((tmp_path / "kept").iterdir())
+    whole = run("b")
+    assert result.value == whole.value
+    assert result.items == whole.items == 50
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_another_run_is_not_resumed(tmp_path):
+    def task(i):
+        if i > 20:
+            raise ValueError(i)
+        return i
+
+    keys = {"checkpoint": tmp_path, "checkpoint_every": 0.0, "batch": 1, "resume": True}
+    with pytest.raises(RunFailed):
+        parcast.run_pipeline(range(50), task, signature="a", **keys)
+    with pytest.raises(ParameterError, match="items must be that of the interrupted run, got 'b'"):
+        parcast.run_pipeline(range(50), task, signature="b", **keys)
+    with pytest.raises(
+        RunFailed, match=r"There are 7 items, and the interrupted run had taken \d\d"
+    ):
+        parcast.run_pipeline(range(7), task, signature="a", **keys)
+    (tmp_path / "checkpoint.json").write_text("no JSON")
+    with pytest.raises(FileProblems, match="cannot be read"):
+        parcast.run_pipeline(range(50), task, signature="a", **keys)
+    keys["resume"] = False
+    assert parcast.run_pipeline(range(5), task, signature="b", **keys).value == 10
+    assert not list(tmp_path.iterdir())
+
+
+def test_reductions_are_added_to_a_file_of_lines_or_pickles(tmp_path):
+    lines, pickles = tmp_path / "out.jsonl", tmp_path / "out.pickle"
+    for path in (lines, pickles):
+        path.write_bytes(b"of an earlier run\n")
+        parcast.run_pipeline(range(5), lambda i: np.array([i]), every=2, server=path)
+    assert [json.loads(line) for line in lines.read_text().splitlines()] == [
+        {"first": 0, "stop": 2, "value": [1]},
+        {"first": 2, "stop": 4, "value": [5]},
+        {"first": 4, "stop": 5, "value": [4]},
+    ]
+    with pickles.open("rb") as stream:
+        assert [pickle.load(stream).value.tolist() for _ in range(3)] == [[1], [5], [4]]
+    parcast.run_pipeline([], len, every=2, server=lines)
+    assert lines.read_bytes() == b""
+    parcast.run_pipeline(range(3), lambda i: {i}, lambda a, b: a | b, server=lines)
+    assert json.loads(lines.read_text())["value"] == [0, 1, 2]
+
+
+def test_progress_and_remaining_time_are_told():
+    told = []
+    result = parcast.run_pipeline(
+        range(30), lambda _: time.sleep(0.02), lambda *_: None, progress=lambda *x: told.append(x)
+    )
+    assert len(told) >= 2
+    done, total, remaining = told[-1]
+    assert 0 < done <= 30 == total
+    assert 0 <= remaining < 5
+    assert 0.5 < result.utilisation <= 1.01
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"items": 5}, "items must be iterable, got 5."),
+        ({"task": 3}, "task must be callable, got 3. Give a function."),
+        ({"merge": "summ"}, "merge must be a function of two results, "),
+        ({"merge": "top:0"}, "merge must be a function of two results, "),
+        ({"setup": 1}, "setup must be callable, got 1."),
+        ({"fan_in": 1}, "fan_in must be a whole number of at least 2, got 1."),
+        ({"shards": 2, "merge": "sorted"}, "split must be given where shards is above 1."),
+        ({"every": 0}, "every must be a whole number of at least 1, got 0."),
+        ({"batch": "big"}, "batch must be a number, got 'big'."),
+        ({"window": -1}, "window must be a whole number of at least 1, got -1."),
+        ({"on_error": "ignore"}, 'on_error must be "raise" or "skip", got \'ignore\'.'),
+        ({"schedule": "fast"}, 'schedule must be "adaptive" or "source"'),
+        ({"retries": -1}, "retries must be a whole number of at least 0, got -1."),
+        ({"timeout": 0}, "timeout must be above 0, got 0"),
+        ({"memory": -5}, "memory must be above 0, got -5"),
+        ({"checkpoint_every": -1}, "checkpoint_every must be at least 0, got -1"),
+        ({"ranks": 0}, "ranks must be a whole number of at least 1, got 0."),
+        ({"ranks": 2, "time_limit": 0}, "time_limit must be above 0, got 0"),
+        ({"pipelines": 2}, "pipelines must be at most 1, the ranks that work, got 2."),
+        ({"server": "out.txt"}, "server must be a function, or a file that ends in .jsonl or"),
+        ({"server": 7}, "server must be a function, or a file that ends in .jsonl or .pickle, g"),
+        ({"server": "no/folder.jsonl"}, "no/folder.jsonl must be in a folder that exists."),
+        (
+            {"server_rank": 0, "server": print},
+            "server_rank must be None on one rank",
+        ),
+        ({"comm": "world"}, "comm must be a Intracomm, got str."),
+        ({"trace": "no/trace.jsonl"}, "no/trace.jsonl must be in a folder that exists."),
+    ],
+)
+def test_bad_arguments_are_refused_with_what_to_do(keys, says):
+    with pytest.raises(ParameterError) as caught:
+        parcast.run_pipeline(**({"items": [1, 2], "task": abs} | keys))
+    assert str(caught.value).startswith(says)
+
+
+def test_a_server_file_that_lost_reductions_is_not_gone_on_with(tmp_path):
+    from parcast.pipeline.serving import file_server
+
+    path = tmp_path / "out.jsonl"
+    path.write_text('{"a": 1}\n{"a": 2}\n{"cut')
+    file_server(path).resume(2)
+    assert path.read_text() == '{"a": 1}\n{"a": 2}\n'
+    with pytest.raises(RunFailed, match="has 2 reductions in place of the 3 that the interrupted"):
+        file_server(path).resume(3)
+    pickled = file_server(tmp_path / "out.pickle")
+    with pytest.raises(RunFailed, match="has 0 reductions in place of the 1"):
+        pickled.resume(1)
+
+
+def test_ranks_are_known_by_what_started_them(monkeypatch):
+    assert not is_rank()
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "0")
+        assert is_rank()
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
+    assert not is_rank()  # the step of a batch script
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    assert is_rank()
+    require_one_world(4)
+    with pytest.raises(
+        RunFailed, match=r"srun has started 4 tasks, but MPI connects none of them"
+    ):
+        require_one_world(1)
+
+
+def test_one_process_needs_no_mpi():
+    program = (
+        "import sys; sys.modules['mpi4py'] = None; sys.modules['cloudpickle'] = None\n"
+        "import parcast; print(parcast.run_pipeline(range(9), abs).value)"
+    )
+    source = str(Path(parcast.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "36\n"
