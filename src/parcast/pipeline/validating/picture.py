@@ -33,6 +33,7 @@ STYLES: Final[dict[str, tuple[str, str]]] = {  # colour and marker of a way
     "calibrated": (BLUE, "o"),
 }
 PALE: Final = 0.4  # of points where disturbed runs count
+DISTURBED: Final = "pale: disturbed runs"
 
 
 def figure_of(result: PipelineValidation, ax: "Axes | None" = None) -> "Figure":
@@ -82,7 +83,8 @@ def _draw(ax: "Axes", each: ValidatedSchedule) -> None:
                     *zip(*own, strict=True),
                     **style,
                     alpha=PALE if is_disturbed else 1.0,
-                    label=f"{TITLES[way]}{' (disturbed runs)' if is_disturbed else ''}",
+                    zorder=2.5 if way == CALIBRATED else 3,
+                    label=DISTURBED if is_disturbed else TITLES[way],
                 )
     if rows:
         ax.vlines(
