@@ -462,7 +462,7 @@ class Coordinator:
         size = int(self.fan_in**self._level)
         most = SPAN * span.ranks * size
         known = self._end if self._end is not None else self._known
-        if known is None:
+        if known is None or len(self._spans) == 1:
             return most
         left = (known - self._front) * span.ranks // (2 * len(self.loads))
         return max(min(most, left), size)
