@@ -1,7 +1,8 @@
 """Count the phrases of two words in all pages of a folder on 4 ranks, and record the run.
 
 `python examples/pipeline/count_phrases.py docs run.jsonl` wrote the file `run.jsonl` beside this
-one, on a machine with 2 cores that other programs used as well.
+one, on a machine with 2 cores that other programs used as well. `phrases.jsonl.gz` is from
+`python examples/pipeline/count_phrases.py . phrases.jsonl.gz "*.py" 2`.
 """
 
 import re
@@ -24,10 +25,16 @@ def phrases_of(page):
 
 
 if __name__ == "__main__":
-    folder, trace = sys.argv[1:]
-    pages = sorted(Path(folder).rglob("*.md"))
+    folder, trace, *others = sys.argv[1:]
+    pattern, ranks = others or ("*.md", "4")
     counted = parcast.run_pipeline(
-        pages, phrases_of, "counts", ranks=4, batch=2, name="count phrases", trace=trace
+        sorted(Path(folder).rglob(pattern)),
+        phrases_of,
+        "counts",
+        ranks=int(ranks),
+        batch=2,
+        name="count phrases",
+        trace=trace,
     )
     for phrase, count in counted.value.most_common(5):
         sys.stdout.write(f"{count:5} {phrase}\n")

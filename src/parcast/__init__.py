@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
     from parcast.descriptions.toml_files import read_machine, read_program
-    from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError
+    from parcast.errors import FileProblems, FitFailed, ParameterError, ParcastError, RunFailed
     from parcast.fitting.capacities import capacities
     from parcast.fitting.fit import fit
     from parcast.fitting.result import Fit
@@ -62,6 +62,7 @@ __all__ = [
     "PipelineResult",
     "Prediction",
     "Program",
+    "RunFailed",
     "SearchResult",
     "Simulation",
     "SortedFile",
@@ -109,6 +110,7 @@ _HOME = {
     "PipelineResult": "parcast.pipeline.result",
     "Prediction": "parcast.prediction.result",
     "Program": "parcast.descriptions.program",
+    "RunFailed": "parcast.errors",
     "SearchResult": "parcast.pipeline.search.result",
     "Simulation": "parcast.simulation.result",
     "SortedFile": "parcast.pipeline.sorting.result",

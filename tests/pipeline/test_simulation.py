@@ -37,10 +37,10 @@ def run(processors, items, task=1.0, **keys):
         ({"merge": 0.5, "service": 0.25}, 3.75),
         # Two messages in turn until 4, three merges in one until 5.5, and the delivery.
         ({"merge": 0.5, "service": 1.0, "fan_in": 4}, 6.5),
-        # Rank 1 works until 2.25 and merges until 2.75. A report, an order and a result later,
-        # at 3, rank 0 merges; its result is on rank 1 at 3.75. The last merge ends at 4.25, and
-        # is delivered after a report, an order and a result.
-        ({"merge": 0.5, "latency": 0.25}, 5.0),
+        # Rank 1 works until 1.25. A report and an order later, at 1.75, it merges, and works from
+        # 2.25 to 3.25. A report and an order later, at 3.75, it merges, and again at 4.75. The
+        # result is delivered after a report, an order and a result.
+        ({"merge": 0.5, "latency": 0.25}, 6.0),
         ({"merge": 0.0, "batch": 2}, 2.0),
         # A block of 2 tasks and a merge until 2.5, and a merge.
         ({"merge": 0.5, "batch": 2}, 3.0),

@@ -24,8 +24,9 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "simulate": "parcast.simulation.command:command",
         "project": "parcast.projection.command:command",
     },
-    "Explain": {
+    "Explain and plan": {
         "explain": "parcast.deciding.groups:explain",
+        "plan": "parcast.deciding.groups:plan",
     },
     "Measure and run": {
         "calibrate": "parcast.calibration.command:command",

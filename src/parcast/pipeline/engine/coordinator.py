@@ -172,14 +172,8 @@ class Coordinator:
         """Items that should be fetched by now, so that nobody waits for them. [1]."""
         if self._end is not None:
             return 0
-        size = self.fan_in**self._level
-        wants = 0
-        for span in self._spans:
-            ahead = self._ahead * span.ranks * size
-            is_open = span.first < span.stop
-            wants = max(wants, min(span.first + ahead, span.stop) if is_open else 0)
-            wants = max(wants, self._front + ahead if not is_open or len(self._spans) == 1 else 0)
-        return wants
+        ahead = self._ahead * len(self.loads) * int(self.fan_in**self._level)
+        return self._front + ahead  # a pipeline may open its next span at any time
 
     @property
     def _ahead(self) -> int:
@@ -389,11 +383,10 @@ class Coordinator:
 
     def _grant(self, partial: bool) -> None:
         """Give blocks to ranks that have too few, those that have none first."""
-        most = self._most
-        limits = [(rank, load, min(self._depth(load), most)) for rank, load in self.loads.items()]
+        limits = [(rank, load, self._depth(load)) for rank, load in self.loads.items()]
         for depth in range(max(limit for _, _, limit in limits)):
             for rank, load, limit in limits:
-                if load.blocks == depth < limit:
+                if load.blocks == depth < limit and depth < self._most:
                     self._grant_to(rank, load, partial)
 
     def _depth(self, load: Load) -> int:
@@ -408,9 +401,10 @@ class Coordinator:
     @property
     def _most(self) -> int:
         """Blocks that a rank has at most, so that the last ones are not hoarded by a few. [1]."""
-        if self._end is None:
+        known = self._end if self._end is not None else self._known
+        if known is None:
             return MOST_GRANTED
-        left = self._end - self._front + sum(span.stop - span.first for span in self._spans)
+        left = known - self._front + sum(span.stop - span.first for span in self._spans)
         return 1 + left // (len(self.loads) * int(self.fan_in**self._level))
 
     def _grant_to(self, rank: int, load: Load, partial: bool) -> None:
@@ -458,14 +452,10 @@ class Coordinator:
         return True
 
     def _span_size(self, span: Span) -> int:
-        """Items of a new span: of the last items each pipeline gets some. [1]."""
+        """Items of a new span: so few near the end that all pipelines get some. [1]."""
         size = int(self.fan_in**self._level)
-        most = SPAN * span.ranks * size
-        known = self._end if self._end is not None else self._known
-        if known is None or len(self._spans) == 1:
-            return most
-        left = (known - self._front) * span.ranks // (2 * len(self.loads))
-        return max(min(most, left), size)
+        left = (self._end if self._end is not None else self._known or inf) - self._front
+        return int(max(min(SPAN * span.ranks * size, left // (2 * len(self._spans))), size))
 
     def _level_at(self, first: int) -> int:
         """Level of the block that begins at an item."""

@@ -96,7 +96,6 @@ class Adaptive:
                 self._is_new = False
                 for order in self._coordinator.orders(partial=self._is_slow):
                     self._post(order)
-                self._awake.append(0)  # it fetches what is wanted now
             awake, self._awake = self._awake, []
             for rank in awake:
                 state = self._ranks[rank]

@@ -1,0 +1,194 @@
+"""`parcast plan pipeline`: ranks, pipelines, fan-in and batch of the least balanced time."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
+from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
+from parcast.cli.options import (
+    all_option,
+    answer_options,
+    duration,
+    efficiency,
+    seed_option,
+    size_option,
+    sizes,
+    text_option,
+)
+from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.reading import read_description
+from parcast.errors import ParameterError
+
+if TYPE_CHECKING:
+    from parcast.pipeline.planning.result import PipelinePlan
+
+HELP: Final = """Choose ranks, pipelines, fan-in and batch of a parallel pipeline.
+
+Prints how many ranks to ask for, the options of `parcast run`, why, and the best plan for other
+numbers of ranks. In a plan no stage (merges, messages, fetching) takes longer than the task. Of
+these plans the one of the least time is chosen, with the fewest ranks within 5 % of it.
+
+The costs are given by options, by a PROGRAM file with law = "pipeline", or by --trace of a small
+run; options replace what a file says. TIME is such as 5ms or "5ms +- 10%". Of a MACHINE file the
+network's bandwidth and latency are used.
+
+\b
+Exit status: 0  answered
+             1  answered, and the answer is no: no plan is balanced within the limits
+             2  wrong use, or an output that cannot be written
+             3  a file cannot be read, or something in it is wrong
+             4  no answer is possible: the trace has no task
+
+\b
+Examples:
+  parcast plan pipeline --items 100000 --task 5ms --merge 0.2ms --ranks 16
+  parcast plan pipeline --trace run.jsonl --items 1000000 --within 1h
+  parcast plan pipeline program.toml machine.toml -n 4096 -o plan.svg
+"""
+
+OPTIONS: Final = {  # what Python calls an argument, and what the command line does
+    **{x: f"--{x}" for x in ("items", "task", "merge", "message", "fetch", "overhead", "startup")},
+    **{x: f"--{x}" for x in ("bandwidth", "latency", "growth", "cores", "channel", "schedule")},
+    **{x: f"--{x}" for x in ("ranks", "within", "efficiency")},
+    "source": "PROGRAM",
+    "machine": "MACHINE",
+    "n": "-n",
+    "per_node": "--per-node",
+    "clock": "--clock",
+}
+FILES: Final = (
+    Place(PROGRAM.argument, PROGRAM.wanted, PROGRAM.kinds, least=0),
+    Place(MACHINE.argument, MACHINE.wanted, MACHINE.kinds, least=0),
+)
+COSTS: Final = (  # options whose text the planner reads
+    ("--task", "TIME", "Time of the task of an item."),
+    ("--merge", "TIME", "Time of a merge of the results of two items.  [default: 0s]"),
+    ("--message", "SIZE", "Size of the result of an item: 20kB."),
+    ("--fetch", "TIME", "Time in which rank 0 takes an item from the input."),
+    ("--overhead", "TIME", "Processor time of a message."),
+    ("--startup", "TIME", "Time before the first item."),
+    ("--bandwidth", "RATE", "Of the channel of messages: 1GB/s.  [default: unlimited]"),
+    ("--latency", "TIME", "Of a message."),
+)
+
+
+def exponent(text: str, option: str) -> float:
+    """Read a growth."""
+    try:
+        return float(text)
+    except ValueError:
+        raise click.UsageError(
+            f"{option} must be a number, got {text!r:.60}. Write 0 for sums, 1 for concatenated "
+            "results."
+        ) from None
+
+
+def cost_options(function: Any) -> Any:
+    """Options of costs."""
+    for name, metavar, text in reversed(COSTS):
+        function = click.option(name, metavar=metavar, help=text)(function)
+    return function
+
+
+@cli_command(name="pipeline", help=HELP, short_help="Ranks, pipelines and batch of a pipeline.")
+@click.argument("files", nargs=-1, metavar="[PROGRAM] [MACHINE]", type=A_FILE)
+@click.option("--trace", type=A_FILE, metavar="PATH", help="Costs from this traced run.")
+@click.option(
+    "--clock",
+    type=OneOf(["wall", "processor"]),
+    metavar="NAME",
+    help="Times of the trace: wall or processor. By default by its ranks and cores.",
+)
+@click.option("--items", type=Whole(1), metavar="COUNT", help="Items to reduce.")
+@cost_options
+@text_option(
+    "--growth",
+    "EXPONENT",
+    exponent,
+    "Growth of messages and merges with the items in a result: 0 sums, 1 concatenation.",
+)
+@size_option("Problem size, where formulas of PROGRAM use n.", metavar="SIZE", read=sizes)
+@click.option("--cores", type=Whole(1), metavar="COUNT", help="Cores that all ranks share.")
+@click.option(
+    "--channel",
+    type=OneOf(["own", "shared"]),
+    metavar="NAME",
+    help="Of messages: shared by all pipelines (default), or own of each, as on a node.",
+)
+@click.option(
+    "--schedule",
+    type=OneOf(["adaptive", "source"]),
+    metavar="NAME",
+    help="adaptive (default) or source, the published one.",
+)
+@click.option(
+    "--ranks", type=Whole(1, 100_000), metavar="COUNT", help="Most ranks.  [default: 1024]"
+)
+@click.option(
+    "--per-node", type=Whole(1), metavar="COUNT", help="Ranks of a node: plan whole nodes."
+)
+@text_option("--within", "TIME", duration, 'Longest time allowed: "2 h", 90s.')
+@text_option("--efficiency", "SHARE", efficiency, "Least efficiency allowed: 50%.")
+@seed_option("Seed of the samples for the interval.")
+@all_option("rank count")
+@answer_options()
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    files: tuple[str, ...],
+    trace: str | None,
+    outputs: Outputs,
+    show_all: bool,
+    **options: Any,
+) -> int:
+    """Answer the question and return the exit status."""
+    programs, machines = in_places(ctx, files, FILES) if files else ([], [])
+    if programs and trace is not None:
+        raise click.UsageError(
+            f"--trace cannot be combined with {programs[0]}, a program. Leave one out.", ctx
+        )
+    size = options.pop("n")
+    if size is not None and len(size.values) > 1:
+        raise click.UsageError(f"-n must be one value here, got {size.text}.", ctx)
+    outputs.check([*files, *([trace] if trace is not None else [])])
+    n = None if size is None else size.values[0]
+    result = _planned(ctx, programs, machines, trace, n, options)
+    outputs.give(result, show_all=show_all)
+    if result.best is None:
+        click.echo("parcast: no: no plan is balanced within the limits.", err=True)
+        return ANSWER_IS_NO
+    return ANSWERED
+
+
+def _planned(  # noqa: PLR0917 - what the command line says, in order
+    ctx: click.Context,
+    programs: list[str],
+    machines: list[str],
+    trace: str | None,
+    n: float | None,
+    options: dict[str, Any],
+) -> "PipelinePlan":
+    """Read the files and choose."""
+    from parcast.descriptions.toml_files import read_machine, read_program
+    from parcast.pipeline.planning.plan import plan_pipeline
+    from parcast.pipeline.trace import read_trace
+
+    inputs: dict[str, Any] = {}
+    source: Any = None
+    machine = None
+    if programs:
+        source, inputs["program"] = read_description(programs[0], read_program, argument="PROGRAM")
+    if trace is not None:
+        source, inputs["trace"] = read_trace(trace), {"file": trace}
+    if machines:
+        machine, inputs["machine"] = read_description(
+            machines[0], read_machine, argument="MACHINE"
+        )
+    try:
+        result = plan_pipeline(source, machine, n=n, **options)
+    except ParameterError as refusal:
+        raise click.UsageError(in_options(refusal, OPTIONS), ctx) from refusal
+    return with_inputs(result, **inputs, options={"n": n} | options)

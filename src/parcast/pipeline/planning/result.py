@@ -1,0 +1,188 @@
+"""What `plan pipeline` answers: the best plan of every number of ranks, one recommended."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.pipeline.planning.costs import Costs
+from parcast.pipeline.planning.grid import Stage
+from parcast.show.result import Result
+
+SCHEMA: Final = "parcast/pipeline-plan/1"
+Schedule = Literal["adaptive", "source"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Arguments of a run, and what it takes by the law."""
+
+    ranks: int  # P*G [1]
+    pipelines: int  # G [1]
+    fan_in: int
+    batch: int
+    time: float  # [s]
+    lower: float  # of the 90 % interval that follows from the uncertain costs [s]
+    upper: float
+    speedup: float  # over one rank [1]
+    efficiency: float  # speedup over ranks, or over the cores that they share [1]
+    stages: Mapping[Stage, float]  # in the time of a batch [s]
+    utilisation: float  # of a channel [1]
+    memory: float  # of the results that a rank may hold; 0: unknown [B]
+    is_balanced: bool  # no stage takes longer than the task
+    fits: bool  # it is balanced, and meets the limits
+
+    @property
+    def p(self) -> int:
+        """Ranks of a pipeline, P. [1]."""
+        return self.ranks // self.pipelines
+
+    @property
+    def longest(self) -> tuple[Stage, float]:
+        """Longest of the other stages, and its ratio to the task; a lone rank has none: 0. [1]."""
+        others: list[Stage] = ["merge", "communication", "fetch"]
+        stage = max(others, key=lambda each: self.stages[each])
+        return stage, self.stages[stage] / self.stages["task"]
+
+    def row(self) -> dict[str, Any]:
+        """All figures, with the keys of the JSON document."""
+        stage, ratio = self.longest
+        return {
+            "ranks": self.ranks,
+            "p": self.p,
+            "pipelines": self.pipelines,
+            "fan_in": self.fan_in,
+            "batch": self.batch,
+            "time_s": self.time,
+            "lower_s": self.lower,
+            "upper_s": self.upper,
+            "speedup": self.speedup,
+            "efficiency": self.efficiency,
+            **{f"{name}_s": time for name, time in self.stages.items()},
+            "longest_stage": stage,
+            "ratio_to_task": ratio,
+            "utilisation": self.utilisation,
+            "memory_bytes": self.memory,
+            "balanced": self.is_balanced,
+            "fits": self.fits,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Curves:
+    """Stages of the recommended plan at other numbers of ranks; arrays of one dimension."""
+
+    ranks: Array  # [1]
+    stages: Mapping[Stage, Array]  # [s]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What plans have to meet."""
+
+    ranks: int = 1024  # most
+    per_node: int | None = None  # ranks; None: nodes do not matter
+    within: float | None = None  # longest time [s]
+    efficiency: float | None = None  # least [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PipelinePlan(Result):
+    """Plans of a pipeline: the best one for each number of ranks."""
+
+    _sheet: ClassVar[str] = "parcast.pipeline.planning.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.pipeline.planning.picture:figure_of"
+
+    costs: Costs
+    schedule: Schedule
+    plans: tuple[Plan, ...]  # by rising ranks
+    chosen: int | None  # place of the recommended plan; None: none is balanced within the limits
+    fastest: int | None  # place of the plan of the least time
+    nearest: Plan | None  # where no plan is balanced: that of the least ratio
+    limits: Limits
+    reasons: tuple[str, ...]  # why this plan, in sentences
+    to_use_more: tuple[str, ...]  # what would have to change to use more ranks
+    verdict: tuple[str, ...]  # why there is none
+    curves: Curves | None
+    origins: tuple[str, ...] = ()  # where the costs come from
+    warnings: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Plan | None:
+        """The recommended plan, None if no plan is balanced within the limits."""
+        return None if self.chosen is None else self.plans[self.chosen]
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the recommended plan, if it is known how many ranks one has. [1]."""
+        best = self.best
+        return (
+            None
+            if best is None or not self.limits.per_node
+            else -(-best.ranks // self.limits.per_node)
+        )
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `run_pipeline` for the recommended plan; {} if there is none."""
+        best = self.best
+        if best is None:
+            return {}
+        given: dict[str, Any] = {"ranks": best.ranks, "pipelines": best.pipelines}
+        if self.schedule == "source":
+            return given | {"schedule": "source"}
+        return given | {"fan_in": best.fan_in, "batch": best.batch}
+
+    @property
+    def options(self) -> str:
+        """Options of `parcast run` for the recommended plan."""
+        best = self.best
+        if best is None:
+            return ""
+        given = [f"-np {best.ranks}"]
+        if best.pipelines > 1:
+            given.append(f"--pipelines {best.pipelines}")
+        if self.schedule == "source":
+            return " ".join([*given, "--schedule source"])
+        if best.fan_in > 2:
+            given.append(f"--fan-in {best.fan_in}")
+        return " ".join([*given, f"--batch {best.batch}"])
+
+    @property
+    def times(self) -> Array:
+        """Times of the plans [s]."""
+        return np.array([plan.time for plan in self.plans])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give the best plan for every number of ranks."""
+        for i, plan in enumerate(self.plans):
+            yield plan.row() | {"recommended": i == self.chosen}
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document."""
+        return {
+            "schema": SCHEMA,
+            "schedule": self.schedule,
+            "costs": self.costs.to_document(),
+            "limits": {
+                "ranks": self.limits.ranks,
+                "per_node": self.limits.per_node,
+                "within_s": self.limits.within,
+                "efficiency": self.limits.efficiency,
+            },
+            "arguments": self.arguments,
+            "options": self.options,
+            "nodes": self.nodes,
+            "best": None if self.best is None else self.best.row(),
+            "least_time": None if self.fastest is None else self.plans[self.fastest].row(),
+            "reasons": list(self.reasons),
+            "to_use_more": list(self.to_use_more),
+            "verdict": list(self.verdict),
+            "origins": list(self.origins),
+            "warnings": list(self.warnings),
+            "plans": list(self.rows()),
+            "inputs": dict(self.inputs),
+        }

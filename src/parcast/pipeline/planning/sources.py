@@ -1,0 +1,158 @@
+"""Where the costs of a pipeline come from: numbers, a program file or the trace of a run."""
+
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from typing import Any, Final
+
+from parcast.descriptions.amount import Amount
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.descriptions.toml_files import as_machine, as_program
+from parcast.errors import ParameterError, require
+from parcast.pipeline.law import PipelinePhase
+from parcast.pipeline.planning.costs import GROWTHS, Costs, checked_growth
+from parcast.pipeline.planning.from_trace import Clock, measured_costs
+from parcast.pipeline.planning.result import Schedule
+from parcast.pipeline.trace import Trace, read_trace
+from parcast.words import rounded
+
+TRACES: Final = (".jsonl", ".jsonl.gz", ".gz")
+FAR: Final = 10.0  # times the largest result of a trace, from which growth is a guess
+OF_PHASE: Final = ("task", "merge", "message", "fetch", "overhead", "startup", "communication")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """Costs, and where they come from."""
+
+    costs: Costs
+    schedule: Schedule
+    origins: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
+def costs_of(
+    source: Any, machine: Any, *, n: float | None, clock: Clock | None, **given: Any
+) -> Known:
+    """Take the costs of a program or a trace, or none, and what is given in their place."""
+    costs: dict[str, Any] = {"shares_channel": True}  # unless pipelines are said to have their own
+    origins: list[str] = []
+    warnings: list[str] = []
+    inputs: dict[str, Any] = {}
+    schedule: Schedule = "adaptive"
+    largest = 0
+    if clock is not None:
+        require_one_of("clock", clock, ("wall", "processor"))
+    described = None if machine is None else as_machine(machine)
+    if isinstance(source, Trace) or (
+        isinstance(source, str | PathLike) and fspath(source).lower().endswith(TRACES)
+    ):
+        trace = source if isinstance(source, Trace) else read_trace(source)
+        measured = measured_costs(trace, clock)
+        costs |= measured.costs
+        origins, warnings = [*measured.origins], [*measured.warnings]
+        largest = measured.largest
+        inputs["trace"] = {"file": trace.path}
+    elif source is not None:
+        program = as_program(source)
+        costs, schedule = _of_program(program, n)
+        origins.append(f"program {program.name}" if program.name else "program file")
+    if described is not None:
+        costs |= _of_machine(described)
+        origins.append(f"network of {described.name}" if described.name else "machine file")
+    own = {name: value for name, value in given.items() if value is not None}
+    if (growth := own.pop("growth", None)) is not None:
+        own |= dict.fromkeys(GROWTHS, checked_growth("growth", growth))
+    if (channel := own.pop("channel", None)) is not None:
+        require_one_of("channel", channel, ("own", "shared"))
+        own["shares_channel"] = channel == "shared"
+    schedule = own.pop("schedule", schedule)
+    require_one_of("schedule", schedule, ("adaptive", "source"))
+    spreads = {x: y for x, y in costs.pop("spreads", {}).items() if x not in own}
+    if {"bandwidth", "latency"} & own.keys():  # instead of the measured time of a message
+        costs.pop("communication", None)
+    for name, hint in (
+        ("items", "Give the number of items."),
+        ("task", 'Give the time of one, such as "5 ms", or the trace of a small run.'),
+    ):
+        if name not in own and name not in costs:
+            raise ParameterError(name, must="be given", hint=hint)
+    final = Costs.of(**{**costs, **own, "spreads": spreads})
+    if largest and not own.keys() & {"merge_growth"} and final.items > FAR * largest:
+        warnings.append(
+            f"The results of the traced run have up to {largest:,} items, the planned ones "
+            f"{final.items:,}: their growth is extrapolated "
+            f"{rounded(final.items / largest, 2)} times. Trace more items."
+        )
+    return Known(
+        costs=final,
+        schedule=schedule,
+        origins=tuple(origins),
+        warnings=tuple(warnings),
+        inputs=inputs,
+    )
+
+
+def require_one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse a word that is not known."""
+    if value not in known:
+        must = " or ".join(f'"{word}"' for word in known)
+        raise ParameterError(name, must=f"be {must}", got=repr(value), hint="Choose one.")
+
+
+def _of_program(program: Program, n: float | None) -> tuple[dict[str, Any], Schedule]:
+    """Costs of the pipeline of a program, and its schedule."""
+    phases = [phase for phase in program.phase if isinstance(phase, PipelinePhase)]
+    if len(phases) != 1:
+        raise ParameterError(
+            "source",
+            must='have one phase with law = "pipeline"',
+            got=f"{len(phases)} of {len(program.phase)} phases",
+            hint="Plan each pipeline in a program file of its own.",
+        )
+    [phase] = phases
+    at = {} if n is None else {"n": n}
+    costs: dict[str, Any] = {"prefetch": phase.prefetch}
+    costs["shares_channel"] = phase.channel == "shared"
+    spreads: dict[str, float] = {}
+    for name in (*OF_PHASE, "cores", "items"):
+        amount = getattr(phase, name)
+        if amount is None:
+            continue
+        if name == "items" and n is None and "n" in amount.expression.axes:
+            continue  # it may be given itself
+        value = _value(amount, at)
+        costs[name] = round(value) if name in {"cores", "items"} else value
+        spreads[name] = amount.spread
+    own = [name for name in ("cores", "items") if name in spreads]
+    costs["spreads"] = {name: x for name, x in spreads.items() if x > 0 and name not in own}
+    return costs, "adaptive" if phase.form == "adaptive" else "source"
+
+
+def _of_machine(machine: Machine) -> dict[str, Any]:
+    """Bandwidth and latency of a machine."""
+    network = machine.network
+    known = {"bandwidth": network.bandwidth, "latency": network.latency}
+    costs = {name: _value(amount, {}) for name, amount in known.items() if amount is not None}
+    require(
+        "machine",
+        len(costs),
+        bool(costs),
+        must="have network.bandwidth or network.latency",
+        hint="A pipeline uses nothing else of a machine.",
+    )
+    return costs
+
+
+def _value(amount: Amount, at: dict[str, float]) -> float:
+    """Value of an amount, which must not depend on the processors."""
+    if missing := sorted(amount.expression.axes - at.keys()):
+        hint = "Give it with n." if missing == ["n"] else "Give its value in place of the formula."
+        raise ParameterError(
+            amount.name,
+            must="be one value for all plans",
+            got=f"a formula of {', '.join(missing)}",
+            hint=hint,
+        )
+    return float(amount(at))
