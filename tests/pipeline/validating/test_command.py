@@ -72,6 +72,14 @@ def test_every_form_has_the_same_facts(parcast, engine, tmp_path):
     assert picture.read_text().count("<svg") == 1
 
 
+def test_an_interval_that_reaches_0_is_drawn(parcast, engine, tmp_path):
+    engine(Engine(noise=0.9))
+    said = asked(parcast, "--schedule", "source", "-o", tmp_path / "a.svg", "--json")
+    rows = json.loads(said.out)["rows"]
+    assert min(row["lower_s"] for row in rows) == 0
+    assert (tmp_path / "a.svg").read_text().count("<svg") == 1
+
+
 def test_an_interruption_writes_a_part(parcast, engine, tmp_path):
     engine(Engine(fails_after=5))
     (tmp_path / "a.json").write_text("whole")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS
-from parcast.pipeline.validating.result import PipelineValidation, ValidatedSchedule
+from parcast.pipeline.validating.result import Compared, PipelineValidation, ValidatedSchedule
 from parcast.pipeline.validating.sheet import NAMES, TITLES, WORDS
 from parcast.show.canvas import (
     add_legend,
@@ -32,6 +32,7 @@ STYLES: Final[dict[str, tuple[str, str]]] = {  # colour and marker of a way
     "overlapped": (PURPLE, "D"),
     "calibrated": (BLUE, "o"),
 }
+SHORTEST: Final = 0.1  # lower end of an interval that is drawn, of the upper [1]
 PALE: Final = 0.4  # of points where disturbed runs count
 DISTURBED: Final = "pale: disturbed runs"
 
@@ -59,7 +60,7 @@ def _draw(ax: "Axes", each: ValidatedSchedule) -> None:
     """Draw one schedule."""
     rows = [row for row in each.rows_ if row.measured is not None]
     measured = np.array([row.measured for row in rows], dtype=np.float64)
-    ends = [(row.lower, row.upper) for row in rows]
+    ends = [(_lower(row), row.upper) for row in rows]
     ends += [(x, x) for x in measured]
     for way in WAYS[each.schedule]:
         times = [row.predicted[way] for row in rows]
@@ -89,7 +90,7 @@ def _draw(ax: "Axes", each: ValidatedSchedule) -> None:
     if rows:
         ax.vlines(
             measured,
-            [row.lower for row in rows],
+            [_lower(row) for row in rows],
             [row.upper for row in rows],
             color=BLUE,
             lw=1.2,
@@ -104,3 +105,8 @@ def _draw(ax: "Axes", each: ValidatedSchedule) -> None:
     ax.set_ylabel(ax.get_ylabel().replace("time", "predicted time"))
     ax.set_title(f"{NAMES[each.schedule]}: {WORDS[each.holds]}", fontsize="medium")
     plain_axes(ax)
+
+
+def _lower(row: Compared) -> float:
+    """Lower end of an interval, which may be 0, on a logarithmic scale [s]."""
+    return max(row.lower, SHORTEST * row.upper)

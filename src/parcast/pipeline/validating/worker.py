@@ -27,7 +27,7 @@ from parcast.testbed.testbed import testbed_here
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-TINY: Final = 2  # items a rank in the run that is not counted [1]
+TINY: Final = 4  # items a rank in the run that is not counted [1]
 STAT: Final = Path("/proc/stat")
 TICKS: Final = 100.0  # of the kernel's accounts a second; the same on all of Linux [1/s]
 BUSY: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, interrupts and what the host has stolen
