@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.pipeline.adaptive import adaptive_time, batches, channel_time, queued_delay
-from parcast.pipeline.engine.coordinator import WINDOW
 from parcast.pipeline.formulas import (
     arrival_rate,
     message_delay,
@@ -209,8 +208,8 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
     per_message = np.where(share > 0, sent + costs.overhead, 0.0)
     carried = split.busy * share * service / channels
     alone = split.working <= 1
-    waiting = np.minimum(WINDOW, np.ceil(split.number / split.working))
-    held = waiting * costs.message_of(size) + 2.0 * costs.message_of(costs.items)
+    # Of each level of the tree, results that wait for the last of a node; and the total.
+    held = (f - 1) * tree.levels * tree.path_message + costs.message_of(costs.items)
     return Figures(
         time=time + costs.startup,
         task=item,
