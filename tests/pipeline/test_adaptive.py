@@ -92,26 +92,79 @@ def test_every_term_counts():
     # 4 batches on 2 processors: (2*4 - 1)/2 messages, of which 2 levels are in the drain.
     found = adaptive_time(4, 2, task=1.0, overhead=0.1)
     parts = [float(x) for _, x in found.components()]
-    assert parts == pytest.approx([2.0, 3.5 * 0.1 / 2 + 0.1, 0.0, 0.0])
-    # Of 16 batches on 2 processors and a fan-in of 4, 2 levels of 3 merges and messages.
-    found = adaptive_time(16, 2, task=1.0, merge=0.2, communication=0.5, overhead=0.1, fan_in=4)
-    path = 2 * (3 * 0.3 + 0.5)
+    assert sum(parts) == pytest.approx(2.0 + 3.5 * 0.1 / 2 + 0.1)
+    assert parts[:2] == pytest.approx([2.0, 3.5 * 0.1 / 2])
+    # Of 16 batches on 2 processors and a fan-in of 4, 2 levels of 3 merges and messages, and the
+    # message to rank 0.
+    keys = {"task": 1.0, "merge": 0.2, "communication": 0.5, "overhead": 0.1, "fan_in": 4}
+    found = adaptive_time(16, 2, **keys)
+    path = 2 * 3 * 0.3 + 3 * 0.5
     assert found.time == pytest.approx((16 + 15 * 0.2 + 15.5 * 0.1) / 2 + path / 2)
+    # A message is reported and ordered before it is sent.
+    ordered = adaptive_time(16, 2, latency=0.1, **keys)
+    assert ordered.time - found.time == pytest.approx(3 * 2 * 0.1 / 2)
     # The first item is fetched before anything else; one rank fetches, both work.
     found = adaptive_time(4, 2, task=1.0, fetch=0.1, prefetch=True)
     assert found.time == pytest.approx(4.4 / 2 + 0.1 / 2)
-    # 28 items on 16 processors of 8 cores: 16 at once, then 12; log2(28) messages to the root.
+    # 28 items on 16 processors of 8 cores: 16 at once, then 12; log2(28) messages to the root, and
+    # one from there.
     found = adaptive_time(28, 16, task=0.15, communication=0.1, cores=8)
-    assert found.time == pytest.approx(0.15 * (16 + 12) / 8 + np.log2(28) * 0.1)
+    assert found.time == pytest.approx(0.15 * (16 + 12) / 8 + (np.log2(28) + 1) * 0.1)
+
+
+def test_an_order_that_takes_longer_than_the_batch_in_hand_keeps_a_processor_waiting():
+    # Of two batches of 1 s in hand one is left when the next is asked for, 2*3 s before it comes.
+    free, late = (adaptive_time(10_000, 100, task=1.0, latency=x, drain=False) for x in (0, 3.0))
+    assert adaptive_time(10_000, 100, task=1.0, latency=0.5, drain=False).time == free.time
+    assert late.time - free.time == pytest.approx(100 * 0.99 * (3.0 - 0.5))
+
+
+def test_rank_0_sends_all_grants():
+    # Half of 40 ms for each of 990 batches of others, while its own batch waits to end.
+    found = adaptive_time(1000, 100, task=0.1, overhead=0.04, drain=False)
+    assert found.time == pytest.approx(990 * 0.02 + 0.99 * 0.1)
+
+
+@given(p=few, task=times)
+def test_the_longest_of_exponential_tasks_is_waited_for(p, task):
+    found = adaptive_time(p, p, task=task, task_cv=1.0)
+    assert found.time == pytest.approx(task * sum(1 / i for i in range(1, p + 1)), rel=1e-9)
+    assert found.compute == pytest.approx(task, rel=1e-9)
+
+
+@given(n=many, p=few, batch=few, cv=st.floats(0, 5))
+def test_variation_matters_at_the_end_only(n, p, batch, cv):
+    keys = {"task": 1.0, "merge": 0.1, "batch": batch}
+    same, varied = (float(adaptive_time(n, p, task_cv=x, **keys).time) for x in (0.0, cv))
+    longest = sum(1 / i for i in range(1, p + 1))
+    assert same <= varied <= same + cv * np.sqrt(batch) * (longest - 1) + 1e-9 * same
+
+
+def test_messages_of_others_move_while_the_last_task_ends():
+    keys = {"task": 1.0, "task_cv": 1.0}
+    quiet, slow, far = (
+        float(adaptive_time(64, 64, communication=x, **keys).time) for x in (0.0, 0.1, 10.0)
+    )
+    assert slow == quiet
+    assert far == float(adaptive_time(64, 64, task=1.0, communication=10.0).time)
 
 
 def test_a_slow_channel_limits_the_run():
     split = batches(10_000, 64)
     taken = channel_time(split, service=1e-2)
     found = adaptive_time(10_000, 64, task=0.01, channel=taken)
-    assert taken == pytest.approx(9999 * 63 / 64 * 1e-2)
-    assert found.time == pytest.approx(float(taken))
+    assert taken == pytest.approx(10_000 * 63 / 64 * 1e-2)
+    assert found.time == pytest.approx(float(taken) + 63 / 64 * 0.01)
     assert found.communication > 0.98 * found.time
+
+
+def test_a_channel_carries_the_messages_of_the_drain_with_the_others():
+    # 64 ranks and 100 items: the first message after a task, the last merge after all of them.
+    split = batches(100, 64)
+    sent = queued_delay(split, 100.0, service=1e-2, cv2=0.0)
+    keys = {"task": 0.1, "merge": 0.01, "communication": sent}
+    found = adaptive_time(100, 64, channel=channel_time(split, service=1e-2), **keys)
+    assert found.time == pytest.approx(1.12, rel=0.07)  # simulated
 
 
 def test_channels_share_the_messages():
@@ -171,6 +224,10 @@ def test_the_law_is_near_list_schedules_of_the_same_tree(n, median, most):
         ({"batch": 0}, "batch must be at least 1, got 0. Use a whole number."),
         ({"fan_in": 2.5}, "fan_in must be a whole number of at least 2, got 2.5. 2 is usual."),
         ({"cores": 0}, "cores must be at least 1, got 0. Count the cores from 1."),
+        (
+            {"task_cv": -1.0},
+            "task_cv must be at least 0, got -1. 0 is no variation, 1 exponential.",
+        ),
         ({"task": -1.0}, "task must be a time of at least 0, got -1. Give it in seconds."),
     ],
 )

@@ -192,3 +192,17 @@ def test_a_bad_argument_is_named_with_a_remedy(call, says):
     with pytest.raises(ParameterError) as caught:
         call()
     assert str(caught.value) == says
+
+
+def test_shared_cores_lengthen_the_steps_of_the_published_schedule():
+    """P*G/2 items in a step and P*G in the first, on fewer cores."""
+    k = (256 / 2 - 8) / 4
+    terms = run_terms([256, 256], 16, 2, cores=[16, 4])
+    assert terms.tolist() == [[1.0, k], [1.0, 2 * k + 3.0]]
+    runs = {"p": [4, 4, 16, 16], "n": [32, 64, 32, 64]}
+    time = 0.5 + 0.1 * run_terms(runs["n"], runs["p"], cores=2)[:, 1]
+    found = calibrate({**runs, "time_s": time}, cores=2)
+    assert found.startup.value == pytest.approx(0.5)
+    assert found.step.value == pytest.approx(0.1)
+    assert float(found.time(128, 8)) == pytest.approx(0.5 + 0.1 * run_terms(128, 8, cores=2)[1])
+    assert found.keys()["cores"] == 2

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from parcast.errors import ParameterError
 from parcast.pipeline.formulas import (
     arrival_rate,
+    largest_share,
     message_delay,
     pipeline_depth,
     pipeline_time,
@@ -20,6 +21,7 @@ from parcast.pipeline.formulas import (
     tree_levels,
     unpipelined_time,
 )
+from parcast.pipeline.schedule import share
 from tests.pipeline.published import ROWS, SERVICE, TASK, P
 
 times = st.floats(1e-6, 1e3)
@@ -151,14 +153,14 @@ def test_no_formula_gives_mg1_above_mm1_as_the_tables_have_it():
 @pytest.mark.parametrize(
     ("n", "p", "fan_in", "overlapped", "expected"),
     [
-        (12, 4, 2, False, 1 + 4 * 1.35 + 2 * 0.85),
-        (12, 4, 2, True, 1 + 4 * 1.1 + 2 * 0.85),
-        (27, 9, 3, False, 1 + 3 * 1.7 + 2 * 1.7),
-        (27, 9, 3, True, 1 + 3 * 1.2 + 2 * 1.7),
+        (12, 4, 2, False, 1 + 4 * 1.3 + 2 * 0.85),
+        (12, 4, 2, True, 1 + 4 * 1.05 + 2 * 0.85),
+        (27, 9, 3, False, 1 + 3 * 1.6 + 2 * 1.7),
+        (27, 9, 3, True, 1 + 3 * 1.1 + 2 * 1.7),
     ],
 )
 def test_every_term_counts(n, p, fan_in, overlapped, expected):
-    keys = {"task": 1.0, "merge": 0.5, "communication": 0.25, "overhead": 0.1}
+    keys = {"task": 1.0, "merge": 0.5, "communication": 0.25, "overhead": 0.1}  # half on a side
     found = pipeline_time(n, p, fan_in=fan_in, overlapped=overlapped, **keys)
     assert found == pytest.approx(expected)
 
@@ -228,9 +230,10 @@ def test_messages_of_a_step_arrive_half_as_often_as_in_the_example():
 
 def test_stages_are_added_or_overlap():
     keys = {"task": 3.0, "merge": 5.0, "communication": 2.0, "overhead": 0.5}
-    assert step_time(**keys) == 5.5
-    assert step_time(overlapped=True, **keys) == 5.5
-    assert step_time(**keys | {"merge": 1.0}, overlapped=True) == 3.5
+    assert step_time(**keys) == 5.25
+    assert step_time(overlapped=True, **keys) == 5.25
+    assert step_time(**keys | {"merge": 1.0}, overlapped=True) == 3.25
+    assert step_time(**keys | {"communication": 7.0}, overlapped=True) == 7.0
 
 
 def published_step(p, task, merge, message):
@@ -263,6 +266,14 @@ def test_an_overlapped_step_is_that_of_the_published_schedule(p, keys):
 
 def test_fewer_items_than_processors_take_no_further_step():
     assert steps([1, 8, 16, 17], 16).tolist() == [0, 0, 0, 0.125]
+
+
+@given(n=many, p=powers, g=st.integers(1, 20))
+def test_the_largest_share_is_that_of_the_pipeline_that_is_dealt_first(n, p, g):
+    found = largest_share(n, p, pipelines=g)
+    assert found == max(share(n, p, pipeline=i, pipelines=g) for i in range(g))
+    assert found >= n / g * (1 - 1e-12)
+    assert steps(n, p, pipelines=g, whole_cycles=True) == max(found - p, 0) / (p / 2)
 
 
 # Refusals

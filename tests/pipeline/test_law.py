@@ -151,6 +151,26 @@ def test_published_pipelines_of_one_processor_merge_nothing_across(form):
     )
 
 
+def test_items_are_dealt_to_published_pipelines_in_whole_cycles():
+    keys = {"items": 100, "task": "1 s", "pipelines": 4}
+    # 48, 20, 16 and 16 items of 16 processors each; (6) has 25 each.
+    assert time(64, form="overlapped", **keys) == pytest.approx(1 + (48 - 16) / 8)
+    assert time(64, form="serial", **keys) == pytest.approx(1 + (25 - 16) / 8)
+
+
+def test_orders_take_the_latency_of_the_network():
+    slow = Machine(network={"latency": "1 ms"})
+    keys = {"merge": "10 ms", "communication": "5 ms"}
+    law = adaptive_time(4096, 64, task=0.15, merge=0.01, communication=5e-3, latency=1e-3)
+    assert time(64, slow, **keys) == law.time
+    assert time(64, slow, **keys) > time(64, **keys)
+
+
+def test_tasks_that_vary_take_longer():
+    varied = adaptive_time(4096, 64, task=0.15, task_cv=0.5).time
+    assert time(64, task_cv=0.5) == varied > time(64)
+
+
 def test_pipelines_of_the_default_schedule_share_one_tree():
     keys = {"merge": "0.1 s", "communication": "1 ms"}
     assert time(8, pipelines=2, **keys) == time(8, **keys)
@@ -207,7 +227,7 @@ def test_a_lone_processor_needs_no_channel(form):
 @pytest.mark.parametrize(("channel", "channels"), [("own", 2), ("shared", 1)])
 def test_messages_of_the_default_schedule_arrive_during_the_run(channel, channels):
     keys = {"items": 1000, "pipelines": 2, "channel": channel, "message": "1 MB", "delay": "mm1"}
-    apart = 1000 * 0.15 / 8 / (999 * 7 / 8 / channels)
+    apart = 1000 * 0.15 / 8 / (1000 * 7 / 8 / channels)
     found = float(time(8, **keys))
     assert time(8, interarrival=f"{apart!r} s", **keys) == pytest.approx(found, rel=1e-12)
     assert time(8, interarrival="1 h", **keys) < found
@@ -300,6 +320,10 @@ def test_the_default_form_needs_no_warning():
         ({"form": "serial", "merge": "1 s"}, "takes longer than a task"),
         ({"items": 100, "batch": 10}, "some processors have no work (at p = 16)"),
         ({"cores": 4}, "p = 16 exceeds the 4 cores"),
+        (
+            {"form": "serial", "pipelines": "p / 2", "items": 20},
+            "One pipeline gets 3 of the items, not N/G = 2.5",
+        ),
     ],
 )
 def test_what_a_reader_must_know_is_said(keys, says):
@@ -358,6 +382,11 @@ def test_a_value_out_of_its_domain_is_named_with_a_remedy(keys, says):
         (
             {"cv2": 2},
             'must give cv2 only if delay = "mg1". Add delay = "mg1", or leave cv2 out.',
+        ),
+        (
+            {"task_cv": 0.5, "form": "serial"},
+            'must give task_cv only if form = "adaptive". Leave task_cv out. parcast simulate '
+            "takes the variation of tasks for all.",
         ),
         ({"form": "static"}, "must be 'adaptive', 'overlapped' or 'serial', got 'static'."),
         ({"mesage": "1 kB"}, "is not a known key. Did you mean message?"),

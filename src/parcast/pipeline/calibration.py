@@ -3,6 +3,9 @@
     published schedule   T = T_0 + k*(T_comp + T_comm) [+ log_f P*d] ,   k = (N/G - P)/(P/2)    [S]
     default schedule     T = T_0 + N/c*x [+ log_f B*d]                                          [D]
 
+Where ranks share cores, a step of the published schedule takes as many times longer as the P*G/2
+items that are taken in it exceed the cores, and the first, of P*G items, likewise [D].
+
 T_0 is the start of a run with the first task, the factor of k or N/c the time of a step or the
 processor time of an item, and d, which is optional, that of a level of the tree: a merge and a
 message. c and B are those of `parcast.pipeline.adaptive`. All are at least 0 and have the least
@@ -172,7 +175,7 @@ def calibrate(
     fan_in, batch : int
         Results that a merge joins; items that a processor takes at a time, of "adaptive". [1]
     cores : float, optional
-        Cores that all processors shared, of "adaptive"; by default one each. [1]
+        Cores that all processors shared; by default one each. [1]
 
     Returns
     -------
@@ -197,9 +200,9 @@ def calibrate(
     if "n" not in runs.axes:
         raise ParameterError("points", must="have a column n", hint="It holds the items.")
     given = runs.axes.get("pipelines", 1.0) if pipelines is None else pipelines
-    options: dict[str, Any] = {"fan_in": fan_in}
+    options: dict[str, Any] = {"fan_in": fan_in, "cores": cores}
     if schedule == "adaptive":
-        options |= {"batch": batch, "cores": cores}
+        options["batch"] = batch
     terms = run_terms(
         runs.axes["n"], runs.axes["p"], given, schedule=schedule, drain=drain, **options
     )
@@ -238,20 +241,29 @@ def run_terms(
 ) -> Array:
     """What the constants multiply in runs, on a last axis: 1, steps, and levels with `drain`. [1].
 
-    `p` are all processors. Steps are k in the published schedule, N/c in the default one.
+    `p` are all processors. Steps are k in the published schedule, N/c in the default one; with
+    fewer `cores` than items that are taken in a step, k times what each core has of them.
 
     >>> run_terms(4096, [16, 128], [1, 8])
     array([[  1., 510.],
            [  1.,  62.]])
+    >>> run_terms(4096, 16, cores=4)
+    array([1.000e+00, 1.023e+03])
     """
     g = np.asarray(pipelines, dtype=np.float64)
     each = np.asarray(p, dtype=np.float64) / g
     if schedule == "source":
         counts = steps(items, each, pipelines=g, fan_in=fan_in)
         levels = tree_levels(each, fan_in=fan_in)
+        if cores is not None:
+            f = np.asarray(fan_in, dtype=np.float64)
+            taken = each * g * np.where(levels > 0, (f - 1) / f, 1.0)
+            first = np.maximum(each * g / np.asarray(cores), 1.0)
+            counts = counts * np.maximum(taken / np.asarray(cores), 1.0) + first - 1.0
     elif schedule == "adaptive":
         split = batches(items, p, batch=batch, cores=cores, fan_in=fan_in)
-        counts, levels = split.items / split.busy, np.where(split.working > 1, split.levels, 0.0)
+        counts = split.items / split.busy
+        levels = np.where(split.working > 1, split.levels + 1, 0.0)  # and the way to rank 0
     else:
         must = 'be "source" or "adaptive"'
         raise ParameterError("schedule", must=must, got=repr(schedule), hint="Choose one.")

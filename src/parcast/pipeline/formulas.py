@@ -21,12 +21,13 @@ speedup tends to P/2, while (5) tends to P. The overlapped form takes a step as 
 of its stages [D]::
 
     T     = T_comp + k*step + lg P*(T_merge + T_comm + o)
-    step  = max(T_comp, T_merge, T_comm) + o
+    step  = max(T_comp + o/2, T_merge + o/2, T_comm)
 
-with o the processor time of a message, which nothing overlaps. A tree of fan-in f has log_f P
-levels; a merge takes f - 1 results from other processors, and P*(f - 1)/f processors take new
-items in a step [D]. Arrivals at the channel are lambda = P/T_comp in the source's example [S]; a
-step sends P/2 messages, lambda = P/(2*step) [D].
+with o the processor time of a message, half of it on either side. Items are dealt to pipelines in
+whole cycles of lg P steps, and k is that of the pipeline with most; (6) has N/G. A tree of fan-in
+f has log_f P levels; a merge takes f - 1 results from other processors, and P*(f - 1)/f processors
+take new items in a step [D]. Arrivals at the channel are lambda = P/T_comp in the source's example
+[S]; a step sends P/2 messages, lambda = P/(2*step) [D].
 
 Use them for the published schedule, `schedule="source"`; the law of the default schedule is
 `parcast.pipeline.adaptive`. All times are means.
@@ -154,21 +155,47 @@ def speedups(p: ArrayLike, *, fan_in: ArrayLike = 2) -> Speedups:
 
 
 def steps(
-    items: ArrayLike, p: ArrayLike, *, pipelines: ArrayLike = 1, fan_in: ArrayLike = 2
+    items: ArrayLike,
+    p: ArrayLike,
+    *,
+    pipelines: ArrayLike = 1,
+    fan_in: ArrayLike = 2,
+    whole_cycles: bool = False,
 ) -> Array:
     """Steps after the first, k of equation (6) [S]; 0 for fewer items than processors [D].
 
-    `p` are the processors of one pipeline.
+    `p` are the processors of one pipeline. Each of them has N/G items [S], or with `whole_cycles`
+    those of the pipeline with most, as the items are dealt, see `largest_share` [D].
 
     >>> steps(4096, 16, pipelines=[1, 2, 8])
     array([510., 254.,  62.])
+    >>> steps(4096, 16, pipelines=[1, 2, 8], whole_cycles=True)
+    array([510., 256.,  64.])
     """
     n, levels = _items(items), tree_levels(p, fan_in=fan_in)
     number, f = np.asarray(p, dtype=np.float64), np.asarray(fan_in, dtype=np.float64)
     g = np.asarray(pipelines, dtype=np.float64)
     require("pipelines", g, g >= 1, must="be at least 1", hint="Count pipelines from 1.")
+    share = largest_share(n, number, pipelines=g, fan_in=f) if whole_cycles else n / g
     taking = np.where(levels > 0, number * (f - 1) / f, number)
-    return np.asarray(np.maximum(n / g - number, 0.0) / taking)
+    return np.asarray(np.maximum(share - number, 0.0) / taking)
+
+
+def largest_share(
+    items: ArrayLike, p: ArrayLike, *, pipelines: ArrayLike = 1, fan_in: ArrayLike = 2
+) -> Array:
+    """Items of the pipeline with most: each gets P, then in turn those of a cycle [D].
+
+    A cycle of the published schedule has lg P steps in which P/2 items are taken.
+
+    >>> largest_share([100, 150], 16, pipelines=4)
+    array([48., 48.])
+    """
+    n, levels = _items(items), tree_levels(p, fan_in=fan_in)
+    number, f, g = (np.asarray(x, dtype=np.float64) for x in (p, fan_in, pipelines))
+    cycle = np.where(levels > 0, number * (f - 1) / f * levels, 1.0)
+    rounds, rest = np.divmod(np.maximum(n - g * number, 0.0), g * cycle)
+    return np.asarray(np.minimum(n, number) + rounds * cycle + np.minimum(rest, cycle))
 
 
 def step_time(
@@ -181,7 +208,8 @@ def step_time(
 ) -> Array:
     """Time of one step: task and communication added [S], or the longest stage [D].
 
-    `overhead` is the processor time of a message, which is added in both. All in seconds.
+    `overhead` is the processor time of a message: half of it on the side of the task, which is
+    sent, and half on that of the merge. All in seconds.
 
     >>> step_time(task=0.15, communication=0.0026)
     array(0.1526)
@@ -192,8 +220,8 @@ def step_time(
         task=task, merge=merge, communication=communication, overhead=overhead
     )
     if overlapped:
-        return np.asarray(np.maximum(np.maximum(task, merge), sent) + own)
-    return np.asarray(task + sent + own)
+        return np.asarray(np.maximum(np.maximum(task, merge) + own / 2, sent))
+    return np.asarray(task + sent + own / 2)
 
 
 def pipeline_time(
@@ -227,7 +255,7 @@ def pipeline_time(
     pipelines : array_like
         Identical pipelines, G, that share the items. [1]
     overhead : array_like
-        Processor time of a message, which nothing overlaps [D]. [s]
+        Processor time of a message, half of it on either side [D]. [s]
     fan_in : array_like
         Results that a merge joins [D]. [1]
     overlapped : bool
@@ -254,7 +282,7 @@ def pipeline_time(
     """
     number, f = np.asarray(p, dtype=np.float64), np.asarray(fan_in, dtype=np.float64)
     require("p", number, number > 1, must="be at least 2", hint="Use sequential_time for one.")
-    k = steps(items, p, pipelines=pipelines, fan_in=fan_in)
+    k = steps(items, p, pipelines=pipelines, fan_in=fan_in, whole_cycles=overlapped)
     task, sent, own = _times(task=task, communication=communication, overhead=overhead)
     (merge,) = _times(merge=task if merge is None else merge)
     merge, sent, own = ((f - 1) * each for each in (merge, sent, own))

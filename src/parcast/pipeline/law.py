@@ -22,8 +22,8 @@ with `prefetch` one rank fetches all items ahead, which then bounds each step of
 p processors on fewer `cores` share them, P*G/2 tasks and merges a step [D].
 
 Assumed: items and merges take the mean times given here, whatever their place in the tree; the
-published schedule needs P a power of the fan-in. Ignored: times that vary, unequal processors,
-other traffic.
+published schedule needs P a power of the fan-in. Ignored: times that vary, but for those of tasks
+(`task_cv`) in `adaptive`; unequal processors, other traffic.
 
 References
 ----------
@@ -50,6 +50,7 @@ from parcast.errors import ParameterError, require
 from parcast.pipeline.adaptive import adaptive_time, batches, channel_time, queued_delay
 from parcast.pipeline.formulas import (
     arrival_rate,
+    largest_share,
     message_delay,
     sequential_time,
     step_time,
@@ -76,6 +77,7 @@ class Reduction:
     fetch: Array  # T_fetch [s]
     overhead: Array  # processor time of a message [s]
     startup: Array  # T_0 [s]
+    task_cv: Array | None  # standard deviation of the time of a task over its mean [1]
     cores: Array | None  # that all processors share [1]
     prefetch: bool  # by one rank for all
 
@@ -159,7 +161,7 @@ class PipelinePhase(Phase):
         default="own", description="Whether each pipeline has a channel, or all share one."
     )
     overhead: Time = parameter(
-        "0 s", "Processor time of a message, sending and receiving, which nothing overlaps."
+        "0 s", "Processor time of a message, half of it to send and half to receive."
     )
     startup: Time = parameter("0 s", "Time of a run that depends on nothing else, T_0.")
     drain: bool = Field(
@@ -174,6 +176,10 @@ class PipelinePhase(Phase):
         "2", "Results that a merge joins."
     )
     batch: Count = parameter("1", "Items that a processor takes at a time.")
+    task_cv: Annotated[Amount, Of("count")] | None = parameter(
+        None,
+        "Standard deviation of the time of a task over its mean, 0 by default; adaptive only.",
+    )
     cores: Count | None = parameter(
         None, "Cores that all processors share; by default each has its own."
     )
@@ -191,6 +197,16 @@ class PipelinePhase(Phase):
                 "phase",
                 must='give cv2 only if delay = "mg1"',
                 hint='Add delay = "mg1", or leave cv2 out.',
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _variation_of_adaptive(self) -> "PipelinePhase":
+        if self.form != "adaptive" and self.task_cv is not None:
+            raise ParameterError(
+                "phase",
+                must='give task_cv only if form = "adaptive"',
+                hint="Leave task_cv out. parcast simulate takes the variation of tasks for all.",
             )
         return self
 
@@ -240,6 +256,7 @@ class PipelinePhase(Phase):
         own = self.values(at)
         run = self._reduction(at, own)
         p = np.asarray(at["p"], dtype=np.float64)
+        shape, even = {"pipelines": run.pipelines, "fan_in": run.fan_in}, run.items / run.pipelines
         few = run.items < p * run.batch
         if few.any():
             yield (
@@ -251,6 +268,13 @@ class PipelinePhase(Phase):
                 f"p = {_first(p, over):g} exceeds the {_first(run.cores, over):g} cores: "
                 "processors share them, and the time of a task is meant as that on a core of "
                 "its own."
+            )
+        share = largest_share(run.items, run.p, **shape) if self.form == "serial" else even
+        if np.any(uneven := (p > 1) & (share > 1.05 * even)):
+            yield (
+                f"One pipeline gets {_first(share, uneven):g} of the items, not N/G = "
+                f"{_first(even, uneven):g} as in equation (6), whose time is too low (at p = "
+                f'{_first(p, uneven):g}). form = "overlapped" counts them.'
             )
         if self.form == "serial" and np.any(run.merge > run.task):
             yield (
@@ -315,6 +339,8 @@ class PipelinePhase(Phase):
             "fetch": run.fetch,
             "overhead": run.overhead,
             "prefetch": run.prefetch,
+            "latency": channel.propagation,
+            "task_cv": 0.0 if run.task_cv is None else run.task_cv,
             **shape,
         }
         channels = np.ones(()) if channel.is_shared else run.pipelines
@@ -338,7 +364,8 @@ class PipelinePhase(Phase):
         """Time by the published schedule, without the start; T_seq on one processor. [s]."""
         f, g = run.fan_in, run.pipelines
         b = np.minimum(run.batch, np.maximum(run.items / g, 1.0))
-        k = steps(np.maximum(run.items / b, 1.0), run.p, pipelines=g, fan_in=f)
+        blocks, dealt = np.maximum(run.items / b, 1.0), self.form == "overlapped"
+        k = steps(blocks, run.p, pipelines=g, fan_in=f, whole_cycles=dealt)
         is_parallel = run.p > 1
         taking = run.p * (f - 1) / f * g  # tasks, and merges of two, of one step
         merge, own_cost = (f - 1) * run.merge, (f - 1) * run.overhead

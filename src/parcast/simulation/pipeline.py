@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
 from parcast.pipeline.law import CV2, PipelinePhase
@@ -68,18 +69,13 @@ class PipelineSimulator(Simulator):
     """How phases of the law "pipeline" are simulated."""
 
     def described(self, phase: PipelinePhase) -> Mapping[str, Law]:
-        """Only the lengths of messages vary as described, by the formula of their delay."""
+        """Tasks vary with their task_cv, lengths of messages by the formula of their delay."""
         cv2 = CV2.get(phase.delay, 0.0)
         if phase.delay == "mg1" and phase.cv2 is not None:
-            if phase.cv2.expression.axes:
-                raise ParameterError(
-                    "cv2",
-                    must="be the same at all points to be simulated",
-                    hint="Write it as a number.",
-                )
-            cv2 = float(phase.cv2({}))
-        message: Law = "exponential" if cv2 == 1 else float(np.sqrt(cv2)) or "none"
-        return {"task": "none", "merge": "none", "message": message, "fetch": "none"}
+            cv2 = _number("cv2", phase.cv2)
+        cv = 0.0 if phase.task_cv is None else _number("task_cv", phase.task_cv)
+        task, message = (_law(x) for x in (cv, float(np.sqrt(cv2))))
+        return {"task": task, "merge": "none", "message": message, "fetch": "none"}
 
     def tasks(
         self,
@@ -166,6 +162,20 @@ class PipelineSimulator(Simulator):
                 f"A batch is a power of the fan-in in the default schedule: {one.block} items "
                 f"are simulated instead of {one.batch}, at {points_of(len(smaller), grid.shape)}."
             )
+
+
+def _number(name: str, amount: Amount) -> float:
+    """Value of an amount that is the same at all points."""
+    if amount.expression.axes:
+        raise ParameterError(
+            name, must="be the same at all points to be simulated", hint="Write it as a number."
+        )
+    return float(amount({}))
+
+
+def _law(cv: float) -> Law:
+    """Law of times with a coefficient of variation."""
+    return "exponential" if cv == 1 else cv or "none"
 
 
 def _scenario(amounts: Mapping[str, float], fixed: Mapping[str, Any]) -> Scenario:

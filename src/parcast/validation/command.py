@@ -61,7 +61,9 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "calibrate_with": "--calibrate-with",
     "longest": "--longest",
 }
-PARTS: Final[dict[str, str]] = {}  # commands of their own below `validate`, by place
+PARTS: Final = {  # commands of their own below `validate`, by place
+    "pipeline": "parcast.pipeline.validating.command:command",
+}
 
 
 @cli_command(

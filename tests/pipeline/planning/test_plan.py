@@ -304,13 +304,17 @@ def test_arguments_are_those_of_a_run():
     assert source.options == "-np 8 --schedule source"
 
 
-def test_memory_is_the_window_and_the_last_merge():
-    plan = plan_pipeline(items=1000, task="5 ms", message="1 MB", growth=1.0, ranks=4)
-    best = plan.best
-    waiting = min(16, -(-1000 // (best.batch * best.ranks)))
-    assert best.memory == pytest.approx(waiting * 1e6 * best.batch + 2e9)
-    small = plan_pipeline(items=1000, task="5 ms", message="1 MB", ranks=4)
-    assert small.best.memory == pytest.approx(18e6)
+def test_memory_is_what_waits_on_a_path_of_the_tree_and_the_total():
+    costs = {"items": 1024, "task": "5 ms", "message": "1 MB", "ranks": 4}
+    plan = plan_pipeline(**costs, growth=1.0)
+    for each in plan.plans[1:]:
+        sizes = [each.batch]
+        while sizes[-1] * each.fan_in < 1024:
+            sizes.append(sizes[-1] * each.fan_in)
+        if sizes[-1] * each.fan_in == 1024:
+            waiting = (each.fan_in - 1) * sum(sizes)
+            assert each.memory == pytest.approx(1e6 * (waiting + 1024))
+    assert plan_pipeline(**costs).best.memory == pytest.approx(11e6)  # 10 levels, batches of 1
 
 
 def test_one_rank_is_a_plan_where_no_other_is_faster():

@@ -227,6 +227,7 @@ def _round_trips(comm: "MPI.Intracomm") -> list[list[Sample]]:
                 there = comm.recv(source=other)
                 samples.append((begun, there, perf_counter()))
             trips.append(samples)
+    comm.Barrier()  # the run begins when all clocks are known: it is timed on every rank
     return trips
 
 

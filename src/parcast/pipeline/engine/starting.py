@@ -24,7 +24,7 @@ from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
-from parcast.mpi.rank import REFUSAL
+from parcast.mpi.rank import PLACEMENT, REFUSAL
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Server
 from parcast.pipeline.engine.payload import portable, size_of
@@ -56,7 +56,8 @@ def run_started(
     The items are taken here and, unless the job has a rank for it, the server stage is called
     here. ParcastErrors of a rank are raised.
     """
-    is_crowded = ranks > len(available_cores())
+    # Hosts of a testbed say that ranks are not to be pinned: each has one, and all the same cores.
+    is_crowded = ranks > len(available_cores()) and PLACEMENT not in os.environ
     placement: Placement = "spread" if is_crowded else "auto"
     server = job.server if job.server_rank is None else None
     source = Items(items)

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.pipeline.adaptive import adaptive_time, batches, channel_time, queued_delay
-from parcast.pipeline.engine.coordinator import WINDOW
 from parcast.pipeline.formulas import (
     arrival_rate,
     message_delay,
@@ -190,6 +189,7 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
         "fetch": fetch,
         "prefetch": costs.prefetch,
         "overhead": costs.overhead,
+        "latency": costs.latency,
         "channel": channel_time(split, service=service, channels=channels),
         **shape,
     }
@@ -209,8 +209,8 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
     per_message = np.where(share > 0, sent + costs.overhead, 0.0)
     carried = split.busy * share * service / channels
     alone = split.working <= 1
-    waiting = np.minimum(WINDOW, np.ceil(split.number / split.working))
-    held = waiting * costs.message_of(size) + 2.0 * costs.message_of(costs.items)
+    # Of each level of the tree, results that wait for the last of a node; and the total.
+    held = (f - 1) * tree.levels * tree.path_message + costs.message_of(costs.items)
     return Figures(
         time=time + costs.startup,
         task=item,
@@ -248,7 +248,7 @@ def _published(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
         full = used * step
         delay = message_delay(rate, service=service * is_open, propagation=costs.latency)
         sent = np.where(is_open, delay, full)
-    k = steps(costs.items, p, pipelines=g)
+    k = steps(costs.items, p, pipelines=g, whole_cycles=True)
     own = costs.overhead
     each = step_time(
         task=np.maximum(busy, fetch),

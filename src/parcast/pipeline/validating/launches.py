@@ -1,0 +1,104 @@
+"""Launches of ranks that make runs of the job, again where others disturbed them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from parcast.mpi.find import available_cores, find_mpi
+from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.launcher import Placement, run_ranks
+from parcast.pipeline.validating.observation import Observed, Point
+from parcast.pipeline.validating.work import Job
+from parcast.pipeline.validating.worker import lines_of
+from parcast.testbed.testbed import testbed_here
+from parcast.timings.disturbed import WAITING
+
+WORKER: Final = "parcast.pipeline.validating.worker"
+PREFIX: Final = "parcast-validating-"
+SHARE: Final = 0.15  # below its share of a core, that a host of a testbed may be [1] [D]
+DAY: Final = 86400.0  # [s]
+LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]
+
+
+class Runner(Protocol):
+    """What makes runs on ranks; `launch` does."""
+
+    def __call__(
+        self,
+        points: Sequence[Point],
+        *,
+        work: Job,
+        launch: int,
+        batch: int,
+        time_limit: float,
+        is_traced: bool,
+    ) -> Sequence[Observed]:
+        """Make runs on as many ranks each, in one launch."""
+
+
+def launch(
+    points: Sequence[Point],
+    *,
+    work: Job,
+    launch: int,
+    batch: int,
+    time_limit: float,
+    is_traced: bool,
+) -> Sequence[Observed]:
+    """Start ranks, make runs, and end the ranks."""
+    ranks = points[0].layout.total
+    with folder_for(PREFIX) as desk, failing_for(desk, "the validation"):
+        answer = desk / "runs.jsonl"
+        document = {
+            "work": work.to_document(),
+            "runs": [asdict(point) for point in points],
+            "launch": launch,
+            "batch": batch,
+            "answer": str(answer),
+            "trace": str(desk / "trace.jsonl") if is_traced else None,
+        }
+        task = desk / "task.json"
+        task.write_text(json.dumps(document), encoding="utf-8")
+        _started(task, ranks, time_limit)
+        return tuple(lines_of(answer))
+
+
+def _started(task: Path, ranks: int, time_limit: float) -> None:
+    """Run the ranks of a launch.
+
+    Ranks that share cores are not pinned: in the published schedule half of them wait, and which
+    half would depend on the core.
+    """
+    is_crowded = ranks > len(available_cores())
+    placement: Placement = "free" if is_crowded else "auto"
+    run_ranks(
+        WORKER,
+        [str(task)],
+        ranks=ranks,
+        time_limit=time_limit,
+        placement=placement,
+        environment=find_mpi().environment(crowded=True) if is_crowded else None,
+        called="the pipeline",
+    )
+
+
+def tolerated() -> float:
+    """Share of a run that others may have had its processors. [1]."""
+    testbed = testbed_here()
+    return WAITING if testbed is None or testbed.cap is None else SHARE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """Runs of one layout that are asked for, and what a launch of them should take."""
+
+    points: tuple[Point, ...]
+    expected: float  # [s]
+    is_known: bool = True  # whether that is more than a guess
+
+    @property
+    def time_limit(self) -> float:
+        """Limit of a launch [s]."""
+        return LIMIT[0] + LIMIT[1] * self.expected if self.is_known else DAY

@@ -1,0 +1,155 @@
+"""What the ranks of a launch execute: runs of the job, one after another, after a tiny one.
+
+The only argument is the path of a JSON file with the launch. Each run that has ended is added to
+the file that the launch names, as a line of JSON. The tiny run is not counted: it loads the code
+and opens the connections.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any, Final
+
+from parcast.instrument.quanta import waited_for_core
+from parcast.mpi.find import available_cores
+from parcast.pipeline.result import PipelineResult
+from parcast.pipeline.run import run_pipeline
+from parcast.pipeline.trace import read_trace
+from parcast.pipeline.validating.observation import Layout, Observed, Point
+from parcast.pipeline.validating.parts import parts_of
+from parcast.pipeline.validating.work import Job, job_from
+from parcast.testbed.testbed import testbed_here
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+TINY: Final = 4  # items a rank in the run that is not counted [1]
+STAT: Final = Path("/proc/stat")
+TICKS: Final = 100.0  # of the kernel's accounts a second; the same on all of Linux [1/s]
+BUSY: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, interrupts and what the host has stolen
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """What the system says of processors at a moment; None where it does not."""
+
+    busy: float | None  # of the cores of all ranks of this host [s]
+    own: float  # of this process [s]
+    waited: float | None  # of this thread for its core [s]
+    at: float  # [s]
+
+    @classmethod
+    def now(cls) -> "Accounts":
+        """Read them."""
+        return cls(busy_seconds(), process_time(), waited_for_core(), perf_counter())
+
+
+def busy_seconds() -> float | None:
+    """Time that all cores of this machine computed, for whomever [s]."""
+    try:
+        first = STAT.read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
+        return sum(int(first[i]) for i in BUSY) / TICKS
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run what a file asks for."""
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    text = Path(arguments[0]).read_text(encoding="utf-8") if comm.Get_rank() == 0 else ""
+    task = json.loads(comm.bcast(text))
+    work = job_from(task["work"])
+    tiny = work.warm_up()
+    items = tiny.items(TINY * comm.Get_size())
+    for schedule in dict.fromkeys(run["schedule"] for run in task["runs"]):
+        run_pipeline(items, **tiny.functions(), comm=comm, schedule=schedule)
+    for run in task["runs"]:
+        point = Point(**{**run, "layout": Layout(*run["layout"])})
+        observed = _observed(comm, point, work, task)
+        if comm.Get_rank() == 0:
+            with Path(task["answer"]).open("a", encoding="utf-8") as answer:
+                print(json.dumps(observed.to_document()), file=answer, flush=True)
+
+
+def _observed(comm: "MPI.Intracomm", point: Point, work: Job, task: dict[str, Any]) -> Observed:
+    """Make a run."""
+    trace, items = task["trace"], work.items(point.items)
+    functions = work.functions()
+    comm.Barrier()
+    before = Accounts.now()
+    result = run_pipeline(
+        items,
+        **functions,
+        comm=comm,
+        schedule=point.schedule,
+        pipelines=point.layout.pipelines,
+        batch=task["batch"] if point.schedule == "adaptive" else "auto",
+        trace=trace,
+    )
+    places = comm.gather((available_cores(), before, Accounts.now()))
+    if places is None:
+        return Observed(point=point, launch=0, time=0.0, waiting=None)
+    return Observed(
+        point=point,
+        launch=task["launch"],
+        time=result.seconds,
+        waiting=_waiting(result, places),
+        parts=None if trace is None else parts_of(read_trace(trace)),
+    )
+
+
+def _waiting(
+    result: PipelineResult, places: Sequence[tuple[Sequence[int], Accounts, Accounts]]
+) -> float | None:
+    """Share of a run that others had the processors of its ranks; None where it is unknown. [1].
+
+    Ranks with a core of their own never wait for it: the longest wait of one of them. Those that
+    share cores do: what all cores did that was not done by ranks. A host of a testbed computes
+    for its share of the time: how far it was below it.
+    """
+    testbed = testbed_here()
+    if testbed is not None and testbed.cap is not None:
+        return _missing_share(result, testbed.cap, testbed.hosts)
+    elapsed = max(after.at - before.at for _, before, after in places)
+    cores = {core for own, _, _ in places for core in own}
+    if len(places) <= len(cores):
+        waits = [
+            after.waited - before.waited
+            for _, before, after in places
+            if after.waited is not None and before.waited is not None
+        ]
+        return max(waits) / elapsed if len(waits) == len(places) else None
+    _, before, after = places[0]
+    if before.busy is None or after.busy is None:
+        return None
+    own = sum(after.own - before.own for _, before, after in places)
+    return max(after.busy - before.busy - own, 0.0) / (elapsed * len(cores))
+
+
+def _missing_share(result: PipelineResult, cap: float, hosts: int) -> float:
+    """How far the share of a core that ranks had in tasks was below that of their hosts [1]."""
+    beside = Counter(share.rank % hosts for share in result.ranks)
+    shares = [
+        share.processor / (share.tasks + share.merges) * beside[share.rank % hosts] / cap
+        for share in result.ranks
+        if share.tasks + share.merges > 0 and beside[share.rank % hosts] == 1
+    ]
+    return max(1.0 - min(shares), 0.0) if shares else 0.0
+
+
+def lines_of(answer: Path) -> Iterator[Observed]:
+    """Read the runs that have ended, whole lines only."""
+    if answer.exists():
+        for line in answer.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):
+                yield Observed.from_document(json.loads(line))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
