@@ -134,10 +134,10 @@ def test_costly_messages_take_larger_batches():
 
 
 def test_costly_messages_exceed_a_small_batch_which_is_said():
-    plan = plan_pipeline(items=100_000, task="1 ms", latency="3 ms", ranks=16)
+    plan = plan_pipeline(items=100_000, task="1 ms", latency="1.5 ms", ranks=16)
     assert plan.best.batch == 4
     assert any(
-        "with a batch of 2, communication would take 1.5 times the task" in x for x in plan.reasons
+        "with a batch of 1, communication would take 1.5 times the task" in x for x in plan.reasons
     )
 
 

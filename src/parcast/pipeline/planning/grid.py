@@ -203,7 +203,9 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
         longer = 0.0 if costs.bandwidth is None else tree.path_message / costs.bandwidth - service
         on_path = sent + np.maximum(longer, 0.0)
     # Merges on the path to the root are longer than the mean merge, which the law counts there.
-    on_path = on_path + (f - 1) * np.maximum(tree.path - tree.merge, 0.0)
+    # They are given to the messages of the path, of which there is one more: the delivery.
+    merges = split.levels / (split.levels + 1)
+    on_path = on_path + merges * (f - 1) * np.maximum(tree.path - tree.merge, 0.0)
     time = adaptive_time(tree.batches, ranks, **law, communication=on_path, drain=drain).time
     share = split.shared
     per_message = np.where(share > 0, sent + costs.overhead, 0.0)
