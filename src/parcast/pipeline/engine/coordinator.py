@@ -235,6 +235,8 @@ class Coordinator:
 
     def is_needed(self, item: int) -> bool:
         """Tell whether the task is to be run on an item."""
+        if not any(self._covered):
+            return True
         return not all(self.is_covered(item, shard) for shard in range(self.shards))
 
     def _covered_until(self, item: int, shard: int) -> int:

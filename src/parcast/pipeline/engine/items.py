@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from time import perf_counter
 from types import FrameType
@@ -11,6 +11,7 @@ from typing import Any, Final
 from parcast.errors import ParameterError, RunFailed
 from parcast.units import shown
 
+TOGETHER: Final = 4096  # items of a sequence that are taken before messages are looked after
 SLOW: Final = 0.002  # an item that takes longer to get is passed on at once [s]
 
 
@@ -29,6 +30,7 @@ class Items:
             got = shown(repr(items))
             raise ParameterError("items", must="be iterable", got=got, hint=hint) from None
         self.total = len(items) if isinstance(items, Sized) else None
+        self._items = items
         self.fetched = 0
         self.has_ended = False
         self.was_stopped = False
@@ -51,6 +53,9 @@ class Items:
         is_needed: Callable[[int], bool] = lambda _: True,
     ) -> None:
         """Take items up to a number since the beginning, for a while [s] or until one is slow."""
+        if isinstance(self._items, list | tuple | range) and not self.was_stopped:
+            self._fetch_known(self._items, min(wanted, self.fetched + TOGETHER), is_needed)
+            return
         begun = perf_counter()
         while not self.has_ended and self.fetched < wanted:
             self._asked = perf_counter()
@@ -64,6 +69,16 @@ class Items:
             self.fetched += 1
             if self._was_slow or now - begun > patience:
                 return
+
+    def _fetch_known(
+        self, items: Sequence[Any], wanted: int, is_needed: Callable[[int], bool]
+    ) -> None:
+        """Take items that are all there."""
+        stop = min(wanted, len(items))
+        known = range(self.fetched, stop)
+        self._waiting.update((i, items[i]) for i in known if is_needed(i))
+        self.fetched = max(self.fetched, stop)
+        self.has_ended = self.fetched >= len(items)
 
     def _next(self) -> Any:
         """Take one item, or note that there are no more."""

@@ -7,7 +7,7 @@ batches and schedules decide who merges, never what is merged with what: the res
 bytes for every number of ranks.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import reduce
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -94,8 +94,10 @@ class Merge(NamedTuple):
     two: Callable[[Any, Any], Any]
     many: Callable[[Sequence[Any]], Any] | None = None
 
-    def of(self, values: Iterable[Any]) -> Any:
+    def of(self, values: Sequence[Any]) -> Any:
         """Merge the values of children, in their order; those of no item are left out."""
+        if len(values) == 2 and values[0] is not EMPTY and values[1] is not EMPTY:
+            return self.two(*values)
         there = [value for value in values if value is not EMPTY]
         if not there:
             return EMPTY

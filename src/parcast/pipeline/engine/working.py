@@ -117,16 +117,22 @@ class Work:
         for attempt in range(self._job.retries + 1):
             self.current = (index, time.monotonic())
             try:
+                if self._job.timeout is None:
+                    return self._called(item)
                 with _limited(self._job.timeout):
-                    if self._has_state:
-                        return self._job.task(item, self._state)
-                    return self._job.task(item)
+                    return self._called(item)
             except (Exception, SystemExit) as error:
                 if attempt == self._job.retries:
                     raise ItemFailed(described(index, shortened(item), error)) from error
             finally:
                 self.current = None
         raise AssertionError
+
+    def _called(self, item: Any) -> Any:
+        """Call the task on an item."""
+        if self._has_state:
+            return self._job.task(item, self._state)
+        return self._job.task(item)
 
     def _parts(self, index: int, result: Any) -> Sequence[Any]:
         """Split the result of an item into its shards."""
@@ -208,11 +214,8 @@ def shortened(item: Any) -> str:
 
 
 @contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
+def _limited(seconds: float) -> Iterator[None]:
     """Raise TimeoutError in the block after some time; the main thread alone can."""
-    if seconds is None:
-        yield
-        return
 
     def stop(_: int, __: FrameType | None) -> None:
         raise TimeoutError(f"the task took longer than {seconds:g} s")
