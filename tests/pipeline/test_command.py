@@ -53,9 +53,12 @@ def folder(tmp_path, monkeypatch):
 
 
 BAD_ITEM = """
+import time
+
 items = range(40)
 
 def task(item):
+    time.sleep(0.01)
     return 1 // (30 - item)
 """
 
@@ -63,7 +66,9 @@ def task(item):
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_failure_is_mended_with_options(parcast, folder, ranks):
     """Its advice is what can be written in a command line, not an argument of Python."""
-    kept = () if ranks == 1 else ("--checkpoint", "kept", "--checkpoint-every", "1ms")
+    kept = (
+        () if ranks == 1 else ("--checkpoint", "kept", "--checkpoint-every", "1ms", "--batch", "1")
+    )
     said = parcast("run", "pipeline", job(folder, BAD_ITEM), "-np", ranks, *kept)
     assert said.status == 4
     assert said.err.startswith("parcast: Item 30 failed")
@@ -178,6 +183,21 @@ def test_what_is_no_job_is_refused(parcast):
         said = parcast("run", "pipeline", name, "x")
         assert said.status == 2
         assert words in said.err, said.err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ([], 2, ["ARGUMENT must be those of items(end)", "missing"]),
+        (["1", "2"], 2, ["ARGUMENT must be those of items(end)", "too many"]),
+        (["ten"], 3, ["numbers_of_test.py", "line 5", "invalid literal"]),
+    ],
+)
+def test_arguments_that_items_refuses_are_told(parcast, arguments, status, words):
+    said = parcast("run", "pipeline", "numbers_of_test.py", *arguments)
+    assert said.status == status
+    assert all(word in said.err for word in words), said.err
 
 
 @pytest.mark.usefixtures("folder")

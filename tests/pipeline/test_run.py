@@ -205,6 +205,9 @@ def test_another_run_is_not_resumed(tmp_path):
     with pytest.raises(FileProblems, match="cannot be read"):
         parcast.run_pipeline(range(50), task, signature="a", **keys)
     keys["resume"] = False
+    with pytest.raises(ParameterError, match="checkpoint must be a folder without a checkpoint"):
+        parcast.run_pipeline(range(5), task, signature="b", **keys)
+    (tmp_path / "checkpoint.json").unlink()
     assert parcast.run_pipeline(range(5), task, signature="b", **keys).value == 10
     assert not list(tmp_path.iterdir())
 

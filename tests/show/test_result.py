@@ -6,6 +6,7 @@ import pickle
 from dataclasses import FrozenInstanceError, fields
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -19,6 +20,16 @@ from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
 from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
+from parcast.pipeline.explaining.explain import explain_pipeline
+from parcast.pipeline.explaining.timeline import timeline_of
+from parcast.pipeline.features.extract import extract_features
+from parcast.pipeline.planning import plan_pipeline
+from parcast.pipeline.run import run_pipeline
+from parcast.pipeline.search.search_documents import search_documents
+from parcast.pipeline.sorting.sort_file import sort_file
+from parcast.pipeline.trace import read_trace
+from parcast.pipeline.traffic.check import check_traffic
+from parcast.pipeline.validating.validate import validate_pipeline
 from parcast.places import load
 from parcast.prediction.predict import predict
 from parcast.projection.counted import project_counts
@@ -31,13 +42,24 @@ from parcast.timings.measurements import Measurements
 from parcast.timings.read_profiles import read_profiles
 from parcast.validation.validate import validate
 from tests.calibration.calibrated import WHOLE
+from tests.pipeline.validating.made import Engine
 from tests.validation.validated import FakeRunner, subject
 
 MACHINE = Machine(name="gort")
 PROGRAM = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
 COUNTED = Program(phase=[{"law": "counted", "count": [{"p": 1, "compute": "8 s"}]}])
 RUNS = {"machine": ["a"] * 3 + ["b"] * 3, "p": [1, 2, 4] * 2, "time": [8, 5, 3, 9, 6, 5]}
-STUDY = Path(__file__).parents[2] / "examples" / "stencil" / "runs.jsonl"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+STUDY = EXAMPLES / "stencil" / "runs.jsonl"
+TRACED = EXAMPLES / "pipeline" / "run.jsonl"
+
+
+def sorted_file():
+    """Sort a small array."""
+    with TemporaryDirectory() as folder:
+        np.save(f"{folder}/in.npy", np.arange(5.0)[::-1])
+        return sort_file(f"{folder}/in.npy", f"{folder}/out.npy")
+
 
 RESULTS = {
     "Calibration": lambda: WHOLE,
@@ -45,11 +67,20 @@ RESULTS = {
     "CountedProjection": lambda: project_counts(
         COUNTED, MACHINE, [1], known={"p": [1], "time": [8.0]}
     ),
+    "FeaturesResult": lambda: extract_features([STUDY.parent]),
     "Fit": lambda: fit(PROGRAM, Measurements(p=[1, 2, 4], time=[9.0, 5.0, 3.0]), MACHINE),
     "Forecast": lambda: forecast(RUNS, [8, 16]),
     "Match": lambda: match(RUNS),
+    "PipelinePlan": lambda: plan_pipeline(items=100, task="1 ms", ranks=4),
+    "PipelineResult": lambda: run_pipeline(range(4), float),
+    "PipelineSchedule": lambda: explain_pipeline(4),
+    "PipelineValidation": lambda: validate_pipeline(runner=Engine(), cores=16, seed=1),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
+    "SearchResult": lambda: search_documents([STUDY.parent], "stencil"),
     "Simulation": lambda: simulate(PROGRAM, MACHINE, p=[1, 2]),
+    "SortedFile": sorted_file,
+    "Timeline": lambda: timeline_of(read_trace(TRACED)),
+    "TrafficCheck": lambda: check_traffic(read_trace(TRACED)),
     "Validation": lambda: validate("sort", runner=FakeRunner(), subject=subject, seed=1),
 }
 COPIES = {

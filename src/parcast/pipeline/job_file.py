@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -51,7 +52,7 @@ def _problem(error: Exception, place: Path) -> Problem:
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame.lineno for frame in frames if frame.filename == str(place)]
     line = getattr(error, "lineno", None) or (inside[-1] if inside else None)
-    message = f"{type(error).__name__}: {error}. Correct it: it is imported on every rank."
+    message = f"{type(error).__name__}: {error}. Correct it."
     return Problem(message=message, line=line)
 
 
@@ -65,11 +66,28 @@ def functions_of(module: ModuleType) -> dict[str, Any]:
 def items_of(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
     """Items of a job: of its own function `items`, or files, lines of standard input and words."""
     if hasattr(module, "items"):
-        own: Iterable[Any] = module.items(*arguments) if callable(module.items) else module.items
-        return own
+        own: Iterable[Any] = module.items
+        return _own_items(module, arguments) if callable(own) else own
     if list(arguments) == ["-"]:
         return (line.rstrip("\n") for line in sys.stdin)
     return list(_files(arguments))
+
+
+def _own_items(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
+    """Call the function `items` of a job; an error in it is refused with its line."""
+    try:
+        signature(module.items).bind(*arguments)
+    except TypeError as refusal:
+        must = f"be those of items{signature(module.items)}"
+        hint = "Give one ARGUMENT for each of its parameters."
+        got = f"{len(arguments)}: {refusal}"
+        raise ParameterError("ARGUMENT", must=must, got=got, hint=hint) from refusal
+    try:
+        items: Iterable[Any] = module.items(*arguments)
+    except Exception as error:
+        place = Path(module.__file__ or "")
+        raise FileProblems(place.name, [_problem(error, place)]) from error
+    return items
 
 
 def _files(arguments: Sequence[str]) -> Iterator[str]:

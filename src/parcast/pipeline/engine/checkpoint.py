@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import FileProblems, ParameterError, Problem, RunFailed
+from parcast.errors import Argument, FileProblems, ParameterError, Problem, RunFailed
 from parcast.files.document import write_document
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.job import Skipped
@@ -89,6 +89,16 @@ class Checkpoint:
             fetched=document["items"],
             skipped=skipped,
         )
+
+    def require_none(self) -> None:
+        """Refuse to begin anew where another run left something to go on from."""
+        if (self._folder / MANIFEST).exists():
+            raise ParameterError(
+                "checkpoint",
+                must="be a folder without a checkpoint",
+                got=f"{self._folder}, which has that of an interrupted run",
+                hint=("Go on from it with ", Argument("resume", True), ", or delete the folder."),
+            )
 
     def clear(self) -> None:
         """Remove what another run left, or this one, which has ended well."""

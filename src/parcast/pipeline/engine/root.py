@@ -86,6 +86,8 @@ class Root:
     def _resumed(self) -> Iterator[Posted]:
         """Go on where an interrupted run ended: each rank gets some of what was saved."""
         assert self.checkpoint is not None
+        if not self._job.resumes:
+            self.checkpoint.require_none()
         earlier = self.checkpoint.read() if self._job.resumes else None
         if earlier is None:
             self.checkpoint.clear()

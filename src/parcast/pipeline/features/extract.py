@@ -51,6 +51,11 @@ class FeaturesResult(Result):
     run: PipelineResult
     lexicon: Lexicon | None = None
 
+    def __repr__(self) -> str:
+        """Say in one line what was read."""
+        totals = self.totals
+        return f"FeaturesResult({totals.documents} documents, {totals.tokens} tokens)"
+
     @property
     def totals(self) -> Totals:
         """What was read in all."""

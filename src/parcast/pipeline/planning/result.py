@@ -110,6 +110,12 @@ class PipelinePlan(Result):
     warnings: tuple[str, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """Say in one line what was planned."""
+        best = self.best
+        plan = "none is balanced" if best is None else f"{best.ranks} ranks, {best.time:.3g} s"
+        return f"PipelinePlan({self.costs.items:g} items, {self.schedule}: {plan})"
+
     @property
     def best(self) -> Plan | None:
         """The recommended plan, None if no plan is balanced within the limits."""

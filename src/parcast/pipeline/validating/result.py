@@ -147,7 +147,7 @@ class PipelineValidation(Result):
         """Give one row for each schedule, size and layout: the source's table for this machine."""
         for each in self.schedules:
             for row in each.rows_:
-                yield _row(each, row)
+                yield _row(row)
 
     def runs(self) -> Iterator[tuple[str, Observed, Compared | None, bool]]:
         """Give every run: its purpose, the row it belongs to, and whether it counts."""
@@ -225,7 +225,7 @@ class PipelineValidation(Result):
         return f"PipelineValidation({answers})"
 
 
-def _row(each: ValidatedSchedule, row: Compared) -> dict[str, Any]:
+def _row(row: Compared) -> dict[str, Any]:
     """Facts of a row, with the keys of the JSON document."""
     point = row.point
     facts: dict[str, Any] = {
@@ -236,12 +236,13 @@ def _row(each: ValidatedSchedule, row: Compared) -> dict[str, Any]:
         "n": point.items,
         "steps": row.steps,
     }
-    facts |= {f"{way}_s": row.predicted.get(way) for way in WAYS[each.schedule]}
+    ways = dict.fromkeys(way for own in WAYS.values() for way in own)  # columns of all schedules
+    facts |= {f"{way}_s": row.predicted.get(way) for way in ways}
     return facts | {
         "lower_s": row.lower,
         "upper_s": row.upper,
         "measured_s": row.measured,
-        **{f"{way}_error": row.error(way) for way in WAYS[each.schedule]},
+        **{f"{way}_error": row.error(way) if way in row.predicted else None for way in ways},
         "inside": row.is_inside,
         "runs": len(row.runs),
         "runs_disturbed": len(row.others),
