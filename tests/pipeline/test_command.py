@@ -29,9 +29,6 @@ def items(end):
 
 def task(n):
     return np.array([n, 1])
-
-def zero_of():
-    return None
 """
 
 
@@ -232,7 +229,7 @@ def test_a_batch_script_runs_with_a_stand_in_for_srun(parcast, folder):
     tools.mkdir()
     mpiexec = Path(sys.executable).parent / "mpiexec"
     if not mpiexec.exists():
-        pytest.skip("no mpiexec beside this Python")
+        pytest.skip("the stand-in for srun starts ranks with the mpiexec of the extra mpi")
     (tools / "srun").write_text(f'#!/bin/sh\nshift\nexec {mpiexec} -n 2 "$@"\n')
     code = "import sys; from parcast.cli import main; main()"
     (tools / "parcast").write_text(f"#!/bin/sh\nexec {sys.executable} -c '{code}' \"$@\"\n")

@@ -219,7 +219,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 
 def _blocks(raw: BinaryIO, faults: Faults) -> Iterator[tuple[list[bytes], bool]]:
     """Read whole lines, many at a time, unpacked; and whether the last of them has no end."""
-    stream = raw if hasattr(raw, "peek") else BufferedReader(raw)  # type: ignore[type-var]
+    stream = raw if hasattr(raw, "peek") else BufferedReader(raw)  # type: ignore[type-var]  # it reads
     is_packed = stream.peek(2)[:2] == GZIP
     plain = gzip.GzipFile(fileobj=stream) if is_packed else stream
     rest, count = b"", 0

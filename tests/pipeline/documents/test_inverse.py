@@ -246,7 +246,7 @@ def test_tags_and_entities_agree_with_the_parser_of_the_standard_library():
         def handle_starttag(self, tag, attrs):  # noqa: ARG002 - its signature
             self.parts.append(" " if tag in ("p", "td", "br", "div") else "")
 
-        handle_endtag = lambda self, tag: self.handle_starttag(tag, [])  # noqa: E731
+        handle_endtag = lambda self, tag: self.handle_starttag(tag, [])  # noqa: E731 - ends as it begins
 
     page = (
         '<!DOCTYPE html><html lang="en"><body class=a><p>First &amp; <b>last</b>, '

@@ -69,8 +69,8 @@ def setup_once_a_rank():
 
 def printing():
     def task(i):
-        print(f"said by {i}")  # noqa: T201
-        print("warned", file=sys.stderr)  # noqa: T201
+        print(f"said by {i}")  # noqa: T201 - what a task of a user does
+        print("warned", file=sys.stderr)  # noqa: T201 - likewise
         return i
 
     parcast.run_pipeline(range(4), task, ranks=2)
