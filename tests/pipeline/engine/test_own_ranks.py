@@ -35,6 +35,16 @@ def test_a_script_without_standard_streams_starts_ranks(started, tmp_path):
     assert (tmp_path / "out.txt").read_text() == "36"
 
 
+def test_lines_of_several_ranks_are_not_mixed_where_python_does_not_buffer_them(started):
+    program = (
+        "import parcast\n"
+        "def task(i):\n    print('item', i, 'was here')\n    return 1\n"
+        "parcast.run_pipeline(range(300), task, ranks=2, batch=1)\n"
+    )
+    _, err = started(program, PYTHONUNBUFFERED="1").communicate(timeout=60)
+    assert sorted(err.splitlines()) == sorted(f"item {i} was here" for i in range(300))
+
+
 PRINTING = """
 import os, parcast
 

@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
 from multiprocessing.connection import Connection
 from pathlib import Path
 from socket import AF_UNIX, socket
@@ -108,6 +109,9 @@ def main(arguments: Sequence[str]) -> None:
     """Run the job of a folder."""
     from mpi4py import MPI
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # so that lines of several ranks do not mix
+            stream.reconfigure(line_buffering=True, write_through=False)
     comm = MPI.COMM_WORLD
     is_root = comm.Get_rank() == 0
     desk = Path(arguments[0])
