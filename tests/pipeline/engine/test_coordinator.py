@@ -239,10 +239,10 @@ def test_what_the_coordinator_keeps_does_not_grow_with_the_items():
     assert sizes[0] == sizes[1] < 100
 
 
-def blocks_of(seconds, items=1000, ranks=2, **keys):
+def blocks_of(seconds, items=1000, ranks=2, item_size=1.0, **keys):
     """Blocks that a rank has after it has measured the time of an item."""
     coordinator = Coordinator(range(ranks), items=items, **keys)
-    coordinator.fetched(items)
+    coordinator.fetched(items, size=item_size)
     for _ in range(20):
         for order in list(coordinator.orders()):
             if isinstance(order, Grant):
@@ -256,9 +256,14 @@ def blocks_of(seconds, items=1000, ranks=2, **keys):
 
 def test_short_tasks_come_in_batches_and_long_ones_one_by_one():
     assert blocks_of(50e-6, items=10**6)._level >= 8
-    assert blocks_of(5e-3)._level == 2
+    assert blocks_of(5e-3)._level == 4
     assert blocks_of(0.1)._level == 0
     assert blocks_of(50e-6, batch=5)._level == 2
+
+
+def test_large_items_come_in_small_batches_as_a_rank_holds_several():
+    assert blocks_of(50e-6, items=10**6, item_size=1e6)._level == 4
+    assert blocks_of(50e-6, items=10**6, item_size=1e9)._level == 0
 
 
 def test_blocks_are_granted_in_advance_so_that_no_rank_waits_but_not_long_ones():

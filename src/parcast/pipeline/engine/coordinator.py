@@ -21,9 +21,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from parcast.pipeline.engine.tree import Node, aligned_level, level_of, root_level
 
-BATCH_TIME: Final = 0.02  # that a batch takes at least, where items are short [s]
+BATCH_TIME: Final = 0.1  # that a batch takes at least, where items are short [s]
 BATCH_TIME_A_RANK: Final = 0.002  # and with many ranks, so that rank 0 keeps up with them [s]
 LONG: Final = 1.0  # a block that takes so long is not granted in advance [s]
+BATCH_SIZE: Final = 1 << 24  # of the items of a batch, where one item is smaller [B]
 FASTEST_GROWTH: Final = 8  # of a batch from one measurement to the next [1]
 PARTS: Final = 3  # blocks that a rank gets at least, where the number of items is known [1]
 # Blocks for each rank from the oldest that is not done to the last granted. Completed nodes behind
@@ -165,6 +166,7 @@ class Coordinator:
         self._reductions: dict[int, Reduction] = {}
         self._delivered = 0  # reductions that were ordered to be delivered
         self._seconds = 0.0  # of an item, estimated; 0: nothing is known [s]
+        self._size = 1.0  # of an item [B]
         self._orders: deque[Order] = deque()
 
     @property
@@ -245,9 +247,9 @@ class Coordinator:
         i = bisect_right(covered, (item, inf)) - 1
         return max(item, covered[i][1]) if i >= 0 else item
 
-    def fetched(self, items: int, *, ended: bool = False) -> None:
-        """Hear that so many items have been fetched since the beginning, the last of them too."""
-        self._fetched = items
+    def fetched(self, items: int, *, ended: bool = False, size: float = 1.0) -> None:
+        """Hear that so many items of a size [B] were fetched since the beginning, the last too."""
+        self._fetched, self._size = items, size
         if ended and self._end is None:
             self._end = items
             for span in self._spans:
@@ -315,8 +317,8 @@ class Coordinator:
         if self._is_fixed or not self._seconds:
             return
         wanted = max(BATCH_TIME, BATCH_TIME_A_RANK * len(self.loads)) / self._seconds
-        size = self.fan_in**self._level
-        self._level = level_of(int(min(max(wanted, 1), FASTEST_GROWTH * size)), self.fan_in)
+        most = min(FASTEST_GROWTH * self.fan_in**self._level, BATCH_SIZE / self._size)
+        self._level = level_of(int(max(min(wanted, most), 1)), self.fan_in)
 
     def _hold(self, node: Node, held: Held) -> None:
         """Take note of a completed node, and merge it with its siblings when all are there."""

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any, Final
 
 from parcast.errors import ParameterError, RunFailed
+from parcast.pipeline.engine.payload import size_of
 from parcast.units import shown
 
 TOGETHER: Final = 4096  # items of a sequence that are taken before messages are looked after
@@ -32,6 +33,7 @@ class Items:
         self.total = len(items) if isinstance(items, Sized) else None
         self._items = items
         self.fetched = 0
+        self.size = 1.0  # of the item that was given away last, at least 1 [B]
         self.has_ended = False
         self.was_stopped = False
         self._waiting: dict[int, Any] = {}
@@ -109,7 +111,10 @@ class Items:
 
     def take(self, first: int, stop: int) -> list[Any]:
         """Give the items [first, stop) away."""
-        return [self._waiting.pop(index) for index in range(first, stop)]
+        taken = [self._waiting.pop(index) for index in range(first, stop)]
+        if taken:
+            self.size = max(size_of(taken[-1]), 1.0)
+        return taken
 
     def interrupt(self) -> None:
         """End the items, also while the next one is waited for; for a signal handler."""

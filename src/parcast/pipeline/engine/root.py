@@ -147,7 +147,7 @@ class Root:
                 f"There are {self.items.fetched} items, and the interrupted run had taken "
                 f"{self._least}. Give the same items, or start anew without resuming."
             )
-        self.coordinator.fetched(self.items.fetched, ended=ended)
+        self.coordinator.fetched(self.items.fetched, ended=ended, size=self.items.size)
         for order in self.coordinator.orders(partial=self.items.is_slow):
             yield from self._posted(order)
         if self.checkpoint is not None and not self._is_closing:

@@ -27,7 +27,7 @@ from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, start
 from parcast.mpi.rank import PLACEMENT, REFUSAL
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Server
-from parcast.pipeline.engine.payload import portable, size_of
+from parcast.pipeline.engine.payload import portable
 from parcast.pipeline.engine.session import Outcome
 from parcast.pipeline.engine.working import sendable, server_failed
 
@@ -248,7 +248,7 @@ class _Host:
         items.fetch(begin + min(most, self._most), patience=PATIENCE)
         taken = items.take(begin, items.fetched)
         if taken:
-            self._most = max(int(LARGEST / size_of(taken[-1])), 1)
+            self._most = max(int(LARGEST / items.size), 1)
         return taken, items.has_ended, items.was_stopped
 
     def _failure(self) -> ParcastError:

@@ -89,7 +89,7 @@ class StaticCoordinator:
         """Whether the task is to be run on an item: on all."""
         return True
 
-    def fetched(self, items: int, *, ended: bool = False) -> None:
+    def fetched(self, items: int, *, ended: bool = False, size: float = 1.0) -> None:  # noqa: ARG002 - it has no batches
         """Hear that so many items have been fetched, the last of them too."""
         self._fetched = items
         if ended:
