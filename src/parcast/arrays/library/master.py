@@ -1,0 +1,168 @@
+"""The client master: it compares what clients describe, and makes the schema of it."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from parcast.arrays.library.client import Boxes, Described, Spent
+from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.schema import Kind, Lying, Request, Schema, Stored, layout_for
+from parcast.errors import ParcastError, RunFailed
+
+
+class Catalogue(Protocol):
+    """What tells which arrays a store has."""
+
+    def __call__(self, path: str, names: Sequence[str] | None) -> Sequence[Stored]:
+        """Give those of some names, or all."""
+
+
+@dataclass
+class Master:
+    """The role of client 0."""
+
+    endpoint: Endpoint
+    clients: Sequence[int]  # rank of each client
+    servers: Sequence[int]  # rank of each server
+    catalogue: Catalogue
+    described: dict[int, dict[int, Described]] = field(default_factory=dict)
+    opened: dict[int, tuple[Described, Sequence[Stored]]] = field(default_factory=dict)  # reads
+    leaving: set[int] = field(default_factory=set)  # clients that have closed
+
+    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
+        """Take a message; tell whether it was for the client master."""
+        match kind:
+            case "describe":
+                self._describe(*facts)
+            case "done":
+                self._tell(*facts)
+            case "close":
+                self._close(*facts)
+            case _:
+                return False
+        return True
+
+    def advance(self) -> bool:
+        """Nothing goes on by itself."""
+        return False
+
+    def _describe(self, number: int, client: int, described: Described) -> None:
+        """Note what a client says; go on when all have."""
+        all_of_them = self.described.setdefault(number, {})
+        all_of_them[client] = described
+        if len(all_of_them) < len(self.clients):
+            return
+        del self.described[number]
+        try:
+            self._go_on(number, [all_of_them[i] for i in range(len(self.clients))])
+        except ParcastError as refusal:
+            self._tell(number, refusal, ())
+
+    def _go_on(self, number: int, described: Sequence[Described]) -> None:
+        """Send the schema to the server master, or have clients lay out what they read."""
+        require_agreement(described)
+        first = described[0]
+        if first.operation == "read" and number not in self.opened:
+            stored = self.catalogue(first.path, first.options["names"])
+            self.opened[number] = first, stored
+            for rank in self.clients:
+                self.endpoint.send(rank, "opened", number, stored)
+            return
+        told, stored = self.opened.pop(number, (first, ()))
+        if first.operation != "read":
+            stored = laid_out(first, servers=len(self.servers))
+        self.endpoint.send(self.servers[0], "schema", number, schema_of(described, told, stored))
+
+    def _tell(self, number: int, failure: ParcastError | None, spent: tuple[Spent, ...]) -> None:
+        """Tell all clients how a request has ended."""
+        self.opened.pop(number, None)
+        for rank in self.clients:
+            self.endpoint.send(rank, "end", number, failure, spent)
+
+    def _close(self, client: int, failure: ParcastError | None) -> None:
+        """Let all leave when every client wants to, or one has failed."""
+        self.leaving.add(client)
+        if failure is None and len(self.leaving) < len(self.clients):
+            return
+        for rank in dict.fromkeys([*self.servers, *self.clients]):
+            self.endpoint.send(rank, "quit", failure)
+
+
+def require_agreement(described: Sequence[Described]) -> None:
+    """Refuse a request that clients describe differently, or that one of them refuses."""
+    for client, each in enumerate(described):
+        if each.refusal is not None:
+            raise _of_client(client, each.refusal)
+    asked: dict[str, Callable[[Described], Hashable]] = {
+        "the same call": lambda x: x.operation,
+        "the same path": lambda x: x.path,
+        "the same names of arrays": lambda x: tuple(name for name, *_ in x.arrays),
+        "the same shapes": lambda x: tuple(shape for _, shape, *_ in x.arrays),
+        "the same dtypes": lambda x: tuple(dtype for _, _, dtype, _ in x.arrays),
+        "the same options": lambda x: repr(sorted(x.options.items())),
+    }
+    for what, of in asked.items():
+        values = [of(each) for each in described]
+        usual, count = Counter(values).most_common(1)[0]
+        if count == len(values):
+            continue
+        odd = next(i for i, value in enumerate(values) if value != usual)
+        others = next(i for i, value in enumerate(values) if value == usual)
+        raise RunFailed(
+            f"All clients must give {what}: client {odd} gives {_shown(values[odd])}, client "
+            f"{others} {_shown(usual)}. Call it with the same arguments on every client."
+        )
+
+
+def _of_client(client: int, refusal: ParcastError) -> ParcastError:
+    """Name the client that has refused a request."""
+    return RunFailed(f"Client {client}: {refusal}")
+
+
+def _shown(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return text if len(text) < 100 else f"{text[:97]}..."
+
+
+def laid_out(described: Described, *, servers: int) -> list[Stored]:
+    """Choose how arrays are cut on disk."""
+    limit = described.options["limit"]
+    stored = []
+    for name, shape, dtype, _ in described.arrays:
+        item = np.dtype(dtype).itemsize
+        stored.append(
+            Stored(name, shape, dtype, *layout_for(shape, item, servers=servers, limit=limit))
+        )
+    return stored
+
+
+def schema_of(described: Sequence[Described], told: Described, stored: Sequence[Stored]) -> Schema:
+    """Make the schema of a request of what all clients have described."""
+    options: Mapping[str, Any] = told.options
+    kinds: dict[Kind, int] = {}
+    requests = []
+    for i, (name, shape, dtype, chunk, inner) in enumerate(stored):
+        kind = Kind(shape, dtype, chunk, inner, _lying([each.arrays[i][3] for each in described]))
+        requests.append(Request(name, kinds.setdefault(kind, len(kinds))))
+    return Schema(
+        operation=told.operation,
+        path=told.path,
+        arrays=tuple(requests),
+        kinds=tuple(kinds),
+        writer=options.get("writer", "double-buffer"),
+        is_batched=options.get("batch", True),
+        limit=options["limit"],
+        compression=options.get("compression"),
+        attributes=options.get("attributes", {}),
+    )
+
+
+def _lying(boxes: Sequence[Boxes]) -> tuple[Lying, ...]:
+    return tuple(
+        Lying(client, part, start, count)
+        for client, own in enumerate(boxes)
+        for part, (start, count) in enumerate(own)
+    )
