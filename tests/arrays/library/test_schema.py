@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parcast.arrays.library.distribution import block_of
 from parcast.arrays.library.gathering import Overlaps
-from parcast.arrays.library.schema import Kind, Lying, Request, Schema, layout_for
+from parcast.arrays.library.schema import Kind, Lying, Named, Schema, layout_for
 
 
 def kind_of(shape, mesh, *, servers, limit, policy="balanced", dtype="<i4"):
@@ -29,7 +29,7 @@ def requests(draw):
         policy = draw(st.sampled_from(["balanced", "hpf"]))
         kinds.append(kind_of(shape, mesh, servers=servers, limit=limit, policy=policy))
     numbers = draw(st.lists(st.integers(0, len(kinds) - 1), min_size=1, max_size=7))
-    arrays = tuple(Request(f"a{i}", kind) for i, kind in enumerate(numbers))
+    arrays = tuple(Named(f"a{i}", kind) for i, kind in enumerate(numbers))
     batch = draw(st.booleans())
     return Schema("write", "x", arrays, tuple(kinds), is_batched=batch, limit=limit), servers
 
@@ -101,7 +101,7 @@ def test_overlaps_put_together_give_the_array_back_whatever_comes_first(case, ra
 
 def test_many_small_arrays_are_dealt_to_all_servers():
     kind = kind_of((8, 8), (2, 2), servers=4, limit=1 << 20)
-    schema = Schema("write", "x", tuple(Request(f"a{i}", 0) for i in range(10)), (kind,))
+    schema = Schema("write", "x", tuple(Named(f"a{i}", 0) for i in range(10)), (kind,))
     units = [list(schema.units(server, 4)) for server in range(4)]
     assert [[unit.arrays for unit in own] for own in units] == [
         [(0, 4, 8)],

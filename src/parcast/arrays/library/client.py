@@ -23,6 +23,7 @@ class Described:
     options: Mapping[str, Any]  # the same on all clients
     arrays: tuple[tuple[str, Point, str, Boxes], ...] = ()  # name, shape, dtype, and what it holds
     refusal: ParcastError | None = None  # of this client
+    storage: Mapping[str, Any] = field(default_factory=dict)  # of client 0: for the files alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Schema
+from parcast.arrays.library.storing import Drafts
 from parcast.errors import ParcastError, RunFailed
-
-
-class Stores(Protocol):
-    """What begins and ends a request on the file system, once for all servers."""
-
-    def begin(self, schema: Schema) -> Any:
-        """Begin; give what each server needs to open its files."""
-
-    def commit(self, schema: Schema, draft: Any) -> None:
-        """Put what all servers wrote in its place."""
-
-    def discard(self, schema: Schema, draft: Any) -> None:
-        """Remove what was written."""
 
 
 @dataclass
@@ -28,7 +16,6 @@ class Directed:
     """A request that servers work on."""
 
     schema: Schema
-    draft: Any
     spent: list[Spent] = field(default_factory=list)
     failure: ParcastError | None = None
 
@@ -40,7 +27,7 @@ class Director:
     endpoint: Endpoint
     client_master: int  # rank
     servers: Sequence[int]  # rank of each server
-    stores: Stores
+    drafts: Drafts = field(default_factory=Drafts)
     requests: dict[int, Directed] = field(default_factory=dict)
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
@@ -61,11 +48,11 @@ class Director:
     def _begin(self, number: int, schema: Schema) -> None:
         """Begin a request, and forward its schema to one server after the other."""
         try:
-            draft = self.stores.begin(schema)
+            draft = self.drafts.begin(schema)
         except Exception as error:
             self._tell(number, _refusal(schema, error), [])
             return
-        self.requests[number] = Directed(schema, draft)
+        self.requests[number] = Directed(schema)
         for rank in self.servers:
             self.endpoint.send(rank, "work", number, schema, draft)
 
@@ -80,9 +67,9 @@ class Director:
         if len(request.spent) < len(self.servers):
             return
         del self.requests[number]
-        ends = self.stores.commit if request.failure is None else self.stores.discard
+        ends = self.drafts.commit if request.failure is None else self.drafts.discard
         try:
-            ends(request.schema, request.draft)
+            ends(request.schema)
         except Exception as error:
             request.failure = request.failure or _refusal(request.schema, error)
         self._tell(number, request.failure, request.spent)

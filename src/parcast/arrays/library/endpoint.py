@@ -35,7 +35,7 @@ class Endpoint:
         self.channel = channel
         self.roles: list[Role] = []
         self.lock = threading.RLock()
-        self._crash: BaseException | None = None
+        self.crash: BaseException | None = None  # of the loop: this rank answers nobody any more
         self._is_wanted = threading.Event()  # by a request that nobody waits for
         self._is_over = False
         self._thread: threading.Thread | None = None
@@ -51,15 +51,19 @@ class Endpoint:
     def turn(self) -> bool:
         """Take what has arrived and do what follows; tell whether there was something."""
         with self.lock:
-            if self._crash is not None:
-                raise self._crash
-            messages = self.channel.poll()
-            for message in messages:
-                kind, *facts = message.content
-                for role in self.roles:
-                    if role.hear(message.source, kind, tuple(facts), message.value):
-                        break
-            is_busy = [role.advance() for role in self.roles]
+            if self.crash is not None:
+                raise self.crash
+            try:
+                messages = self.channel.poll()
+                for message in messages:
+                    kind, *facts = message.content
+                    for role in self.roles:
+                        if role.hear(message.source, kind, tuple(facts), message.value):
+                            break
+                is_busy = [role.advance() for role in self.roles]
+            except BaseException as crash:
+                self.crash = crash
+                raise
             return bool(messages) or any(is_busy)
 
     def turn_until(self, is_done: Callable[[], bool]) -> None:
@@ -91,8 +95,7 @@ class Endpoint:
                 return
             try:
                 is_busy = self.turn()
-            except BaseException as crash:  # told by the next turn of the main thread
-                self._crash = crash
+            except BaseException:  # the next turn of the main thread raises it
                 return
             if not is_busy:
                 time.sleep(SELDOM)

@@ -31,6 +31,7 @@ class Gathering:
     overlaps: Mapping[int, Sequence[Overlap]]  # by client
     buffers: list[list[Array]]  # of each array, its subchunks
     missing: set[int]  # clients whose overlaps have not arrived
+    base: int = 0  # rows of the arrays that clients do not know of
 
     @property
     def size(self) -> int:
@@ -38,8 +39,11 @@ class Gathering:
         return sum(buffer.nbytes for own in self.buffers for buffer in own)
 
     def wanted(self, client: int) -> Wanted:
-        """Boxes of each array that a client has to do with."""
-        return tuple((x.part, x.start, x.count) for x in self.overlaps[client])
+        """Boxes of each array that a client has to do with, as it has described them."""
+        return tuple(
+            (x.part, (x.start[0] - self.base, *x.start[1:]), x.count)
+            for x in self.overlaps[client]
+        )
 
     def take(self, client: int, value: Array) -> None:
         """Put the overlaps of a client where they belong, from their bytes in a row."""
@@ -78,7 +82,7 @@ class Overlaps:
         if is_filled:
             shapes = [subchunk.count for subchunk in unit.subchunks]
             buffers = [[np.empty(x, self._kind.dtype) for x in shapes] for _ in unit.arrays]
-        return Gathering(number, unit, overlaps, buffers, set(overlaps))
+        return Gathering(number, unit, overlaps, buffers, set(overlaps), self._kind.base)
 
     def _of(self, subchunk: Subchunk) -> Sequence[Lying]:
         if subchunk not in self._found:

@@ -3,21 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from parcast.arrays.library.client import Boxes, Described, Spent
 from parcast.arrays.library.endpoint import Endpoint
-from parcast.arrays.library.schema import Kind, Lying, Request, Schema, Stored, layout_for
+from parcast.arrays.library.schema import Kind, Lying, Named, Schema, Stored, layout_for
+from parcast.arrays.library.storing import catalogue
 from parcast.errors import ParcastError, RunFailed
-
-
-class Catalogue(Protocol):
-    """What tells which arrays a store has."""
-
-    def __call__(self, path: str, names: Sequence[str] | None) -> Sequence[Stored]:
-        """Give those of some names, or all."""
 
 
 @dataclass
@@ -27,9 +21,8 @@ class Master:
     endpoint: Endpoint
     clients: Sequence[int]  # rank of each client
     servers: Sequence[int]  # rank of each server
-    catalogue: Catalogue
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
-    opened: dict[int, tuple[Described, Sequence[Stored]]] = field(default_factory=dict)  # reads
+    opened: dict[int, tuple[Described, list[Stored]]] = field(default_factory=dict)  # reads
     leaving: set[int] = field(default_factory=set)  # clients that have closed
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
@@ -66,13 +59,15 @@ class Master:
         require_agreement(described)
         first = described[0]
         if first.operation == "read" and number not in self.opened:
-            stored = self.catalogue(first.path, first.options["names"])
+            stored = catalogue(first.path, first.options["names"])
             self.opened[number] = first, stored
             for rank in self.clients:
                 self.endpoint.send(rank, "opened", number, stored)
             return
-        told, stored = self.opened.pop(number, (first, ()))
-        if first.operation != "read":
+        told, stored = self.opened.pop(number, (first, []))
+        if first.operation == "append":
+            stored = _grown(first)
+        elif first.operation == "write":
             stored = laid_out(first, servers=len(self.servers))
         self.endpoint.send(self.servers[0], "schema", number, schema_of(described, told, stored))
 
@@ -129,13 +124,26 @@ def _shown(value: Any) -> str:
 
 def laid_out(described: Described, *, servers: int) -> list[Stored]:
     """Choose how arrays are cut on disk."""
-    limit = described.options["limit"]
-    stored = []
+    limit, stored = described.options["limit"], []
     for name, shape, dtype, _ in described.arrays:
-        item = np.dtype(dtype).itemsize
-        stored.append(
-            Stored(name, shape, dtype, *layout_for(shape, item, servers=servers, limit=limit))
-        )
+        chunk, inner = layout_for(shape, np.dtype(dtype).itemsize, servers=servers, limit=limit)
+        if described.options["stack"]:
+            chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
+        stored.append(Stored(name, shape, dtype, chunk, inner))
+    return stored
+
+
+def _grown(described: Described) -> list[Stored]:
+    """Tell how the arrays of a store will be that rows are appended to."""
+    stored = []
+    there = catalogue(described.path, [name for name, *_ in described.arrays])
+    for old, (name, shape, dtype, _) in zip(there, described.arrays, strict=True):
+        if old.shape[1:] != shape[1:] or np.dtype(old.dtype) != np.dtype(dtype):
+            raise RunFailed(
+                f"{described.path}: rows of shape {shape[1:]} and type {dtype} cannot be appended "
+                f"to {name}, whose rows have {old.shape[1:]} and {old.dtype}. Write another store."
+            )
+        stored.append(old._replace(shape=(old.shape[0] + shape[0], *shape[1:])))
     return stored
 
 
@@ -143,26 +151,31 @@ def schema_of(described: Sequence[Described], told: Described, stored: Sequence[
     """Make the schema of a request of what all clients have described."""
     options: Mapping[str, Any] = told.options
     kinds: dict[Kind, int] = {}
-    requests = []
+    named = []
     for i, (name, shape, dtype, chunk, inner) in enumerate(stored):
-        kind = Kind(shape, dtype, chunk, inner, _lying([each.arrays[i][3] for each in described]))
-        requests.append(Request(name, kinds.setdefault(kind, len(kinds))))
+        base = shape[0] - described[0].arrays[i][1][0]  # rows before those of this request
+        lying = _lying([each.arrays[i][3] for each in described], base)
+        kind = Kind(shape, dtype, chunk, inner, lying, base)
+        named.append(Named(name, kinds.setdefault(kind, len(kinds))))
+    stack = options.get("stack", "")
+    servers = options.get("servers", 1)
     return Schema(
         operation=told.operation,
         path=told.path,
-        arrays=tuple(requests),
+        arrays=tuple(named),
         kinds=tuple(kinds),
         writer=options.get("writer", "double-buffer"),
         is_batched=options.get("batch", True),
         limit=options["limit"],
-        compression=options.get("compression"),
-        attributes=options.get("attributes", {}),
+        stack=stack,
+        arrays_a_chunk=-(-len(named) // servers) if stack else 1,
+        storage=told.storage,
     )
 
 
-def _lying(boxes: Sequence[Boxes]) -> tuple[Lying, ...]:
+def _lying(boxes: Sequence[Boxes], base: int) -> tuple[Lying, ...]:
     return tuple(
-        Lying(client, part, start, count)
+        Lying(client, part, (start[0] + base, *start[1:]), count)
         for client, own in enumerate(boxes)
         for part, (start, count) in enumerate(own)
     )

@@ -41,6 +41,7 @@ class Kind:
     chunk: Point  # shape of a storage chunk
     inner: Point  # shape of a subchunk
     lying: tuple[Lying, ...]  # on all clients
+    base: int = 0  # rows that are there already
 
     @property
     def item(self) -> int:
@@ -52,20 +53,27 @@ class Kind:
         """Number of storage chunks in each dimension."""
         return tuple(-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True))
 
+    @cached_property
+    def chunks(self) -> int:
+        """Number of storage chunks that a request has to do with. [1]."""
+        first, *others = self.grid
+        return (first - self.base // self.chunk[0]) * prod(others)
+
     def chunks_of(self, server: int, servers: int, first: int) -> Iterator[Point]:
         """Storage chunks of a server, row-major.
 
         Chunks are dealt out in contiguous runs; those of an array with fewer of them than there
         are servers go to one server each, from the server `first` on.
         """
-        count = prod(self.grid)
+        count = self.chunks
         if count < servers:
             begin = (server - first) % servers
             own = range(begin, min(begin + 1, count))
         else:
             own = range(server * count // servers, (server + 1) * count // servers)
+        earlier = prod(self.grid) - count
         for number in own:
-            yield tuple(map(int, np.unravel_index(number, self.grid)))
+            yield tuple(map(int, np.unravel_index(earlier + number, self.grid)))
 
     def subchunks_of(self, chunk: Point) -> "Iterator[Subchunk]":
         """Subchunks of a storage chunk that hold elements, row-major."""
@@ -76,10 +84,11 @@ class Kind:
         ]
         for place in product(*map(range, inside)):
             start = tuple(o + p * i for o, p, i in zip(origin, place, self.inner, strict=True))
-            count = tuple(
-                min(i, n - s) for i, n, s in zip(self.inner, self.shape, start, strict=True)
-            )
-            yield Subchunk(chunk, place, start, count)
+            stop = [min(s + i, n) for s, i, n in zip(start, self.inner, self.shape, strict=True)]
+            start = (max(start[0], self.base), *start[1:])
+            count = tuple(b - a for a, b in zip(start, stop, strict=True))
+            if count[0] > 0:
+                yield Subchunk(chunk, place, start, count)
 
     @cached_property
     def _bounds(self) -> tuple[Any, Any]:
@@ -121,14 +130,11 @@ class Subchunk:
     count: Point  # of elements inside the array
 
 
-@dataclass(frozen=True)
-class Request:
-    """What the clients want of an array, and what they hold it for."""
+class Named(NamedTuple):
+    """An array of a request."""
 
     name: str
-    kind: int
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    dimensions: tuple[str | None, ...] | None = None
+    kind: int  # its number
 
 
 @dataclass(frozen=True)
@@ -137,13 +143,14 @@ class Schema:
 
     operation: Operation
     path: str
-    arrays: tuple[Request, ...]
+    arrays: tuple[Named, ...]
     kinds: tuple[Kind, ...]
     writer: Writer = "double-buffer"
     is_batched: bool = True
     limit: int = LIMIT  # of a subchunk, and of what goes in one message [B]
-    compression: int | None = None  # level of zstd
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    stack: str = ""  # name of the array on disk that holds all arrays, if they are stacked
+    arrays_a_chunk: int = 1  # of that array [1]
+    storage: Mapping[str, Any] = field(default_factory=dict)  # what only the files have to do with
 
     def units(self, server: int, servers: int) -> "Iterator[Unit]":
         """Give what a server gathers at a time, in its order.
@@ -155,7 +162,8 @@ class Schema:
         same: tuple[Subchunk, ...] = ()
         for number, array in enumerate(self.arrays):
             kind = self.kinds[array.kind]
-            key = array.kind, number % servers if prod(kind.grid) < servers else 0
+            first = (number // self.arrays_a_chunk) % servers
+            key = array.kind, first if kind.chunks < servers else 0
             if key not in own:
                 chunks = kind.chunks_of(server, servers, key[1])
                 own[key] = tuple(x for chunk in chunks for x in kind.subchunks_of(chunk))

@@ -9,42 +9,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.disk import Disk, disk_for
 from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import Gathering, Overlaps
-from parcast.arrays.library.schema import Schema, Subchunk, Unit
+from parcast.arrays.library.schema import Schema, Unit
+from parcast.arrays.library.storing import ReadingFiles, WritingFiles, files_of
 from parcast.errors import ParcastError, RunFailed
 
 Waiting: TypeAlias = Iterator[None]  # it gives way wherever it waits
 
 MOST_LEAVING: Final = 2  # units of a read that are on their way to clients at a time
-
-
-class Files(Protocol):
-    """Where the arrays of a request are, for a server."""
-
-    def write(self, array: int, subchunk: Subchunk, values: Array) -> None:
-        """Write a subchunk; those of a storage chunk come in row-major order."""
-
-    def read(self, array: int, subchunk: Subchunk) -> Array:
-        """Read a subchunk."""
-
-    def flush(self) -> None:
-        """Have all that was written reach the device."""
-
-    def close(self) -> None:
-        """Let go of the files."""
-
-
-class Opens(Protocol):
-    """What opens the files of a request, on each server."""
-
-    def __call__(self, schema: Schema, draft: Any) -> Files:
-        """Open them."""
 
 
 @dataclass
@@ -73,10 +51,9 @@ class Server:
         number: int,
         clients: Sequence[int],
         servers: Sequence[int],
-        files: Opens,
     ) -> None:
         """Begin as server `number`; `clients` and `servers` are the ranks of all."""
-        self._endpoint, self._number, self._files = endpoint, number, files
+        self._endpoint, self._number = endpoint, number
         self._clients, self._servers = clients, servers
         self._queue: deque[Request] = deque()
         self._work: Waiting | None = None
@@ -119,9 +96,9 @@ class Server:
         """Do a request, and tell the server master."""
         disk = disk_for(request.schema.writer)
         try:
-            files = self._files(request.schema, request.draft)
+            files = files_of(request.schema, request.draft)
             try:
-                if request.schema.operation == "read":
+                if isinstance(files, ReadingFiles):
                     yield from self._read(request, files, disk)
                 else:
                     yield from self._write(request, files, disk)
@@ -154,7 +131,7 @@ class Server:
                 request.messages += len(gathering.missing)
                 yield gathering
 
-    def _write(self, request: Request, files: Files, disk: Disk) -> Waiting:
+    def _write(self, request: Request, files: WritingFiles, disk: Disk) -> Waiting:
         """Gather one unit after the other, and have each written."""
         for gathering in self._units(request, is_filled=True):
             begun = perf_counter()
@@ -177,7 +154,7 @@ class Server:
         while not disk.is_free:
             yield from self._given_way(request)
 
-    def _read(self, request: Request, files: Files, disk: Disk) -> Waiting:
+    def _read(self, request: Request, files: ReadingFiles, disk: Disk) -> Waiting:
         """Read one unit after the other, and send each client its overlaps."""
         for gathering in self._units(request, is_filled=False):
             request.gathering = gathering
@@ -214,14 +191,14 @@ class Server:
                 request.failure = failure
 
 
-def _written(files: Files, unit: Unit, buffers: Sequence[Sequence[Array]]) -> None:
+def _written(files: WritingFiles, unit: Unit, buffers: Sequence[Sequence[Array]]) -> None:
     """Write the subchunks of a unit."""
     for array, own in zip(unit.arrays, buffers, strict=True):
         for subchunk, values in zip(unit.subchunks, own, strict=True):
             files.write(array, subchunk, values)
 
 
-def _fill(files: Files, gathering: Gathering) -> None:
+def _fill(files: ReadingFiles, gathering: Gathering) -> None:
     """Read the subchunks of a unit."""
     unit = gathering.unit
     gathering.buffers = [[files.read(array, x) for x in unit.subchunks] for array in unit.arrays]

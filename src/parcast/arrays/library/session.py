@@ -1,16 +1,17 @@
 """The connection of a parallel program with its I/O servers."""
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
 
 from parcast.arrays.library.client import Client, Described, Job, Spent, boxes_of
-from parcast.arrays.library.director import Director, Stores
+from parcast.arrays.library.director import Director
 from parcast.arrays.library.distribution import (
     Array,
     Block,
@@ -23,9 +24,9 @@ from parcast.arrays.library.distribution import (
     require_inside,
 )
 from parcast.arrays.library.endpoint import Endpoint
-from parcast.arrays.library.master import Catalogue, Master
-from parcast.arrays.library.schema import LIMIT, Stored, Writer
-from parcast.arrays.library.server import Opens, Server
+from parcast.arrays.library.master import Master
+from parcast.arrays.library.schema import LIMIT, Operation, Stored, Writer
+from parcast.arrays.library.server import Server
 from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.mpi.launched import world
 from parcast.pipeline.engine.channel import Alone, Channel, MpiChannel
@@ -80,9 +81,6 @@ class Session:
         *,
         clients: Sequence[int],
         servers: Sequence[int],
-        files: Opens,
-        stores: Stores,
-        catalogue: Catalogue,
     ) -> None:
         """Begin on this rank of a communicator; `clients` and `servers` are ranks of it."""
         channel: Channel = Alone() if comm is None else MpiChannel(comm)
@@ -98,13 +96,12 @@ class Session:
                 number=self.servers.index(rank),
                 clients=clients,
                 servers=servers,
-                files=files,
             )
             roles.append(self._server)
         if rank == servers[0]:
-            roles.append(Director(self.endpoint, clients[0], servers, stores))
+            roles.append(Director(self.endpoint, clients[0], servers))
         if rank == clients[0]:
-            roles.append(Master(self.endpoint, clients, servers, catalogue))
+            roles.append(Master(self.endpoint, clients, servers))
         if rank in clients:
             number = self.clients.index(rank)
             self._client = Client(self.endpoint, master=clients[0], number=number)
@@ -130,28 +127,75 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close; where a client has failed, no rank waits for it."""
-        self.close(error)
+        """Close; where a rank has failed, no other waits for it."""
+        if self.endpoint.crash is None:
+            self.close(error)
+        elif self._comm is not None:
+            sys.excepthook(type(self.endpoint.crash), self.endpoint.crash, traceback)
+            self._comm.Abort(1)
+
+    @overload
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        *,
+        wait: Literal[True] = True,
+        **options: Any,
+    ) -> Written: ...
+
+    @overload
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        *,
+        wait: Literal[False],
+        **options: Any,
+    ) -> Handle: ...
 
     def write(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         arrays: Mapping[str, Distributed],
         *,
+        wait: bool = True,
         writer: Writer = "double-buffer",
         batch: bool = True,
         subchunk: int = LIMIT,
-        attributes: Mapping[str, Any] | None = None,
-        wait: bool = True,
-    ) -> Any:
+        stack: str = "",
+        **storage: Any,
+    ) -> Written | Handle:
         """Write arrays that all clients hold, into one store."""
+        options = {"writer": writer, "batch": batch, "limit": int(subchunk), "stack": stack}
+        return self._submit("write", path, arrays, options, storage, wait=wait)
+
+    def append(
+        self,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        *,
+        wait: bool = True,
+        writer: Writer = "double-buffer",
+        batch: bool = True,
+        **storage: Any,
+    ) -> Written | Handle:
+        """Append rows along axis 0, which all clients hold, to the arrays of a store."""
+        options = {"writer": writer, "batch": batch, "limit": LIMIT, "stack": ""}
+        return self._submit("append", path, arrays, options, storage, wait=wait)
+
+    def _submit(
+        self,
+        operation: Operation,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        options: dict[str, Any],
+        storage: Mapping[str, Any],
+        *,
+        wait: bool,
+    ) -> Written | Handle:
+        """Describe what this client holds, and begin a request."""
         client = self._require_client()
-        options = {
-            "writer": writer,
-            "batch": batch,
-            "limit": int(subchunk),
-            "attributes": dict(attributes or {}),
-        }
         held: list[Held] = []
         refusal = None
         try:
@@ -165,7 +209,8 @@ class Session:
             (name, each.shape, each.dtype.str, boxes_of(each))
             for name, each in zip(arrays, held, strict=False)
         )
-        described = Described("write", str(path), options, named, refusal)
+        options |= {"servers": len(self.servers)}
+        described = Described(operation, os.fspath(path), options, named, refusal, storage)
         handle = Handle(self, client.submit(described, held))
         if wait:
             return handle.wait()
@@ -174,7 +219,7 @@ class Session:
 
     def read(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         names: Sequence[str] | None = None,
         *,
         mesh: Sequence[int] | None = None,
@@ -197,7 +242,7 @@ class Session:
             return [each.held for each in held]
 
         options = {"names": None if names is None else tuple(names), "limit": LIMIT}
-        described = Described("read", str(path), options)
+        described = Described("read", os.fspath(path), options)
         Handle(self, client.submit(described, (), laid_out)).wait()
         return targets
 
@@ -240,9 +285,6 @@ def connect(
     *,
     servers: int | Sequence[int] = 1,
     dedicated: bool = False,
-    files: Opens,
-    stores: Stores,
-    catalogue: Catalogue,
 ) -> Session:
     """Connect all ranks of a communicator; every one of them calls it."""
     ranks = comm if comm is not None else world()
@@ -250,8 +292,7 @@ def connect(
     chosen = _servers(servers, size, dedicated)
     clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
     own = ranks.Dup() if ranks is not None and size > 1 else None
-    make = partial(Session, own, files=files, stores=stores, catalogue=catalogue)
-    return make(clients=clients, servers=chosen)
+    return Session(own, clients=clients, servers=chosen)
 
 
 def _servers(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
