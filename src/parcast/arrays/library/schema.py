@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from parcast.arrays.library.distribution import Point
+from parcast.errors import ParameterError
 
 Operation: TypeAlias = Literal["write", "append", "read"]
 Writer: TypeAlias = Literal["sync", "write-behind", "double-buffer"]
@@ -200,6 +201,13 @@ def layout_for(
     >>> layout_for((100, 100), 8, servers=4)
     ((100, 100), (100, 100))
     """
+    if limit < item:
+        raise ParameterError(
+            "subchunk",
+            must=f"hold one element: at least {item} bytes",
+            got=str(limit),
+            hint=f"{LIMIT} bytes is the default.",
+        )
     extents = [max(int(n), 1) for n in shape]
     inner = list(extents)
     for axis in range(len(extents)):

@@ -113,6 +113,11 @@ class Session:
         return self._client is not None
 
     @property
+    def client(self) -> int:
+        """Number of this client."""
+        return self._require_client().number
+
+    @property
     def is_server(self) -> bool:
         """Whether this rank accesses files."""
         return self._server is not None
